@@ -154,10 +154,11 @@ def _allocator() -> dict[str, str]:
     return {"allocator": "cuda-expandable"} if "expandable_segments:True" in text.replace(" ", "") else {}
 
 
-def _machine_of(inner: Inner) -> Hardware:
-    found = devices_of(inner.core)
-    is_cuda = any(device.type == "cuda" for device in found)
-    return hardware(next((d.index for d in found if d.type == "cuda"), None) if is_cuda else None)
+def _machine_of(seen: Seen) -> Hardware:
+    """The device that the model is on; a model in the host's memory will be moved, if there is a device."""
+    wants_cpu = any(getattr(one, "use_cpu", False) for one in seen.objects)
+    index = next((d.index for d in devices_of(seen.inner.core) if d.type == "cuda"), None)
+    return hardware(index, on_host=wants_cpu)
 
 
 def run_options(seen: Seen, machine: Hardware) -> dict[str, Any]:
@@ -239,7 +240,7 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     """The planner's, for a model of a known family; else that for its measured modules."""
     if seen.inner.parallel == "FSDP":
         raise usage("plans for several ranks are not made yet: give a plan=, for example 'all=checkpoint'")
-    machine = _machine_of(seen.inner)
+    machine = _machine_of(seen)
     if config.use_static_profiling:
         try:
             plan = _predicted(seen, config, machine)
@@ -265,7 +266,7 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
     """The same with what is predicted for it, where the run is known and of a known family."""
     if decision.predicted or decision.modules or seen.inner.parallel:
         return decision
-    machine = _machine_of(seen.inner)
+    machine = _machine_of(seen)
     if machine.index is None and ("offload" in decision.treat or "save_on_cpu" in decision.treat):
         return decision  # on a CPU nothing is freed by it
     try:

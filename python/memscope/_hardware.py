@@ -66,12 +66,12 @@ def device_like(title: str, capability: int, multiprocessors: int, total_bytes: 
                key=lambda row: (("pcie" in row.name) != is_pcie, abs(row.total_bytes - total_bytes)))
 
 
-def hardware(index: int | None = None) -> Hardware:
-    """The CUDA device of that index, by default the current one; without any, the host."""
+def hardware(index: int | None = None, on_host: bool = False) -> Hardware:
+    """The CUDA device of that index, by default the current one; without any, or if that is asked for, the host."""
     free = _host_free_bytes()
     try:
         import torch
-        is_there = torch.cuda.is_available()
+        is_there = torch.cuda.is_available() and not on_host
     except ImportError:
         is_there = False
     if not is_there:
