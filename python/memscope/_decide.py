@@ -10,7 +10,7 @@ from ._config import Config
 from ._errors import InputError
 from ._given import as_json, usage
 from ._hardware import Hardware, hardware
-from ._modules import Inner, devices_of, loss_of, moved, need_torch, shape_of
+from ._modules import Inner, autocast_dtype, devices_of, loss_of, moved, need_torch, shape_of
 from ._objects import as_dict
 from ._plan import Plan
 from ._plan import plan as make_plan
@@ -169,9 +169,11 @@ def run_options(seen: Seen, machine: Hardware) -> dict[str, Any]:
     if machine.index is not None:
         options.update(_allocator())
     if seen.sample is not None:
-        options["batch"], options["seq"] = shape_of(seen.sample)
-    if torch.is_autocast_enabled():
-        dtype = str(torch.get_autocast_gpu_dtype())
+        options["batch"], tokens = shape_of(seen.sample)
+        if tokens is not None:
+            options["seq"] = tokens
+    dtype = autocast_dtype()
+    if dtype:
         options["autocast"] = {"torch.bfloat16": "bf16", "torch.float16": "fp16"}.get(dtype, "none")
     options.update(seen.options)
     return options
@@ -191,7 +193,7 @@ def _planned(seen: Seen, options: Mapping[str, Any], without: Sequence[str]) -> 
 
 def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
     options = run_options(seen, machine)
-    if "seq" not in options:
+    if "batch" not in options:
         raise usage("the batch is not known: give sample_input=, or a plan=")
     options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
     options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
@@ -271,7 +273,7 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
         return decision  # on a CPU nothing is freed by it
     try:
         options = run_options(seen, machine)
-        if "seq" not in options:
+        if "batch" not in options:
             return decision
         reports = [analyze(seen.inner.core, *seen.objects, **{**options, "treat": treat, "checkpointing": "none"})
                    for treat in (decision.treat or "none", "none")]

@@ -20,6 +20,21 @@ def need_torch(call: str) -> Any:
     return torch
 
 
+def need_wrapping_torch(call: str) -> Any:
+    """The package torch, of a version that has all that treatments use."""
+    torch = need_torch(call)
+    if not hasattr(torch, "get_autocast_dtype"):
+        raise usage(f"{call} needs PyTorch 2.4 or newer, and this is {torch.__version__}")
+    return torch
+
+
+def autocast_dtype() -> str | None:
+    """"torch.bfloat16" within autocast, on a GPU or on the CPU."""
+    import torch
+    kinds = [kind for kind in ("cuda", "cpu") if torch.is_autocast_enabled(kind)]
+    return str(torch.get_autocast_dtype(kinds[0])) if kinds else None
+
+
 def class_of(value: Any) -> str:
     return type(value).__name__
 
@@ -108,8 +123,9 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(one)
 
 
-def shape_of(sample: Any) -> tuple[int, int]:
-    """Sequences and tokens: those of input_ids, else of the first tensor of two dimensions or more."""
+def shape_of(sample: Any) -> tuple[int, int | None]:
+    """Sequences and tokens: those of input_ids, else of the first tensor of two dimensions or more; of pictures, and
+    of numbers that are no tokens, the batch alone."""
     if isinstance(sample, Mapping) and hasattr(sample.get("input_ids"), "shape"):
         found = sample["input_ids"]
     else:
@@ -117,7 +133,8 @@ def shape_of(sample: Any) -> tuple[int, int]:
     if found is None or found.dim() < 2:
         raise usage("sample_input: found no tensor of two dimensions, expected a batch: "
                     "a dict with input_ids, a tensor, or a tuple of tensors")
-    return int(found.shape[0]), int(found.shape[1])
+    is_text = found.dim() == 2 and not found.is_floating_point()
+    return int(found.shape[0]), int(found.shape[1]) if is_text else None
 
 
 def moved(value: Any, device: Any) -> Any:

@@ -2,6 +2,7 @@
 """memscope.stream: inference with layers whose weights wait in the host's memory."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ._given import usage
@@ -17,7 +18,7 @@ class _Layer:
         import torch
         self.module = module
         self.tensors = list({id(t): t for t in (*module.parameters(), *module.buffers())}.values())
-        self.before = [t.device for t in self.tensors]
+        self.before = [(t.device, t.stride()) for t in self.tensors]
         self.offsets, self.bytes = [], 0
         for tensor in self.tensors:
             self.offsets.append(self.bytes)
@@ -37,8 +38,10 @@ class _Layer:
             tensor.data = there
 
     def restore(self) -> None:
-        for tensor, there, device in zip(self.tensors, self._views(self.host), self.before):
-            tensor.data = there.to(device, copy=True)
+        import torch
+        for tensor, there, (device, strides) in zip(self.tensors, self._views(self.host), self.before):
+            data = torch.empty_strided(there.shape, strides, dtype=there.dtype, device=device)
+            tensor.data = data.copy_(there)
 
 
 class Streamed:
@@ -66,8 +69,17 @@ class Streamed:
         self._running: int | None = None
         self._hooks = []
         for number, module in enumerate(layers):
-            self._hooks.append(module.register_forward_pre_hook(lambda *_, number=number: self._begin(number)))
-            self._hooks.append(module.register_forward_hook(lambda *_, number=number: self._end(number)))
+            self._hooks.append(module.register_forward_pre_hook(self._hook(self._begin, number)))
+            self._hooks.append(module.register_forward_hook(self._hook(self._end, number)))
+
+    def _hook(self, call: Callable[[int], None], number: int) -> Callable[..., None]:
+        """Of the module alone, and not of a copy of the model."""
+        own = self._layers[number].module
+
+        def hook(module: Any, *_: Any) -> None:
+            if module is own:
+                call(number)
+        return hook
 
     # ---- a layer's turn ----
 

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from ._errors import MemscopeError
-from ._modules import comparable, devices_of, loss_of, moved, untouched
+from ._given import usage
+from ._modules import autocast_dtype, comparable, devices_of, loss_of, moved, untouched
 
 _MOST_TOKENS = 128
+
+_LEAST = 1e-2  # of the largest gradient's norm: smaller ones are compared with that
 
 # Largest difference of a gradient, relative to its norm, by the type that is computed in.
 _TOLERANCES = {"torch.float64": 1e-9, "torch.float32": 1e-5, "torch.float16": 2e-2, "torch.bfloat16": 5e-2}
@@ -18,9 +21,14 @@ def small(sample: Any) -> Any:
     """The first sequence's first tokens: enough to compare values, and it fits untreated."""
     if not isinstance(sample, Mapping) or not hasattr(sample.get("input_ids"), "shape"):
         return sample
-    shape = sample["input_ids"].shape
-    return {name: value[:1, :_MOST_TOKENS] if getattr(value, "shape", None) == shape else value
-            for name, value in sample.items()}
+    rows, tokens = sample["input_ids"].shape[:2]
+
+    def cut(value: Any) -> Any:
+        shape = tuple(getattr(value, "shape", ()))
+        if not shape or shape[0] != rows:
+            return value
+        return value[(slice(1), *(slice(_MOST_TOKENS) if size == tokens else slice(None) for size in shape[1:]))]
+    return {name: cut(value) for name, value in sample.items()}
 
 
 def gradients(model: Any, sample: Any) -> dict[str, Any]:
@@ -29,8 +37,14 @@ def gradients(model: Any, sample: Any) -> dict[str, Any]:
     sample = moved(small(sample), devices_of(model)[0])
     with untouched(model), comparable(model):
         torch.manual_seed(0)
-        loss = loss_of(model, sample)
-        loss.backward()
+        try:
+            loss = loss_of(model, sample)
+            loss.backward()
+        except (TypeError, ValueError, RuntimeError, IndexError, KeyError) as error:
+            if isinstance(error, MemscopeError):
+                raise
+            text = (str(error).splitlines() or [""])[0]
+            raise usage(f"sample_input: the model fails with it: {type(error).__name__}: {text}") from error
         found = {name: p.grad.detach().cpu() for name, p in model.named_parameters() if p.grad is not None}
         found[""] = loss.detach().cpu()
     return found
@@ -41,15 +55,18 @@ class Verdict:
 
     def __init__(self, plain: Mapping[str, Any], treated: Mapping[str, Any]) -> None:
         self.worst, self.name, self.tolerance = 0.0, "", 0.0
+        self._autocast = _TOLERANCES.get(autocast_dtype() or "", 0.0)
         self.is_equal, self.is_close = set(plain) == set(treated), set(plain) == set(treated)
         if not self.is_close:
             self.worst, self.name = float("inf"), next(iter(set(plain) ^ set(treated)))
+        # Some gradients are 0 but for rounding, as those of a bias of keys.
+        least = _LEAST * max((float(value.double().norm()) for name, value in plain.items() if name), default=0.0)
         for name in set(plain) & set(treated):
-            self._compare(name, plain[name], treated[name])
+            self._compare(name, plain[name], treated[name], least)
 
-    def _compare(self, name: str, one: Any, other: Any) -> None:
-        tolerance = _TOLERANCES.get(str(one.dtype), 5e-2)
-        norm = float(one.double().norm())
+    def _compare(self, name: str, one: Any, other: Any, least: float) -> None:
+        tolerance = max(_TOLERANCES.get(str(one.dtype), 5e-2), self._autocast)
+        norm = max(float(one.double().norm()), least)
         difference = float((one.double() - other.double()).norm()) / (norm or 1.0)
         self.tolerance = max(self.tolerance, tolerance)
         if difference != 0:

@@ -24,6 +24,7 @@ from ._modules import (
     is_module,
     is_peft,
     need_torch,
+    need_wrapping_torch,
 )
 from ._objects import checkpointing_of
 from ._verify import verified
@@ -205,7 +206,7 @@ def wrap(target: Any, plan: Any = None, config: Any = None, sample_input: Any = 
     `plan`: a Plan, a dict or a path of what one writes, or words such as "0-7=checkpoint,loss=chunk:8". Without it
     the planner decides, by the model, its trainer, the device and the batch: `sample_input` is one, a dict with
     input_ids or a tensor. `config` is a memscope.Config. memscope.detach takes the treatment back."""
-    need_torch("wrap")
+    need_wrapping_torch("wrap")
     settings = config_of(config)
     if is_hf_trainer(target):
         from ._trainers import wrap_hf
@@ -238,7 +239,7 @@ def detach(target: Any) -> Any:
 def optimize(model: Any, optimizer: Any = None, plan: Any = None, config: Any = None,
              sample_input: Any = None) -> Iterator[Any]:
     """Within a `with`, the model is treated as wrap does it; afterwards it is as before, also when a step failed."""
-    need_torch("optimize")
+    need_wrapping_torch("optimize")
     if not is_module(model):
         raise usage(f"optimize: found a {class_of(model)}, expected a model of PyTorch")
     if optimizer is not None and not hasattr(optimizer, "param_groups"):

@@ -6,6 +6,8 @@ from torch.utils.checkpoint import checkpoint
 
 def recompute_norms(layer: Any, **kwargs: Any) -> None:
     """Of what each of the layer's own norms saves, keep the input alone; backward runs the norm again."""
-    for module in layer.children():
-        if "Norm" in type(getattr(module, "original_module", module)).__name__:
-            module.forward = partial(checkpoint, module.forward, use_reentrant=False, **kwargs)
+    norms = [m for m in layer.children() if "Norm" in type(getattr(m, "original_module", m)).__name__]
+    if not norms:
+        raise ValueError(f"{type(layer).__name__} has no norms of its own")
+    for module in norms:
+        module.forward = partial(checkpoint, module.forward, use_reentrant=False, **kwargs)

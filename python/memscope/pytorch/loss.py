@@ -37,10 +37,17 @@ def chunked_loss(decoder: Any, head: Any, number: int, labels: Any, cap: Any = N
     return total / ((shifted != -100).sum() if items is None else items)
 
 
+def has_more_than_text(inputs: Any) -> bool:
+    kinds = ("pixel_", "image", "video", "audio", "input_features")
+    return any(value is not None and name.startswith(kinds) for name, value in inputs.items())
+
+
 def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *args: Any, **kwargs: Any) -> Any:
     kwargs.update(zip(names, args))
-    if kwargs.get("labels") is None or not torch.is_grad_enabled():
+    if kwargs.get("labels") is None or not torch.is_grad_enabled() or has_more_than_text(kwargs):
         return forward(**kwargs)
+    if "token_type_ids" not in signature(model.get_decoder().forward).parameters:
+        kwargs.pop("token_type_ids", None)  # they say where pictures are
     cap = getattr(model.config, "final_logit_softcapping", None)
     is_tuple, items = kwargs.pop("return_dict", None) is False, kwargs.pop("num_items_in_batch", None)
     loss = chunked_loss(model.get_decoder(), model.get_output_embeddings(), number, cap=cap, items=items, **kwargs)
@@ -48,9 +55,16 @@ def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *ar
 
 
 def chunk_loss(model: Any, number: int) -> None:
-    """With labels and gradients, compute the loss alone, with the logits of 1/number of the tokens at a time."""
+    """With labels, gradients and text alone, compute the loss, with the logits of 1/number of the tokens at a time."""
     if hasattr(model, "peft_config"):
         model = model.get_base_model()
+    kind, config = type(model).__name__, getattr(model, "config", None)
+    is_causal = kind.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration"))
+    if not is_causal or getattr(config, "is_encoder_decoder", False):
+        raise ValueError(f"the loss of {kind} is not that of a causal language model, which can be computed in chunks")
+    for name in ("logit_scale", "logits_scaling", "lm_head_multiplier", "output_router_logits"):
+        if getattr(config, name, None) not in (None, False, 1):
+            raise ValueError(f"{name} of the config changes the loss outside of the head, so it cannot be in chunks")
     arguments = signature(model.forward)
     forward: Any = partial(run_with_chunked_loss, model, model.forward, list(arguments.parameters), number)
     forward.__signature__ = arguments  # trainers ask which columns the model takes

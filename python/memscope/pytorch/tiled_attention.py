@@ -84,7 +84,12 @@ def tiled_attention(attention: Any, query: Any, key: Any, value: Any, mask: Any,
 
 def tile_attention(layer: Any, number: int) -> None:
     """Run the layer's attention, eager or sdpa and causal, in this many pieces of the queries."""
-    attention = layer.self_attn if hasattr(layer, "self_attn") else layer.attn
+    found = [getattr(layer, name) for name in ("self_attn", "attn", "attention") if hasattr(layer, name)]
+    if not found and any(hasattr(layer, name) for name in ("linear_attn", "conv", "mamba")):
+        return  # a layer of another kind
+    attention: Any = found[0] if found else None
+    if not getattr(attention, "is_causal", False) or not hasattr(attention, "config"):
+        raise ValueError(f"{type(layer).__name__} has no causal attention of Hugging Face's, which can run in pieces")
     name = attention.config._attn_implementation
     if name not in ("eager", "sdpa"):
         raise ValueError(f"attention '{name}' is not evaluated in pieces")

@@ -312,6 +312,22 @@ class Families(Case):
                     torch.manual_seed(0)
                     yield kind, transformers.AutoModelForCausalLM.from_config(config).train()
 
+    def test_other_treatments(self):
+        """Each runs, or is refused in a sentence, and gives the untreated model's gradients, with scaled logits too."""
+        settings, tried = memscope.Config(verify_correctness=True, enable_logging=False), 0
+        for kind, model in self.models():
+            sample = {"input_ids": torch.randint(0, model.config.get_text_config().vocab_size, (2, 24))}
+            for name in ("logits_scaling", "logit_scale"):
+                if hasattr(model.config, name):
+                    setattr(model.config, name, 3.0)
+                    self.fails(name, lambda model=model: memscope.wrap(model, "loss=chunk:3", config=QUIET))
+            for plan in ("loss=chunk:3", "all=tile-attention:3", "all=tile:3", "all=checkpoint-norms", "all=offload:0.6", "all=checkpoint+save_on_cpu"):
+                with self.subTest(kind, plan=plan), contextlib.suppress(memscope.InputError):
+                    memscope.wrap(model, plan, config=settings, sample_input=sample)
+                    memscope.detach(model)
+                    tried += 1
+        self.assertGreater(tried, 230)
+
     def test_selective_plans(self):
         run, tried = {"device": "cpu", "batch": 4, "seq": 64, "without": "offload,tile,chunk", "quiet": True}, 0
         settings = memscope.Config(verify_correctness=True, enable_logging=False)
@@ -781,6 +797,101 @@ class Streaming(Case):
         with self.assertRaises(AttributeError):
             streamed.no_such_attribute
         streamed.teardown()
+
+
+class Others(Case):
+    """Models that are no decoders, and states that a training may be in."""
+
+    def test_encoders(self):
+        sizes = {"vocab_size": 101, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4}
+        bert = transformers.BertForSequenceClassification(transformers.BertConfig(**sizes, max_position_embeddings=64)).train()
+        del sizes["vocab_size"]
+        vit = transformers.ViTForImageClassification(transformers.ViTConfig(**sizes, image_size=32, patch_size=8)).train()
+        t5 = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=101, d_model=64, d_kv=16, d_ff=96, num_layers=3, num_heads=4,
+                                                                           decoder_start_token_id=0)).train()
+        labels, settings = torch.zeros(2, dtype=torch.long), memscope.Config(verify_correctness=True, enable_logging=False)
+        rows = [(bert, {"input_ids": batch()["input_ids"], "labels": labels}), (vit, {"pixel_values": torch.randn(2, 3, 32, 32), "labels": labels}), (t5, batch())]
+        for model, sample in rows:
+            for plan in ("all=checkpoint", "0-1=selective:addmm", "all=offload:1", "all=checkpoint+offload"):
+                memscope.wrap(model, plan, config=settings, sample_input=sample)
+                memscope.detach(model)
+            self.fails("which can run in pieces", lambda model=model: memscope.wrap(model, "all=tile-attention:2"))
+            self.fails("is not that of a causal language model", lambda model=model: memscope.wrap(model, "loss=chunk:2"))
+        self.fails("T5Block has no module mlp", lambda: memscope.wrap(t5, "all=tile:2"))
+        self.fails("has no norms of its own", lambda: memscope.wrap(t5, "all=checkpoint-norms"))
+
+    def test_frozen_layers_accumulation_and_autocast(self):
+        model = model_of()
+        gradients(model)
+        model.zero_grad()
+        for _ in range(3):
+            model(**batch()).loss.backward()
+        expected = {n: p.grad.clone() for n, p in model.named_parameters()}
+        model.zero_grad()
+        memscope.wrap(model, "0=offload:1,1=checkpoint,2=tile:2", config=QUIET)
+        for _ in range(3):
+            model(**batch()).loss.backward()
+        self.same(expected, {n: p.grad for n, p in model.named_parameters()}, 2e-6)
+        memscope.detach(model)
+        settings, plan = memscope.Config(verify_correctness=True, enable_logging=False), "0=offload:1,1=checkpoint,2=tile:2,3=checkpoint,loss=chunk:2"
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            memscope.detach(memscope.wrap(model, plan, config=settings, sample_input=batch()))
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name.endswith("q_proj.weight"))
+        memscope.detach(memscope.wrap(model, plan, config=settings, sample_input=batch()))
+
+    def test_generation(self):
+        model, ids = model_of().eval(), batch()["input_ids"]
+        words = {"max_new_tokens": 5, "do_sample": False, "pad_token_id": 0}
+        expected = model.generate(ids, **words)
+        memscope.wrap(model, "0-1=offload:1,2=checkpoint,3=checkpoint+tile:2+tile-attention:3,loss=chunk:2", config=QUIET)
+        self.assertTrue(torch.equal(model.generate(ids, **words), expected))
+
+    def test_a_sample_that_the_model_does_not_take(self):
+        self.fails("sample_input: the model fails with it: ", lambda: memscope.wrap(
+            model_of(), "all=checkpoint", config={"verify_correctness": True}, sample_input={**batch(), "labels": torch.zeros(3, 5, dtype=torch.long)}))
+
+    def test_streams_of_odd_weights(self):
+        ids = batch()["input_ids"]
+
+        def strided(model):
+            for layer in model.model.layers:
+                layer.mlp.up_proj.weight.data = layer.mlp.up_proj.weight.data.t().contiguous().t()
+
+        def shared(model):
+            model.model.layers[2] = model.model.layers[0]
+            model.model.layers[3].mlp.up_proj.weight = model.model.layers[1].mlp.up_proj.weight
+        for change in (strided, shared, lambda model: None):
+            model = model_of(tie_word_embeddings=True).eval()
+            change(model)
+            strides = [p.stride() for p in model.parameters()]
+            with torch.no_grad():
+                expected = model(ids).logits
+                streamed = memscope.stream(model, device="cpu")
+                again = copy.deepcopy(model)
+                self.assertTrue(torch.equal(streamed(ids).logits, expected))
+                self.assertTrue(all(torch.equal(a, b) for a, b in zip(streamed.state_dict().values(), again.state_dict().values())))
+                self.assertTrue(torch.equal(streamed.teardown()(ids).logits, expected))
+                self.assertTrue(torch.equal(again(ids).logits, expected))
+            self.assertEqual([p.stride() for p in model.parameters()], strides)
+
+    def test_offload_of_graphs_that_are_kept(self):
+        weights = [torch.nn.Parameter(torch.randn(64, 64, generator=torch.Generator().manual_seed(n))) for n in range(3)]
+
+        def loss(ratio, tag):
+            hidden = torch.linspace(-1, 1, 64 * 64).reshape(64, 64)
+            with memscope.offload(ratio, tag):
+                for weight in weights:
+                    hidden = torch.tanh(hidden @ weight)
+            return hidden.square().sum()
+
+        def twice(found):
+            first = torch.autograd.grad(found, weights, create_graph=True)
+            return torch.autograd.grad(sum(g.square().sum() for g in first), weights)
+        expected = twice(loss(0, "kept graph 0"))
+        for _ in range(2):
+            found = loss(1, "kept graph 1")
+            self.assertTrue(all(map(torch.equal, expected, twice(found))))
 
 
 class Misuse(Case):
