@@ -99,6 +99,10 @@ class Given:
             self._named.discard("optimizer")
             self._merge(_objects.of_optimizer(self.options.pop("optimizer")))
 
+    def is_named(self, option: str) -> bool:
+        """Whether it is given in the call, and not by an object."""
+        return option in self._named
+
     def _take(self, value: Any) -> None:
         if isinstance(value, (str, os.PathLike, Mapping)):
             return self.once("config", value)

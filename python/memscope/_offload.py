@@ -29,8 +29,8 @@ class _Schedule:
     """Two streams of a device, one for each direction; what memscope.pytorch.offload.Sent needs."""
 
     def __init__(self, device: Any) -> None:
-        import torch
-        self.device, self.backend = device, getattr(torch, device.type)
+        from .pytorch.offload import backend_of
+        self.device, self.backend = device, backend_of(device)
         self.outward, self.homeward = self.backend.Stream(device), self.backend.Stream(device)
 
     def compute(self) -> Any:
@@ -64,7 +64,7 @@ class _Stretch:
         stays = tensor.detach()
         base = tensor if tensor._base is None else tensor._base
         is_plain = tensor.layout == torch.strided and not tensor.is_neg() and not tensor.is_conj()
-        has_streams = hasattr(getattr(torch, tensor.device.type), "Stream")
+        has_streams = tensor.device.type == "cpu" or hasattr(getattr(torch, tensor.device.type, None), "Stream")
         if isinstance(base, torch.nn.Parameter) or not is_plain or not has_streams:
             return stays
         storage = storage_of(tensor)

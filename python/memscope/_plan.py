@@ -49,8 +49,9 @@ def plan(*config: Any, **options: Unpack[PlanOptions]) -> Plan:
     with Given(config, options) as given:
         own = given.take(*OWN)
         for option in _DECIDED:
-            if option in given.options:
+            if given.is_named(option):
                 raise usage(f"{option}: a plan decides this itself")
+            given.options.pop(option, None)  # as a model has it now
         inputs = Inputs()
         made = Plan(Handle(library().ms_plan_create(), "ms_plan_free"), inputs)
         pointer = made._handle.pointer

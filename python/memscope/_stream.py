@@ -50,8 +50,10 @@ class Streamed:
 
     def __init__(self, model: Any, layers: Any, device: Any, prefetch_count: int) -> None:
         import torch
+
+        from .pytorch.offload import backend_of
         self._model, self._device = model, device
-        self._backend = getattr(torch, device.type)
+        self._backend = backend_of(device)
         self._layers = [_Layer(module, device) for module in layers]
         ours = {id(tensor) for layer in self._layers for tensor in layer.tensors}
         others = {id(t): t for t in (*model.parameters(), *model.buffers()) if id(t) not in ours}
@@ -143,8 +145,7 @@ class Streamed:
         if self._hooks:
             for hook in self._hooks:
                 hook.remove()
-            if hasattr(self._backend, "synchronize"):
-                self._backend.synchronize(self._device)
+            self._backend.synchronize(self._device)
             for layer in self._layers:
                 layer.restore()
             for tensor, before in self._others:

@@ -37,6 +37,11 @@ def chunked_loss(decoder: Any, head: Any, number: int, labels: Any, cap: Any = N
     return total / ((shifted != -100).sum() if items is None else items)
 
 
+def decoder_of(model: Any) -> Any:
+    found = model.get_decoder()
+    return getattr(model, model.base_model_prefix) if found is model else found  # older versions
+
+
 def has_more_than_text(inputs: Any) -> bool:
     kinds = ("pixel_", "image", "video", "audio", "input_features")
     return any(value is not None and name.startswith(kinds) for name, value in inputs.items())
@@ -46,11 +51,12 @@ def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *ar
     kwargs.update(zip(names, args))
     if kwargs.get("labels") is None or not torch.is_grad_enabled() or has_more_than_text(kwargs):
         return forward(**kwargs)
-    if "token_type_ids" not in signature(model.get_decoder().forward).parameters:
+    decoder = decoder_of(model)
+    if "token_type_ids" not in signature(decoder.forward).parameters:
         kwargs.pop("token_type_ids", None)  # they say where pictures are
     cap = getattr(model.config, "final_logit_softcapping", None)
     is_tuple, items = kwargs.pop("return_dict", None) is False, kwargs.pop("num_items_in_batch", None)
-    loss = chunked_loss(model.get_decoder(), model.get_output_embeddings(), number, cap=cap, items=items, **kwargs)
+    loss = chunked_loss(decoder, model.get_output_embeddings(), number, cap=cap, items=items, **kwargs)
     return (loss,) if is_tuple else CausalLMOutputWithPast(loss=loss)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 import weakref
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 import torch
@@ -10,6 +11,43 @@ from torch.utils import _pytree as pytree
 def storage_of(tensor: Any) -> Any:
     """An identity of the tensor's storage that no later storage at the same address can take."""
     return StorageWeakRef(tensor.untyped_storage())
+
+
+class HostStream:
+    """The host has no streams: what is begun is done."""
+
+    def wait_stream(self, stream: Any) -> None:
+        pass
+
+    def wait_event(self, event: Any) -> None:
+        pass
+
+    def record_event(self) -> None:
+        pass
+
+
+class HostBackend:
+    """What torch.cuda has for streams, of the host."""
+
+    @staticmethod
+    def Stream(device: Any) -> HostStream:
+        return HostStream()
+
+    @staticmethod
+    def current_stream(device: Any) -> HostStream:
+        return HostStream()
+
+    @staticmethod
+    def stream(stream: Any) -> Any:
+        return nullcontext()
+
+    @staticmethod
+    def synchronize(device: Any) -> None:
+        pass
+
+
+def backend_of(device: Any) -> Any:
+    return HostBackend if device.type == "cpu" else getattr(torch, device.type)
 
 
 class Sent:
@@ -167,7 +205,7 @@ class Offload:
     def settle(self, device: Any) -> None:
         """Two streams of the device on which the layers run, which is known when they do."""
         if device != self.device:
-            self.device, self.backend = device, getattr(torch, device.type)
+            self.device, self.backend = device, backend_of(device)
             self.outward, self.homeward = self.backend.Stream(device), self.backend.Stream(device)
 
     def checkpoint(self, checkpoint: Any, forward: Any, hidden: Any, *args: Any) -> Any:
