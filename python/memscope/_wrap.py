@@ -11,6 +11,7 @@ from . import pytorch
 from ._changes import Changes
 from ._config import Config, config_of
 from ._decide import Decision, Seen, given, made, with_figures
+from ._errors import InputError
 from ._follow import Follower
 from ._given import usage
 from ._library import library, text_bytes, written
@@ -75,6 +76,8 @@ class Treated:
                 self._recompute_modules()
             elif self.decision.treat:
                 _run(self.decision, self.inner.core)
+        except InputError:
+            raise
         except ValueError as error:
             raise usage(str(error)) from None
         recomputes = re.search("checkpoint(?!-)|selective", self.decision.treat)
