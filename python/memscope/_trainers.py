@@ -60,8 +60,11 @@ def _no_own_checkpoints(args: Any) -> list[Callable[[], None]]:
 
 def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     model = trainer.model
-    if model is None:
-        raise usage("this Trainer has no model yet (model_init makes it): wrap the model that it makes")
+    if getattr(trainer, "model_init", None) is not None:
+        raise usage("this Trainer makes its model anew when it trains (model_init): give it a model")
+    if getattr(trainer.args, "torch_compile", False):
+        raise usage("this Trainer compiles its model (torch_compile), whose memory is not predicted: "
+                    "set torch_compile to False")
     if sample is None:
         sample = _first_batch(trainer)
     objects = (trainer.args,) + ((trainer.optimizer,) if getattr(trainer, "optimizer", None) is not None else ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from typing import Any, Callable
 
 from . import pytorch
@@ -68,9 +69,8 @@ class Treated:
         base = core.get_base_model() if is_peft(core) else core
         if checkpointing_of(base):
             base.gradient_checkpointing_disable()
-        for config in configs_of(core):
-            if getattr(config, "use_cache", False):
-                config.use_cache = False
+        if any(getattr(config, "use_cache", False) for config in configs_of(core)):
+            _leave_cache_out(base)
         try:
             if self.decision.modules:
                 self._recompute_modules()
@@ -107,6 +107,20 @@ class Treated:
         self.inner.core.__dict__.pop(_NAME, None)
         while self.undoes:
             self.undoes.pop()()
+
+
+def _no_cache(module: Any, args: Any, kwargs: Any) -> Any:
+    import torch
+    if torch.is_grad_enabled() and kwargs.get("use_cache") is None:
+        kwargs["use_cache"] = False
+    return args, kwargs
+
+
+def _leave_cache_out(base: Any) -> None:
+    """Training has no use for a cache of keys and values; the config, which is saved with the model, stays."""
+    decoder = pytorch.decoder_of(base) if hasattr(base, "get_decoder") else None
+    if decoder is not None and "use_cache" in signature(decoder.forward).parameters:
+        decoder.register_forward_pre_hook(_no_cache, with_kwargs=True)
 
 
 def _objects_of(inner: Inner) -> list[Any]:

@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import Any
 
 _PIECES = {
-    "Offload": "offload", "chunk_loss": "loss", "layers_of": "layers", "recompute": "checkpoint_layer",
-    "recompute_but": "selective", "recompute_mlp": "checkpoint_mlp", "recompute_norms": "checkpoint_norms",
-    "save_input_on_cpu": "save_on_cpu", "tile": "tiled_mlp", "tile_attention": "tiled_attention",
+    "Offload": "offload", "chunk_loss": "loss", "decoder_of": "layers", "layers_of": "layers",
+    "recompute": "checkpoint_layer", "recompute_but": "selective", "recompute_mlp": "checkpoint_mlp",
+    "recompute_norms": "checkpoint_norms", "save_input_on_cpu": "save_on_cpu", "tile": "tiled_mlp",
+    "tile_attention": "tiled_attention",
 }
 
 __all__ = [
-    "Offload", "chunk_loss", "layers_of", "recompute", "recompute_but", "recompute_mlp", "recompute_norms",
+    "Offload", "chunk_loss", "decoder_of", "layers_of", "recompute", "recompute_but", "recompute_mlp", "recompute_norms",
     "save_input_on_cpu", "tile", "tile_attention",
 ]
 

@@ -3,9 +3,16 @@ from typing import Any
 from torch import nn
 
 
+def decoder_of(model: Any) -> Any:
+    found = model.get_decoder()
+    if found is not model:
+        return found
+    return getattr(model, model.base_model_prefix, None)  # older versions
+
+
 def layers_of(model: Any) -> Any:
     """The layers of a Hugging Face model's decoder; of any other, its largest list of modules of one class."""
-    decoder = model.get_decoder() if hasattr(model, "get_decoder") else None
+    decoder = decoder_of(model) if hasattr(model, "get_decoder") else None
     for name in ("layers", "h"):
         if isinstance(getattr(decoder, name, None), nn.ModuleList):
             return getattr(decoder, name)

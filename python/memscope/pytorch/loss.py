@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers.modeling_outputs import CausalLMOutputWithPast
+from .layers import decoder_of
 from .pieces import pieces_of
 
 
@@ -35,11 +36,6 @@ def chunked_loss(decoder: Any, head: Any, number: int, labels: Any, cap: Any = N
         else:
             total = total + checkpoint(sum_of, hidden_piece, labels_piece, use_reentrant=False)
     return total / ((shifted != -100).sum() if items is None else items)
-
-
-def decoder_of(model: Any) -> Any:
-    found = model.get_decoder()
-    return getattr(model, model.base_model_prefix) if found is model else found  # older versions
 
 
 def has_more_than_text(inputs: Any) -> bool:

@@ -72,10 +72,10 @@ static void need_code(needs *n, const ms_treatment_code *code)
 
 static needs needs_of(const writer *w)
 {
-    static const char *const layers[] = {"layers"}, *const loss[] = {"pieces", "loss"};
+    static const char *const layers[] = {"layers"}, *const loss[] = {"layers", "pieces", "loss"};
     needs n = {0};
     if (w->treatments->loss_chunks > 0)
-        need(&n, loss, 2);
+        need(&n, loss, 3);
     for (uint32_t i = 0; i < w->count; i++) {
         const ms_treatment *t = &w->treatments->layers[i];
         need_code(&n, &ms_treatment_kinds[t->kind].code);

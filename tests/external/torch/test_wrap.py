@@ -52,7 +52,7 @@ QUIET = memscope.Config(enable_logging=False)
 
 def model_of(kind="llama", **more):
     torch.manual_seed(0)
-    config = transformers.AutoConfig.for_model(kind, use_cache=False, **{**MODELS[kind], **more})
+    config = transformers.AutoConfig.for_model(kind, **{"use_cache": False, **MODELS[kind], **more})
     return transformers.AutoModelForCausalLM.from_config(config).train()
 
 
@@ -626,6 +626,32 @@ class Trainers(Case):
             ids = batch()["input_ids"]
             self.assertIsNotNone(trainer.model(input_ids=ids, labels=ids).logits)
 
+    def test_what_a_trainer_saves(self):
+        self.needs("accelerate")
+        with tempfile.TemporaryDirectory() as folder:
+            plain = self.trainer(folder, model_of(use_cache=True))
+            plain.train()
+            trainer = self.trainer(folder, model_of(use_cache=True))
+            memscope.wrap(trainer, "0-1=checkpoint,2=offload:1,3=tile:2,loss=chunk:2", config=QUIET)
+            trainer.train()
+            trainer.save_model(folder)
+            again = transformers.AutoModelForCausalLM.from_pretrained(folder)
+            self.assertEqual(again.config.use_cache, plain.model.config.use_cache)
+            self.assertEqual(sorted(again.state_dict()), sorted(plain.model.state_dict()))
+            self.same(self.weights(plain.model), self.weights(again), 1e-4)
+
+    def test_trainers_that_are_refused(self):
+        self.needs("accelerate")
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = {"output_dir": folder, "use_cpu": True, "report_to": []}
+            anew = transformers.Trainer(model_init=lambda: model_of(), args=transformers.TrainingArguments(**arguments), train_dataset=self.Tokens())
+            self.fails("(model_init): give it a model", lambda: memscope.wrap(anew, "all=checkpoint"))
+            compiling = transformers.Trainer(model_of(), transformers.TrainingArguments(**arguments, torch_compile=True), train_dataset=self.Tokens())
+            self.fails("(torch_compile), whose memory is not predicted", lambda: memscope.wrap(compiling, "all=checkpoint"))
+            rows = [{"input_ids": list(range(3, 3 + n)), "labels": list(range(3, 3 + n))} for n in (5, 9, 20)]
+            ragged = transformers.Trainer(model_of(), transformers.TrainingArguments(**arguments), train_dataset=rows)
+            self.fails("the batch is not known", lambda: memscope.wrap(ragged))
+
     def test_callback(self):
         self.needs("accelerate")
         with tempfile.TemporaryDirectory() as folder:
@@ -858,6 +884,19 @@ class Others(Case):
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name.endswith("q_proj.weight"))
         memscope.detach(memscope.wrap(model, plan, config=settings, sample_input=batch()))
+
+    def test_cache(self):
+        """Training makes none; the config, which is saved with the model, is not touched."""
+        for kind in ("llama", "gpt2", "gemma3_text"):
+            model, ids = model_of(kind, use_cache=True), batch()["input_ids"]
+            self.assertIsNotNone(model(ids).past_key_values)
+            memscope.wrap(model, "none", config=QUIET)
+            self.assertTrue(model.config.use_cache)
+            self.assertIsNone(model(ids).past_key_values)
+            with torch.no_grad():
+                self.assertIsNotNone(model(ids).past_key_values)
+            memscope.detach(model)
+            self.assertIsNotNone(model(ids).past_key_values)
 
     def test_generation(self):
         model, ids = model_of().eval(), batch()["input_ids"]

@@ -527,7 +527,7 @@ static const code_case code_cases[] = {
      "        recompute_norms(layers[i])\n"
      "    for i in range(1, 4):\n"
      "        tile_attention(layers[i], 2)"},
-    {"loss alone", "loss=chunk:8", "pl",
+    {"loss alone", "loss=chunk:8", "Lpl",
      "    \"\"\"Call once, before the first step; then train as before.\"\"\"\n"
      "    chunk_loss(model, 8)"},
     {"everything", "0=checkpoint,1=selective:mm,2=offload:0.25+tile:2,loss=chunk:8", "Lrsopgtl",
