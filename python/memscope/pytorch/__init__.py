@@ -14,8 +14,8 @@ _PIECES = {
 }
 
 __all__ = [
-    "Offload", "chunk_loss", "decoder_of", "layers_of", "recompute", "recompute_but", "recompute_mlp", "recompute_norms",
-    "save_input_on_cpu", "tile", "tile_attention",
+    "Offload", "chunk_loss", "decoder_of", "layers_of", "recompute", "recompute_but", "recompute_mlp",
+    "recompute_norms", "save_input_on_cpu", "tile", "tile_attention",
 ]
 
 
