@@ -200,7 +200,7 @@ for system in "$@"; do
         fresh && rm "$root/usr/bin/sudo" && check quickstart root "$(lines_with scripts/quickstart.sh | grep quickstart)
 test -x build/release/memscope"
     fi
-    ! chosen test || { fresh && check test someone "$(lines_with scripts/test.sh | grep test.sh) | tee tests.log
+    ! chosen test || { fresh && check test someone "$(lines_with scripts/test.sh | grep test.sh | sed 's/ *#.*//') | tee tests.log
 tail -1 tests.log | grep -x '[0-9]* passed, 0 failed'"; }
     ! chosen install || check_install
     ! chosen deb || { check_deb && check_deb_capture && check_deb_removed; }
