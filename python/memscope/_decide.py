@@ -10,7 +10,7 @@ from ._config import Config
 from ._errors import InputError
 from ._given import as_json, usage
 from ._hardware import Hardware, hardware
-from ._modules import Inner, autocast_dtype, devices_of, loss_of, moved, need_torch, shape_of
+from ._modules import Inner, autocast_dtype, devices_of, is_peft, loss_of, moved, need_torch, shape_of, untouched
 from ._objects import as_dict
 from ._plan import Plan
 from ._plan import plan as make_plan
@@ -192,13 +192,18 @@ def _planned(seen: Seen, options: Mapping[str, Any], without: Sequence[str]) -> 
 
 
 def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
+    if not hasattr(seen.inner.core, "config"):
+        return _planned(seen, run_options(seen, machine), ())  # refused: it is of no family
+    from .pytorch.loss import why_whole
     options = run_options(seen, machine)
     if "batch" not in options:
         raise usage("the batch is not known: give sample_input=, or a plan=")
     options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
     options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
     cap = int(config.max_cpu_offload_gb * 1e9) if config.max_cpu_offload_gb is not None else machine.host_bytes // 2
-    without = list(dict.fromkeys([*config.techniques_without(), *seen.without]))
+    core = seen.inner.core
+    whole = ["chunk"] if why_whole(core.get_base_model() if is_peft(core) else core) else []
+    without = list(dict.fromkeys([*config.techniques_without(), *seen.without, *whole]))
     if config.mode:
         options.update(planner="rules", rules_mode=config.mode)
         if "offload" not in without and machine.index is not None:
@@ -229,8 +234,9 @@ def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]
     from ._tables import devices
     row = next(row for row in devices() if row.name == (machine.name or "a100-80gb"))
     model, sample = seen.inner.model, moved(seen.sample, devices_of(seen.inner.core)[0])
-    info = module_info(model, lambda: loss_of(model, sample).backward(), row.bf16_flops or 1e14,
-                       row.memory_bytes_per_s or 1e12)
+    with untouched(model):
+        info = module_info(model, lambda: loss_of(model, sample).backward(), row.bf16_flops or 1e14,
+                           row.memory_bytes_per_s or 1e12)
     states = _optimizer_bytes(seen)
     budget = budget_of(machine, seen, config.target_gpu_utilization) - states - _CONTEXT_BYTES
     if budget <= 0:

@@ -12,7 +12,7 @@ from ._decide import Seen
 from ._errors import Note
 from ._follow import size_text
 from ._given import usage
-from ._modules import Inner, class_of, is_hf_trainer
+from ._modules import Inner, class_of, is_hf_trainer, untouched
 from ._wrap import apply_to, detach, treated
 
 _NAME = "_memscope_undo"
@@ -46,6 +46,10 @@ def _takes_logits(trainer: Any) -> bool:
     return any(kind.__module__.split(".")[0] == "trl" for kind in type(trainer).__mro__)
 
 
+def _is_sft(trainer: Any) -> bool:
+    return any(kind.__name__ == "SFTTrainer" for kind in type(trainer).__mro__)
+
+
 def _set(holder: Any, name: str, value: Any) -> Callable[[], None]:
     before = getattr(holder, name)
     setattr(holder, name, value)
@@ -65,8 +69,11 @@ def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     if getattr(trainer.args, "torch_compile", False):
         raise usage("this Trainer compiles its model (torch_compile), whose memory is not predicted: "
                     "set torch_compile to False")
-    if sample is None:
-        sample = _first_batch(trainer)
+    if _takes_logits(trainer) and not _is_sft(trainer) and (plan is None or sample is not None):
+        raise usage(f"steps of {class_of(trainer)} are not predicted: give a plan=, and no sample_input")
+    if sample is None and (not _takes_logits(trainer) or _is_sft(trainer)):
+        with untouched(model):
+            sample = _first_batch(trainer)
     objects = (trainer.args,) + ((trainer.optimizer,) if getattr(trainer, "optimizer", None) is not None else ())
     without = ("chunk",) if _takes_logits(trainer) else ()
     if without and isinstance(plan, str) and "loss=chunk" in plan:

@@ -10,6 +10,10 @@ from .layers import decoder_of
 from .pieces import pieces_of
 
 
+# Models whose loss was found to be the plain one: labels shifted by one, and no more than a head behind the decoder.
+PLAIN = frozenset(["arcee", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "exaone4", "falcon", "gemma", "gemma2", "gemma3", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "hunyuan_v1_dense", "lfm2", "llama", "minimax_m2", "ministral3", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_moe", "qwen3_next", "seed_oss", "smollm3", "stablelm", "starcoder2"])
+
+
 def chunked_loss(decoder: Any, head: Any, number: int, labels: Any, cap: Any = None, items: Any = None,
                  shift_labels: Any = None, **inputs: Any) -> Any:
     """The loss of ForCausalLM(**inputs, labels=labels) with the logits of 1/number of the tokens at a time.
@@ -45,7 +49,8 @@ def has_more_than_text(inputs: Any) -> bool:
 
 def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *args: Any, **kwargs: Any) -> Any:
     kwargs.update(zip(names, args))
-    if kwargs.get("labels") is None or not torch.is_grad_enabled() or has_more_than_text(kwargs):
+    is_whole = has_more_than_text(kwargs) or kwargs.get("output_router_logits")
+    if kwargs.get("labels") is None or not torch.is_grad_enabled() or is_whole:
         return forward(**kwargs)
     decoder = decoder_of(model)
     if "token_type_ids" not in signature(decoder.forward).parameters:
@@ -56,17 +61,27 @@ def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *ar
     return (loss,) if is_tuple else CausalLMOutputWithPast(loss=loss)
 
 
+def why_whole(model: Any) -> Any:
+    """Why the loss of this model cannot be computed in chunks; None: it can."""
+    kind, config = type(model).__name__, getattr(model, "config", None)
+    for name in ("logit_scale", "logits_scaling", "lm_head_multiplier", "output_router_logits"):
+        if getattr(config, name, None) not in (None, False, 1):
+            return f"{name} of the config changes the loss outside of the head, so it cannot be in chunks"
+    is_own = not getattr(type(model).forward, "__module__", "").startswith("transformers.models.")
+    ends = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+    loss = getattr(getattr(model, "loss_function", None), "__name__", "")
+    if is_own or getattr(config, "model_type", None) not in PLAIN or not kind.endswith(ends) or loss != "ForCausalLMLoss":
+        return f"the loss of {kind} is not that of a causal language model, which can be computed in chunks"
+    return None
+
+
 def chunk_loss(model: Any, number: int) -> None:
     """With labels, gradients and text alone, compute the loss, with the logits of 1/number of the tokens at a time."""
     if hasattr(model, "peft_config"):
         model = model.get_base_model()
-    kind, config = type(model).__name__, getattr(model, "config", None)
-    is_causal = kind.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration"))
-    if not is_causal or getattr(config, "is_encoder_decoder", False):
-        raise ValueError(f"the loss of {kind} is not that of a causal language model, which can be computed in chunks")
-    for name in ("logit_scale", "logits_scaling", "lm_head_multiplier", "output_router_logits"):
-        if getattr(config, name, None) not in (None, False, 1):
-            raise ValueError(f"{name} of the config changes the loss outside of the head, so it cannot be in chunks")
+    why = why_whole(model)
+    if why:
+        raise ValueError(why)
     arguments = signature(model.forward)
     forward: Any = partial(run_with_chunked_loss, model, model.forward, list(arguments.parameters), number)
     forward.__signature__ = arguments  # trainers ask which columns the model takes

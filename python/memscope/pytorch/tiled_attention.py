@@ -90,6 +90,8 @@ def tile_attention(layer: Any, number: int) -> None:
     attention: Any = found[0] if found else None
     if not getattr(attention, "is_causal", False) or not hasattr(attention, "config"):
         raise ValueError(f"{type(layer).__name__} has no causal attention of Hugging Face's, which can run in pieces")
+    if hasattr(attention, "sinks"):
+        raise ValueError(f"attention of {type(layer).__name__} has sinks, and cannot run in pieces")
     name = attention.config._attn_implementation
     if name not in ("eager", "sdpa"):
         raise ValueError(f"attention '{name}' is not evaluated in pieces")

@@ -23,7 +23,8 @@ class Tiled(torch.autograd.Function):
     def forward(ctx: Any, x: Any, mlp: Any, number: int) -> Any:
         ctx.mlp, ctx.number, ctx.surroundings = mlp, number, Surroundings(x)
         ctx.save_for_backward(x)
-        return torch.cat([mlp(piece) for piece in pieces_of(x, number)]).resize_(x.shape)  # no view: it may be added to
+        out = torch.cat([mlp(piece) for piece in pieces_of(x, number)])
+        return out.resize_(*x.shape[:-1], out.shape[-1])  # no view: it may be added to
 
     @staticmethod
     @torch.autograd.function.once_differentiable
