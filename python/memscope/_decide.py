@@ -266,8 +266,15 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     return found._replace(predicted=figures and figures._replace(peak_bytes=figures.peak_bytes + others))
 
 
+def _is_frozen_in_part(seen: Seen) -> bool:
+    core = seen.inner.core
+    return not is_peft(core) and any(not p.requires_grad for p in core.parameters())
+
+
 def _bounded(figures: Figures | None, seen: Seen) -> Figures | None:
-    return figures._replace(is_most=True) if figures and seen.is_most else figures
+    """What is not trained has neither gradients nor states, which the figures count."""
+    is_most = seen.is_most or _is_frozen_in_part(seen)
+    return figures._replace(is_most=True) if figures and is_most else figures
 
 
 def with_figures(decision: Decision, seen: Seen) -> Decision:

@@ -194,7 +194,8 @@ class Follower:
         if found["measured_peak_bytes"] is not None:
             parts.append(f"peak {size_text(found['measured_peak_bytes'])} measured, "
                          f"{self._most()}{size_text(found['predicted_peak_bytes'])} predicted")
-        if found["saved_bytes"] is not None and found["saved_bytes"] > 0:
+        is_treated = self.decision.treat or self.decision.modules
+        if is_treated and not self._most() and found["saved_bytes"] is not None and found["saved_bytes"] > 0:
             parts.append(f"{size_text(found['saved_bytes'])} less than untreated")
         if found["measured_step_ms"] is not None:
             predicted = found["predicted_step_ms"] if self._device is not None else None  # it is of a GPU

@@ -86,7 +86,12 @@ def checkpointing_of(model: Any) -> dict[str, Any]:
 
 
 def _of_model(model: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"config": as_dict(model.config), **checkpointing_of(model)}
+    config = dict(as_dict(model.config) or {})
+    for kind in type(model).__mro__:  # the class decides on the head, whatever the config was saved by
+        if kind.__module__.startswith("transformers.models."):
+            config["architectures"] = [kind.__name__]
+            break
+    found: dict[str, Any] = {"config": config, **checkpointing_of(model)}
     attention = _ATTENTION.get(str(getattr(model.config, "_attn_implementation", None)))
     dtype = _dtype_of(model, adapter=False)
     if attention:
