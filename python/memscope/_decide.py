@@ -183,7 +183,7 @@ def run_options(seen: Seen, machine: Hardware) -> dict[str, Any]:
 
 def _is_unknown(fault: InputError) -> bool:
     """Whether the model is of no family that is predicted."""
-    return fault.pointer.endswith("/model_type") or "cannot read a config from" in fault.text
+    return fault.pointer.endswith("/model_type") or "/architectures" in fault.pointer or "cannot read a config from" in fault.text
 
 
 def _planned(seen: Seen, options: Mapping[str, Any], without: Sequence[str]) -> Plan:
@@ -249,7 +249,9 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     if seen.inner.parallel == "FSDP":
         raise usage("plans for several ranks are not made yet: give a plan=, for example 'all=checkpoint'")
     machine = _machine_of(seen)
-    if config.use_static_profiling:
+    if _holds_more(seen.inner) and not config.use_empirical_fallback:
+        raise usage(f"{seen.inner.name} is only a part of this model, so its step is not predicted: give a plan=")
+    if config.use_static_profiling and not _holds_more(seen.inner):
         try:
             plan = _predicted(seen, config, machine)
             decision = _of_content(plan.to_dict(), layers, plan, config.gpu_cost_per_hour)
@@ -266,6 +268,11 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     return found._replace(predicted=figures and figures._replace(peak_bytes=figures.peak_bytes + others))
 
 
+def _holds_more(inner: Inner) -> bool:
+    """Whether the model of transformers is only a part of what is trained."""
+    return len(list(inner.model.parameters())) > len(list(inner.core.parameters()))
+
+
 def _is_frozen_in_part(seen: Seen) -> bool:
     core = seen.inner.core
     return not is_peft(core) and any(not p.requires_grad for p in core.parameters())
@@ -279,7 +286,7 @@ def _bounded(figures: Figures | None, seen: Seen) -> Figures | None:
 
 def with_figures(decision: Decision, seen: Seen) -> Decision:
     """The same with what is predicted for it, where the run is known and of a known family."""
-    if decision.predicted or decision.modules or seen.inner.parallel:
+    if decision.predicted or decision.modules or seen.inner.parallel or _holds_more(seen.inner):
         return decision
     machine = _machine_of(seen)
     if machine.index is None and ("offload" in decision.treat or "save_on_cpu" in decision.treat):

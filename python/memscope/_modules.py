@@ -66,7 +66,9 @@ class Inner:
                 raise usage("this model is compiled already: wrap it first, and compile the wrapped model")
             if "FullyShardedDataParallel" in names:
                 self.parallel, model = "FSDP", model.module
-            elif names & {"DistributedDataParallel", "DataParallel"}:
+            elif "DataParallel" in names:
+                raise usage("DataParallel runs copies of the model, which cannot be treated: use DistributedDataParallel")
+            elif "DistributedDataParallel" in names:
                 self.parallel, model = "DDP", model.module
             else:
                 break

@@ -17,7 +17,7 @@ class _Layer:
     def __init__(self, module: Any, device: Any) -> None:
         import torch
         self.module = module
-        self.tensors = list({id(t): t for t in (*module.parameters(), *module.buffers())}.values())
+        self.tensors = list({id(t): t for t in module.parameters()}.values())  # buffers, which change, stay on the device
         self.before = [(t.device, t.stride()) for t in self.tensors]
         self.offsets, self.bytes = [], 0
         for tensor in self.tensors:
@@ -106,12 +106,14 @@ class Streamed:
         if self._running is not None or self._turn % count != number:  # a pass was cut off
             self._reset()
             self._turn += (number - self._turn) % count
+        if number == 0 and self._turn > 0:
+            self._forget()
         self._fetch(self._turn)
         place = self._turn % len(self._places)
         self._backend.current_stream(self._device).wait_event(self._copied[place])
         self._running = number
         self._layers[number].move(self._places[place])
-        for ahead in range(1, len(self._places)):
+        for ahead in range(1, min(len(self._places), count - number)):
             self._fetch(self._turn + ahead)
 
     def _end(self, number: int) -> None:
@@ -120,6 +122,10 @@ class Streamed:
         self._layers[number].move(None)
         self._running = None
         self._turn += 1
+
+    def _forget(self) -> None:
+        """A pass begins: the weights may have been changed since they were copied."""
+        self._held = [None] * len(self._places)
 
     def _reset(self) -> None:
         if self._running is not None:
@@ -148,7 +154,9 @@ class Streamed:
             self._backend.synchronize(self._device)
             for layer in self._layers:
                 layer.restore()
-            for tensor, before in self._others:
+            for tensor, before in self._others:  # what was written meanwhile is kept
+                if tensor.data.data_ptr() != before.data_ptr():
+                    before.copy_(tensor.data)
                 tensor.data = before
             self._hooks, self._places, self._layers = [], [], []
             vars(self._model).pop("_memscope_streamed", None)

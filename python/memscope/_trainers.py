@@ -66,6 +66,8 @@ def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     model = trainer.model
     if getattr(trainer, "model_init", None) is not None:
         raise usage("this Trainer makes its model anew when it trains (model_init): give it a model")
+    if int(getattr(trainer.args, "n_gpu", 0) or 0) > 1:
+        raise usage("this Trainer runs copies of its model on several devices (DataParallel): start it with torchrun")
     if getattr(trainer.args, "torch_compile", False):
         raise usage("this Trainer compiles its model (torch_compile), whose memory is not predicted: "
                     "set torch_compile to False")

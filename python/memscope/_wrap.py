@@ -32,10 +32,11 @@ from ._objects import checkpointing_of
 from ._verify import verified
 
 _NAME = "_memscope_treated"
+_COPY = "a copy"
 
 
 class Treated:
-    """A treatment of a model, and what takes it back. A copy of the model has none."""
+    """A treatment of a model, and what takes it back. A copy of the model is treated for good."""
 
     def __init__(self, inner: Inner, decision: Decision, config: Config) -> None:
         self.inner, self.decision, self.config = inner, decision, config
@@ -43,7 +44,7 @@ class Treated:
         self.follower = Follower(inner.outer.parameters(), inner.name, decision, config)
 
     def __reduce__(self) -> Any:
-        return type(None), ()
+        return str, (_COPY,)
 
     def __del__(self) -> None:
         follower = getattr(self, "follower", None)
@@ -143,6 +144,9 @@ def treated(model: Any) -> Treated | None:
     """The treatment of a model, or of one that is in it."""
     for module in model.modules():
         found = module.__dict__.get(_NAME)
+        if found == _COPY:
+            raise usage("this is a copy of a model that was wrapped, whose treatment cannot be taken off: "
+                        "detach a model before you copy it")
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None

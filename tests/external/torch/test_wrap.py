@@ -418,13 +418,14 @@ class Wrapping(Case):
             self.fails("", lambda plan=plan: memscope.wrap(model, plan, sample_input=batch(), config=QUIET))
             self.assertEqual(fields(model), before)
 
-    def test_copies_are_not_wrapped(self):
+    def test_copies_stay_treated(self):
         model = model_of()
         memscope.wrap(model, "all=checkpoint", config=QUIET)
         expected = gradients(model)
         for again in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
             self.same(expected, gradients(again))
-            memscope.detach(again)  # no treatment of its own to take back
+            self.fails("a copy of a model that was wrapped", lambda again=again: memscope.detach(again))
+            self.fails("a copy of a model that was wrapped", lambda again=again: memscope.wrap(again, "all=tile:2"))
         memscope.detach(model)
 
     def test_a_forgotten_model_goes(self):
