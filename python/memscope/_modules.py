@@ -67,7 +67,8 @@ class Inner:
             if "FullyShardedDataParallel" in names:
                 self.parallel, model = "FSDP", model.module
             elif "DataParallel" in names:
-                raise usage("DataParallel runs copies of the model, which cannot be treated: use DistributedDataParallel")
+                raise usage("DataParallel runs copies of the model, which cannot be treated: "
+                            "use DistributedDataParallel")
             elif "DistributedDataParallel" in names:
                 self.parallel, model = "DDP", model.module
             else:

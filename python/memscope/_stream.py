@@ -17,7 +17,8 @@ class _Layer:
     def __init__(self, module: Any, device: Any) -> None:
         import torch
         self.module = module
-        self.tensors = list({id(t): t for t in module.parameters()}.values())  # buffers, which change, stay on the device
+        # Buffers, which may change, stay on the device.
+        self.tensors = list({id(t): t for t in module.parameters()}.values())
         self.before = [(t.device, t.stride()) for t in self.tensors]
         self.offsets, self.bytes = [], 0
         for tensor in self.tensors:

@@ -70,7 +70,8 @@ def why_whole(model: Any) -> Any:
     is_own = not getattr(type(model).forward, "__module__", "").startswith("transformers.models.")
     ends = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
     loss = getattr(getattr(model, "loss_function", None), "__name__", "")
-    if is_own or getattr(config, "model_type", None) not in PLAIN or not kind.endswith(ends) or loss != "ForCausalLMLoss":
+    is_known = getattr(config, "model_type", None) in PLAIN and kind.endswith(ends)
+    if is_own or not is_known or loss != "ForCausalLMLoss":
         return f"the loss of {kind} is not that of a causal language model, which can be computed in chunks"
     return None
 
