@@ -183,7 +183,8 @@ def run_options(seen: Seen, machine: Hardware) -> dict[str, Any]:
 
 def _is_unknown(fault: InputError) -> bool:
     """Whether the model is of no family that is predicted."""
-    return fault.pointer.endswith("/model_type") or "/architectures" in fault.pointer or "cannot read a config from" in fault.text
+    is_of_class = fault.pointer.endswith("/model_type") or "/architectures" in fault.pointer
+    return is_of_class or "cannot read a config from" in fault.text
 
 
 def _planned(seen: Seen, options: Mapping[str, Any], without: Sequence[str]) -> Plan:
