@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which treatment wrap applies: that of a plan which is given, or one that the planner makes for what it sees."""
+"""Which treatment the planner makes for what wrap sees, and what is predicted for one that is given."""
 from __future__ import annotations
 
 import os
@@ -7,108 +7,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._config import Config
+from ._decision import Decision, Figures, content_of
 from ._errors import InputError
-from ._given import as_json, usage
+from ._given import usage
 from ._hardware import Hardware, hardware
-from ._modules import Inner, autocast_dtype, devices_of, is_peft, loss_of, moved, need_torch, shape_of, untouched
-from ._objects import as_dict
+from ._modules import (
+    Inner,
+    autocast_dtype,
+    devices_of,
+    has_ranks,
+    is_embedded,
+    is_peft,
+    loss_of,
+    moved,
+    need_torch,
+    one_sentence,
+    shape_of,
+    untouched,
+)
 from ._plan import Plan
 from ._plan import plan as make_plan
 from ._report import analyze
 
 _CONTEXT_BYTES = 1 << 30  # what a CUDA context takes, at most
-
-
-class Figures(NamedTuple):
-    """Of a step, as predicted."""
-
-    peak_bytes: int
-    step_ms: float | None
-    host_bytes: int = 0
-    fits: bool | None = None
-    is_most: bool = False  # the peak may be lower
-
-
-class Decision(NamedTuple):
-    treat: str  # in the words of --treat; "": none
-    kind: str = "non-reentrant"
-    modules: Sequence[str] = ()  # names of modules to recompute, of a plan for measured modules
-    fraction: float | None = None  # of the device's memory, which the allocator is held to
-    predicted: Figures | None = None
-    untreated: Figures | None = None
-    plan: Any = None
-    cost_per_hour: float | None = None
-
-    @property
-    def words(self) -> str:
-        if self.modules:
-            return f"recompute {len(self.modules)} modules: {', '.join(self.modules[:4])}" + (
-                ", ..." if len(self.modules) > 4 else "")
-        return self.treat or "nothing to change"
-
-
-# ---- a plan that is given ----
-
-def _figures(row: Any) -> Figures | None:
-    if not isinstance(row, Mapping) or not row.get("peak_memory_bytes"):
-        return None
-    return Figures(int(row["peak_memory_bytes"]), row.get("step_ms"), int(row.get("host_bytes") or 0), row.get("fits"))
-
-
-def _of_content(content: Mapping[str, Any], layers: int, plan: Any, cost: float | None = None) -> Decision:
-    """Of what a plan.json has."""
-    if "decisions" in content:
-        names = [name.partition(".")[2] for name in content["decisions"]]
-        peak = content.get("peak_bytes")
-        is_most = any(fraction < 1 for fraction in content["decisions"].values())  # they are recomputed whole
-        return Decision("", modules=[name for name in names if name], plan=plan, cost_per_hour=cost,
-                        predicted=Figures(int(peak), None, is_most=is_most) if peak else None)
-    if not isinstance(content.get("treat"), str):
-        raise usage("plan: found no treat and no decisions, expected what memscope.plan or `memscope plan -o` gives")
-    about: Mapping[str, Any] = content.get("metadata") or {}
-    if about.get("num_layers", layers) != layers:
-        raise usage(f"the plan is for the {about['num_layers']} layers of {about.get('model')}, "
-                    f"and this model has {layers}")
-    for place in ("optimizer_device", "parameter_device"):
-        if content.get(place, "device") != "device":
-            raise usage(f"the plan keeps {place.partition('_')[0]} data on the host, which wrap does not move there")
-    limit: Mapping[str, Any] = content.get("allocator_limit") or {}
-    return Decision(content["treat"], about.get("checkpoint_kind", "non-reentrant"), fraction=limit.get("fraction"),
-                    predicted=_figures(content), untreated=_figures(content.get("keep_all")), plan=plan,
-                    cost_per_hour=cost)
-
-
-def _loaded(path: Any) -> Mapping[str, Any]:
-    import json
-    name = os.fspath(path)
-    try:
-        with open(name, encoding="utf-8") as file:
-            content = json.load(file)
-    except OSError as error:
-        raise InputError(f"cannot open: {error.strerror}", "MS_ERR_IO", name) from None
-    except ValueError as error:
-        raise InputError(f"no JSON: {error}", "MS_ERR_SYNTAX", name) from None
-    if not isinstance(content, dict):
-        raise InputError("found no object, expected a plan", "MS_ERR_SYNTAX", name)
-    return content
-
-
-def given(plan: Any, layers: int) -> Decision:
-    """Of a Plan, a dict, a path of a plan.json, or the words of --treat."""
-    if isinstance(plan, Plan):
-        content = plan.to_dict()
-        if content.get("target") and content["target"].get("name") not in (None, "pytorch", "free", "hf"):
-            raise usage(f"the plan is for {content['target']['name']}; wrap takes one for pytorch, hf or free")
-        return _of_content(content, layers, plan)
-    if isinstance(plan, os.PathLike) or (isinstance(plan, str) and "=" not in plan and plan.endswith(".json")):
-        return _of_content(_loaded(plan), layers, plan)
-    if isinstance(plan, str):
-        return Decision("" if plan == "none" else plan)
-    content = as_dict(plan) or {}
-    if not content:
-        raise usage(f"plan: found a {type(plan).__name__}, expected a plan, its path, or words such as "
-                    "'0-7=checkpoint'")
-    return _of_content(content, layers, plan)
 
 
 # ---- what is seen ----
@@ -122,6 +43,12 @@ class Seen(NamedTuple):
     options: Mapping[str, Any] = {}
     without: Sequence[str] = ()
     is_most: bool = False  # what is predicted for the options is more than the run takes
+    why_no_sample: str = ""  # where a batch was looked for
+
+    @property
+    def assumed(self) -> str:
+        """An optimizer is known by its kind, and a Trainer's by its arguments."""
+        return "" if any(hasattr(one, "param_groups") or hasattr(one, "optim") for one in self.objects) else "AdamW"
 
 
 def _bytes_of(tensors: Any) -> int:
@@ -175,6 +102,8 @@ def run_options(seen: Seen, machine: Hardware) -> dict[str, Any]:
     dtype = autocast_dtype()
     if dtype:
         options["autocast"] = {"torch.bfloat16": "bf16", "torch.float16": "fp16"}.get(dtype, "none")
+    if seen.assumed:
+        options.update(optimizer="adamw", optimizer_impl="foreach")  # as PyTorch chooses
     options.update(seen.options)
     return options
 
@@ -198,13 +127,14 @@ def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
     from .pytorch.loss import why_whole
     options = run_options(seen, machine)
     if "batch" not in options:
-        raise usage("the batch is not known: give sample_input=, or a plan=")
+        raise usage(f"the batch is not known{seen.why_no_sample}: give sample_input=, or a plan=")
     options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
     options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
     cap = int(config.max_cpu_offload_gb * 1e9) if config.max_cpu_offload_gb is not None else machine.host_bytes // 2
     core = seen.inner.core
     whole = ["chunk"] if why_whole(core.get_base_model() if is_peft(core) else core) else []
-    without = list(dict.fromkeys([*config.techniques_without(), *seen.without, *whole]))
+    ranks = ["tile"] if seen.inner.parallel or has_ranks() else []
+    without = list(dict.fromkeys([*config.techniques_without(), *seen.without, *whole, *ranks]))
     if config.mode:
         options.update(planner="rules", rules_mode=config.mode)
         if "offload" not in without and machine.index is not None:
@@ -235,7 +165,7 @@ def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]
     from ._tables import devices
     row = next(row for row in devices() if row.name == (machine.name or "a100-80gb"))
     model, sample = seen.inner.model, moved(seen.sample, devices_of(seen.inner.core)[0])
-    with untouched(model):
+    with untouched(model), one_sentence("sample_input: the model fails with it"):
         info = module_info(model, lambda: loss_of(model, sample).backward(), row.bf16_flops or 1e14,
                            row.memory_bytes_per_s or 1e12)
     states = _optimizer_bytes(seen)
@@ -255,18 +185,19 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     if config.use_static_profiling and not _holds_more(seen.inner):
         try:
             plan = _predicted(seen, config, machine)
-            decision = _of_content(plan.to_dict(), layers, plan, config.gpu_cost_per_hour)
+            decision = content_of(plan.to_dict(), layers, plan, config.gpu_cost_per_hour)
             # The device's own end stands for the limit that the plan may count on.
-            return decision._replace(fraction=None, predicted=_bounded(decision.predicted, seen))
+            return decision._replace(fraction=None, predicted=_bounded(decision.predicted, seen), assumed=seen.assumed)
         except InputError as fault:
             if not _is_unknown(fault) or not config.use_empirical_fallback:
                 raise
     if not config.enable_checkpointing:
         raise usage("modules that are measured can only be recomputed, and enable_checkpointing is False")
     measured, others = _measured(seen, config, machine)
-    found = _of_content(measured.to_dict(), layers, measured, config.gpu_cost_per_hour)
+    found = content_of(measured.to_dict(), layers, measured, config.gpu_cost_per_hour)
     figures = found.predicted
-    return found._replace(predicted=figures and figures._replace(peak_bytes=figures.peak_bytes + others))
+    return found._replace(predicted=figures and figures._replace(peak_bytes=figures.peak_bytes + others),
+                          assumed=seen.assumed)
 
 
 def _holds_more(inner: Inner) -> bool:
@@ -280,8 +211,9 @@ def _is_frozen_in_part(seen: Seen) -> bool:
 
 
 def _bounded(figures: Figures | None, seen: Seen) -> Figures | None:
-    """What is not trained has neither gradients nor states, which the figures count."""
-    is_most = seen.is_most or _is_frozen_in_part(seen)
+    """What is not trained has neither gradients nor states, which the figures count; nor has what embeds the tokens,
+    where the batch has embeddings."""
+    is_most = seen.is_most or _is_frozen_in_part(seen) or is_embedded(seen.sample)
     return figures._replace(is_most=True) if figures and is_most else figures
 
 
@@ -303,7 +235,7 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
             raise
         return decision
     figures = [Figures(report.peak_bytes, report.summary.step_time_ms or None, fits=report.fits) for report in reports]
-    return decision._replace(predicted=_bounded(figures[0], seen), untreated=figures[1])
+    return decision._replace(predicted=_bounded(figures[0], seen), untreated=figures[1], assumed=seen.assumed)
 
 
-__all__ = ["Decision", "Figures", "Seen", "as_json", "given", "made", "with_figures"]
+__all__ = ["Seen", "made", "with_figures"]

@@ -2,20 +2,26 @@
 """Optimizer steps of a treated model: their peak and time, beside what was predicted."""
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import re
+import statistics
 import sys
 import time
 import weakref
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 from ._config import Config
-from ._decide import Decision
+from ._decision import Decision
 from ._given import usage
 
 _GIB = 1 << 30
 _MOST_WORDS = 200
+_MOST_TIMES = 1000  # the last ones, of which the median is told
+_LIKE_ADAMW = ("Adam", "AdamW")  # the same states
 
 
 def size_text(size: float | None) -> str:
@@ -29,6 +35,10 @@ def _short(words: str) -> str:
     """Without the operators that selective checkpoints keep, on a line or two."""
     text = re.sub(r"selective:([^,+]+\+)*?[^,+]+(?=\+offload|\+save_on_cpu|\+tile|,|$)", "selective", words)
     return text if len(text) <= _MOST_WORDS else text[:_MOST_WORDS - 3] + "..."
+
+
+def _nothing() -> None:
+    """As the reference to a parameter that is gone."""
 
 
 class Gauges:
@@ -70,8 +80,9 @@ class Follower:
         self.name, self.decision, self.config = name, decision, config
         self._ours = {id(parameter): weakref.ref(parameter) for parameter in parameters}
         self._device: Any = None
-        self.steps = self.timed = 0
-        self._began: float | None = None
+        self.steps = 0
+        self._optimizer: Any = None  # a weak reference: of several, the one that stepped first
+        self._times: deque[float] = deque(maxlen=_MOST_TIMES)
         self._last: float | None = None
         self.peak_bytes: int | None = None
         self._log: Any = None
@@ -88,8 +99,19 @@ class Follower:
     def _line(self, event: str, **fields: Any) -> None:
         if self._log:
             import json
-            self._log.write(json.dumps({"event": event, "time": round(time.time(), 3), **fields}) + "\n")
-            self._log.flush()
+            try:
+                self._log.write(json.dumps({"event": event, "time": round(time.time(), 3), **fields}) + "\n")
+                self._log.flush()
+            except OSError as error:
+                self._drop_log()
+                print(f"memscope: log_file: cannot write {self.config.log_file}: {error.strerror}; nothing more is "
+                      "written", file=sys.stderr)
+
+    def _drop_log(self) -> None:
+        """What could not be written is tried again when a file is closed, and is lost."""
+        log, self._log = self._log, None
+        with contextlib.suppress(OSError):
+            log.close()
 
     def begin(self) -> None:
         """May fail, with one sentence, before anything is left behind."""
@@ -99,9 +121,10 @@ class Follower:
             if self.config.log_file is not None:
                 self._log = open(os.fspath(self.config.log_file), "a", encoding="utf-8")  # noqa: SIM115
             self._hook = self._attach()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self.close()
-            raise usage(f"log_file: cannot open {self.config.log_file}: {error.strerror}") from None
+            text = getattr(error, "strerror", None) or str(error)
+            raise usage(f"log_file: cannot open {str(self.config.log_file)!r}: {text}") from None
         self._show_plan()
 
     def _show_plan(self) -> None:
@@ -109,6 +132,7 @@ class Follower:
         text = f"{self.name}: {_short(self.decision.words)}"
         if predicted:
             text += f"; predicted peak {self._most()}{size_text(predicted.peak_bytes)}"
+            text += f" with {self.decision.assumed}, as no optimizer is given" if self.decision.assumed else ""
         if untreated:
             text += f", untreated {size_text(untreated.peak_bytes)}"
         if predicted and untreated and predicted.step_ms and untreated.step_ms:
@@ -133,40 +157,68 @@ class Follower:
         register = getattr(optimizer, "register_optimizer_step_post_hook", None)
         return register(self._stepped) if register else None
 
+    def _is_ours(self, optimizer: Any) -> bool:
+        """Whether it trains our parameters, and is the first that does."""
+        known = self._optimizer and self._optimizer()
+        if known is not None:
+            return known is optimizer
+        parameters: list[Any] = [one for group in optimizer.param_groups for one in group["params"]]
+        for parameter in parameters:
+            ours: Any = self._ours.get(id(parameter), _nothing)()
+            if ours is not None and ours is parameter:
+                self._optimizer = weakref.ref(optimizer)
+                self._device = parameter.device if parameter.is_cuda else None
+                self._check_assumed(optimizer)
+                return True
+        return False
+
+    def _check_assumed(self, optimizer: Any) -> None:
+        """What was predicted for another optimizer is predicted no more."""
+        name, group = type(optimizer).__name__, optimizer.param_groups[0]
+        is_other = name not in _LIKE_ADAMW or group.get("fused") or group.get("foreach") is False
+        if self.decision.assumed and self.decision.predicted and is_other:
+            words = name + (", fused" if group.get("fused") else "")
+            self.note(f"predicted was a step with {self.decision.assumed}, and this one is with {words}: "
+                      "give the optimizer to memscope.optimize")
+            self.decision = self.decision._replace(predicted=None, untreated=None)
+            if self._gauges:
+                self._gauges.set("predicted_peak_bytes", math.nan)
+                self._gauges.set("untreated_peak_bytes", math.nan)
+
     def _stepped(self, optimizer: Any, *_: Any) -> None:
         """Of any optimizer; only of ours it counts."""
-        found = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        first: Any = found[0] if found else None
-        ours = self._ours.get(id(first))
-        is_ours = first is not None and ours is not None and ours() is first
-        if not is_ours:
+        if not self._is_ours(optimizer):
             return
-        import torch
-        if first.is_cuda:
-            self._device = first.device
-        now = time.perf_counter()
+        now, before = time.perf_counter(), self._last
         self.steps += 1
         if self.steps == self.config.warmup_steps:
-            self._began = now
-            if self._device is not None:
-                torch.cuda.reset_peak_memory_stats(self._device)
-        elif self.steps > self.config.warmup_steps:
-            self.timed += 1
-            self._last = now
-            if self._device is not None:
-                self.peak_bytes = int(torch.cuda.max_memory_allocated(self._device))
+            self.evaluated()
+        elif self.steps > self.config.warmup_steps and before is not None:
+            self._times.append(now - before)
+            self._record_peak()
+        self._last = now
         self._line("step", step=self.steps, peak_bytes=self.peak_bytes, step_ms=self.step_ms)
         if self._gauges:
             self._gauges.set("steps", self.steps)
             self._gauges.set("measured_peak_bytes", self.peak_bytes)
             self._gauges.set("step_seconds", None if self.step_ms is None else self.step_ms / 1000)
 
+    def _record_peak(self) -> None:
+        import torch
+        if self._device is not None:
+            peak = int(torch.cuda.max_memory_allocated(self._device))
+            self.peak_bytes = max(peak, self.peak_bytes or 0)
+
+    def evaluated(self) -> None:
+        """What happened since the last step is not of steps."""
+        import torch
+        if self._device is not None:
+            torch.cuda.reset_peak_memory_stats(self._device)
+
     @property
     def step_ms(self) -> float | None:
-        """The mean after the warm-up."""
-        if not self.timed or self._began is None or self._last is None:
-            return None
-        return round(1000 * (self._last - self._began) / self.timed, 3)
+        """The median after the warm-up: pauses do not count."""
+        return round(1000 * statistics.median(self._times), 3) if self._times else None
 
     # ---- the end ----
 

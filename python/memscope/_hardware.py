@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from ._given import usage
 from ._tables import Device, devices
 
 
@@ -68,6 +69,8 @@ def device_like(title: str, capability: int, multiprocessors: int, total_bytes: 
 
 def hardware(index: int | None = None, on_host: bool = False) -> Hardware:
     """The CUDA device of that index, by default the current one; without any, or if that is asked for, the host."""
+    if isinstance(index, bool) or not isinstance(index, (int, type(None))):
+        raise usage(f"hardware: found {index!r}, expected the index of a CUDA device")
     free = _host_free_bytes()
     try:
         import torch
@@ -75,10 +78,15 @@ def hardware(index: int | None = None, on_host: bool = False) -> Hardware:
     except ImportError:
         is_there = False
     if not is_there:
+        if index is not None and not on_host:
+            raise usage(f"hardware: found {index}, and PyTorch sees no CUDA device")
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return Hardware(None, "cpu", "CPU (memory of the host)", total, free, free, None)
     if index is None:
         index = torch.cuda.current_device()
+    count = torch.cuda.device_count()
+    if not 0 <= index < count:
+        raise usage(f"hardware: found {index!r}, expected the index of a CUDA device, from 0 to {count - 1}")
     properties = torch.cuda.get_device_properties(index)
     left, total = torch.cuda.mem_get_info(index)
     row = device_like(properties.name, 10 * properties.major + properties.minor, properties.multi_processor_count,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import random
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ._errors import MemscopeError
 from ._given import usage
 
-SHARDED = "FSDP"  # classes of FSDP2's modules begin with it
+STREAMED = "_memscope_streamed"  # an attribute of models that are; its value is their id, which no copy has
 
 
 def need_torch(call: str) -> Any:
@@ -33,6 +36,12 @@ def autocast_dtype() -> str | None:
     import torch
     kinds = [kind for kind in ("cuda", "cpu") if torch.is_autocast_enabled(kind)]
     return str(torch.get_autocast_dtype(kinds[0])) if kinds else None
+
+
+def has_ranks() -> bool:
+    """Whether a process group was begun: gradients may be reduced as they come."""
+    import torch
+    return bool(torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def class_of(value: Any) -> str:
@@ -75,6 +84,8 @@ class Inner:
                 break
         self.model = model
         for module in model.modules():
+            if vars(module).get(STREAMED) == id(module):
+                raise usage(f"this {class_of(module)} is streamed, for inference: call teardown() first")
             if {"FSDPModule", "FullyShardedDataParallel"} & _bases(module):
                 self.parallel = "FSDP"
         self.core = _core_of(model)
@@ -89,12 +100,21 @@ def _is_core(module: Any) -> bool:
     return hasattr(config, "model_type") and hasattr(module, "get_input_embeddings")
 
 
+def _cores_in(module: Any) -> list[Any]:
+    """The outermost models of transformers, or of PEFT around one."""
+    if hasattr(module, "peft_config") or _is_core(module):
+        return [module]
+    return [core for child in module.children() for core in _cores_in(child)]
+
+
 def _core_of(model: Any) -> Any:
-    """The model of transformers, PEFT's around it included, that a module is or holds; else the module."""
-    if hasattr(model, "peft_config") or _is_core(model):
-        return model
-    found = (module for module in model.modules() if hasattr(module, "peft_config") or _is_core(module))
-    return next(found, model)
+    """The model of transformers, PEFT's around it included, that a module is or holds; else the module. Of several
+    the one that is trained."""
+    found = list({id(core): core for core in _cores_in(model)}.values())
+    trained = [core for core in found if any(p.requires_grad for p in core.parameters())]
+    if len(trained) > 1:
+        raise usage(f"{class_of(model)} trains several models ({', '.join(map(class_of, trained))}): wrap one of them")
+    return (trained or found or [model])[0]
 
 
 def is_peft(model: Any) -> bool:
@@ -126,11 +146,18 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(one)
 
 
+def is_embedded(sample: Any) -> bool:
+    """Whether the batch has embeddings in place of tokens."""
+    return isinstance(sample, Mapping) and getattr(sample.get("inputs_embeds"), "ndim", 0) == 3
+
+
 def shape_of(sample: Any) -> tuple[int, int | None]:
-    """Sequences and tokens: those of input_ids, else of the first tensor of two dimensions or more; of pictures, and
-    of numbers that are no tokens, the batch alone."""
+    """Sequences and tokens: those of input_ids or inputs_embeds, else of the first tensor of two dimensions or more;
+    of pictures, and of numbers that are no tokens, the batch alone."""
     if isinstance(sample, Mapping) and hasattr(sample.get("input_ids"), "shape"):
         found = sample["input_ids"]
+    elif is_embedded(sample):
+        return int(sample["inputs_embeds"].shape[0]), int(sample["inputs_embeds"].shape[1])
     else:
         found = next((tensor for tensor in _tensors(sample) if tensor.dim() >= 2), None)
     if found is None or found.dim() < 2:
@@ -192,6 +219,31 @@ def comparable(model: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def one_sentence(who: str) -> Iterator[None]:
+    """What a model raises within is told in one."""
+    try:
+        yield
+    except (TypeError, ValueError, RuntimeError, LookupError, AttributeError, AssertionError) as error:
+        if isinstance(error, MemscopeError):
+            raise
+        text = (str(error).splitlines() or [""])[0]
+        raise usage(f"{who}: {class_of(error)}: {text}") from error
+
+
+@contextlib.contextmanager
+def _as_drawn() -> Iterator[None]:
+    """Numbers that Python and NumPy draw within are drawn again afterwards."""
+    numpy: Any = sys.modules.get("numpy.random")
+    state, numpys = random.getstate(), numpy and numpy.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(state)
+        if numpy:
+            numpy.set_state(numpys)
+
+
+@contextlib.contextmanager
 def untouched(model: Any) -> Iterator[None]:
     """What runs within draws numbers, makes gradients and counts in buffers; afterwards all is as before."""
     import torch
@@ -199,7 +251,7 @@ def untouched(model: Any) -> Iterator[None]:
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     devices = [device for device in devices_of(model) if device.type == "cuda"]
     try:
-        with torch.random.fork_rng(devices):
+        with _as_drawn(), torch.random.fork_rng(devices):
             for parameter, _ in gradients:
                 parameter.grad = None
             yield

@@ -52,7 +52,7 @@ class _Stretch:
     def __init__(self, tag: _Tag) -> None:
         self.tag = tag
         self.most_bytes = None if tag.seen_bytes is None else tag.ratio * tag.seen_bytes
-        self.fates: dict[Any, Any] = {}  # storage: its Sent, or None where it stays
+        self.fates: dict[Any, Any] = {}  # storage: its Sent, or None where it stays; the version
         self.sent: list[Any] = []  # weak references, in the order of packing
         self.pending: deque[Any] = deque()
         self.seen_bytes = self.sent_bytes = 0
@@ -60,28 +60,27 @@ class _Stretch:
     def pack(self, tensor: Any) -> Any:
         import torch
 
-        from .pytorch.offload import storage_of
-        stays = tensor.detach()
+        from .pytorch.offload import Kept, storage_of
         base = tensor if tensor._base is None else tensor._base
         is_plain = tensor.layout == torch.strided and not tensor.is_neg() and not tensor.is_conj()
         has_streams = tensor.device.type == "cpu" or hasattr(getattr(torch, tensor.device.type, None), "Stream")
         if isinstance(base, torch.nn.Parameter) or not is_plain or not has_streams:
-            return stays
+            return Kept(tensor), ()
         storage = storage_of(tensor)
         if storage not in self.fates:
-            self.fates[storage] = self._decide(tensor)
-        sent = self.fates[storage]
-        if sent is None:
-            return stays
+            self.fates[storage] = self._decide(tensor), tensor._version
+        sent, version = self.fates[storage]
+        if sent is None or version != tensor._version:  # it was sent as it was before a change
+            return Kept(tensor), ()
         sent.packs += 1
-        return self, sent, tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
+        return sent, (tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()), self
 
     def _decide(self, tensor: Any) -> Any:
         import weakref
 
         import torch
 
-        from .pytorch.offload import Sent
+        from .pytorch.offload import Pending, Sent
         size = tensor.untyped_storage().nbytes()
         if size < _LEAST_BYTES:
             return None
@@ -93,7 +92,7 @@ class _Stretch:
         device_bytes.set_(tensor.untyped_storage())
         schedule = _schedule(tensor.device)
         sent: Any = Sent(schedule, device_bytes)
-        self.pending.append((schedule, schedule.outward.record_event(), device_bytes))
+        self.pending.append((schedule, schedule.outward.record_event(), Pending(sent, tensor)))
         if len(self.pending) > _MOST_PENDING:
             self._release()
         sent.number, sent.is_used = len(self.sent), False
@@ -101,9 +100,9 @@ class _Stretch:
         return sent
 
     def _release(self) -> None:
-        schedule, copied, device_bytes = self.pending.popleft()
+        schedule, copied, pending = self.pending.popleft()
         schedule.compute().wait_event(copied)
-        del device_bytes
+        pending.settle()
 
     def end(self) -> None:
         while self.pending:
@@ -126,11 +125,10 @@ class _Stretch:
 
 
 def _unpack(packed: Any) -> Any:
-    if not isinstance(packed, tuple):
-        return packed
-    stretch, sent, *place = packed
-    tensor = sent.unpack(*place)
-    stretch.fetch_before(sent)
+    saved, place, *stretches = packed
+    tensor = saved.unpack(*place)
+    for stretch in stretches:
+        stretch.fetch_before(saved)
     return tensor
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._given import usage
-from ._modules import class_of, is_module, need_torch
+from ._modules import STREAMED, class_of, is_module, need_torch, one_sentence
 
 _ALIGNMENT = 256
 
@@ -27,7 +27,7 @@ class _Layer:
         self.host = torch.empty(self.bytes, dtype=torch.uint8, pin_memory=device.type == "cuda")
         for tensor, there in zip(self.tensors, self._views(self.host)):
             there.copy_(tensor.data)
-            tensor.data = there
+        self.move(None)
 
     def _views(self, flat: Any) -> list[Any]:
         return [flat[at:at + t.numel() * t.element_size()].view(t.dtype).view(t.shape)
@@ -55,12 +55,30 @@ class Streamed:
         from .pytorch.offload import backend_of
         self._model, self._device = model, device
         self._backend = backend_of(device)
-        self._layers = [_Layer(module, device) for module in layers]
+        self._layers: list[_Layer] = []
+        self._others: list[Any] = []
+        self._hooks: list[Any] = []
+        try:
+            with torch.inference_mode(False):
+                self._move(layers)
+                self._set_up(layers, prefetch_count)
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _move(self, layers: Any) -> None:
+        for module in layers:
+            self._layers.append(_Layer(module, self._device))
         ours = {id(tensor) for layer in self._layers for tensor in layer.tensors}
-        others = {id(t): t for t in (*model.parameters(), *model.buffers()) if id(t) not in ours}
-        self._others = [(tensor, tensor.data) for tensor in others.values()]
-        for tensor, _ in self._others:
-            tensor.data = tensor.data.to(device)
+        tensors = (*self._model.parameters(), *self._model.buffers())
+        for tensor in {id(t): t for t in tensors if id(t) not in ours}.values():
+            moved = tensor.data.to(self._device)
+            self._others.append((tensor, tensor.data))
+            tensor.data = moved
+
+    def _set_up(self, layers: Any, prefetch_count: int) -> None:
+        import torch
+        device = self._device
         self._copies = self._backend.Stream(device)
         count = 1 + min(prefetch_count, len(self._layers) - 1)
         largest = max(layer.bytes for layer in self._layers)
@@ -70,7 +88,6 @@ class Streamed:
         self._used: list[Any] = [None] * count  # when its last use has ended
         self._turn = 0  # layers run since the model began, those to come included
         self._running: int | None = None
-        self._hooks = []
         for number, module in enumerate(layers):
             self._hooks.append(module.register_forward_pre_hook(self._hook(self._begin, number)))
             self._hooks.append(module.register_forward_hook(self._hook(self._end, number)))
@@ -147,25 +164,33 @@ class Streamed:
             raise AttributeError(name)
         return getattr(self._model, name)
 
-    def teardown(self) -> Any:
-        """The model, as it was; a second call changes nothing."""
-        if self._hooks:
-            for hook in self._hooks:
-                hook.remove()
-            self._backend.synchronize(self._device)
+    def _put_back(self) -> None:
+        import torch
+        for hook in self._hooks:
+            hook.remove()
+        with torch.inference_mode(False):
             for layer in self._layers:
                 layer.restore()
             for tensor, before in self._others:  # what was written meanwhile is kept
                 if tensor.data.data_ptr() != before.data_ptr():
                     before.copy_(tensor.data)
                 tensor.data = before
-            self._hooks, self._places, self._layers = [], [], []
-            vars(self._model).pop("_memscope_streamed", None)
+        self._hooks, self._layers, self._others = [], [], []
+
+    def teardown(self) -> Any:
+        """The model, as it was; a second call changes nothing."""
+        if self._hooks:
+            self._backend.synchronize(self._device)
+            self._put_back()
+            self._places = []
+            vars(self._model).pop(STREAMED, None)
         return self._model
 
 
-def _layers_at(model: Any, path: str) -> Any:
+def _layers_at(model: Any, path: Any) -> Any:
     found = model
+    if not isinstance(path, str):
+        raise usage(f"stream: layers_attr: found a {class_of(path)}, expected a name such as 'model.layers'")
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None or not hasattr(found, "__len__") or not len(found) or not all(map(is_module, found)):
@@ -184,15 +209,18 @@ def stream(model: Any, layers_attr: str = "model.layers", device: Any = None, pr
         raise usage(f"stream: found a {class_of(model)}, expected a model of PyTorch")
     if isinstance(prefetch_count, bool) or not isinstance(prefetch_count, int) or prefetch_count < 1:
         raise usage(f"stream: prefetch_count: found {prefetch_count!r}, expected a whole number from 1 on")
-    if "_memscope_streamed" in vars(model):
+    if vars(model).get(STREAMED) == id(model):
         raise usage(f"this {class_of(model)} is streamed already: call teardown() of the first one")
     layers = _layers_at(model, layers_attr)
+    if any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers())):
+        raise usage(f"stream: this {class_of(model)} has no weights yet: they are on the device meta")
     try:
         where = torch.device(device if device is not None else "cuda" if torch.cuda.is_available() else "cpu")
     except (RuntimeError, TypeError) as error:
         raise usage(f"stream: device: {str(error).splitlines()[0]}") from None
     if where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())
-    streamed = Streamed(model, layers, where, prefetch_count)
-    vars(model)["_memscope_streamed"] = True
+    with one_sentence(f"stream: cannot use {where}; the model is as it was"):
+        streamed = Streamed(model, layers, where, prefetch_count)
+    vars(model)[STREAMED] = id(model)
     return streamed

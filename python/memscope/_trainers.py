@@ -9,10 +9,10 @@ from typing import Any
 
 from ._config import Config
 from ._decide import Seen
-from ._errors import Note
+from ._errors import InputError, Note
 from ._follow import size_text
 from ._given import usage
-from ._modules import Inner, class_of, is_hf_trainer, untouched
+from ._modules import Inner, class_of, is_hf_trainer, one_sentence, untouched
 from ._wrap import apply_to, detach, treated
 
 _NAME = "_memscope_undo"
@@ -25,20 +25,28 @@ def _length(row: Any) -> int:
     return len(row["input_ids"]) if isinstance(row, Mapping) and "input_ids" in row else 0
 
 
-def _first_batch(trainer: Any) -> Any:
-    """The longest of the first rows, as the trainer's collator puts them together; None where that fails."""
+def _collator(trainer: Any) -> Any:
+    """The trainer's own, behind what leaves out the columns that the model does not take."""
+    without = getattr(trainer, "_get_collator_with_removed_columns", None)
+    is_asked = without is not None and getattr(trainer.args, "remove_unused_columns", False)
+    return without(trainer.data_collator) if without and is_asked else trainer.data_collator
+
+
+def _first_batch(trainer: Any) -> tuple[Any, str]:
+    """The longest of the first rows, as the trainer's collator puts them together; else why there is none."""
     args: Any = trainer.args
     data: Any = getattr(trainer, "train_dataset", None)
     if not hasattr(data, "__getitem__") or not hasattr(data, "__len__") or len(data) == 0:
-        return None
+        return None, ""
     count = int(args.per_device_train_batch_size)
-    rows = [data[index] for index in range(min(len(data), max(count, _ROWS_LOOKED_AT)))]
-    rows.sort(key=_length, reverse=True)
     try:
-        batch = trainer.data_collator([dict(row) for row in (rows * count)[:count]])
-        return {name: value for name, value in batch.items() if hasattr(value, "shape")}
-    except (TypeError, ValueError, KeyError, AttributeError):
-        return None
+        with one_sentence("train_dataset"):
+            rows = [data[index] for index in range(min(len(data), max(count, _ROWS_LOOKED_AT)))]
+            rows.sort(key=_length, reverse=True)
+            batch = _collator(trainer)([dict(row) for row in (rows * count)[:count]])
+            return {name: value for name, value in batch.items() if hasattr(value, "shape")}, ""
+    except InputError as error:
+        return None, f" ({error.text})"
 
 
 def _takes_logits(trainer: Any) -> bool:
@@ -48,18 +56,6 @@ def _takes_logits(trainer: Any) -> bool:
 
 def _is_sft(trainer: Any) -> bool:
     return any(kind.__name__ == "SFTTrainer" for kind in type(trainer).__mro__)
-
-
-def _set(holder: Any, name: str, value: Any) -> Callable[[], None]:
-    before = getattr(holder, name)
-    setattr(holder, name, value)
-    return lambda: setattr(holder, name, before)
-
-
-def _no_own_checkpoints(args: Any) -> list[Callable[[], None]]:
-    """Trainer would checkpoint every layer as it begins, whatever the plan says."""
-    names = ("gradient_checkpointing", "activation_checkpointing")
-    return [_set(args, name, False) for name in names if getattr(args, name, False) is True]
 
 
 def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
@@ -73,25 +69,28 @@ def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
                     "set torch_compile to False")
     if _takes_logits(trainer) and not _is_sft(trainer) and (plan is None or sample is not None):
         raise usage(f"steps of {class_of(trainer)} are not predicted: give a plan=, and no sample_input")
+    why = ""
     if sample is None and (not _takes_logits(trainer) or _is_sft(trainer)):
         with untouched(model):
-            sample = _first_batch(trainer)
+            sample, why = _first_batch(trainer)
     objects = (trainer.args,) + ((trainer.optimizer,) if getattr(trainer, "optimizer", None) is not None else ())
     without = ("chunk",) if _takes_logits(trainer) else ()
     if without and isinstance(plan, str) and "loss=chunk" in plan:
         raise usage(f"{class_of(trainer)} reads the logits, which a loss in chunks does not have: "
                     "give a plan without loss=chunk")
     # TRL's loss makes no logits of all tokens, as the predicted one does.
-    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, is_most=bool(without)))
+    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, bool(without), why))
     if without and "loss=chunk" in one.decision.treat:
         detach(model)
         raise usage(f"{class_of(trainer)} reads the logits, which a loss in chunks does not have: "
                     "make the plan with without='chunk'")
-    one.undoes += _no_own_checkpoints(trainer.args)
 
     def show(*_: Any, **__: Any) -> None:
         one.follower.show()
-    reporter = _hf_callback({"on_train_end": show})
+
+    def evaluated(*_: Any, **__: Any) -> None:
+        one.follower.evaluated()
+    reporter = _hf_callback({"on_train_end": show, "on_evaluate": evaluated, "on_predict": evaluated})
     trainer.add_callback(reporter)
     one.undoes.append(lambda: trainer.remove_callback(reporter))
     return trainer
@@ -123,6 +122,11 @@ class _Watch:
         else:
             torch.cuda.reset_peak_memory_stats(self._device)
 
+    def evaluated(self, *_: Any, **__: Any) -> None:
+        import torch
+        if self._device is not None:
+            torch.cuda.reset_peak_memory_stats(self._device)
+
     def step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self._device is None or state.global_step % self.every:
             return
@@ -151,7 +155,7 @@ def callback(prediction: Any, every: int = 50, tolerance: float = 0.02) -> Any:
         raise usage(f"callback: tolerance: found {tolerance!r}, expected a number from 0 on")
     try:
         watch = _Watch(peak, every, tolerance)
-        return _hf_callback({"on_train_begin": watch.begin, "on_step_end": watch.step})
+        return _hf_callback({"on_train_begin": watch.begin, "on_step_end": watch.step, "on_evaluate": watch.evaluated})
     except ImportError:
         raise usage("callback needs transformers, which this Python does not have") from None
 
@@ -188,7 +192,12 @@ def wrap_lightning(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     def end(self: Any, fitting: Any, module: Any) -> None:
         for one in wrapped:
             one.follower.show()
-    kind: Any = type("MemscopeCallback", (package.Callback,), {"on_fit_start": begin, "on_fit_end": end})
+
+    def evaluated(self: Any, fitting: Any, module: Any) -> None:
+        for one in wrapped:
+            one.follower.evaluated()
+    kind: Any = type("MemscopeCallback", (package.Callback,), {"on_fit_start": begin, "on_fit_end": end,
+                                                               "on_validation_end": evaluated})
     own = kind()
     trainer.callbacks.append(own)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from inspect import signature
 from typing import Any, Callable
@@ -11,8 +12,9 @@ from typing import Any, Callable
 from . import pytorch
 from ._changes import Changes
 from ._config import Config, config_of
-from ._decide import Decision, Seen, given, made, with_figures
-from ._errors import InputError
+from ._decide import Seen, made, with_figures
+from ._decision import Decision, given
+from ._errors import InputError, Note
 from ._follow import Follower
 from ._given import usage
 from ._library import library, text_bytes, written
@@ -21,6 +23,7 @@ from ._modules import (
     class_of,
     configs_of,
     devices_of,
+    has_ranks,
     is_hf_trainer,
     is_lightning_trainer,
     is_module,
@@ -32,6 +35,7 @@ from ._objects import checkpointing_of
 from ._verify import verified
 
 _NAME = "_memscope_treated"
+_OWN_CHECKPOINTS = ("gradient_checkpointing_enable", "activation_checkpointing_enable")
 _COPY = "a copy"
 
 
@@ -41,6 +45,7 @@ class Treated:
     def __init__(self, inner: Inner, decision: Decision, config: Config) -> None:
         self.inner, self.decision, self.config = inner, decision, config
         self.undoes: list[Callable[[], None]] = []
+        self._marked: list[Any] = []
         self.follower = Follower(inner.outer.parameters(), inner.name, decision, config)
 
     def __reduce__(self) -> Any:
@@ -62,7 +67,9 @@ class Treated:
             raise
         changes.end()
         self.undoes.append(changes.undo)
-        self.inner.core.__dict__[_NAME] = self
+        self._marked = list(self.inner.outer.modules())  # each may be wrapped, copied or detached alone
+        for module in self._marked:
+            module.__dict__[_NAME] = self
         self._hold_allocator()
 
     def _change(self) -> None:
@@ -70,6 +77,9 @@ class Treated:
         base = core.get_base_model() if is_peft(core) else core
         if checkpointing_of(base):
             base.gradient_checkpointing_disable()
+        for name in _OWN_CHECKPOINTS:
+            if hasattr(type(base), name):
+                setattr(base, name, _left_to_the_plan)
         if any(getattr(config, "use_cache", False) for config in configs_of(core)):
             _leave_cache_out(base)
         try:
@@ -82,7 +92,7 @@ class Treated:
         except ValueError as error:
             raise usage(str(error)) from None
         recomputes = re.search("checkpoint(?!-)|selective", self.decision.treat)
-        if is_peft(core) and recomputes and hasattr(base, "enable_input_require_grads"):
+        if recomputes and _needs_input_gradients(core, base, self.decision):
             base.enable_input_require_grads()  # as trainers do
 
     def _recompute_modules(self) -> None:
@@ -105,9 +115,24 @@ class Treated:
     # ---- taking back ----
 
     def undo(self) -> None:
-        self.inner.core.__dict__.pop(_NAME, None)
+        for module in self._marked:
+            module.__dict__.pop(_NAME, None)
         while self.undoes:
             self.undoes.pop()()
+
+
+def _left_to_the_plan(*_: Any, **__: Any) -> None:
+    warnings.warn("this model is wrapped: the plan decides which layers are recomputed, and nothing is changed", Note,
+                  stacklevel=2)
+
+
+def _needs_input_gradients(core: Any, base: Any, decision: Decision) -> bool:
+    """A reentrant checkpoint gives no gradients where its input needs none."""
+    if not hasattr(base, "enable_input_require_grads"):
+        return False
+    embedding = base.get_input_embeddings()
+    is_frozen = all(not p.requires_grad for p in embedding.parameters()) if is_module(embedding) else False
+    return is_peft(core) or (decision.kind == "reentrant" and is_frozen)
 
 
 def _no_cache(module: Any, args: Any, kwargs: Any) -> Any:
@@ -128,12 +153,26 @@ def _objects_of(inner: Inner) -> list[Any]:
     return [*inner.outer.modules(), *configs_of(inner.core)]
 
 
+def _recompute_but(layer: Any, *saved: str) -> None:
+    """A name that no operator has would keep nothing."""
+    import torch
+    known = {row.name.partition("::")[2] for row in torch._C._jit_get_all_schemas()}
+    for name in (word.partition("#")[0] for word in saved):
+        if name not in known:
+            raise usage(f"selective: PyTorch {torch.__version__} has no operator {name!r}")
+        if name.endswith("_") and not name.endswith("__"):
+            raise usage(f"selective: {name} changes its input in place, so that its result cannot be kept")
+    pytorch.recompute_but(layer, *saved)
+
+
 def _run(decision: Decision, model: Any) -> None:
     """Runs the function that the library writes, with the functions of memscope.pytorch."""
     count = len(pytorch.layers_of(model))
     words, kind = text_bytes(decision.treat, "plan"), decision.kind.encode()
     code = written(lambda out, err: library().ms_treat_write_code(words, count, kind, out, err)).decode()
     scope = {name: getattr(pytorch, name) for name in pytorch.__all__ if name in code}
+    if "recompute_but" in scope:
+        scope["recompute_but"] = _recompute_but
     exec(compile(code, "<treat>", "exec"), scope)  # noqa: S102
     scope["treat"](model)
 
@@ -157,12 +196,19 @@ def _refuse_wrapped(model: Any) -> None:
         raise usage(f"this {class_of(model)} is wrapped already: detach it first")
 
 
+def _gives_a_cache(core: Any) -> bool:
+    return any(str(getattr(config, "peft_type", "")).endswith("PREFIX_TUNING") for config in core.peft_config.values())
+
+
 def _check(inner: Inner, decision: Decision) -> None:
-    """What several ranks or devices do not allow."""
+    """What this model, this PyTorch, or several ranks or devices do not allow."""
     words = set(re.findall(r"[a-z_-]+", decision.treat)) - {"all", "first", "last", "every"}
-    if inner.parallel == "DDP" and {"tile", "tile-attention"} & words:
-        raise usage("under DDP gradients must come once a step, and pieces of an MLP give them once a piece: "
+    if "tile" in words and (inner.parallel == "DDP" or has_ranks()):
+        raise usage("with several ranks gradients must come once a step, and pieces of an MLP give them once a piece: "
                     "give a plan without tiles")
+    if is_peft(inner.core) and {"checkpoint", "selective"} & words and _gives_a_cache(inner.core):
+        raise usage("prefix tuning gives each layer a cache, which PEFT does not combine with recomputed layers: "
+                    "give a plan without checkpoints")
     if inner.parallel == "FSDP" and {"offload", "tile", "tile-attention", "chunk", "save_on_cpu"} & words:
         raise usage("under FSDP layers can be checkpointed only: give a plan such as 'all=checkpoint'")
     if {"offload", "tile"} & words and len(devices_of(pytorch.layers_of(inner.core))) > 1:

@@ -2,6 +2,7 @@
 from functools import partial
 from typing import Any
 from torch.utils.checkpoint import checkpoint
+from .layers import without_batch_norms
 
 
 def run_recomputed(layer: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
@@ -10,6 +11,7 @@ def run_recomputed(layer: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
 
 def recompute(layer: Any, use_reentrant: bool = False, **kwargs: Any) -> None:
     """Keep the layer's input alone; backward runs the layer again (gradient checkpointing, of one layer)."""
+    without_batch_norms(layer)
     layer._gradient_checkpointing_func = partial(checkpoint, use_reentrant=use_reentrant, **kwargs)
     if hasattr(layer, "gradient_checkpointing"):
         layer.gradient_checkpointing = True  # Hugging Face's own, in training

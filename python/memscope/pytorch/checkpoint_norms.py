@@ -2,6 +2,7 @@
 from functools import partial
 from typing import Any
 from torch.utils.checkpoint import checkpoint
+from .layers import without_batch_norms
 
 
 def recompute_norms(layer: Any, **kwargs: Any) -> None:
@@ -10,4 +11,4 @@ def recompute_norms(layer: Any, **kwargs: Any) -> None:
     if not norms:
         raise ValueError(f"{type(layer).__name__} has no norms of its own")
     for module in norms:
-        module.forward = partial(checkpoint, module.forward, use_reentrant=False, **kwargs)
+        module.forward = partial(checkpoint, without_batch_norms(module).forward, use_reentrant=False, **kwargs)

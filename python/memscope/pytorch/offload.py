@@ -50,6 +50,37 @@ def backend_of(device: Any) -> Any:
     return HostBackend if device.type == "cpu" else getattr(torch, device.type)
 
 
+def check_unchanged(is_changed: bool) -> None:
+    """As PyTorch does of what it saves itself."""
+    if is_changed:
+        raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
+                           "operation, while it was offloaded")
+
+
+class Kept:
+    """A saved tensor that stays on the device."""
+
+    def __init__(self, tensor: Any) -> None:
+        # A saved output still knows its node here: without detach() the node would hold itself.
+        self.tensor, self.version = tensor.detach(), tensor._version
+
+    def unpack(self) -> Any:
+        check_unchanged(self.tensor._version != self.version)
+        return self.tensor
+
+
+class Pending:
+    """The device memory of one that is sent, until its copy is done; what changes it meanwhile spoils the copy."""
+
+    def __init__(self, sent: Any, tensor: Any) -> None:
+        self.sent, self.tensor, self.version = weakref.ref(sent), tensor.detach(), tensor._version
+
+    def settle(self) -> None:
+        sent = self.sent()
+        if sent is not None:
+            sent.is_changed = self.tensor._version != self.version
+
+
 class Sent:
     """One storage of a layer that went to the host.
 
@@ -60,7 +91,7 @@ class Sent:
     """
 
     def __init__(self, schedule: Any, device_bytes: Any) -> None:
-        self.schedule, self.packs, self.unpacks = schedule, 0, 0
+        self.schedule, self.packs, self.unpacks, self.is_changed = schedule, 0, 0, False
         self.device: Any = None
         self.arrived: Any = None
         self.host = torch.empty(device_bytes.shape, dtype=torch.uint8, pin_memory=device_bytes.is_cuda)
@@ -84,6 +115,7 @@ class Sent:
         self.arrived = None
 
     def unpack(self, dtype: Any, offset: Any, size: Any, stride: Any) -> Any:
+        check_unchanged(self.is_changed)
         if self.device is None:  # a second backward, or one that began before forward ended
             self.fetch()
         self.wait()
@@ -101,31 +133,29 @@ class Sent:
 class LayerOffload:
     """What one run of one layer's forward, or its checkpoint, saves: who stays, who goes.
 
-    `pending` holds the device bytes of what was sent, in the order of packing, until release(). The rest is held by
+    `pending` holds the device memory of what was sent, in the order of packing, until release(). The rest is held by
     the autograd graph alone: the tensors that stay, and each Sent (here are only weak references).
     """
 
     def __init__(self, schedule: Any, ratio: float, not_ours: Any) -> None:
         self.schedule, self.ratio = schedule, ratio
-        self.fates: Any = {storage_of(t): None for t in not_ours}  # storage: its Sent, or None where it stays
+        self.fates: Any = {storage_of(t): (None, 0) for t in not_ours}  # storage: its Sent, or None where it stays; version
         self.seen_bytes = self.sent_bytes = 0
         self.pending: Any = []
         self.sent: Any = []
 
     def pack(self, tensor: Any) -> Any:
-        # A saved output still knows its node here: without detach() the node would hold itself.
-        stays = tensor.detach()
         is_plain = tensor.layout == torch.strided and not tensor.is_neg() and not tensor.is_conj()
         if tensor.device != self.schedule.device or not is_plain:
-            return stays
+            return Kept(tensor), ()
         storage = storage_of(tensor)
         if storage not in self.fates:
-            self.fates[storage] = self.decide(tensor)
-        sent = self.fates[storage]
-        if sent is None:
-            return stays
+            self.fates[storage] = self.decide(tensor), tensor._version
+        sent, version = self.fates[storage]
+        if sent is None or version != tensor._version:  # it was sent as it was before a change
+            return Kept(tensor), ()
         sent.packs += 1
-        return sent, tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
+        return sent, (tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride())
 
     def decide(self, tensor: Any) -> Any:
         size = tensor.untyped_storage().nbytes()
@@ -138,7 +168,7 @@ class LayerOffload:
         device_bytes = torch.empty(0, dtype=torch.uint8, device=tensor.device)
         device_bytes.set_(tensor.untyped_storage())
         sent = Sent(self.schedule, device_bytes)
-        self.pending.append(device_bytes)
+        self.pending.append(Pending(sent, tensor))
         self.sent.append(weakref.ref(sent))
         return sent
 
@@ -151,11 +181,11 @@ class LayerOffload:
         """The next layer's forward has ended: give the device memory back, first packed first."""
         self.schedule.compute().wait_event(self.copied)
         while self.pending:
-            del self.pending[0]
+            self.pending.pop(0).settle()
 
 
 def unpack(packed: Any) -> Any:
-    return packed if torch.is_tensor(packed) else packed[0].unpack(*packed[1:])
+    return packed[0].unpack(*packed[1])
 
 
 def fetch_all(sent: Any, _grad: Any) -> None:

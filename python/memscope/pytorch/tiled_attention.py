@@ -79,6 +79,10 @@ def tiled_attention(attention: Any, query: Any, key: Any, value: Any, mask: Any,
     function = partial(whole, attention, **kwargs)
     if query.shape[2] != key.shape[2]:  # generation: one query and a cache of keys
         return function(query, key, value, mask)
+    for name, tensor in {"mask": mask, **kwargs}.items():
+        if torch.is_tensor(tensor) and tensor.requires_grad:
+            raise ValueError(f"{type(attention).__name__} gives its attention a {name} that is learned: "
+                             "it cannot run in pieces")
     return TiledAttention.apply(query, key, value, mask, function, number), None
 
 

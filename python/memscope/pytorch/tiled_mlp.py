@@ -3,7 +3,7 @@ from functools import partial
 from typing import Any
 import torch
 from .again import Surroundings
-from .layers import mlp_of
+from .layers import mlp_of, without_batch_norms
 from .pieces import pieces_of
 
 
@@ -52,5 +52,5 @@ def tiled(mlp: Any, number: int, x: Any) -> Any:
 
 def tile(layer: Any, number: int) -> None:
     """Run the layer's MLP in this many pieces of the tokens."""
-    mlp = mlp_of(layer)
+    mlp = without_batch_norms(mlp_of(layer))
     mlp.forward = partial(tiled, mlp.forward, number)
