@@ -100,6 +100,8 @@ class Treated:
         for name in self.decision.modules:
             if name not in modules:
                 raise usage(f"the plan recomputes {name}, which this model does not have")
+            if getattr(type(modules[name]).forward, "__name__", "") == "_forward_unimplemented":
+                raise usage(f"the plan recomputes {name}, which is a list of modules and never runs")
             pytorch.recompute(modules[name])
 
     def _hold_allocator(self) -> None:
