@@ -8,7 +8,7 @@ import sys
 import support
 from support import memscope
 
-from memscope import _changes, _decide, _hardware
+from memscope import _changes, _decision, _hardware
 
 # A field, values that are taken, and values that are not.
 FIELDS = [
@@ -59,16 +59,16 @@ class Deciding(support.Case):
         with support.folder() as folder:
             plan.save(folder / "plan.json")
             for one in (plan, plan.to_dict(), folder / "plan.json", str(folder / "plan.json")):
-                found = _decide.given(one, 12)
+                found = _decision.given(one, 12)
                 self.assertEqual((found.treat, found.predicted.peak_bytes), (plan.treat, plan.peak_memory_bytes))
                 self.assertEqual(found.untreated.peak_bytes, plan.keep_all.peak_memory_bytes)
             (folder / "broken.json").write_text("{")
-            self.fails(memscope.InputError, "broken.json: no JSON", lambda: _decide.given(folder / "broken.json", 12))
+            self.fails(memscope.InputError, "broken.json: no JSON", lambda: _decision.given(folder / "broken.json", 12))
             (folder / "list.json").write_text("[]")
-            self.fails(memscope.InputError, "found no object, expected a plan", lambda: _decide.given(str(folder / "list.json"), 12))
-        self.assertEqual(_decide.given("0=checkpoint", 12).treat, "0=checkpoint")
+            self.fails(memscope.InputError, "found no object, expected a plan", lambda: _decision.given(str(folder / "list.json"), 12))
+        self.assertEqual(_decision.given("0=checkpoint", 12).treat, "0=checkpoint")
         megatron = memscope.plan("gpt2", device="h100-80gb", target="megatron", quiet=True)
-        self.fails(memscope.InputError, "the plan is for megatron; wrap takes one for pytorch, hf or free", lambda: _decide.given(megatron, 12))
+        self.fails(memscope.InputError, "the plan is for megatron; wrap takes one for pytorch, hf or free", lambda: _decision.given(megatron, 12))
 
     def test_hardware(self):
         found = memscope.hardware()
