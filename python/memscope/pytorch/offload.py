@@ -139,7 +139,8 @@ class LayerOffload:
 
     def __init__(self, schedule: Any, ratio: float, not_ours: Any) -> None:
         self.schedule, self.ratio = schedule, ratio
-        self.fates: Any = {storage_of(t): (None, 0) for t in not_ours}  # storage: its Sent, or None where it stays; version
+        # Storage: its Sent, or None where it stays; the version that was sent.
+        self.fates: Any = {storage_of(t): (None, 0) for t in not_ours}
         self.seen_bytes = self.sent_bytes = 0
         self.pending: Any = []
         self.sent: Any = []
