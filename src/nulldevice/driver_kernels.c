@@ -4,6 +4,7 @@
  * these calls; none of them runs.
  */
 #include "nulldevice/attributes.h"
+#include "nulldevice/captures.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_kernels.h"
 #include "nulldevice/runtime_types.h"
@@ -78,10 +79,33 @@ MS_NULL_CALL(int, cuOccupancyMaxActiveClusters,
     return MS_NULL_OK;
 }
 
+MS_NULL_CALL(int, cuLaunchKernel,
+             (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+              const void *stream))
+{
+    (void)function, (void)grid_x, (void)grid_y, (void)grid_z;
+    (void)block_x, (void)block_y, (void)block_z, (void)shared_bytes;
+    ms_null_work(stream);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cuLaunchCooperativeKernel,
+             (const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+              const void *stream))
+{
+    return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                          stream);
+}
+
+MS_NULL_CALL(int, cuLaunchKernelEx, (const ms_null_launch *launch))
+{
+    ms_null_work(launch->stream);
+    return MS_NULL_OK;
+}
+
 MS_NULL_SUCCEEDS(cuModuleUnload)
 MS_NULL_SUCCEEDS(cuFuncSetAttribute)
 MS_NULL_SUCCEEDS(cuFuncSetCacheConfig)
-MS_NULL_SUCCEEDS(cuLaunchKernel)
-MS_NULL_SUCCEEDS(cuLaunchKernelEx)
-MS_NULL_SUCCEEDS(cuLaunchCooperativeKernel)
 MS_NULL_SUCCEEDS(cuTensorMapEncodeTiled)

@@ -234,6 +234,12 @@ static const error_row *error_of(int code)
         {MS_NULL_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
         {MS_NULL_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
         {MS_NULL_NOT_SUPPORTED, "cudaErrorNotSupported", "operation not supported"},
+        {MS_NULL_CAPTURE_UNSUPPORTED, "cudaErrorStreamCaptureUnsupported",
+         "operation not permitted when stream is capturing"},
+        {MS_NULL_CAPTURE_INVALIDATED, "cudaErrorStreamCaptureInvalidated",
+         "operation failed due to a previous error during capture"},
+        {MS_NULL_CAPTURED_EVENT, "cudaErrorCapturedEvent",
+         "operation not permitted on an event last recorded in a capturing stream"},
     };
     static const error_row unknown = {0, "cudaErrorUnknown", "unrecognized error code"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nulldevice/copies.h"
+#include "nulldevice/captures.h"
 #include "nulldevice/memory.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
@@ -82,8 +83,11 @@ MS_NULL_CALL(int, cudaMemcpy, (void *to, const void *from, size_t bytes))
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, cudaMemcpyAsync, (void *to, const void *from, size_t bytes))
+MS_NULL_CALL(int, cudaMemcpyAsync,
+             (void *to, const void *from, size_t bytes, int kind, const void *stream))
 {
+    (void)kind;
+    ms_null_work(stream);
     ms_null_copy(to, from, bytes);
     return MS_NULL_OK;
 }
@@ -111,8 +115,9 @@ MS_NULL_CALL(int, cudaMemset, (void *to, int value, size_t bytes))
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, cudaMemsetAsync, (void *to, int value, size_t bytes))
+MS_NULL_CALL(int, cudaMemsetAsync, (void *to, int value, size_t bytes, const void *stream))
 {
+    ms_null_work(stream);
     ms_null_fill(to, value, bytes);
     return MS_NULL_OK;
 }

@@ -75,6 +75,18 @@ typedef struct ms_null_pointer {
     void *device_pointer, *host_pointer; /* CUDA 13 has more members after them, CUDA 12 has not */
 } ms_null_pointer;
 
+/* dim3 */
+typedef struct ms_null_dimensions {
+    unsigned x, y, z;
+} ms_null_dimensions;
+
+/* The beginning of cudaLaunchConfig_t. */
+typedef struct ms_null_runtime_launch {
+    ms_null_dimensions grid, block;
+    size_t shared_bytes;
+    const void *stream;
+} ms_null_runtime_launch;
+
 /* CUlaunchConfig and CUlaunchAttribute of the driver. */
 typedef struct ms_null_launch_attribute {
     int id;

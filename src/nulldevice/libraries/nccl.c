@@ -7,7 +7,7 @@
 
 #include "nulldevice/copies.h"
 #include "nulldevice/memory.h"
-#include "nulldevice/nccl_types.h"
+#include "nulldevice/libraries/nccl_types.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "nulldevice/captures.h"
 #include "nulldevice/nulldevice.h"
 
 /* cublasLtMatmulHeuristicResult_t */
@@ -78,6 +79,26 @@ MS_NULL_CALL(int, cublasLtMatmulAlgoGetHeuristic,
     return MS_NULL_OK;
 }
 
+/* The products that follow have no stream among their arguments. */
+MS_NULL_CALL(int, cublasSetStream_v2, (void *handle, const void *stream))
+{
+    (void)handle;
+    ms_null_work(stream);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cublasLtMatmul,
+             (void *handle, void *operation, void *alpha, void *a, void *a_layout, void *b,
+              void *b_layout, void *beta, void *c, void *c_layout, void *d, void *d_layout,
+              void *algorithm, void *workspace, size_t workspace_bytes, const void *stream))
+{
+    (void)handle, (void)operation, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout;
+    (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algorithm;
+    (void)workspace, (void)workspace_bytes;
+    ms_null_work(stream);
+    return MS_NULL_OK;
+}
+
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)
 SUCCEEDS(cublasCaxpy_v2) SUCCEEDS(cublasCcopy_v2) SUCCEEDS(cublasCdotc_v2) SUCCEEDS(cublasCdotu_v2) SUCCEEDS(cublasCgelsBatched)
@@ -95,11 +116,11 @@ SUCCEEDS(cublasDsymm_v2) SUCCEEDS(cublasDsymv_v2) SUCCEEDS(cublasDsyr2_v2) SUCCE
 SUCCEEDS(cublasDtrmm_v2) SUCCEEDS(cublasDtrmv_v2) SUCCEEDS(cublasDtrsmBatched) SUCCEEDS(cublasDtrsm_v2) SUCCEEDS(cublasDtrsv_v2)
 SUCCEEDS(cublasDzasum_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasGemmStridedBatchedEx) SUCCEEDS(cublasGetMatrixAsync)
 SUCCEEDS(cublasGetVectorAsync) SUCCEEDS(cublasIcamax_v2) SUCCEEDS(cublasIcamin_v2) SUCCEEDS(cublasIdamax_v2) SUCCEEDS(cublasIdamin_v2)
-SUCCEEDS(cublasIsamax_v2) SUCCEEDS(cublasIsamin_v2) SUCCEEDS(cublasIzamax_v2) SUCCEEDS(cublasIzamin_v2) SUCCEEDS(cublasLtMatmul)
+SUCCEEDS(cublasIsamax_v2) SUCCEEDS(cublasIsamin_v2) SUCCEEDS(cublasIzamax_v2) SUCCEEDS(cublasIzamin_v2)
 SUCCEEDS(cublasLtMatmulDescDestroy) SUCCEEDS(cublasLtMatmulDescSetAttribute) SUCCEEDS(cublasLtMatmulPreferenceDestroy)
 SUCCEEDS(cublasLtMatmulPreferenceSetAttribute) SUCCEEDS(cublasLtMatrixLayoutDestroy) SUCCEEDS(cublasLtMatrixLayoutSetAttribute)
 SUCCEEDS(cublasSasum_v2) SUCCEEDS(cublasSaxpy_v2) SUCCEEDS(cublasScasum_v2) SUCCEEDS(cublasScnrm2_v2) SUCCEEDS(cublasScopy_v2) SUCCEEDS(cublasSdot_v2)
-SUCCEEDS(cublasSetMathMode) SUCCEEDS(cublasSetMatrixAsync) SUCCEEDS(cublasSetPointerMode_v2) SUCCEEDS(cublasSetStream_v2)
+SUCCEEDS(cublasSetMathMode) SUCCEEDS(cublasSetMatrixAsync) SUCCEEDS(cublasSetPointerMode_v2)
 SUCCEEDS(cublasSetVectorAsync) SUCCEEDS(cublasSetWorkspace_v2) SUCCEEDS(cublasSgelsBatched) SUCCEEDS(cublasSgemmBatched) SUCCEEDS(cublasSgemmEx)
 SUCCEEDS(cublasSgemmStridedBatched) SUCCEEDS(cublasSgemm_v2) SUCCEEDS(cublasSgemv_v2) SUCCEEDS(cublasSgeqrfBatched) SUCCEEDS(cublasSger_v2)
 SUCCEEDS(cublasSgetrfBatched) SUCCEEDS(cublasSgetrsBatched) SUCCEEDS(cublasSnrm2_v2) SUCCEEDS(cublasSrot_v2) SUCCEEDS(cublasSrotg_v2)
