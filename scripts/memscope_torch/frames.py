@@ -6,7 +6,7 @@ import sysconfig
 
 import torch
 
-from . import shown
+from . import compiled, shown
 
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 _OTHERS = (os.path.join(os.path.dirname(torch.__file__), ""), os.path.join(os.path.dirname(os.path.abspath(__file__)), ""), "<")
@@ -18,8 +18,11 @@ def is_program(file):
 
 
 def top(frames):
-    """File, line and function of the first frame of an allocation that is the program's; "", 0, "" where there is none."""
+    """File, line and function of the first frame of an allocation that is the program's; "", 0, "" where there is none.
+    Of code that Inductor wrote the function is the kernel."""
     for frame in frames or ():
         if is_program(frame["filename"]):
-            return shown.path(frame["filename"]), frame["line"], frame["name"]
+            file = shown.path(frame["filename"])
+            name = compiled.kernel_at(frame["filename"], frame["line"]) if file == shown.COMPILED else None
+            return file, frame["line"], name or frame["name"]
     return "", 0, ""

@@ -11,7 +11,7 @@ from collections import namedtuple
 from . import hints, shown, world
 from .collecting import without_collecting
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
@@ -88,13 +88,16 @@ def document(source):
            "hint": hints.of(*source.failure) if source.failure else None, "metadata": metadata(tracer)}
     if tracer is None or not is_used():
         return out, None, None
-    from . import rows
+    from . import compiled, rows
     steady = tracer.steady()
     replay = _replay(tracer)
     highest = max(steady, key=lambda row: row["peak_bytes"], default=None)
     peak = rows.peak(replay, highest, highest["peak_bytes"]) if replay else None
     out["summary"] = summary(tracer, steady, highest, peak, replay)
     out["phases"] = [public(row) for row in steady]
+    found = compiled.report(tracer)
+    if found:
+        out["compiled"] = found
     out["first_step_phases"] = [public(row) for row in (tracer.steps or [steady])[0]]
     if replay:
         out["peak"], out["timeline"] = peak, rows.timeline(replay, _phase_at(tracer))

@@ -6,7 +6,7 @@ import weakref
 
 import torch
 
-from . import owners, phases, recording, world
+from . import compiled, owners, phases, recording, world
 from .collecting import without_collecting
 from .paths import Paths
 from .tracing import is_tracing, never_traced
@@ -32,6 +32,7 @@ class Tracer:
     def install(self):
         self.is_on = True
         self.peaks = phases.Peaks(self._patch)
+        self.graphs = compiled.Graphs(self._patch)
         optimizer = importlib.import_module("torch.optim.optimizer")
         self.handles = [optimizer.register_optimizer_step_pre_hook(never_traced(lambda *args: self.before_optimizer(*args))),
                         optimizer.register_optimizer_step_post_hook(never_traced(lambda *args: self.after_optimizer(*args)))]

@@ -60,6 +60,20 @@ typedef struct ms_recorded_group {
     uint64_t saved_bytes, temporary_bytes; /* captured; temporary: the maximum */
 } ms_recorded_group;
 
+/* What PyTorch compiled, and what CUDA graphs hold in pools of their own. */
+typedef struct ms_recorded_compiled {
+    bool is_there;
+    uint64_t graphs, breaks;
+    uint64_t choices; /* that hung on measured times */
+    uint64_t cuda_graphs, pools, pool_bytes;
+    uint64_t pool_free_bytes; /* of these; kept for the graphs, and not counted as allocated */
+} ms_recorded_compiled;
+
+/* It also takes what compiling needs. 0: not reported. */
+typedef struct ms_recorded_first_step {
+    uint64_t peak_bytes, reserved_bytes;
+} ms_recorded_first_step;
+
 struct ms_recorded {
     ms_arena *arena;
     char *text;        /* of the file, or NULL */
@@ -83,6 +97,8 @@ struct ms_recorded {
     uint64_t events;                     /* allocations and frees of the step; 0: not reported */
     uint32_t phase_count, category_count, point_count, read_count, call_count, tally_count;
     uint32_t answer_count;
+    ms_recorded_compiled compiled;
+    ms_recorded_first_step first_step;
     ms_style style;
 };
 

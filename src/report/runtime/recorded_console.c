@@ -14,12 +14,20 @@
 
 enum { MOST_READS = 8, MOST_GROUPS = 8, BAR_COLUMNS = 20, NAME_COLUMNS = 36, PHASE_COLUMNS = 16 };
 
-/* The decision first: how high, of how much, when and where. */
+/* The decision first: how high, of how much, when and where. What a CUDA graph replays into is
+ * reserved, and not allocated. */
 static void write_peak(const ms_recorded *r, const ms_page *page)
 {
-    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
-    ms_page_put(page, "  peak %s GiB in %s, %" PRIu64 " bytes", ms_gib(r->peak_bytes, peak),
-                r->peak_stage ? r->peak_stage : "no step", r->peak_bytes);
+    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT], device[MS_GIB_TEXT], kept[MS_GIB_TEXT];
+    const char *stage = r->peak_stage ? r->peak_stage : "no step";
+    uint64_t graphs = r->compiled.pool_free_bytes;
+    if (graphs > 0)
+        ms_page_put(page, "  peak %s GiB: %s GiB kept for CUDA graphs, and %" PRIu64 " bytes in %s",
+                    ms_gib(r->peak_bytes + graphs, peak), ms_gib(graphs, kept), r->peak_bytes,
+                    stage);
+    else
+        ms_page_put(page, "  peak %s GiB in %s, %" PRIu64 " bytes", ms_gib(r->peak_bytes, peak),
+                    stage, r->peak_bytes);
     if (r->peak_module && *r->peak_module)
         ms_page_put(page, ", in %s", r->peak_module);
     if (r->peak_file && *r->peak_file)
@@ -28,6 +36,25 @@ static void write_peak(const ms_recorded *r, const ms_page *page)
     if (r->device_bytes > 0)
         fprintf(page->out, " of the device's %s GiB", ms_gib(r->device_bytes, device));
     fputc('\n', page->out);
+}
+
+/* The first step comes before what was compiled is in use, and holds what the compiler tried. */
+static void write_compiled(const ms_recorded *r, const ms_page *page)
+{
+    const ms_recorded_compiled *c = &r->compiled;
+    const ms_recorded_first_step *first = &r->first_step;
+    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT];
+    if (first->peak_bytes > r->peak_bytes || c->graphs > 0)
+        fprintf(page->out, "  first step: peak %s GiB, reserved %s GiB%s\n",
+                ms_gib(first->peak_bytes, peak), ms_gib(first->reserved_bytes, reserved),
+                c->graphs > 0 ? ", with what compiling takes" : "");
+    if (c->graphs > 0)
+        fprintf(page->out, "  compiled: %" PRIu64 " graph%s, %" PRIu64 " break%s\n", c->graphs,
+                c->graphs == 1 ? "" : "s", c->breaks, c->breaks == 1 ? "" : "s");
+    if (c->choices > 0)
+        fprintf(page->out,
+                "  %" PRIu64 " of the compiler's choices hung on times, which are not real here\n",
+                c->choices);
 }
 
 static void write_head(const ms_recorded *r, const ms_page *page)
@@ -43,6 +70,7 @@ static void write_head(const ms_recorded *r, const ms_page *page)
         fprintf(page->out, ", one rank of %" PRIu64, r->world_size);
     fputc('\n', page->out);
     write_peak(r, page);
+    write_compiled(r, page);
     if (r->retries > 0)
         fprintf(page->out,
                 "  the allocator returned cached memory %" PRIu64 " times to make room\n",

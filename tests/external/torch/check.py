@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures programs with `memscope capture` and holds what it says against what is expected.
 
-usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]] | traces [FILE [SUBSTRING]] | overhead]
+usage: check.py MEMSCOPE PYTHON [programs [SUBSTRING] | cases [FILE [SUBSTRING]] | traces [FILE [SUBSTRING]] | overhead]
 
 With RESULTS=FILE in the environment, FILE gets a line of JSON for each program and case: what tables are made of.
 """
@@ -71,6 +71,9 @@ CASES = [
     ("compiled", ["+layer"], 0, "stepped", "1 graphs, 0 breaks"),
     ("compiled", ["+function"], 0, "stepped", "1 graphs, 0 breaks"),
     ("compiled", ["+whole", "TORCHDYNAMO_DISABLE=1"], 0, "stepped", "0 graphs"),
+    ("graphs", ["+whole", "--steps", "6"], 0, "stepped", "pools hold"),
+    ("graphs", ["+callables"], 0, "stepped", "pools hold"),
+    ("graphs", ["+compiled", "--steps", "6"], 0, "stepped", "pools hold"),
     ("uncompiled", [], 2, "failed", "with TORCHDYNAMO_DISABLE=1 in its environment the program runs eagerly"),
     ("triton_kernel", [], 0, "stepped", ""),
     ("loop", ["--no-paths"], 0, "stepped", ""),
@@ -122,9 +125,19 @@ def run_program(memscope, python, name, options, folder):
     return code, messages, report
 
 
-def check_programs(memscope, python):
+def graphed(report, messages):
+    """Pools of CUDA graphs hold what the program itself says."""
+    found = report.get("compiled", {})
+    told = "pools hold {private_pool_bytes}, of which {private_pool_free_bytes} free".format_map({**dict.fromkeys(("private_pool_bytes", "private_pool_free_bytes")), **found})
+    faults = [] if told in messages else [f"no \"{told}\" in: {messages[-200:]}"]
+    return faults + ([] if found.get("cuda_graphs") and found.get("private_pool_bytes") else ["no CUDA graph, or no memory of one"])
+
+
+def check_programs(memscope, python, only=""):
     bad = 0
     for name, options, code, outcome, words, *steps in CASES:
+        if only not in name:
+            continue
         if lacks(python, name):
             print(f"{name}: left out, there is no {NEEDS[name]}")
             continue
@@ -139,6 +152,8 @@ def check_programs(memscope, python):
                 faults.append(f"{report['metadata']['steps']} steps, expected {steps[0]}")
             if words not in messages:
                 faults.append(f"no \"{words}\" in: {messages[-400:]}")
+            if name == "graphs" and report:
+                faults += graphed(report, messages)
             if name == "module_info" and report:
                 faults += planned(memscope, os.path.join(folder, "trainer", "modules.json"), report)
             if outcome in ("stepped", "out_of_memory"):
@@ -342,7 +357,7 @@ def main():
     memscope, python = os.path.abspath(sys.argv[1]), sys.argv[2]
     what = sys.argv[3] if len(sys.argv) > 3 else "programs"
     if what == "programs":
-        bad = check_programs(memscope, python)
+        bad = check_programs(memscope, python, sys.argv[4] if len(sys.argv) > 4 else "")
     elif what == "overhead":
         bad = check_overhead(memscope, python)
     else:
