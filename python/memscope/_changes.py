@@ -40,6 +40,12 @@ class Changes:
                     self._found.append(_Change(holder, name, old, new))
         self._before = []
 
+    def has_changed(self, one: Any) -> bool:
+        """After `end`: whether an attribute of this object, or what one of its dicts holds, is another."""
+        attributes = vars(one)
+        holders = {id(attributes), *(id(value) for value in attributes.values() if isinstance(value, dict))}
+        return any(id(change.holder) in holders for change in self._found)
+
     def undo(self) -> None:
         """Once; what somebody else has set since then stays, and is told of no treatment any more."""
         if self._before:

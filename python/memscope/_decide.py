@@ -15,6 +15,8 @@ from ._modules import (
     Inner,
     autocast_dtype,
     devices_of,
+    has_labels,
+    has_more_than_text,
     has_ranks,
     is_embedded,
     is_peft,
@@ -49,6 +51,11 @@ class Seen(NamedTuple):
     def assumed(self) -> str:
         """An optimizer is known by its kind, and a Trainer's by its arguments."""
         return "" if any(hasattr(one, "param_groups") or hasattr(one, "optim") for one in self.objects) else "AdamW"
+
+    @property
+    def is_loop(self) -> bool:
+        """Nobody says how many micro-batches a step has, and under which autocast it runs."""
+        return not self.options and not any(hasattr(one, "per_device_train_batch_size") for one in self.objects)
 
 
 def _bytes_of(tensors: Any) -> int:
@@ -128,11 +135,13 @@ def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
     options = run_options(seen, machine)
     if "batch" not in options:
         raise usage(f"the batch is not known{seen.why_no_sample}: give sample_input=, or a plan=")
+    _check_weights(seen, options)
     options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
     options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
     cap = int(config.max_cpu_offload_gb * 1e9) if config.max_cpu_offload_gb is not None else machine.host_bytes // 2
     core = seen.inner.core
-    whole = ["chunk"] if why_whole(core.get_base_model() if is_peft(core) else core) else []
+    is_whole = why_whole(core.get_base_model() if is_peft(core) else core) or not has_labels(seen.sample)
+    whole = ["chunk"] if is_whole else []
     ranks = ["tile"] if seen.inner.parallel or has_ranks() else []
     without = list(dict.fromkeys([*config.techniques_without(), *seen.without, *whole, *ranks]))
     if config.mode:
@@ -182,6 +191,8 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     machine = _machine_of(seen)
     if _holds_more(seen.inner) and not config.use_empirical_fallback:
         raise usage(f"{seen.inner.name} is only a part of this model, so its step is not predicted: give a plan=")
+    if has_more_than_text(seen.sample):
+        raise usage("the batch has more than text, whose step is not predicted: give a plan=")
     if config.use_static_profiling and not _holds_more(seen.inner):
         try:
             plan = _predicted(seen, config, machine)
@@ -207,7 +218,25 @@ def _holds_more(inner: Inner) -> bool:
 
 def _is_frozen_in_part(seen: Seen) -> bool:
     core = seen.inner.core
-    return not is_peft(core) and any(not p.requires_grad for p in core.parameters())
+    trained = [p for p in core.parameters() if p.requires_grad]
+    if not is_peft(core) and len(trained) < len(list(core.parameters())):
+        return True
+    own = next((one for one in seen.objects if hasattr(one, "param_groups")), None)
+    held = {id(p) for group in own.param_groups for p in group["params"]} if own is not None else set()
+    return own is not None and any(id(p) not in held for p in trained)
+
+
+def _check_weights(seen: Seen, options: Mapping[str, Any]) -> None:
+    """Of one whose layers were cut, or some of whose types were changed, the config says something else."""
+    core = seen.inner.core
+    parameters = {id(p): p for p in core.parameters()}.values()
+    if is_peft(core) or any(str(p.dtype) in ("torch.uint8", "torch.int8") or p.is_meta for p in parameters):
+        return
+    held = sum(int(p.numel()) * int(p.element_size()) for p in parameters)
+    told = analyze(core, *seen.objects, **{**options, "checkpointing": "none"}).summary.weight_memory_bytes
+    if told is not None and held != told:
+        raise InputError(f"this {seen.inner.name} holds {held} bytes of weights, and by its config it would hold "
+                         f"{told}: its step is not predicted; give a plan=", "MS_ERR_CONFIG", pointer="/model_type")
 
 
 def _bounded(figures: Figures | None, seen: Seen) -> Figures | None:
@@ -221,6 +250,8 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
     """The same with what is predicted for it, where the run is known and of a known family."""
     if decision.predicted or decision.modules or seen.inner.parallel or _holds_more(seen.inner):
         return decision
+    if has_more_than_text(seen.sample) or ("loss=chunk" in decision.treat and not has_labels(seen.sample)):
+        return decision  # it is another step that is predicted
     machine = _machine_of(seen)
     if machine.index is None and ("offload" in decision.treat or "save_on_cpu" in decision.treat):
         return decision  # on a CPU nothing is freed by it
@@ -228,6 +259,7 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
         options = run_options(seen, machine)
         if "batch" not in options:
             return decision
+        _check_weights(seen, options)
         reports = [analyze(seen.inner.core, *seen.objects, **{**options, "treat": treat, "checkpointing": "none"})
                    for treat in (decision.treat or "none", "none")]
     except InputError as fault:

@@ -138,6 +138,8 @@ def given(plan: Any, layers: int) -> Decision:
     if isinstance(plan, os.PathLike) or (isinstance(plan, str) and "=" not in plan and plan.endswith(".json")):
         return _given_content(_loaded(plan), layers, plan)
     if isinstance(plan, str):
+        if not plan.strip():
+            raise usage("plan: found an empty text, expected words such as '0-7=checkpoint', or none")
         return Decision("" if plan == "none" else plan)
     content = as_dict(plan) or {}
     if not content:

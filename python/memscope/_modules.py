@@ -38,6 +38,12 @@ def autocast_dtype() -> str | None:
     return str(torch.get_autocast_dtype(kinds[0])) if kinds else None
 
 
+def autocast_words() -> str:
+    """Of the autocast that is on."""
+    dtype = autocast_dtype()
+    return f"in {dtype.partition('.')[2]} by" if dtype else "without"
+
+
 def has_ranks() -> bool:
     """Whether a process group was begun: gradients may be reduced as they come."""
     import torch
@@ -49,7 +55,13 @@ def class_of(value: Any) -> str:
 
 
 def is_module(value: Any) -> bool:
-    return hasattr(value, "named_parameters") and hasattr(value, "register_forward_pre_hook")
+    has_all = hasattr(value, "named_parameters") and hasattr(value, "register_forward_pre_hook")
+    return has_all and not isinstance(value, type)
+
+
+def steps_in_backward(model: Any) -> bool:
+    """Whether something runs where a gradient is ready."""
+    return any(getattr(parameter, "_post_accumulate_grad_hooks", None) for parameter in model.parameters())
 
 
 def is_hf_trainer(value: Any) -> bool:
@@ -146,6 +158,15 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(one)
 
 
+def has_more_than_text(sample: Any) -> bool:
+    kinds = ("pixel_", "image", "video", "audio", "input_features")
+    return isinstance(sample, Mapping) and any(str(name).startswith(kinds) for name in sample)
+
+
+def has_labels(sample: Any) -> bool:
+    return isinstance(sample, Mapping) and sample.get("labels") is not None
+
+
 def is_embedded(sample: Any) -> bool:
     """Whether the batch has embeddings in place of tokens."""
     return isinstance(sample, Mapping) and getattr(sample.get("inputs_embeds"), "ndim", 0) == 3
@@ -206,7 +227,7 @@ def comparable(model: Any) -> Iterator[None]:
     """Without dropout, as pieces of a batch draw other numbers than the whole, and without a cache, as training has
     none."""
     found = [(module, name, value, 0.0) for module in model.modules() for name, value in vars(module).items()
-             if isinstance(value, float) and (name == "p" or "dropout" in name)]
+             if isinstance(value, float) and ("dropout" in name or (name == "p" and "Dropout" in class_of(module)))]
     found += [(config, "use_cache", True, False) for config in configs_of(_core_of(model))
               if getattr(config, "use_cache", None) is True]
     for holder, name, _, value in found:
@@ -248,7 +269,8 @@ def untouched(model: Any) -> Iterator[None]:
     """What runs within draws numbers, makes gradients and counts in buffers; afterwards all is as before."""
     import torch
     gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
-    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    buffers = [(module._buffers, name, buffer, buffer.detach().clone()) for module in model.modules()
+               for name, buffer in module._buffers.items() if buffer is not None]
     devices = [device for device in devices_of(model) if device.type == "cuda"]
     try:
         with _as_drawn(), torch.random.fork_rng(devices):
@@ -259,5 +281,6 @@ def untouched(model: Any) -> Iterator[None]:
         for parameter, gradient in gradients:
             parameter.grad = gradient
         with torch.no_grad():
-            for buffer, value in buffers:
+            for holder, name, buffer, value in buffers:
+                holder[name] = buffer  # forward may have put another in its place
                 buffer.copy_(value)

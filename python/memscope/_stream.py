@@ -2,6 +2,7 @@
 """memscope.stream: inference with layers whose weights wait in the host's memory."""
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ class _Layer:
         # Buffers, which may change, stay on the device.
         self.tensors = list({id(t): t for t in module.parameters()}.values())
         self.before = [(t.device, t.stride()) for t in self.tensors]
+        self.kinds = [(t.shape, t.dtype) for t in self.tensors]
         self.offsets, self.bytes = [], 0
         for tensor in self.tensors:
             self.offsets.append(self.bytes)
@@ -27,22 +29,45 @@ class _Layer:
         self.host = torch.empty(self.bytes, dtype=torch.uint8, pin_memory=device.type == "cuda")
         for tensor, there in zip(self.tensors, self._views(self.host)):
             there.copy_(tensor.data)
-        self.move(None)
+        self.where = self.host
+        for tensor, there in zip(self.tensors, self._views(self.host)):
+            tensor.data = there
 
     def _views(self, flat: Any) -> list[Any]:
-        return [flat[at:at + t.numel() * t.element_size()].view(t.dtype).view(t.shape)
-                for t, at in zip(self.tensors, self.offsets)]
+        return [flat[at:at + shape.numel() * dtype.itemsize].view(dtype).view(shape)
+                for (shape, dtype), at in zip(self.kinds, self.offsets)]
 
     def move(self, place: Any) -> None:
-        """To a place that holds its bytes, or back to the host."""
-        for tensor, there in zip(self.tensors, self._views(self.host if place is None else place)):
+        """To a place that holds its bytes, or back to the host. What somebody put in its stead meanwhile is kept."""
+        changed = self._keep()
+        self.where = self.host if place is None else place
+        views = self._views(self.where)
+        if changed and place is not None:  # its bytes were copied there before
+            for there, kept in zip(views, self._views(self.host)):
+                there.copy_(kept)
+        for tensor, there in zip(self.tensors, views):
             tensor.data = there
+
+    def _keep(self) -> bool:
+        """Weights are set by assignment too, as when adapters are merged. Whether any was."""
+        changed = False
+        for tensor, here, kept in zip(self.tensors, self._views(self.where), self._views(self.host)):
+            if tensor.data.data_ptr() != here.data_ptr():
+                if tensor.data.shape != here.shape or tensor.data.dtype != here.dtype:
+                    raise usage("a weight of a streamed model got another shape or type: call teardown() before that")
+                kept.copy_(tensor.data)
+                changed = True
+        return changed
 
     def restore(self) -> None:
         import torch
-        for tensor, there, (device, strides) in zip(self.tensors, self._views(self.host), self.before):
-            data = torch.empty_strided(there.shape, strides, dtype=there.dtype, device=device)
-            tensor.data = data.copy_(there)
+        for tensor, here, kept, (device, strides) in zip(self.tensors, self._views(self.where), self._views(self.host),
+                                                         self.before):
+            is_ours = tensor.data.data_ptr() == here.data_ptr()
+            value = kept if is_ours else tensor.data
+            data = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=device) \
+                if value.shape == kept.shape else torch.empty_like(value, device=device)
+            tensor.data = data.copy_(value)
 
 
 class Streamed:
@@ -88,9 +113,11 @@ class Streamed:
         self._used: list[Any] = [None] * count  # when its last use has ended
         self._turn = 0  # layers run since the model began, those to come included
         self._running: int | None = None
+        self._lock, self._depth = threading.RLock(), 0  # a module may be several layers
+        self._owner: int | None = None
         for number, module in enumerate(layers):
             self._hooks.append(module.register_forward_pre_hook(self._hook(self._begin, number)))
-            self._hooks.append(module.register_forward_hook(self._hook(self._end, number)))
+            self._hooks.append(module.register_forward_hook(self._hook(self._end, number), always_call=True))
 
     def _hook(self, call: Callable[[int], None], number: int) -> Callable[..., None]:
         """Of the module alone, and not of a copy of the model."""
@@ -120,6 +147,9 @@ class Streamed:
         import torch
         if torch.is_grad_enabled():
             raise usage("a streamed model is for inference: run it under torch.no_grad()")
+        self._lock.acquire()  # of several threads one runs a layer; each finds its own turn
+        self._owner = threading.get_ident()
+        self._depth += 1
         count = len(self._layers)
         if self._running is not None or self._turn % count != number:  # a pass was cut off
             self._reset()
@@ -135,6 +165,18 @@ class Streamed:
             self._fetch(self._turn + ahead)
 
     def _end(self, number: int) -> None:
+        if self._owner != threading.get_ident():
+            return  # it never began
+        try:
+            if self._running == number:
+                self._ended(number)
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                self._owner = None
+            self._lock.release()
+
+    def _ended(self, number: int) -> None:
         place = self._turn % len(self._places)
         self._used[place] = self._backend.current_stream(self._device).record_event()
         self._layers[number].move(None)
@@ -172,10 +214,18 @@ class Streamed:
             for layer in self._layers:
                 layer.restore()
             for tensor, before in self._others:  # what was written meanwhile is kept
-                if tensor.data.data_ptr() != before.data_ptr():
+                is_alike = tensor.shape == before.shape and tensor.dtype == before.dtype
+                if is_alike and tensor.data.data_ptr() != before.data_ptr():
                     before.copy_(tensor.data)
-                tensor.data = before
+                tensor.data = before if is_alike else tensor.data.to(before.device)
         self._hooks, self._layers, self._others = [], [], []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A model's settings are set on the model."""
+        if name.startswith("_"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._model, name, value)
 
     def teardown(self) -> Any:
         """The model, as it was; a second call changes nothing."""
@@ -218,6 +268,8 @@ def stream(model: Any, layers_attr: str = "model.layers", device: Any = None, pr
         where = torch.device(device if device is not None else "cuda" if torch.cuda.is_available() else "cpu")
     except (RuntimeError, TypeError) as error:
         raise usage(f"stream: device: {str(error).splitlines()[0]}") from None
+    if where.type == "meta":
+        raise usage("stream: device: found meta, which has no memory")
     if where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())
     with one_sentence(f"stream: cannot use {where}; the model is as it was"):

@@ -2,6 +2,7 @@
 """Trainers of transformers (and TRL's, which are such) and of Lightning."""
 from __future__ import annotations
 
+import copy
 import importlib
 import warnings
 from collections.abc import Callable, Mapping
@@ -43,15 +44,28 @@ def _first_batch(trainer: Any) -> tuple[Any, str]:
         with one_sentence("train_dataset"):
             rows = [data[index] for index in range(min(len(data), max(count, _ROWS_LOOKED_AT)))]
             rows.sort(key=_length, reverse=True)
-            batch = _collator(trainer)([dict(row) for row in (rows * count)[:count]])
+            # A copy, as it may draw numbers of its own.
+            collator = copy.deepcopy(_collator(trainer))
+            batch = collator([dict(row) for row in (rows * count)[:count]])
             return {name: value for name, value in batch.items() if hasattr(value, "shape")}, ""
     except InputError as error:
         return None, f" ({error.text})"
 
 
+def _makes_own_batches(trainer: Any) -> bool:
+    own = getattr(getattr(type(trainer), "get_train_dataloader", None), "__module__", "")
+    return own.split(".")[0] not in ("transformers", "trl")
+
+
 def _takes_logits(trainer: Any) -> bool:
     """TRL's trainers ask the model for figures of its logits, which a loss in chunks never has."""
     return any(kind.__module__.split(".")[0] == "trl" for kind in type(trainer).__mro__)
+
+
+def _has_own_loss(trainer: Any) -> bool:
+    """It may read the logits, or never give the labels to the model."""
+    own = getattr(type(trainer).compute_loss, "__module__", "") if hasattr(type(trainer), "compute_loss") else ""
+    return getattr(trainer, "compute_loss_func", None) is not None or own.split(".")[0] != "transformers"
 
 
 def _is_sft(trainer: Any) -> bool:
@@ -70,19 +84,22 @@ def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     if _takes_logits(trainer) and not _is_sft(trainer) and (plan is None or sample is not None):
         raise usage(f"steps of {class_of(trainer)} are not predicted: give a plan=, and no sample_input")
     why = ""
-    if sample is None and (not _takes_logits(trainer) or _is_sft(trainer)):
+    is_seen = not _makes_own_batches(trainer) and (not _takes_logits(trainer) or _is_sft(trainer))
+    if sample is None and is_seen:
         with untouched(model):
             sample, why = _first_batch(trainer)
     objects = (trainer.args,) + ((trainer.optimizer,) if getattr(trainer, "optimizer", None) is not None else ())
-    without = ("chunk",) if _takes_logits(trainer) else ()
+    without = ("chunk",) if _takes_logits(trainer) or _has_own_loss(trainer) else ()
+    if _makes_own_batches(trainer) and sample is None:
+        why = " (this Trainer makes its batches itself)"
     if without and isinstance(plan, str) and "loss=chunk" in plan:
-        raise usage(f"{class_of(trainer)} reads the logits, which a loss in chunks does not have: "
+        raise usage(f"{class_of(trainer)} computes its loss itself, and a loss in chunks has no logits: "
                     "give a plan without loss=chunk")
     # TRL's loss makes no logits of all tokens, as the predicted one does.
-    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, bool(without), why))
+    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, _takes_logits(trainer), why))
     if without and "loss=chunk" in one.decision.treat:
         detach(model)
-        raise usage(f"{class_of(trainer)} reads the logits, which a loss in chunks does not have: "
+        raise usage(f"{class_of(trainer)} computes its loss itself, and a loss in chunks has no logits: "
                     "make the plan with without='chunk'")
 
     def show(*_: Any, **__: Any) -> None:

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from ._errors import MemscopeError
-from ._modules import autocast_dtype, comparable, devices_of, loss_of, moved, one_sentence, untouched
+from ._modules import (
+    autocast_dtype,
+    comparable,
+    devices_of,
+    has_more_than_text,
+    loss_of,
+    moved,
+    one_sentence,
+    untouched,
+)
 
 _MOST_TOKENS = 128
 
@@ -31,7 +40,7 @@ def small(sample: Any) -> Any:
     tokens that say where pictures are, stays whole."""
     if not isinstance(sample, Mapping) or not hasattr(sample.get("input_ids"), "shape"):
         return sample
-    if any(name.startswith(("pixel_", "image", "video", "audio", "input_features")) for name in sample):
+    if has_more_than_text(sample):
         return sample
     rows, tokens = sample["input_ids"].shape[:2]
     return {name: value[_cut(value.shape, rows, tokens)] if hasattr(value, "shape") else value

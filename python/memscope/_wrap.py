@@ -20,6 +20,7 @@ from ._given import usage
 from ._library import library, text_bytes, written
 from ._modules import (
     Inner,
+    autocast_words,
     class_of,
     configs_of,
     devices_of,
@@ -30,12 +31,14 @@ from ._modules import (
     is_peft,
     need_torch,
     need_wrapping_torch,
+    steps_in_backward,
 )
 from ._objects import checkpointing_of
 from ._verify import verified
 
 _NAME = "_memscope_treated"
-_OWN_CHECKPOINTS = ("gradient_checkpointing_enable", "activation_checkpointing_enable")
+_OWN_CHECKPOINTS = tuple(f"{kind}_checkpointing_{what}" for kind in ("gradient", "activation")
+                         for what in ("enable", "disable"))
 _COPY = "a copy"
 
 
@@ -67,7 +70,9 @@ class Treated:
             raise
         changes.end()
         self.undoes.append(changes.undo)
-        self._marked = list(self.inner.outer.modules())  # each may be wrapped, copied or detached alone
+        # Each may be wrapped, copied or detached alone.
+        changed = [module for module in self.inner.outer.modules() if changes.has_changed(module)]
+        self._marked = [self.inner.outer, self.inner.core, *changed]
         for module in self._marked:
             module.__dict__[_NAME] = self
         self._hold_allocator()
@@ -92,7 +97,7 @@ class Treated:
         except ValueError as error:
             raise usage(str(error)) from None
         recomputes = re.search("checkpoint(?!-)|selective", self.decision.treat)
-        if recomputes and _needs_input_gradients(core, base, self.decision):
+        if is_peft(core) and recomputes and hasattr(base, "enable_input_require_grads"):
             base.enable_input_require_grads()  # as trainers do
 
     def _recompute_modules(self) -> None:
@@ -126,15 +131,6 @@ class Treated:
 def _left_to_the_plan(*_: Any, **__: Any) -> None:
     warnings.warn("this model is wrapped: the plan decides which layers are recomputed, and nothing is changed", Note,
                   stacklevel=2)
-
-
-def _needs_input_gradients(core: Any, base: Any, decision: Decision) -> bool:
-    """A reentrant checkpoint gives no gradients where its input needs none."""
-    if not hasattr(base, "enable_input_require_grads"):
-        return False
-    embedding = base.get_input_embeddings()
-    is_frozen = all(not p.requires_grad for p in embedding.parameters()) if is_module(embedding) else False
-    return is_peft(core) or (decision.kind == "reentrant" and is_frozen)
 
 
 def _no_cache(module: Any, args: Any, kwargs: Any) -> Any:
@@ -243,6 +239,8 @@ def apply_to(model: Any, plan: Any, config: Config, seen: Seen) -> Treated:
     except BaseException:
         one.undo()
         raise
+    if decision.predicted and seen.is_loop:
+        one.follower.note(f"predicted is a training step of one micro-batch, {autocast_words()} autocast")
     if verdict:
         one.follower.note(f"verified: {verdict}")
     return one
@@ -258,6 +256,8 @@ def _has_layers(inner: Inner) -> bool:
 def _verified(one: Treated, seen: Seen) -> Any:
     if seen.sample is None:
         raise usage("verify_correctness needs a batch: give sample_input=")
+    if steps_in_backward(one.inner.outer):
+        raise usage("verify_correctness runs backward, which has hooks on gradients here: an optimizer may step in it")
     return verified(one.inner.model, _sample_with_labels(seen.sample), one.apply, one.undo)
 
 
@@ -311,6 +311,7 @@ def optimize(model: Any, optimizer: Any = None, plan: Any = None, config: Any = 
     need_wrapping_torch("optimize")
     if not is_module(model):
         raise usage(f"optimize: found a {class_of(model)}, expected a model of PyTorch")
+    optimizer = getattr(optimizer, "optimizer", optimizer)  # of accelerate
     if optimizer is not None and not hasattr(optimizer, "param_groups"):
         raise usage(f"optimize: found a {class_of(optimizer)}, expected an optimizer of PyTorch")
     _wrap_module(model, plan, config_of(config), sample_input, optimizer)

@@ -42,6 +42,12 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
     return mark;
 }
 
+void ms_op_draws(ms_tape *tape, ms_op_mark mark)
+{
+    if (mark.outermost && !ms_idle(tape))
+        tape->trace->ops.items[mark.op].is_random = true;
+}
+
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output)
 {
     if (!mark.outermost || !tensor || ms_idle(tape))

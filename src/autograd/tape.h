@@ -201,6 +201,8 @@ typedef struct ms_op_mark {
 } ms_op_mark;
 ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
+/* It draws random numbers. */
+void ms_op_draws(ms_tape *tape, ms_op_mark mark);
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
 /* Adds a matrix product of the operator, for consumers that execute the trace; ms_op_work counts
  * its flops. */

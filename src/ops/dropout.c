@@ -18,6 +18,7 @@ ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p)
         return x;
     const ms_op *op = tape->on_cpu ? &cpu_dropout_op : &dropout_op;
     ms_op_mark mark = ms_op_begin(tape, op);
+    ms_op_draws(tape, mark);
     uint32_t node = ms_record(tape, op, 1, &x);
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor mask = ms_empty_like(tape, x, tape->on_cpu ? dtype : MS_DTYPE_BOOL);

@@ -192,6 +192,7 @@ typedef struct ms_op_exec {
     uint8_t matmul_dtype;   /* dtype that determines the arithmetic rate */
     uint16_t product_count;
     uint32_t repeats; /* executions (micro-steps) that this one represents, itself included */
+    bool is_random;   /* draws random numbers */
 } ms_op_exec;
 
 /* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */

@@ -150,6 +150,7 @@ typedef struct watch {
     ms_op_counts most_ops;        /* that one layer ran */
     const ms_kept_op *missing_op; /* to be kept, but no layer runs it */
     const char *changed_op;       /* to be kept, but its results are changed in place */
+    const char *random_op;        /* to be kept, but others draw random numbers after it */
 } watch;
 
 static void free_watch(void *state)
@@ -257,6 +258,16 @@ static uint32_t list_nearest(const watch *w, const char *wanted, const char **na
     return count;
 }
 
+/* Recomputation would not draw what a kept operator drew, and give others what comes before. */
+static bool is_drawn_from_later(const ms_trace *trace, uint32_t op)
+{
+    const ms_op_exec *first = &trace->ops.items[op];
+    for (uint32_t i = op + 1; first->is_random && i < trace->ops.count; i++)
+        if (trace->ops.items[i].is_random)
+            return true;
+    return false;
+}
+
 void ms_selective_check(ms_tape *tape, const ms_checkpoints *all, const ms_checkpoint *checkpoint)
 {
     const ms_trace *trace = tape->trace;
@@ -266,10 +277,13 @@ void ms_selective_check(ms_tape *tape, const ms_checkpoints *all, const ms_check
         if (kept->op == MS_NONE) /* operators are recorded in the last step only */
             continue;
         const char *name = trace->ops.items[kept->op].name;
-        watch *w = kept->is_changed || is_in_place(name) ? ms_hooks_state(tape, &watch_kind) : NULL;
+        bool is_changed = kept->is_changed || is_in_place(name);
+        bool is_random = is_drawn_from_later(trace, kept->op);
+        watch *w = is_changed || is_random ? ms_hooks_state(tape, &watch_kind) : NULL;
         if (!w)
             continue;
-        w->changed_op = name;
+        w->changed_op = is_changed ? name : NULL;
+        w->random_op = name;
         ms_tape_fail(tape, MS_ERR_CONFIG);
     }
 }
@@ -300,10 +314,15 @@ bool ms_selective_complain(const ms_tape *tape, const ms_error *place, ms_error 
 {
     const watch *w = ms_hooks_find_state(tape, &watch_kind);
     const char *before = place ? "" : "treat: ";
-    if (!w || (!w->missing_op && !w->changed_op))
+    if (!w || (!w->missing_op && !w->changed_op && !w->random_op))
         return false;
     if (w->missing_op)
         complain_of_missing(w, before, err);
+    else if (!w->changed_op)
+        (void)ms_fail(err, MS_ERR_CONFIG,
+                      "%s%.40s draws random numbers for its dropout: if its results are kept, "
+                      "dropouts behind it draw others than in forward",
+                      before, w->random_op);
     else
         (void)ms_fail(err, MS_ERR_CONFIG,
                       "%sthe results of %.40s are changed in place, and PyTorch cannot keep such "

@@ -53,10 +53,18 @@ def has_more_than_text(inputs: Any) -> bool:
     return any(value is not None and name.startswith(kinds) for name, value in inputs.items())
 
 
+# Arguments that ask for what is only there when the logits are.
+WHOLE = ("output_router_logits", "output_hidden_states", "output_attentions", "logits_to_keep", "ignore_index")
+
+
+def asks_for_more(config: Any, inputs: Any) -> bool:
+    return has_more_than_text(inputs) or any(
+        inputs.get(name) if inputs.get(name) is not None else getattr(config, name, None) for name in WHOLE)
+
+
 def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *args: Any, **kwargs: Any) -> Any:
     kwargs.update(zip(names, args))
-    is_whole = has_more_than_text(kwargs) or kwargs.get("output_router_logits")
-    if kwargs.get("labels") is None or not torch.is_grad_enabled() or is_whole:
+    if kwargs.get("labels") is None or not torch.is_grad_enabled() or asks_for_more(model.config, kwargs):
         return forward(**kwargs)
     decoder = decoder_of(model)
     if "token_type_ids" not in signature(decoder.forward).parameters:
@@ -74,6 +82,8 @@ def why_whole(model: Any) -> Any:
         if getattr(config, name, None) not in (None, False, 1):
             return f"{name} of the config changes the loss outside of the head, so it cannot be in chunks"
     is_own = not getattr(type(model).forward, "__module__", "").startswith("transformers.models.")
+    if "forward" in vars(model):
+        return f"the forward of this {kind} was replaced, which a loss in chunks would step around"
     ends = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
     loss = getattr(getattr(model, "loss_function", None), "__name__", "")
     is_known = getattr(config, "model_type", None) in PLAIN and kind.endswith(ends)

@@ -253,8 +253,8 @@ class Offload:
         if layer is self.first:
             before = None  # of a forward that failed
         if ratio and torch.is_grad_enabled():
-            self.settle(next(layer.parameters()).device)
             arguments = [t for t in pytree.tree_leaves((args, kwargs)) if torch.is_tensor(t)]
+            self.settle(next(iter([*layer.parameters(), *arguments])).device)
             mine = LayerOffload(self, ratio, [*arguments, *layer.parameters(), *layer.buffers()])
             with torch.autograd.graph.saved_tensors_hooks(mine.pack, unpack):
                 output = forward(*args, **kwargs)
@@ -264,7 +264,7 @@ class Offload:
             output = forward(*args, **kwargs)
         if before is not None:
             before.release()
-            first = output if torch.is_tensor(output) else output[0]
-            if first.requires_grad:
+            first = next((t for t in pytree.tree_leaves(output) if torch.is_tensor(t) and t.requires_grad), None)
+            if first is not None:
                 first.register_hook(partial(fetch_all, before.sent))
         return output

@@ -14,19 +14,43 @@ def query_rows(length: int, number: int) -> Any:
     return [(begin, min(begin + rows, length)) for begin in reversed(range(0, length, rows))]
 
 
-def mask_of(mask: Any, begin: int, end: int, device: Any) -> Any:
-    """The mask of these queries and all keys up to the last of them.
+def is_open(mask: Any) -> Any:
+    """Where a mask, of truth values or to be added, lets a query see a key."""
+    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+
+
+def most_open(mask: Any, *dims: int) -> Any:
+    """The same of the most open key, without a copy of the mask."""
+    return mask.any(*dims) if mask.dtype == torch.bool else is_open(mask.amax(dims))
+
+
+def sees_all(mask: Any, number: int, is_eager: bool) -> bool:
+    """Whether pieces must have all keys: some query sees a later one; or none, and then eager attention takes the mean
+    of all. Decided once for a mask, on its device."""
+    found: Any = getattr(mask, "sees_all", {})
+    if number not in found:
+        rows = query_rows(mask.shape[2], number)
+        faults = [most_open(mask[:, :, begin:end, end:]) for begin, end in rows if end < mask.shape[3]]
+        faults += [(~most_open(mask[:, :, begin:end], -1)).any() for begin, end in rows if is_eager]
+        found[number] = bool(torch.stack(faults).any()) if faults else False
+        mask.sees_all = found
+    return bool(found[number])
+
+
+def mask_of(mask: Any, begin: int, end: int, seen: int, device: Any) -> Any:
+    """The mask of these queries, and of the keys up to the last that any of them sees.
 
     Without a mask the model relies on is_causal=True, which would take the piece's first query to see one key. So it
     gets a mask of its own; the kernel is then one that takes masks (the memory-efficient one for flash attention).
     """
     if mask is None:
         return torch.ones(1, 1, end - begin, end, dtype=torch.bool, device=device).tril(begin)
-    return mask[:, :, begin:end, :end]
+    return mask[:, :, begin:end, :seen]
 
 
 class TiledAttention(torch.autograd.Function):
     """Causal attention, piece by piece of the queries, each with the keys up to its end; backward runs each again.
+    Where a mask looks ahead, each has all keys.
 
     forward   saves query, key, value and the mask. Of one piece: its own mask goes when its output is there, and that
               when it has been copied to where it belongs.
@@ -36,13 +60,15 @@ class TiledAttention(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, query: Any, key: Any, value: Any, mask: Any, function: Any, number: int) -> Any:
-        ctx.function, ctx.number, ctx.surroundings = function, number, Surroundings(query)
+    def forward(ctx: Any, query: Any, key: Any, value: Any, mask: Any, function: Any, number: int,
+                all_seen: bool) -> Any:
+        ctx.function, ctx.number, ctx.surroundings, ctx.all_seen = function, number, Surroundings(query), all_seen
         ctx.save_for_backward(query, key, value, mask)
         out = None
         for begin, end in query_rows(query.shape[2], number):
-            inputs = query[:, :, begin:end], key[:, :, :end], value[:, :, :end]
-            piece = function(*inputs, mask_of(mask, begin, end, query.device))[0]
+            seen = query.shape[2] if all_seen else end
+            inputs = query[:, :, begin:end], key[:, :, :seen], value[:, :, :seen]
+            piece = function(*inputs, mask_of(mask, begin, end, seen, query.device))[0]
             if out is None:
                 out = piece.new_empty(piece.shape[0], query.shape[2], *piece.shape[2:])
             out[:, begin:end] = piece
@@ -58,32 +84,38 @@ class TiledAttention(torch.autograd.Function):
         value_grad: Any = None
         with ctx.surroundings.again(keep_casts=False):
             for begin, end in query_rows(query.shape[2], ctx.number):
-                parts = query[:, :, begin:end], key[:, :, :end], value[:, :, :end]
+                seen = query.shape[2] if ctx.all_seen else end
+                parts = query[:, :, begin:end], key[:, :, :seen], value[:, :, :seen]
                 inputs = [t.detach().requires_grad_() for t in parts]
                 with torch.enable_grad():
-                    out = ctx.function(*inputs, mask_of(mask, begin, end, query.device))[0]
+                    out = ctx.function(*inputs, mask_of(mask, begin, end, seen, query.device))[0]
                 grads = torch.autograd.grad(out, inputs, grad[:, begin:end])
                 query_grad[:, :, begin:end] = grads[0]
                 if key_grad is None:
                     key_grad, value_grad = grads[1:]
                 else:
-                    key_grad[:, :, :end].add_(grads[1])
-                    value_grad[:, :, :end].add_(grads[2])
+                    key_grad[:, :, :seen].add_(grads[1])
+                    value_grad[:, :, :seen].add_(grads[2])
                 del inputs, out, grads
-        return query_grad, key_grad, value_grad, None, None, None
+        return query_grad, key_grad, value_grad, None, None, None, None
 
 
 def tiled_attention(attention: Any, query: Any, key: Any, value: Any, mask: Any, position_ids: Any = None,
                     **kwargs: Any) -> Any:
     whole, number = attention.tiled_attention  # position_ids is not for them: backward would hold it
     function = partial(whole, attention, **kwargs)
-    if query.shape[2] != key.shape[2]:  # generation: one query and a cache of keys
+    # Generation has one query and a cache of keys; and a model may ask for attention both ways.
+    if query.shape[2] != key.shape[2] or (mask is None and kwargs.get("is_causal") is False):
         return function(query, key, value, mask)
     for name, tensor in {"mask": mask, **kwargs}.items():
         if torch.is_tensor(tensor) and tensor.requires_grad:
             raise ValueError(f"{type(attention).__name__} gives its attention a {name} that is learned: "
                              "it cannot run in pieces")
-    return TiledAttention.apply(query, key, value, mask, function, number), None
+    all_seen = False
+    if mask is not None:
+        all_seen = sees_all(mask, number, whole is not ALL_ATTENTION_FUNCTIONS["sdpa"])
+        mask = mask.expand(-1, -1, query.shape[2], -1)
+    return TiledAttention.apply(query, key, value, mask, function, number, all_seen), None
 
 
 def tile_attention(layer: Any, number: int) -> None:

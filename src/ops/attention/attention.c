@@ -298,6 +298,8 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
 {
     const kernel *row = kernel_of(backend);
     ms_op_mark work = ms_op_begin(tape, &row->op);
+    if (c.dropout > 0)
+        ms_op_draws(tape, work);
     ms_tensor bias = attention_bias(tape, q, c.mask);
     uint32_t node = ms_record(tape, &row->op, 3, (ms_tensor[]){q, k, v});
     ms_node_numbers(tape, node, 1, (uint64_t[]){c.both_ways ? 2 : 1});

@@ -96,7 +96,7 @@ typedef struct ms_recomputed_op {
     uint32_t occurrence;
     double ms;
     uint64_t bytes;  /* of its results */
-    bool is_random;  /* if any such operator is recomputed, all of them have to be */
+    bool is_random;  /* others draw random numbers after it: never kept */
     bool is_changed; /* it works in place, or others change its results in place: never kept */
 } ms_recomputed_op;
 

@@ -21,11 +21,6 @@ static uint32_t choose_layer(const ms_trace *trace)
     return last < 2 ? 0 : 2;
 }
 
-static bool is_random(const char *name)
-{
-    return strstr(name, "dropout") != NULL;
-}
-
 /* It writes to what was made before, so it has to run again. */
 static bool is_in_place(const char *name)
 {
@@ -62,7 +57,7 @@ static ms_status read_pass(const ms_trace *trace, ms_pass pass, const ms_device 
             current = &list->items[list->count];
             *current = (ms_recomputed_op){.name = op->name,
                                           .occurrence = occurrence_of(list, op->name),
-                                          .is_random = is_random(op->name),
+                                          .is_random = op->is_random,
                                           .is_changed = is_in_place(op->name),
                                           .ms = ms_clock_op_ms(device, op)};
             running = e.id;
@@ -107,6 +102,17 @@ static bool is_changed_in(const ms_op_list *forward, const ms_recomputed_op *op)
     return false;
 }
 
+/* What draws random numbers must run again for those that draw after it, so the last one need not;
+ * attention may be one, and dropouts are always recomputed. */
+static void let_last_be_kept(const ms_op_list *list)
+{
+    for (uint32_t i = list->count; i-- > 0;)
+        if (list->items[i].is_random) {
+            list->items[i].is_random = strstr(list->items[i].name, "dropout") != NULL;
+            return;
+        }
+}
+
 ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
                           ms_error *err)
 {
@@ -116,6 +122,8 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
         status = read_pass(trace, MS_PASS_FORWARD, device, &forward, err);
     for (uint32_t i = 0; i < list->count && status == MS_OK; i++)
         list->items[i].is_changed |= is_changed_in(&forward, &list->items[i]);
+    if (status == MS_OK)
+        let_last_be_kept(list);
     return status;
 }
 
@@ -129,7 +137,8 @@ bool ms_op_list_may_keep(const ms_op_list *list, const ms_kept_op *kept, uint32_
 {
     for (uint32_t i = 0; i < list->count; i++)
         for (uint32_t k = 0; k < count; k++)
-            if (list->items[i].is_changed && is_of(&kept[k], &list->items[i]))
+            if ((list->items[i].is_changed || list->items[i].is_random) &&
+                is_of(&kept[k], &list->items[i]))
                 return false;
     return true;
 }

@@ -163,6 +163,124 @@ class ChangedInPlace(Case):
             loss.backward()
 
 
+class Masks(Case):
+    """Pieces of attention with masks that are not causal, or shut a query out, have all keys."""
+
+    def test_values(self):
+        ids = batch()["input_ids"]
+        prefix = torch.ones(13, 13).tril().bool()
+        prefix[:8, :8] = True
+        left, right = (torch.ones(2, 13, dtype=torch.long) for _ in range(2))
+        left[1, :4], right[1, 9:] = 0, 0
+        rows = [("looks ahead", {"attention_mask": prefix[None, None].expand(2, 1, 13, 13)}),
+                ("looks ahead, added", {"attention_mask": torch.zeros(2, 1, 13, 13).masked_fill(~prefix, torch.finfo(torch.float32).min)}),
+                ("one row for all queries", {"attention_mask": torch.ones(2, 1, 1, 13, dtype=torch.bool)}),
+                ("padded on the left", {"attention_mask": left}), ("padded on the right", {"attention_mask": right}), ("none", {})]
+        for attention in ("eager", "sdpa"):
+            for name, more in rows:
+                with self.subTest(name, attention=attention):
+                    model = model_of(attn_implementation=attention) if name != "looks ahead" or attention != "eager" else model_of()
+                    mask = more.get("attention_mask")
+                    labels = ids.masked_fill(mask == 0, -100) if mask is not None and mask.dim() == 2 else ids
+                    sample = {"input_ids": ids, "labels": labels, **more}
+                    expected = gradients(model, sample)
+                    memscope.wrap(model, "all=tile-attention:3", config=QUIET)
+                    self.same(expected, gradients(model, sample), 2e-6)
+                    self.same(expected, gradients(model, sample), 2e-6)
+
+    def test_both_ways(self):
+        model, sample = model_of(), {**batch(), "is_causal": False}
+        expected = gradients(model, sample)
+        memscope.wrap(model, "all=tile-attention:3", config=QUIET)
+        self.same(expected, gradients(model, sample), 2e-6)
+
+
+class Pieces(Case):
+    """What adds to the weights' gradients as it goes."""
+
+    def test_hooks_on_gradients(self):
+        for hook in (lambda p: p.register_post_accumulate_grad_hook(lambda p: None), lambda p: p.register_hook(lambda g: g)):
+            model = model_of()
+            handle = hook(model.model.layers[1].mlp.up_proj.weight)
+            self.fails("has hooks on the gradients of its weights", lambda model=model: memscope.wrap(model, "all=tile:2"))
+            handle.remove()
+            memscope.wrap(model, "all=tile:2", config=QUIET)
+            hook(model.model.layers[1].mlp.up_proj.weight)
+            with self.assertRaisesRegex(ValueError, "has hooks on the gradients of its weights"):
+                model(**batch())
+
+    def test_gradients_of_some(self):
+        model, ids = model_of(), batch()["input_ids"]
+        embedded = model.get_input_embeddings()(ids).detach().requires_grad_()
+        weights = [p for p in model.model.layers.parameters()]
+        memscope.wrap(model, "all=tile:2", config=QUIET)
+        for call in (lambda loss: torch.autograd.grad(loss, embedded), lambda loss: loss.backward(inputs=weights)):
+            with self.assertRaisesRegex(RuntimeError, "only backward.. of all of them does that"):
+                call(model(inputs_embeds=embedded, labels=ids).loss)
+            self.assertIsNone(model.model.layers[3].mlp.up_proj.weight.grad)
+
+    def test_weights_that_change(self):
+        model = model_of()
+        memscope.wrap(model, "all=tile:2", config=QUIET)
+        loss = model(**batch()).loss
+        with torch.no_grad():
+            model.model.layers[0].mlp.up_proj.weight.mul_(3)
+        with self.assertRaisesRegex(RuntimeError, "a weight of a tiled MLP has been modified"):
+            loss.backward()
+
+    def test_mixtures(self):
+        self.fails("is a mixture of experts, which cannot run in pieces", lambda: memscope.wrap(model_of("qwen3_moe"), "all=tile:2"))
+
+    def test_nested_in_checkpoints(self):
+        model = model_of()
+        expected = gradients(model)
+        for kind in ("reentrant", "non-reentrant"):
+            memscope.wrap(model, {"treat": "all=checkpoint+tile:2", "metadata": {"checkpoint_kind": kind}}, config=QUIET)
+            self.same(expected, gradients(model), 2e-6)
+            memscope.detach(model)
+
+
+class Losses(Case):
+    def test_what_needs_the_logits(self):
+        model, sample = model_of(), batch()
+        memscope.wrap(model, "loss=chunk:4", config=QUIET)
+        self.assertIsNone(model(**sample).logits)
+        for more in ({"output_hidden_states": True}, {"output_attentions": True}, {"ignore_index": 7}, {"logits_to_keep": 13}):
+            self.assertIsNotNone(model(**sample, **more).logits, more)
+        memscope.detach(model)
+        expected = model(**sample, ignore_index=7).loss
+        memscope.wrap(model, "loss=chunk:4", config=QUIET)
+        self.assertEqual(model(**sample, ignore_index=7).loss.item(), expected.item())
+
+    def test_a_forward_that_was_replaced(self):
+        model = model_of()
+        model.forward = types.MethodType(type(model).forward, model)
+        self.fails("the forward of this LlamaForCausalLM was replaced", lambda: memscope.wrap(model, "loss=chunk:2"))
+
+    def test_who_computes_the_loss(self):
+        """A loss in chunks is planned only where the model computes the loss."""
+        from memscope import _decide
+        asked, plan = [], _decide.make_plan
+        _decide.make_plan = lambda *args, **options: (asked.append(options.get("without", "")), plan(*args, **options))[1]
+
+        class Own(transformers.Trainer):
+            def compute_loss(self, *args, **kwargs):
+                return super().compute_loss(*args, **kwargs)
+        try:
+            memscope.wrap(model_of(), sample_input=batch(), config=QUIET)
+            memscope.wrap(model_of(), sample_input=batch()["input_ids"], config=QUIET)
+            memscope.wrap(model_of(), sample_input={"input_ids": batch()["input_ids"]}, config=QUIET)
+            with tempfile.TemporaryDirectory() as folder:
+                for kind, more in ((transformers.Trainer, {}), (Own, {}), (transformers.Trainer, {"compute_loss_func": lambda *_, **__: 0})):
+                    arguments = transformers.TrainingArguments(output_dir=folder, use_cpu=True, report_to=[])
+                    trainer = kind(model_of(), arguments, train_dataset=test_wrap.Trainers.Tokens(), **more)
+                    memscope.wrap(trainer, config=QUIET)
+            self.fails("Own computes its loss itself", lambda: memscope.wrap(Own(model_of(), arguments), "loss=chunk:2"))
+        finally:
+            _decide.make_plan = plan
+        self.assertEqual(["chunk" in words for words in asked], [False, True, True, False, True, True])
+
+
 class Marks(Case):
     def test_parts_of_a_model(self):
         model = model_of()
@@ -236,6 +354,69 @@ class Marks(Case):
         memscope.detach(memscope.wrap(model, "all=tile:2", config=QUIET))
 
 
+class Verified(Case):
+    def test_an_optimizer_in_backward(self):
+        model = model_of()
+        for parameter in model.parameters():
+            parameter.register_post_accumulate_grad_hook(lambda p: None)
+        self.fails("verify_correctness runs backward, which has hooks on gradients here", lambda: memscope.wrap(
+            model, "all=checkpoint", config=VERIFY, sample_input=batch()))
+
+    def test_buffers_that_are_assigned(self):
+        class Counting(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(8))
+                self.register_buffer("count", torch.zeros(()))
+
+            def forward(self, x):
+                self.count = self.count + 1
+                return x * self.weight
+        net = Net(*(Block(Counting()) for _ in range(2)))
+        before = [block.norm.count for block in net.blocks]
+        memscope.wrap(net, "all=offload:1", config=VERIFY, sample_input=torch.randn(4, 8))
+        self.assertTrue(all(block.norm.count is count and count.item() == 0 for block, count in zip(net.blocks, before)))
+
+    def test_numbers_called_p(self):
+        class Mean(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.p, self.weight = 3.0, torch.nn.Parameter(torch.ones(8))
+
+            def forward(self, x):
+                return x.abs().add(1).pow(self.p).mul(self.weight).pow(1 / self.p)
+        net = Net(*(Block(Mean()) for _ in range(2)))
+        memscope.wrap(net, "all=checkpoint", config=VERIFY, sample_input=torch.randn(4, 8))
+
+
+class Layers(Case):
+    def test_reentrant_checkpoints_of_what_needs_no_gradient(self):
+        torch.manual_seed(0)
+        net, x = Net(*(Block(torch.nn.LayerNorm(8)) for _ in range(3))), torch.randn(4, 8)
+
+        def run():
+            net.zero_grad()
+            net(x).square().sum().backward()
+            return {n: p.grad.clone() for n, p in net.named_parameters()}
+        expected = run()
+        memscope.wrap(net, {"treat": "all=checkpoint", "metadata": {"checkpoint_kind": "reentrant"}}, config=QUIET)
+        self.same(expected, run())
+        model, embedded = model_of(), torch.randn(2, 13, 64)
+        sample = {"inputs_embeds": embedded, "labels": batch()["labels"]}
+        expected = gradients(model, sample)
+        memscope.wrap(model, {"treat": "0=checkpoint", "metadata": {"checkpoint_kind": "reentrant"}}, config=QUIET)
+        self.same(expected, gradients(model, sample))
+
+    def test_outputs_and_weights_of_any_kind(self):
+        class Plain(torch.nn.Module):
+            def forward(self, x):
+                return {"x": x["x"].sin() if isinstance(x, dict) else x.sin()}
+        net, x = Net(*(Plain() for _ in range(4))), torch.randn(64, 64, requires_grad=True)
+        expected = torch.autograd.grad(net(x)["x"].sum(), x)[0]
+        memscope.wrap(net, "all=offload:1", config=QUIET)
+        self.assertTrue(torch.equal(expected, torch.autograd.grad(net(x)["x"].sum(), x)[0]))
+
+
 class Figures(Case):
     def steps(self, model, optimizer, count=3, each=None):
         for _ in range(count):
@@ -281,12 +462,46 @@ class Figures(Case):
         self.assertEqual(follower.steps, 7)
         self.assertLess(follower.step_ms, 300)
 
+    def test_what_the_config_does_not_say(self):
+        """Models and optimizers that hold something else than what would be predicted."""
+        cut = model_of()
+        cut.model.layers = cut.model.layers[:1]
+        mixed = model_of().to(torch.bfloat16)
+        mixed.lm_head.float()
+        for model, text in ((cut, "by its config it would hold"), (mixed, "by its config it would hold"), (model_of().double(), "of no type that is predicted")):
+            self.fails(text, lambda model=model: memscope.wrap(model, sample_input=batch(), config={"use_empirical_fallback": False}))
+            self.assertNotIn("predicted", said_by(lambda model=model: memscope.wrap(model, "none", sample_input=batch())))
+        model = model_of()
+        for optimizer, text in ((torch.optim.AdamW(model.parameters(), amsgrad=True), "AdamW(amsgrad=True) keeps more than is predicted"),
+                                (torch.optim.RMSprop(model.parameters(), centered=True), "RMSprop(centered=True) keeps more")):
+            with self.subTest(text):
+                self.fails(text, lambda optimizer=optimizer: memscope.optimize(model, optimizer, sample_input=batch()).__enter__())
+        said = said_by(lambda: memscope.optimize(model, torch.optim.AdamW(model.lm_head.parameters()), sample_input=batch()).__enter__())
+        self.assertIn("predicted peak at most", said)
+        self.assertIn("predicted is a training step of one micro-batch, without autocast", said)
+
+    def test_pictures(self):
+        sample = {**batch(), "pixel_values": torch.zeros(1, 3, 8, 8)}
+        self.fails("the batch has more than text, whose step is not predicted", lambda: memscope.wrap(model_of(), sample_input=sample))
+        self.assertNotIn("predicted", said_by(lambda: memscope.wrap(model_of(), "all=checkpoint", sample_input=sample)))
+
     def test_log_files(self):
         model = model_of()
         self.fails("log_file: cannot open 'a\\x00b': embedded null byte", lambda: memscope.wrap(model, "all=checkpoint", config={"log_file": "a\0b"}))
         if pathlib.Path("/dev/full").exists():
             said = said_by(lambda: memscope.detach(memscope.wrap(model, "all=checkpoint", config={"log_file": "/dev/full", "enable_logging": False})))
             self.assertIn("cannot write /dev/full: No space left on device; nothing more is written", said)
+
+
+class Copies(Case):
+    def test_a_part_that_was_copied_meanwhile(self):
+        self.needs("peft")
+        import peft
+        model = model_of()
+        memscope.wrap(model, "0=checkpoint", config=QUIET)
+        adapted = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules=["q_proj"], modules_to_save=["lm_head"], task_type="CAUSAL_LM"))
+        memscope.detach(adapted)
+        memscope.detach(memscope.wrap(adapted, "all=checkpoint", config=QUIET))
 
 
 class Plans(Case):
@@ -418,6 +633,55 @@ class Streams(Case):
                 torch.empty = allocate
             self.assertTrue(all(map(torch.equal, values, model.parameters())))
             self.assertFalse("_memscope_streamed" in vars(model) or any(layer._forward_pre_hooks for layer in model.model.layers))
+
+    def test_weights_that_are_set_meanwhile(self):
+        model, ids = model_of().eval(), batch()["input_ids"]
+        with torch.no_grad():
+            streamed = memscope.stream(model, device="cpu")
+            streamed(ids)
+            for parameter in model.model.layers.parameters():
+                parameter.data = parameter.data * 1.5
+            found = streamed(ids).logits
+            self.assertTrue(torch.equal(found, streamed(ids).logits))
+            self.assertTrue(torch.equal(found, streamed.teardown()(ids).logits))
+            other = model_of().eval()
+            for parameter in other.model.layers.parameters():
+                parameter.data = parameter.data * 1.5
+            self.assertTrue(torch.equal(found, other(ids).logits))
+            streamed = memscope.stream(model, device="cpu")
+            model.half()
+            with self.assertRaisesRegex(ValueError, "got another shape or type"):
+                streamed(ids)
+            streamed.teardown()
+            self.assertEqual({p.dtype for p in model.parameters()}, {torch.float16})
+
+    def test_threads(self):
+        import threading
+        model, ids = model_of().eval(), batch()["input_ids"]
+        wrong = []
+        with torch.no_grad():
+            expected = model(ids).logits
+        streamed = memscope.stream(model, device="cpu")
+
+        def passes():
+            with torch.no_grad():
+                for _ in range(40):
+                    wrong.extend([] if torch.equal(streamed(ids).logits, expected) else [1])
+        threads = [threading.Thread(target=passes) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+        streamed.teardown()
+
+    def test_settings_are_the_model_s(self):
+        model = model_of()
+        streamed = memscope.stream(model, device="cpu")
+        streamed.generation_config = settings = object()
+        self.assertIs(model.generation_config, settings)
+        streamed.teardown()
+        self.fails("stream: device: found meta, which has no memory", lambda: memscope.stream(model, device="meta"))
 
     def test_inference_mode(self):
         model = model_of().eval()
