@@ -11,7 +11,7 @@ from collections import namedtuple
 from . import hints, shown, world
 from .collecting import without_collecting
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
@@ -94,6 +94,7 @@ def document(source):
     highest = max(steady, key=lambda row: row["peak_bytes"], default=None)
     peak = rows.peak(replay, highest, highest["peak_bytes"]) if replay else None
     out["summary"] = summary(tracer, steady, highest, peak, replay)
+    out["step"] = (tracer.told or tracer.setting).report(list(tracer.roots), list(tracer.optimizers), tracer.counts, tracer.paths.classes)
     out["phases"] = [public(row) for row in steady]
     out["first_step_phases"] = [public(row) for row in (tracer.steps or [steady])[0]]
     if replay:

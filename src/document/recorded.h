@@ -7,6 +7,7 @@
 #define MS_DOCUMENT_RECORDED_H
 
 #include "base/arena.h"
+#include "document/recorded_step.h"
 #include "json/value.h"
 #include "memscope/recorded.h"
 
@@ -83,6 +84,7 @@ struct ms_recorded {
     uint64_t events;                     /* allocations and frees of the step; 0: not reported */
     uint32_t phase_count, category_count, point_count, read_count, call_count, tally_count;
     uint32_t answer_count;
+    ms_recorded_step step;
     ms_style style;
 };
 
