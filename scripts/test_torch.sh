@@ -54,6 +54,7 @@ for script in test_wrap test_wrap_edges; do
 done
 python3 tests/external/torch/wrapped.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/told.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/differences.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" overhead || bad=1
 cases() { python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }
 case $case in compiled*) ;; *) cases "${CASES:-tests/oracle/cuda_step_sm80.json}" ;; esac

@@ -20,8 +20,8 @@
 extern "C" {
 #endif
 
-#define MS_RUNTIME_SCHEMA_VERSION "1.4"
-#define MS_COMPARE_SCHEMA_VERSION "1.1"
+#define MS_RUNTIME_SCHEMA_VERSION "1.5"
+#define MS_COMPARE_SCHEMA_VERSION "1.2"
 
 typedef struct ms_recorded ms_recorded;
 
@@ -46,7 +46,7 @@ void ms_recorded_set_style(ms_recorded *recorded, const ms_style *style);
 /* The report as console text. */
 ms_status ms_recorded_write(const ms_recorded *recorded, FILE *out, ms_error *err);
 
-/* Writes a verdict with the largest cause; then both figures, their difference and its shares, for
+/* Writes a verdict with its causes; then both figures, their difference and its shares, for
  * the totals and by phase, category and module; and where the two steps part. The format is
  * "console", "json", "md" or "html". */
 ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What lies where: weights, buffers, gradients and optimizer states by address, with the module they belong to."""
+from collections import Counter
+
+from .setting import word
 from .tensors import storages, tensors_in
 
 
@@ -23,4 +26,9 @@ def find(roots, optimizers, paths):
         counts[category] += sizes[address]
     counts["parameters"] = sum(p.numel() for p in parameters.values())
     counts["trainable"] = sum(p.numel() for p in parameters.values() if p.requires_grad)
+    adapters = {id(p): p.numel() for root in roots for name, p in root.named_parameters() if ".lora_" in name}
+    counts["adapter"] = sum(adapters.values())
+    counts["dtypes"] = Counter()
+    for p in parameters.values():
+        counts["dtypes"][word(p.dtype)] += p.numel()
     return found, counts

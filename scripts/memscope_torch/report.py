@@ -94,6 +94,7 @@ def document(source):
     highest = max(steady, key=lambda row: row["peak_bytes"], default=None)
     peak = rows.peak(replay, highest, highest["peak_bytes"]) if replay else None
     out["summary"] = summary(tracer, steady, highest, peak, replay)
+    out["step"] = (tracer.told or tracer.setting).report(list(tracer.roots), list(tracer.optimizers), tracer.counts, tracer.paths.classes)
     out["phases"] = [public(row) for row in steady]
     found = compiled.report(tracer)
     if found:

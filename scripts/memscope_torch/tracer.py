@@ -9,6 +9,7 @@ import torch
 from . import compiled, owners, phases, recording, world
 from .collecting import without_collecting
 from .paths import Paths
+from .setting import Setting
 from .tracing import is_tracing, never_traced
 
 _MISSING = object()
@@ -24,6 +25,7 @@ class Tracer:
         self.depth = self.inside = 0
         self.is_on = self.stepped = False
         self.steps, self.phases, self.recording, self.recorded = [], None, None, None
+        self.setting, self.told = Setting(), None  # of this step, of the one that is told
         self.history = None  # a recording.History, where a trace is wanted
         self.build_bytes, self.counts, self.patches, self.handles = 0, {}, [], []
 
@@ -64,7 +66,9 @@ class Tracer:
             if is_tracing() or not self.is_on:
                 return call(module, *args, **kwargs)
             if self.depth == 0 and not self.inside:
-                self.forward_begins(module)
+                self.forward_begins(module, args, kwargs)
+            if self.phases:
+                self.setting.called(module, self.paths, self.phases.name == "backward")
             self.depth += 1
             try:
                 return self.paths.run(module, call, args, kwargs)
@@ -92,7 +96,7 @@ class Tracer:
         def run(*args, **kwargs):
             if is_tracing() or not self.may_begin_forward():
                 return made(*args, **kwargs)
-            self.forward_begins(owner if isinstance(owner, torch.nn.Module) else None)
+            self.forward_begins(owner if isinstance(owner, torch.nn.Module) else None, args, kwargs)
             self.depth += 1
             try:
                 return made(*args, **kwargs)
@@ -108,6 +112,7 @@ class Tracer:
         def begin(tensors, *args, **kwargs):
             if self.is_on and self.phases:
                 self.paths.mark("", tensors)
+                self.setting.backward(tensors, self.inside > 0)
             try:
                 return inside(tensors, *args, **kwargs)
             finally:
@@ -138,7 +143,7 @@ class Tracer:
         is_between = self.phases is None or self.stepped or self.phases.name == "between"
         return self.is_on and not self.depth and not self.inside and is_between and torch.is_grad_enabled()
 
-    def forward_begins(self, module):
+    def forward_begins(self, module, args=(), kwargs=None):
         if module is not None:
             self.watch(module)
         if self.phases is None:
@@ -152,6 +157,7 @@ class Tracer:
                 return
             self.step_begins()
         self.phases.begin("forward")
+        self.setting.given(module, args, kwargs)
 
     def watch(self, module):
         self.roots.add(module)
@@ -170,6 +176,7 @@ class Tracer:
 
     def step_begins(self):
         self.stepped, self.recorded = False, None
+        self.setting = Setting()
         if torch.cuda.is_initialized() and recording.is_possible():
             if self.history:
                 self.history.take()
@@ -183,7 +190,7 @@ class Tracer:
     def step_ends(self):
         self.phases.end()
         self.steps.append(self.phases.rows)
-        self.recorded = self.phases.rows
+        self.recorded, self.told = self.phases.rows, self.setting
         if self.is_last(0) and self.recording:
             self.recording.stop()
 
@@ -210,7 +217,7 @@ class Tracer:
             elif failed:
                 self.phases.end()
                 self.look()
-                self.recorded = self.phases.rows
+                self.recorded, self.told = self.phases.rows, self.setting
             self.recording.stop()
         self.is_on = False
 

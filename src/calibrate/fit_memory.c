@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit_times.h"
+#include "calibrate/plausible.h"
 #include "calibrate/regression.h"
 
 enum { LEAST_CONTEXTS = 3, LEAST_LINKS = 2 };
@@ -180,8 +181,8 @@ static ms_status fit_context(ms_regression *f)
             continue;
         double context = context_of(p, c);
         if (context < 0 && p->measured_reserved > 0)
-            return ms_fail(f->err, MS_ERR_CONFIG,
-                           "%.100s: the device shows less than its reserved memory", p->name);
+            return ms_measured_point_fail(p, f->err,
+                                          "the device shows less than its reserved memory");
         if (context < 0) {
             below++;
             continue;
@@ -229,11 +230,11 @@ ms_status ms_calibration_device(const ms_measured_points *points, const char **n
     for (uint32_t i = 0; i < points->count; i++) {
         const ms_measured_point *p = &points->items[i];
         if (!*p->device)
-            return ms_fail(err, MS_ERR_CONFIG, "%.100s: its device is not given", p->name);
+            return ms_measured_point_fail(p, err, "its device is not given");
         if (strcmp(p->device, *name) != 0)
-            return ms_fail(err, MS_ERR_CONFIG,
-                           "the points are from %.40s and %.40s: a calibration is for one device",
-                           *name, p->device);
+            return ms_measured_point_fail(
+                p, err, "the points are from %.40s and %.40s: a calibration is for one device",
+                *name, p->device);
     }
     return MS_OK;
 }
@@ -270,7 +271,9 @@ ms_status ms_calibration_fit(ms_arena *arena, const ms_measured_points *points,
     f.sorted = ms_arena_array(arena, double, points->count);
     if (!f.used || !f.rows || !f.samples || !f.sorted)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a fit");
-    ms_status status = fit_reserved(&f);
+    ms_status status = ms_measured_points_check(points, device, err);
+    if (status == MS_OK)
+        status = fit_reserved(&f);
     if (status == MS_OK)
         status = fit_context(&f);
     if (status == MS_OK)
@@ -281,5 +284,7 @@ ms_status ms_calibration_fit(ms_arena *arena, const ms_measured_points *points,
     if (status == MS_OK)
         status =
             fit_link(&f, MS_PARAMETER_PEER_LINK, offsetof(ms_measured_point, peer_link_gb_per_s));
-    return status == MS_OK ? check_fitted(&f) : status;
+    if (status == MS_OK)
+        status = check_fitted(&f);
+    return status == MS_OK ? ms_calibration_remark(arena, device, result, err) : status;
 }

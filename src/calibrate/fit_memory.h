@@ -20,7 +20,11 @@ typedef struct ms_calibration_quality {
     ms_calibration_error held_out; /* leave-one-out: each point by a fit without it */
 } ms_calibration_quality;
 
-enum { MS_CALIBRATION_FIGURES = 3, MS_CALIBRATION_MOST_NOTES = 8 };
+enum {
+    MS_CALIBRATION_FIGURES = 3,
+    MS_CALIBRATION_MOST_NOTES = 8,
+    MS_CALIBRATION_MOST_REMARKS = 16
+};
 
 typedef struct ms_calibration_result {
     ms_calibration calibration;
@@ -28,6 +32,9 @@ typedef struct ms_calibration_result {
     uint32_t quality_count;
     const char *notes[MS_CALIBRATION_MOST_NOTES]; /* parameters that were not fitted, and why */
     uint32_t note_count;
+    const char *remarks[MS_CALIBRATION_MOST_REMARKS]; /* what is out of the usual range, and why
+                                                       * that matters */
+    uint32_t remark_count;
 } ms_calibration_result;
 
 /* `device` is the device of all points. Fails with the reasons if nothing could be fitted. */

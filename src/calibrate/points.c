@@ -40,7 +40,7 @@ const char *ms_measured_column_at(size_t index)
 
 typedef struct table {
     ms_arena *arena;
-    const char *file;
+    const char *file; /* a copy in the arena */
     uint64_t line;
     const column *order[COLUMNS]; /* of the file's columns */
     size_t width, cell;           /* cells seen in this line */
@@ -59,17 +59,29 @@ static void fail(table *t, const char *what, const char *found, const char *want
     t->err->column = 1;
 }
 
+/* "name, device, ...", for a message. */
+static const char *all_names(char *text, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < COLUMNS && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", columns[i].name);
+    return text;
+}
+
 static void take_name(table *t, const char *name)
 {
+    char names[360], wanted[400];
     size_t i = 0;
     while (i < COLUMNS && strcmp(columns[i].name, name) != 0)
         i++;
     for (size_t k = 0; i < COLUMNS && k < t->width; k++)
         if (t->order[k] == &columns[i])
             fail(t, "column", name, "each name only once");
-    if (i == COLUMNS)
-        fail(t, "column", name, "a name listed in the manual");
-    else if (t->width < COLUMNS)
+    if (i == COLUMNS) {
+        snprintf(wanted, sizeof wanted, "one of %s", all_names(names, sizeof names));
+        fail(t, "column", name, wanted);
+    } else if (t->width < COLUMNS)
         t->order[t->width++] = &columns[i];
 }
 
@@ -109,7 +121,8 @@ static void take(void *context, char *value)
 static void read_line(table *t, char *line, ms_measured_points *points)
 {
     t->cell = 0;
-    t->point = (ms_measured_point){.name = "", .device = ""};
+    t->point =
+        (ms_measured_point){.name = "", .device = "", .file = t->file, .line = (uint32_t)t->line};
     if (!ms_csv_split(line, take, t))
         fail(t, "quotes", line, "quotes around a whole value");
     if (t->err->status != MS_OK || t->is_head)
@@ -123,7 +136,9 @@ static void read_line(table *t, char *line, ms_measured_points *points)
 ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
                                   ms_measured_points *points, ms_error *err)
 {
-    table t = {.arena = arena, .file = file, .is_head = true, .err = err};
+    table t = {.arena = arena, .file = ms_arena_strdup(arena, file), .is_head = true, .err = err};
+    if (!t.file)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for points");
     for (char *line = text, *next; line && *line && err->status == MS_OK; line = next) {
         next = strchr(line, '\n');
         if (next)

@@ -15,6 +15,8 @@
 /* What is 0 was not predicted or not measured. */
 typedef struct ms_measured_point {
     const char *name, *device;
+    const char *file; /* of a table */
+    uint32_t line;    /* in it; 0: the point is of a report */
     double predicted_reserved, measured_reserved, measured_device; /* bytes */
     double predicted_ms[MS_OP_CLASSES];                            /* of the roofline */
     double predicted_copy_ms, measured_ms;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compare/compare_causes.h"
 #include "compare/compare_view.h"
 #include "text/number.h"
 
@@ -108,8 +109,23 @@ static const struct meaning {
     {"rounding", "ends of cached blocks that were too small to be split off"},
 };
 
-static const char *meaning_of(const char *category)
+/* Where both have the same parameters and the same optimizer, only blocks are left. */
+static bool is_same_model(const ms_compare_view *v)
 {
+    const ms_recorded_step *a = &v->first->step, *b = &v->second->step;
+    return a->parameters > 0 && a->parameters == b->parameters && a->trainable == b->trainable &&
+           a->dtype && b->dtype && strcmp(a->dtype, b->dtype) == 0 && a->optimizer &&
+           b->optimizer && strcmp(a->optimizer, b->optimizer) == 0;
+}
+
+static const char *meaning_of(const ms_compare_view *v, const char *category)
+{
+    enum { FEW_PER_MILLE = 20 };
+    bool is_held = strcmp(category, "weight") == 0 || strcmp(category, "optimizer_state") == 0;
+    bool is_few =
+        ms_permille(ms_compare_size(v->cause->residual), v->first->peak_bytes) < FEW_PER_MILLE;
+    if (is_held && is_few && is_same_model(v))
+        return "the same parameters and optimizer, in blocks of other sizes";
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (strcmp(meanings[i].category, category) == 0)
             return meanings[i].text;
@@ -142,20 +158,53 @@ static const char *place_text(const ms_compare_view *v)
     return "";
 }
 
+/* A prediction stands beside "the captured run". */
+static const char *owner_name(const ms_compare_view *v, const ms_recorded *r)
+{
+    bool is_captured = !r->is_static && strcmp(r->mode, "replay") != 0;
+    bool is_beside_static = v->first->is_static != v->second->is_static;
+    return is_captured && is_beside_static ? "the captured run" : side_name(v, r);
+}
+
+/* "the captured run has 1536 tokens a sequence, the prediction 1024; sgd as its optimizer, the
+ * prediction adamw" */
+static const char *causes_text(const ms_compare_view *v)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < v->cause_count && text; i++) {
+        const ms_compare_cause *c = &v->causes[i];
+        const char *what = c->brief ? c->brief : c->first;
+        if (i == 0)
+            text = ms_arena_printf(v->arena, "%s has %s, %s %s", owner_name(v, v->second),
+                                   c->second, owner_name(v, v->first), what);
+        else
+            text = ms_arena_printf(v->arena, "%s; %s, %s %s", text, c->second,
+                                   owner_name(v, v->first), what);
+    }
+    return text;
+}
+
+static const char *lead_of(const ms_compare_view *v)
+{
+    return v->cause_count == 0 ? "largest cause"
+           : v->is_explained   ? ". Largest difference"
+                               : ". That explains less than half of the difference; largest part";
+}
+
 static const char *why(const ms_compare_view *v)
 {
     char gap[MS_RESIDUAL_TEXT], percent[MS_FIXED_TEXT], in_module[MS_RESIDUAL_TEXT];
-    const char *place = place_text(v), *module = "";
+    const char *place = place_text(v), *module = "", *causes = causes_text(v);
     if (v->residual == 0 || !v->cause)
         return "";
     if (v->module)
         module = ms_arena_printf(v->arena, ", mostly in module %.120s (%s)", v->module->name,
                                  ms_residual_text(v->module->residual, in_module));
-    const char *meaning = meaning_of(v->cause->name);
-    return place && module
-               ? ms_arena_printf(v->arena,
-                                 "largest cause: %.40s, %s (%s %% of the difference)%s%s%s%s",
-                                 v->cause->name, ms_residual_text(v->cause->residual, gap),
+    const char *meaning = v->is_explained ? NULL : meaning_of(v, v->cause->name);
+    return place && module && causes
+               ? ms_arena_printf(v->arena, "%s%s: %.40s, %s (%s %% of the difference)%s%s%s%s",
+                                 causes, lead_of(v), v->cause->name,
+                                 ms_residual_text(v->cause->residual, gap),
                                  ms_fixed(100 * v->cause->of_residual, 0, percent), module,
                                  meaning ? ": " : "", meaning ? meaning : "", place)
                : NULL;
@@ -196,6 +245,8 @@ bool ms_compare_verdict_make(ms_compare_view *v)
     v->is_near = ms_permille(ms_compare_size(v->residual), v->first->peak_bytes) < NEAR_PER_MILLE;
     v->cause = largest(&v->tables[MS_COMPARE_CATEGORIES]);
     v->module = largest(&v->tables[MS_COMPARE_MODULES]);
+    if (!ms_compare_causes_find(v))
+        return false;
     v->verdict = sentence(v->arena, decision(v));
     v->why = sentence(v->arena, why(v));
     find_notes(v);

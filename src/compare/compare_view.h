@@ -51,14 +51,33 @@ typedef struct ms_compare_parting {
     uint64_t first_events, second_events; /* allocations and frees of the step */
 } ms_compare_parting;
 
+/* Something that both reports state of how the step was run, that differs, and that the figures
+ * show. */
+typedef struct ms_compare_cause {
+    const char *name;           /* "sequence_length" */
+    const char *first, *second; /* "1024 tokens a sequence" */
+    const char *brief;          /* the first, where it comes after the second: "1024"; or NULL */
+    uint32_t touches;           /* categories at the peak, by their bits */
+    uint32_t signed_by;         /* those whose difference must have the sign; 0: none must */
+    int sign;
+    double bytes; /* an estimate, for the order */
+    double most;  /* of what it can explain; INFINITY: not bounded */
+} ms_compare_cause;
+
+enum { MS_COMPARE_MOST_CAUSES = 16 };
+
 typedef struct ms_compare_view {
     const ms_recorded *first, *second;
     ms_arena *arena;
     ms_compare_rows tables[MS_COMPARE_TABLES];
     ms_compare_parting parting;
-    int64_t residual;                     /* of the peak */
-    bool is_equal;                        /* peak and reserved, to the byte */
-    bool is_near;                         /* the peaks are within half a percent */
+    int64_t residual; /* of the peak */
+    bool is_equal;    /* peak and reserved, to the byte */
+    bool is_near;     /* the peaks are within half a percent */
+    ms_compare_cause
+        causes[MS_COMPARE_MOST_CAUSES]; /* largest first; none if the peaks are equal */
+    uint32_t cause_count;
+    bool is_explained;                    /* the causes can explain most of the difference */
     const ms_compare_row *cause, *module; /* the largest of its table; NULL: none differs */
     const char *verdict;                  /* the decision, one sentence */
     const char *why;                      /* the largest cause, where and when; or "" */

@@ -7,6 +7,7 @@
 #define MS_DOCUMENT_RECORDED_H
 
 #include "base/arena.h"
+#include "document/recorded_step.h"
 #include "json/value.h"
 #include "memscope/recorded.h"
 
@@ -99,6 +100,7 @@ struct ms_recorded {
     uint32_t answer_count;
     ms_recorded_compiled compiled;
     ms_recorded_first_step first_step;
+    ms_recorded_step step;
     ms_style style;
 };
 

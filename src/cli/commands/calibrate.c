@@ -46,7 +46,15 @@ static const ms_cli_grammar grammar = {
         "\nA point is a runtime_report.json of capture --real with the static_report.json of the\n"
         "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
         "measures reserved memory; the context, times and links come from a FILE.csv, or from the\n"
-        "device_links.json of probe --links.\n",
+        "device_links.json of probe --links.\n"
+        "\nColumns of a FILE.csv, in any order; told is predicted, empty or 0 is not measured:\n"
+        "  name, device                  of the device table, the same in all lines\n"
+        "  told_reserved_bytes, measured_reserved_bytes\n"
+        "  measured_device_bytes         what the device showed: the context is the rest\n"
+        "  told_product_ms, told_attention_ms, told_other_ms\n"
+        "                                times.roofline_ms of the static report\n"
+        "  told_copy_ms, measured_ms     copies that are waited for; the step\n"
+        "  host_link_gb_per_s, peer_link_gb_per_s\n",
 };
 
 static bool ends_in(const char *text, const char *end)

@@ -41,7 +41,7 @@ static const ms_cli_grammar grammar = {
     .take_word = take_word,
     .format_at = ms_compare_format_at,
     .notes = "\nEither may be a static_report.json or a runtime_report.json. The differences are\n"
-             "the second minus the first.\n",
+             "the second minus the first. Causes that both reports state are named first.\n",
 };
 
 static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error *err)

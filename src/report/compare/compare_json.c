@@ -57,6 +57,16 @@ static void write_verdict(ms_json_writer *w, const ms_compare_view *v)
     ms_json_int(w, "residual_bytes", v->residual);
     write_cause(w, "category", v->cause);
     write_cause(w, "module", v->module);
+    ms_json_array(w, "causes");
+    for (uint32_t i = 0; i < v->cause_count; i++) {
+        ms_json_object_inline(w, NULL);
+        ms_json_string(w, "name", v->causes[i].name);
+        ms_json_string(w, "first", v->causes[i].first);
+        ms_json_string(w, "second", v->causes[i].second);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
+    ms_json_bool(w, "explained", v->is_explained);
     ms_json_array(w, "notes");
     for (uint32_t i = 0; i < v->note_count; i++)
         ms_json_string(w, NULL, v->notes[i]);

@@ -80,6 +80,10 @@ bool ms_calibration_console(FILE *out, const ms_calibration_view *view)
         ms_page_heading(&p, "Not fitted", "");
     for (uint32_t i = 0; i < r->note_count; i++)
         ms_page_paragraph(&p, r->notes[i]);
+    if (r->remark_count > 0)
+        ms_page_heading(&p, "Out of the usual range", "");
+    for (uint32_t i = 0; i < r->remark_count; i++)
+        ms_page_paragraph(&p, r->remarks[i]);
     return true;
 }
 
@@ -137,6 +141,10 @@ bool ms_calibration_json(FILE *out, const ms_calibration_view *view)
     ms_json_array(&w, "not_fitted");
     for (uint32_t i = 0; i < r->note_count; i++)
         ms_json_string(&w, NULL, r->notes[i]);
+    ms_json_close(&w);
+    ms_json_array(&w, "unusual");
+    for (uint32_t i = 0; i < r->remark_count; i++)
+        ms_json_string(&w, NULL, r->remarks[i]);
     ms_json_close(&w);
     ms_json_close(&w);
     ms_json_writer_end(&w);

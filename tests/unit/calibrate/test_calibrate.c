@@ -290,7 +290,9 @@ static const table_case tables[] = {
     {"a head alone", "name,device\n", NULL, 0, 0},
     {"columns in any order", "device,name,measured_ms\r\na,b,1.5\r\n\r\na,\"c,d\",\r\n", NULL, 0,
      2},
-    {"an unknown column", "name,devize\n", "column: found 'devize'", 1, 0},
+    {"an unknown column", "name,devize\n", "column: found 'devize', expected one of name, device,",
+     1, 0},
+    {"all columns are listed", "devize\n", "host_link_gb_per_s, peer_link_gb_per_s", 1, 0},
     {"a column twice", "name,name\n", "each name only once", 1, 0},
     {"a word", "name,measured_ms\na,b\n", "measured_ms: found 'b'", 2, 0},
     {"a negative number", "measured_ms\n-1\n", "found '-1'", 2, 0},
@@ -310,7 +312,16 @@ static void devices_differ(void **state)
     assert_true(ms_vec_push(&points, ((ms_measured_point){.name = "a", .device = "t4"})));
     assert_true(ms_vec_push(&points, ((ms_measured_point){.name = "b", .device = "a10"})));
     assert_int_equal(ms_calibration_device(&points, &name, &err), MS_ERR_CONFIG);
-    assert_non_null(strstr(err.text, "from t4 and a10"));
+    assert_non_null(strstr(err.text, "b: the points are from t4 and a10"));
+    points.items[1].name = "";
+    points.items[1].file = "p.csv";
+    points.items[1].line = 3;
+    err = (ms_error){0};
+    assert_int_equal(ms_calibration_device(&points, &name, &err), MS_ERR_CONFIG);
+    assert_string_equal(err.text,
+                        "the points are from t4 and a10: a calibration is for one device");
+    assert_string_equal(err.file, "p.csv");
+    assert_int_equal(err.line, 3);
     points.items[1].device = "";
     err = (ms_error){0};
     assert_int_equal(ms_calibration_device(&points, &name, &err), MS_ERR_CONFIG);
