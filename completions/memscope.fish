@@ -360,6 +360,7 @@ complete -c memscope -n $capture -l device -x -a '(__memscope_devices)' -d 'the 
 complete -c memscope -n $capture -l real -d 'measure on this machine\'s GPU'
 complete -c memscope -n $capture -l device-count -x -d 'number of such devices [1; with --world up to 8]'
 complete -c memscope -n $capture -l world -x -d 'run one rank of N; process groups start without the others'
+complete -c memscope -n $capture -l rank -x -d 'the rank to run, or each in turn [0, or $RANK]'
 complete -c memscope -n $capture -l steps -x -d 'optimizer steps; the last one is reported [3]'
 complete -c memscope -n $capture -l answer-loss -x -d 'value of losses and norms when they are read back [0]'
 complete -c memscope -n $capture -l out -r -d 'directory of runtime_report.json [memscope-capture]'

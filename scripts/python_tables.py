@@ -125,7 +125,7 @@ def hint(name, value):
         return "Any"
     if name in ("batch", "seq", "steps", "step", "jobs"):
         return "Number"
-    return {"N": "Number", "X": "Number", "YESNO": "YesNo", "SECONDS": "Number", "FRACTION": "Number", "MS": "Number",
+    return {"N": "Number", "R|all": "Number", "X": "Number", "YESNO": "YesNo", "SECONDS": "Number", "FRACTION": "Number", "MS": "Number",
             "FMT=FILE": "Outputs", "FILE": "File", "DIR": "File"}.get(value, "Text")
 
 

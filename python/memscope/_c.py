@@ -156,6 +156,17 @@ class ms_probe_options(Structure):
     ]
 
 
+class ms_rank(Structure):
+    _fields_ = [
+        ("rank", c_uint64),
+        ("peak_bytes", c_uint64),
+        ("reserved_bytes", c_uint64),
+        ("has_figures", c_bool),
+        ("outcome", c_char * 24),
+        ("peak_stage", c_char * 24),
+    ]
+
+
 class ms_device_facts(Structure):
     _fields_ = [
         ("name", c_char * 64),
@@ -295,6 +306,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_probe_offload_format_at": (c_char_p, (c_size_t,)),
     "ms_probe_offload_tag_at": (c_char_p, (c_size_t,)),
     "ms_probe_backend_at": (c_char_p, (c_size_t,)),
+    "ms_rank_read": (None, (c_void_p, POINTER(ms_rank))),
+    "ms_ranks_worst": (c_size_t, (POINTER(ms_rank), c_size_t)),
+    "ms_ranks_write": (c_int, (POINTER(ms_rank), c_size_t, c_uint64, c_char_p, POINTER(ms_style), c_void_p, POINTER(ms_error))),
     "ms_recorded_load": (c_void_p, (c_char_p, POINTER(ms_error))),
     "ms_recorded_free": (None, (c_void_p,)),
     "ms_recorded_outcome": (c_char_p, (c_void_p,)),

@@ -173,6 +173,7 @@ class CaptureOptions(TypedDict, total=False):
     real: bool            # measure on this machine's GPU
     device_count: Number  # number of such devices [1; with --world up to 8]
     world: Number         # run one rank of N; process groups start without the others
+    rank: Number          # the rank to run, or each in turn [0, or $RANK]
     steps: Number         # optimizer steps; the last one is reported [3]
     answer_loss: Number   # value of losses and norms when they are read back [0]
     out: File             # directory of runtime_report.json [memscope-capture]
@@ -490,6 +491,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("real", None, None),
         ("device-count", "N", "1; with --world up to 8"),
         ("world", "N", None),
+        ("rank", "R|all", "0, or $RANK"),
         ("steps", "N", "3"),
         ("answer-loss", "X", "0"),
         ("out", "DIR", "memscope-capture"),

@@ -49,6 +49,10 @@ class Answers:
     def give(self, question, assumes):
         self.given[question, assumes] = self.given.get((question, assumes), 0) + 1
 
+    def note(self, line):
+        if line not in self.notes:
+            self.notes.append(line)
+
     def report(self):
         return [{"question": question, "assumes": assumes, "count": count} for (question, assumes), count in self.given.items()]
 

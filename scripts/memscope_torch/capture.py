@@ -2,10 +2,12 @@
 """Follows a program step by step and writes its memory down when enough steps are done, or it ends."""
 import atexit
 import contextlib
+import functools
 import os
+import signal
 import sys
 
-from . import answers, importing, world
+from . import answers, hints, importing, world
 
 _capture = None
 
@@ -22,13 +24,15 @@ def is_null():
 
 @contextlib.contextmanager
 def paused():
-    """What runs meanwhile is not followed."""
+    """What runs meanwhile is not followed: the program asks for its modules, and may want no more."""
     tracer = _capture.tracer if _capture else None
     was_on = tracer and tracer.is_on
     if tracer:
         tracer.is_on = False
     try:
         yield
+        if tracer:
+            _capture.gave_modules = True
     finally:
         if tracer:
             tracer.is_on = was_on
@@ -43,7 +47,9 @@ def begin():
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
     asked = _capture.answers.actions() if is_null() else {}
-    importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign)})
+    importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign, _capture.answers.note),
+                            "multiprocessing.process": lambda module: _see_failures(module.BaseProcess, "run"),
+                            "torch.multiprocessing.spawn": lambda module: _see_failures(module, "_wrap", True)})
     _capture.note("7-python")
     atexit.register(_capture.at_exit)
     os.register_at_fork(after_in_child=_capture.leave)
@@ -51,11 +57,35 @@ def begin():
     sys.excepthook = lambda kind, value, trace: (_capture.failed(kind, value), hook(kind, value, trace))
 
 
+def _see_failures(owner, name, in_first_argument=False):
+    """A function whose exceptions do not reach Python's own hook: it, or the function that it is given, tells us first."""
+    function = getattr(owner, name, None)
+
+    def telling(inner):
+        @functools.wraps(inner)
+        def run(*args, **kwargs):
+            try:
+                return inner(*args, **kwargs)
+            except BaseException as error:
+                _capture.failed(type(error), error)
+                raise
+
+        return run
+
+    @functools.wraps(function)
+    def given(*args, **kwargs):
+        return function(telling(args[0]), *args[1:], **kwargs)
+
+    if function:
+        setattr(owner, name, telling(function) if not in_first_argument else given)
+
+
 class Capture:
     def __init__(self, folder, steps):
         self.folder, self.wanted, self.pid = folder, steps, os.getpid()
         self.tracer = self.reads = self.failure = None
         self.answers, self.written, self.asked_to_stop, self.noted = answers.Answers(), False, 0, None
+        self.gave_modules = self.has_complained = False
 
     def install(self, torch):
         from . import cudnn, reads, recording, tracer
@@ -79,28 +109,35 @@ class Capture:
         from . import report
         if self.pid and not self.written:
             source = report.Source(self.tracer, "crashed", None, self.reads, self.answers)
-            with self.folder_may_be_gone():
+            with self.writing():
                 path = report.write_rest(source, self.folder, f"{stem}-{_rank():05}-{self.pid}")
                 if path != self.noted:
                     self.forget()
                 self.noted = path
 
     @contextlib.contextmanager
-    def folder_may_be_gone(self):
-        """The program can remove it, and memscope when it has waited long enough: that is told there."""
-        try:
-            yield
-        except FileNotFoundError:
-            if os.path.isdir(self.folder):
-                raise
+    def writing(self):
+        """Signals wait. A folder that the program removed, or memscope when it has waited long enough, is told of there."""
+        with _signals_held():
+            try:
+                yield
+            except OSError as error:
+                if os.path.isdir(self.folder) and not self.has_complained:
+                    self.has_complained = True
+                    print(f"memscope: the report could not be written: {error.strerror}", file=sys.stderr, flush=True)
 
-    def was_interrupted(self):
-        """src/cli/capture/program.c passed a signal on."""
-        return os.path.exists(os.path.join(self.folder, ".interrupted"))
+    def ended_by(self):
+        """Outcome and words that src/cli/capture/program.c left when it ended the program, or None."""
+        try:
+            with open(os.path.join(self.folder, ".ended")) as file:
+                outcome, how = file.read().split("\n", 1)
+            return outcome, f"the program {how}"
+        except (OSError, ValueError):
+            return None
 
     def forget(self):
         if self.noted:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 os.unlink(self.noted)
             self.noted = None
 
@@ -121,7 +158,7 @@ class Capture:
         raise Stopped(0)
 
     def failed(self, kind, value):
-        if not issubclass(kind, (SystemExit, KeyboardInterrupt)):
+        if not issubclass(kind, SystemExit):
             self.failure = kind, value
             if self.tracer and self.pid:
                 self.tracer.finish(failed=True)
@@ -149,17 +186,34 @@ class Capture:
     def write(self, outcome=None):
         from . import report
         if not self.written:
-            self._write(report.Source(self.tracer, outcome or report.outcome(self.tracer, self.failure), self.failure, self.reads, self.answers))
+            outcome = outcome or report.outcome(self.tracer, self.failure, self.gave_modules)
+            self._write(report.Source(self.tracer, outcome, self.failure, self.reads, self.answers))
 
     def _write(self, source):
+        """Of several processes the one whose record sorts first is told: a launcher that only says that another one
+        failed, or one that was ended before it had figures, comes after those."""
         from . import report
-        self.written, place = True, report.OUTCOMES.index(source.outcome)
-        if self.was_interrupted() and source.outcome not in ("stepped", "out_of_memory"):
-            source = source._replace(outcome="interrupted")
-        with self.folder_may_be_gone():
-            report.write(source, self.folder, f"{place}-{source.outcome}-{_rank():05}-{os.getpid()}")
+        self.written, outcome = True, source.outcome
+        ended = self.ended_by() if outcome not in ("stepped", "out_of_memory") else None
+        if ended:
+            source = source._replace(outcome=ended[0], failure=None, message=ended[1])
+        if ended or outcome == "interrupted" or (outcome == "failed" and hints.is_of_another(*source.failure)):
+            outcome = report.outcome(self.tracer, None)
+        with self.writing():
+            report.write(source, self.folder, f"{report.OUTCOMES.index(outcome)}-{source.outcome}-{_rank():05}-{os.getpid()}")
         self.forget()
 
 
+@contextlib.contextmanager
+def _signals_held():
+    """One that comes while we write would end in a traceback of ours."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _rank():
-    return int(os.environ.get("RANK", "0") or 0)
+    text = os.environ.get("RANK", "")
+    return int(text) if text.isdigit() else 0

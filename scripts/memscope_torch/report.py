@@ -14,28 +14,32 @@ from .collecting import without_collecting
 SCHEMA_VERSION = "1.5"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
-OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
+OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "modules", "no_step", "no_device", "no_gpu", "no_torch"]
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes")
 
-# `failure`: kind and value of the exception that ended the program, or None.
-Source = namedtuple("Source", "tracer outcome failure reads answers")
+# `failure`: kind and value of the exception that ended the program, or None; `message`: in place of what that says.
+Source = namedtuple("Source", "tracer outcome failure reads answers message", defaults=(None,))
 
 
-def outcome(tracer, failure):
+def outcome(tracer, failure, gave_modules=False):
     torch = sys.modules.get("torch") if tracer else None
+    if failure and issubclass(failure[0], KeyboardInterrupt):
+        return "interrupted"
     if failure:
         return "out_of_memory" if torch and issubclass(failure[0], torch.OutOfMemoryError) else "failed"
     if not torch:
         return "no_torch"
     if len(tracer.steps) >= tracer.wanted:
         return "stepped"
+    if gave_modules and not tracer.steps:
+        return "modules"
     if not torch.cuda.is_initialized():
         return "no_device"
     return "few_steps" if tracer.steps else "no_step"
 
 
 def message(failure):
-    return shown.text(f"{failure[0].__name__}: {failure[1]}".splitlines()[0])[:400] if failure else None
+    return shown.text(hints.line_of(*failure))[:400] if failure else None
 
 
 @without_collecting
@@ -84,7 +88,7 @@ def rows_on_lines(text):
 def document(source):
     """The report, the step played again where it was recorded, and what a trace is made of where one is wanted."""
     tracer = source.tracer
-    out = {"schema_version": SCHEMA_VERSION, "outcome": source.outcome, "message": message(source.failure),
+    out = {"schema_version": SCHEMA_VERSION, "outcome": source.outcome, "message": source.message or message(source.failure),
            "hint": hints.of(*source.failure) if source.failure else None, "metadata": metadata(tracer)}
     if tracer is None or not is_used():
         return out, None, None
@@ -131,7 +135,7 @@ def metadata(tracer):
            "allocator": os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "",
            "libraries": {name: str(sys.modules[name].__version__) for name in LIBRARIES if hasattr(sys.modules.get(name), "__version__")}}
     if world.size():
-        out["world_size"] = world.size()
+        out["world_size"], out["rank"] = world.size(), world.rank()
     if torch is not None and torch.cuda.is_initialized():
         out["device_count"] = torch.cuda.device_count()
         device = torch.cuda.get_device_properties(torch.cuda.current_device())
@@ -197,6 +201,6 @@ def notes(source, steady, replay, entries):
     if capture.is_null():
         out.append("cuDNN is not available: attention and convolutions use PyTorch's own kernels, whose workspaces differ from cuDNN's")
         if world.size():
-            out.append(f"one rank of {world.size()} was run, the others are assumed to do the same; NCCL's own buffers are not in these figures")
+            out.append(f"rank {world.rank()} of {world.size()} was run, the others are assumed to do the same; NCCL's own buffers are not in these figures")
         out.append("values on the device are not real; where a size or a choice depends on one, the figures may be wrong (see reads)")
     return out

@@ -2,7 +2,7 @@
 """One rank of a larger world: process groups come up without the others, who are taken to do what this one does.
 
 A group of NCCL stays one, with its own buffers and streams; the null device's communicators move nothing. Groups of
-other backends would talk over the network, and become PyTorch's `fake` ones.
+other backends would talk over the network, and become PyTorch's `fake` ones. What a launcher starts as another rank ends.
 """
 import contextlib
 import functools
@@ -10,7 +10,11 @@ import os
 import sys
 
 NODE_RANKS = 8
+MOST_DEVICES = 16
 _REAL = {"nccl", "fake"}
+_ID = b"\1" * 128  # as ncclGetUniqueId of the null device has it
+_FIRST_IDS = 64
+_STORE_SECONDS = 20
 
 
 class OtherRank(SystemExit):
@@ -22,24 +26,51 @@ def size():
     return int(os.environ.get("MEMSCOPE_CAPTURE_WORLD", "0"))
 
 
-def actions(leave):
-    """For after_import; `leave` is called in processes of other ranks."""
+def rank():
+    """The one that is measured."""
+    return int(os.environ.get("MEMSCOPE_CAPTURE_RANK", "0"))
+
+
+def actions(leave, tell):
+    """For after_import; `leave` is called in processes of other ranks, `tell` with what is assumed of other ranks."""
+    launched = _launched()
+    if not size() and launched and os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null":
+        _take_on(launched[1])
     ranks = size()
     if not ranks:
         return {}
+    if launched and launched[0] != (rank() if launched[1] == ranks else 0):
+        os._exit(0)  # nobody waits for this one: it need not even import PyTorch
     os.environ.update(_environment(ranks))
-    return {"torch.distributed.distributed_c10d": lambda module: _install(module, ranks, leave)}
+    return {"torch.distributed.distributed_c10d": lambda module: _install(module, ranks, leave, tell)}
+
+
+def _launched():
+    """Rank and number of ranks that a launcher gave this process, or None."""
+    given, ranks = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    if not (given.isdigit() and ranks.isdigit() and "LOCAL_RANK" in os.environ):
+        return None
+    return (int(given), int(ranks)) if int(given) < int(ranks) > 1 else None
+
+
+def _take_on(ranks):
+    """A launcher's number of ranks, and a device for each of them that is on this node."""
+    os.environ["MEMSCOPE_CAPTURE_WORLD"] = str(ranks)
+    here = os.environ.get("LOCAL_WORLD_SIZE", "")
+    here = int(here) if here.isdigit() else min(ranks, NODE_RANKS)
+    os.environ["MEMSCOPE_NULL_COUNT"] = str(max(int(os.environ.get("MEMSCOPE_NULL_COUNT", "1")), min(here, MOST_DEVICES)))
 
 
 def _environment(ranks):
     """What a launcher sets; one that really starts all ranks keeps its own."""
-    ours = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
-    found = {name: os.environ.get(name, value) for name, value in ours.items()}
-    if os.environ.get("WORLD_SIZE") != str(ranks) or "RANK" not in os.environ:
-        node = min(ranks, NODE_RANKS)
-        found.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(node),
-                      "GROUP_RANK": "0", "GROUP_WORLD_SIZE": str(-(-ranks // node))})
-    return found
+    node = min(ranks, NODE_RANKS)
+    found = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": str(rank()), "LOCAL_RANK": str(rank() % node),
+             "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(node), "GROUP_RANK": str(rank() // node),
+             "GROUP_WORLD_SIZE": str(-(-ranks // node))}
+    kept = ("MASTER_ADDR", "MASTER_PORT")
+    if os.environ.get("WORLD_SIZE") == str(ranks) and os.environ.get("RANK"):
+        kept = tuple(found)
+    return {name: os.environ.get(name) or value if name in kept else value for name, value in found.items()}
 
 
 def _backend(wanted):
@@ -50,27 +81,50 @@ def _backend(wanted):
     return ",".join(device + colon + (name if name in _REAL else "fake") for device, colon, name in parts)
 
 
-def _install(c10d, ranks, leave):
+def _install(c10d, ranks, leave, tell):
+    from .exchange import Exchange
     begin, group = c10d.init_process_group, c10d.new_group
 
     @functools.wraps(begin)
     def begin_alone(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, *args, **kwargs):
         import torch.testing._internal.distributed.fake_pg  # makes the backend known
-        from torch.distributed import HashStore
-        if (rank if rank >= 0 else int(os.environ["RANK"])) > 0:
+        if (rank if rank >= 0 else int(os.environ["RANK"])) != measured:
             leave()
             raise OtherRank(0)
         kwargs.pop("device_id", None)  # groups of a bound device are split off, and do not say their size
-        return begin(_backend(backend), None, timeout, ranks, 0, HashStore(), *args, **kwargs)
+        return begin(_backend(backend), None, timeout, ranks, measured, _store(), *args, **kwargs)
 
     @functools.wraps(group)
     def group_alone(ranks=None, timeout=None, backend=None, *args, **kwargs):
         kwargs.pop("device_id", None)
         return group(ranks, timeout, None if backend is None else _backend(backend), *args, **kwargs)
 
+    measured = rank()
     c10d.init_process_group, c10d.new_group = begin_alone, group_alone
     c10d._store_based_barrier = c10d.monitored_barrier = c10d.ProcessGroup.monitored_barrier = lambda *args, **kwargs: None
     c10d._get_split_source = lambda *args, **kwargs: None
+    if measured:
+        c10d.PrefixStore = functools.partial(_prefixed, c10d.PrefixStore, measured)
+    Exchange(c10d, measured, tell).install()
+
+
+def _store():
+    """A key that no other rank will write ends the wait for it soon."""
+    import datetime
+
+    from torch.distributed import HashStore
+    store = HashStore()
+    store.set_timeout(datetime.timedelta(seconds=_STORE_SECONDS))
+    return store
+
+
+def _prefixed(make, measured, prefix, store):
+    """The store of a group, in which the first rank has written the identifiers of its communicators, and the lower one
+    of two ranks those of the communicators of both."""
+    made = make(prefix, store)
+    for key in (*range(_FIRST_IDS), *(f"{lower}:{measured}" for lower in range(measured))):
+        made.set(str(key), _ID)
+    return made
 
 
 def settle():

@@ -11,6 +11,8 @@
 #include "text/nearest.h"
 #include "device/device.h"
 #include "document/recorded.h"
+#include "memscope/ranks.h"
+#include "report/runtime/ranks.h"
 #include "report/runtime/recorded_console.h"
 #include "report/writers.h"
 
@@ -87,6 +89,51 @@ ms_status ms_recorded_write(const ms_recorded *r, FILE *out, ms_error *err)
     errno = 0;
     ms_status status = ms_recorded_console(r, out, err);
     return status == MS_OK ? ms_output_finish(out, "the console report", err) : status;
+}
+
+/* ---- ranks ---- */
+
+void ms_rank_read(const ms_recorded *r, ms_rank *rank)
+{
+    if (!r || !rank)
+        return;
+    rank->has_figures = r->has_figures;
+    rank->peak_bytes = r->peak_bytes;
+    rank->reserved_bytes = r->reserved_bytes;
+    snprintf(rank->outcome, sizeof rank->outcome, "%s", r->outcome);
+    snprintf(rank->peak_stage, sizeof rank->peak_stage, "%s", r->peak_stage ? r->peak_stage : "");
+}
+
+size_t ms_ranks_worst(const ms_rank *ranks, size_t count)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; ranks && i < count; i++)
+        if (ranks[i].has_figures &&
+            (found == SIZE_MAX || ms_rank_compare(&ranks[found], &ranks[i]) > 0))
+            found = i;
+    return found;
+}
+
+ms_status ms_ranks_write(const ms_rank *ranks, size_t count, uint64_t world_size,
+                         const char *format, const ms_style *style, FILE *out, ms_error *err)
+{
+    if (!ranks || !format || !out)
+        return ms_fail_null(err);
+    ms_ranks_view view = {.ranks = ranks,
+                          .count = count,
+                          .world_size = world_size,
+                          .worst = ms_ranks_worst(ranks, count),
+                          .style = style ? *style : (ms_style){.columns = 80}};
+    bool is_json = strcmp(format, "json") == 0;
+    if (!is_json && strcmp(format, "console") != 0)
+        return ms_fail(err, MS_ERR_USAGE, "unknown format '%.40s', expected console or json",
+                       format);
+    errno = 0;
+    if (is_json)
+        ms_ranks_json(&view, out);
+    else if (ms_ranks_console(&view, out, err) != MS_OK)
+        return err->status;
+    return ms_output_finish(out, "the ranks", err);
 }
 
 /* ---- two reports ---- */

@@ -267,7 +267,7 @@ static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *e
 
 static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
 {
-    ms_json_value world;
+    ms_json_value world, rank;
     ms_status status = get_text(metadata, "mode", &r->mode, err);
     if (status == MS_OK)
         status = get_text_if_any(metadata, "device_title", &r->device, err);
@@ -280,6 +280,9 @@ static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error 
         status = get_count(metadata, "steps", &r->steps, err);
     if (status == MS_OK && ms_json_find(metadata, "world_size", &world))
         status = get_count(metadata, "world_size", &r->world_size, err);
+    r->has_rank = status == MS_OK && ms_json_find(metadata, "rank", &rank);
+    if (r->has_rank)
+        status = get_count(metadata, "rank", &r->rank, err);
     return status;
 }
 

@@ -82,7 +82,8 @@ struct ms_recorded {
     const char *path;
     bool is_static, has_figures;
     const char *outcome, *message, *hint, *mode, *device, *torch, *peak_stage;
-    uint64_t world_size; /* 0: not reported */
+    uint64_t world_size, rank; /* of a world; 0: not reported */
+    bool has_rank;
     uint64_t steps, start_bytes, peak_bytes, reserved_bytes, retries;
     ms_recorded_phase *phases;
     ms_recorded_category *categories;

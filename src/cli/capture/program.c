@@ -90,6 +90,7 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
 {
     const ms_device_facts *d = request->device;
     char device[TEXT_BYTES] = "", rates[64] = "", steps[32], count[32], ranks[32];
+    char rank[32];
     char compiled[2 * PATH_BYTES];
     const char *own_cache = getenv("TORCHINDUCTOR_CACHE_DIR");
     if (d)
@@ -102,6 +103,7 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
     snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
     snprintf(count, sizeof count, "%llu", (unsigned long long)request->device_count);
     snprintf(ranks, sizeof ranks, "%llu", (unsigned long long)request->ranks);
+    snprintf(rank, sizeof rank, "%llu", (unsigned long long)request->rank);
     const struct {
         const char *name, *value;
     } rows[] = {
@@ -118,6 +120,8 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
         {"TORCHINDUCTOR_CACHE_DIR", d && !own_cache ? compiled : own_cache},
         {"MEMSCOPE_NULL_COUNT", count},
         {"MEMSCOPE_CAPTURE_WORLD", ranks},
+        {"MEMSCOPE_CAPTURE_RANK", rank},
+        {"MEMSCOPE_CAPTURE_KEPT", request->kept},
         {"MEMSCOPE_NULL_CALLS", request->traces_calls ? "1" : NULL},
         {"MEMSCOPE_CAPTURE_TRACE", request->writes_trace ? "1" : NULL},
         {"MEMSCOPE_CAPTURE_PATHS", request->hides_paths ? "0" : NULL},
@@ -181,16 +185,38 @@ static bool is_over(pid_t child, int *status)
     return waitpid(child, status, WNOHANG) != 0;
 }
 
+void ms_cli_describe(const ms_cli_ending *ending, const ms_cli_capture_request *request,
+                     char how[MS_CLI_HOW_BYTES])
+{
+    if (ending->timed_out)
+        snprintf(how, MS_CLI_HOW_BYTES, "took no %llu optimizer steps in %llu s",
+                 (unsigned long long)request->steps, (unsigned long long)request->seconds);
+    else if (ending->interrupted)
+        snprintf(how, MS_CLI_HOW_BYTES, "was sent signal %d (%.40s)", ending->interrupted,
+                 strsignal(ending->interrupted));
+    else if (ending->signal)
+        snprintf(how, MS_CLI_HOW_BYTES, "was ended by signal %d (%.40s)", ending->signal,
+                 strsignal(ending->signal));
+    else
+        snprintf(how, MS_CLI_HOW_BYTES, "exited with status %d", ending->code);
+}
+
 /* The record says so too: scripts/memscope_torch/capture.py looks for the file. A program may take
  * the signal for a wish, and end in its own way. */
-static void interrupt(const char *folder, pid_t child, int number, ms_cli_ending *ending)
+static void end(const ms_cli_capture_request *request, pid_t child, int number,
+                const ms_cli_ending *ending)
 {
-    char path[2 * PATH_BYTES];
-    snprintf(path, sizeof path, "%s/.interrupted", folder);
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (file >= 0)
+    char path[2 * PATH_BYTES], text[2 * MS_CLI_HOW_BYTES], how[MS_CLI_HOW_BYTES];
+    ms_cli_describe(ending, request, how);
+    int length = snprintf(text, sizeof text, "%s\n%s",
+                          ending->timed_out ? "time_limit" : "interrupted", how);
+    snprintf(path, sizeof path, "%s/.ended", request->folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        while (write(file, text, (size_t)length) < 0 && errno == EINTR)
+            ;
         close(file);
-    ending->interrupted = number;
+    }
     kill(-child, number);
 }
 
@@ -210,7 +236,9 @@ static bool wait_until(pid_t child, const ms_cli_capture_request *request, time_
         int number = sigtimedwait(&request->signals->held, NULL, &rest);
         if (number <= 0 || number == SIGCHLD)
             continue;
-        interrupt(request->folder, child, number, ending);
+        if (!ending->timed_out)
+            ending->interrupted = number;
+        end(request, child, number, ending);
         if (deadline > now.tv_sec + GRACE_SECONDS)
             deadline = now.tv_sec + GRACE_SECONDS;
     }
@@ -228,7 +256,7 @@ static void watch(const ms_cli_capture_request *request, pid_t child, ms_cli_end
     int status = 0;
     if (!wait_until(child, request, seconds_from_now(request->seconds), ending, &status)) {
         ending->timed_out = ending->interrupted == 0;
-        kill(-child, SIGTERM);
+        end(request, child, SIGTERM, ending);
         if (!wait_until(child, request, seconds_from_now(GRACE_SECONDS), ending, &status))
             kill(-child, SIGKILL), waitpid(child, &status, 0);
     }

@@ -26,6 +26,8 @@ typedef struct ms_cli_capture_request {
     const char *loss; /* value of the loss when it is read back; NULL: not given */
     uint64_t steps, seconds, device_count;
     uint64_t ranks; /* world size, of which the program is one rank; 0: not set */
+    uint64_t rank;
+    const char *kept; /* a folder for what ranks send to those that run later; NULL: none does */
     bool traces_calls, writes_trace, hides_paths;
 } ms_cli_capture_request;
 
@@ -35,6 +37,11 @@ typedef struct ms_cli_ending {
     int signal;      /* the signal that ended it, or 0 */
     int code;
 } ms_cli_ending;
+
+/* How it ended, behind the words "the program". */
+enum { MS_CLI_HOW_BYTES = 128 };
+void ms_cli_describe(const ms_cli_ending *ending, const ms_cli_capture_request *request,
+                     char how[MS_CLI_HOW_BYTES]);
 
 /* Waits for the program to end; ends it after `seconds`, or soon after a signal. */
 ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,

@@ -128,3 +128,27 @@ ms_status ms_cli_keep_record(const char *folder, const char *stem, const char *o
     }
     return MS_OK;
 }
+
+/* What is not there is not copied. */
+static bool copy_file(const char *from, const char *to)
+{
+    FILE *source = fopen(from, "rb");
+    if (!source)
+        return errno == ENOENT;
+    FILE *target = fopen(to, "wb");
+    bool done = target && copy(source, target);
+    fclose(source);
+    return target && fclose(target) == 0 && done;
+}
+
+ms_status ms_cli_copy_record(const char *from, const char *folder, const char *stem, ms_error *err)
+{
+    char source[2 * PATH_BYTES], target[2 * PATH_BYTES];
+    for (size_t i = 0; i < KEPT; i++) {
+        snprintf(source, sizeof source, "%s/%s", from, kept[i].name);
+        snprintf(target, sizeof target, "%s/%s%s", folder, stem, kept[i].ending);
+        if (!copy_file(source, target))
+            return ms_cli_fail_errno(err, "write", target);
+    }
+    return MS_OK;
+}

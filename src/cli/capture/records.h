@@ -23,6 +23,9 @@ bool ms_cli_find_record(const char *folder, const char *outcome, const char *how
  * older record that this one lacks. */
 ms_status ms_cli_keep_record(const char *folder, const char *stem, const char *out, ms_error *err);
 
+/* Copies a record that was kept in `from` to `folder`, where it has a stem. */
+ms_status ms_cli_copy_record(const char *from, const char *folder, const char *stem, ms_error *err);
+
 /* Reads a report named on the command line and records it as an input (guard.h); NULL on failure.
  */
 ms_recorded *ms_cli_read_record(const char *path, ms_error *err);

@@ -46,6 +46,22 @@ static ms_status set_world(ms_cli_settings *s, const char *value, ms_error *err)
     return set_number("world", value, MOST_RANKS, &s->ranks, err);
 }
 
+static ms_status set_rank(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    s->all_ranks = strcmp(value, "all") == 0;
+    s->has_rank = !s->all_ranks;
+    if (s->all_ranks)
+        return MS_OK;
+    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
+    s->rank = read;
+    if (!end || *end != '\0' || errno != 0 || read >= MOST_RANKS)
+        return ms_cli_fail(err, MS_ERR_USAGE, "--rank: found '%.40s', expected 'all' or 0 to %d",
+                           value, MOST_RANKS - 1);
+    return MS_OK;
+}
+
 static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_error *err)
 {
     return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
@@ -109,6 +125,7 @@ static const ms_cli_option options[] = {
     {"real",       0,   NULL,      "measure on this machine's GPU",                      set_real},
     {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]",    set_device_count},
     {"world",      0,   "N",       "run one rank of N; process groups start without the others",       set_world},
+    {"rank",       0,   "R|all",   "the rank to run, or each in turn [0, or $RANK]",      set_rank},
     {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
     {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
     {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     ms_cli_set_directory},
@@ -151,6 +168,8 @@ static int run(const ms_cli_call *call)
 static const char *const examples[] = {
     "memscope capture --device h100-80gb -- python train.py",
     "three steps of your own program, without a GPU",
+    "memscope capture --world 8 --rank all -- python train.py",
+    "each of eight ranks in turn, and which of them needs the most",
     "memscope capture --trace -- python train.py",
     "also every allocation, which memscope probe --trace runs without Python",
     NULL,

@@ -38,6 +38,8 @@ struct ms_cli_settings {
     uint64_t step;            /* --step, --steps; 0: not given */
     uint64_t seconds;         /* --time-limit of capture; 0: not given */
     uint64_t ranks;           /* --world of capture; 0: not given */
+    uint64_t rank;            /* --rank of capture, if `has_rank` */
+    bool has_rank, all_ranks; /* --rank R, --rank all */
     uint64_t device_count;    /* --device-count of capture; 0: not given */
     bool traces_calls;        /* --trace-calls of capture */
     bool writes_trace;        /* --trace of capture */

@@ -66,7 +66,9 @@ static void write_head(const ms_recorded *r, const ms_page *page)
         fputs(" (null device: PyTorch's allocator, no kernels)", page->out);
     fputc('\n', page->out);
     ms_page_put(page, "  step %" PRIu64 ", torch %s", r->steps, r->torch ? r->torch : "?");
-    if (r->world_size)
+    if (r->world_size && r->has_rank)
+        fprintf(page->out, ", rank %" PRIu64 " of %" PRIu64, r->rank, r->world_size);
+    else if (r->world_size)
         fprintf(page->out, ", one rank of %" PRIu64, r->world_size);
     fputc('\n', page->out);
     write_peak(r, page);

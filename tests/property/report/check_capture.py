@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the Python part of `memscope capture` does without PyTorch: what reports show of arguments, messages and paths,
-which tests of values belong to assertions, and which failures get a hint.
+which tests of values belong to assertions, which failures get a hint, and how endings are told.
 
 usage: check_capture.py MEMSCOPE
 """
@@ -135,7 +135,16 @@ def check_assertions():
 
 
 class ChildFailedError(Exception):
-    pass
+    """Of PyTorch's launcher: its text is a frame of many lines."""
+
+    def get_first_failure(self):
+        return 1, self
+
+    exitcode = -9
+
+
+class ProcessRaisedException(Exception):
+    """Of torch.multiprocessing: its text is another process's traceback."""
 
 
 InductorError = type("InductorError", (RuntimeError,), {"__module__": "torch._inductor.exc"})
@@ -145,13 +154,56 @@ def check_hints():
     inner = InductorError("ImportError: undefined symbol")
     outer = RuntimeError("it failed")
     outer.__cause__ = inner
-    cases = [(ChildFailedError(""), "--world N"), (ValueError("environment variable RANK expected, but not set"), "--world N"),
+    cases = [(ChildFailedError(""), None), (RuntimeError("CUDA error: invalid device ordinal"), "--world N"), (ValueError("environment variable RANK expected, but not set"), "--world N"),
              (inner, "TORCHDYNAMO_DISABLE=1"), (outer, "TORCHDYNAMO_DISABLE=1"), (RuntimeError("CUDA out of memory"), None)]
     faults = []
     for error, words in cases:
         found = hints.of(type(error), error)
         faults += [] if (words in found if words and found else found is words) else [f"{error!r}: hint {found}"]
-    return len(cases), faults
+    lines = [(ChildFailedError("\n===="), "ChildFailedError: rank 1 was ended by signal 9", True), (KeyError("x"), "KeyError: 'x'", False),
+             (ProcessRaisedException("\n\n-- Process 1:\nTraceback\nValueError: 3\n"), "ProcessRaisedException: ValueError: 3", True)]
+    for error, line, is_of_another in lines:
+        found = hints.line_of(type(error), error), hints.is_of_another(type(error), error)
+        faults += [] if found == (line, is_of_another) else [f"{error!r}: {found}"]
+    return len(cases) + len(lines), faults
+
+
+# Programs that need no PyTorch, what stands before them, options, exit status, outcome, and the last line on the console.
+ENDINGS = [
+    ("import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\ntime.sleep(60)", [], ["--time-limit", "1"], 2, "time_limit",
+     "the capture is incomplete: the program took no 3 optimizer steps in 1 s"),
+    ("import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)", [], [], 130, "interrupted", "the capture was interrupted: the program was sent signal 2 (Interrupt)"),
+    ("import os, signal, time\ntry:\n    os.kill(os.getppid(), signal.SIGTERM)\n    time.sleep(60)\nexcept BaseException:\n    pass", [], [], 130, "interrupted",
+     "the capture was interrupted: the program was sent signal 15 (Terminated)"),
+    ("raise KeyboardInterrupt", [], [], 130, "interrupted", "the capture was interrupted: KeyboardInterrupt: "),
+    ("import shutil\nshutil.rmtree('out')", [], [], 2, None, "the folder of --out was removed while the program ran: no report could be written; the program exited with status 0"),
+    ("import shutil\nshutil.rmtree('out')\nraise KeyError('x')", [], [], 2, None, "the folder of --out was removed while the program ran: no report could be written; the program exited with status 1"),
+    # A process of another rank ends before it does anything; of this one the device count is that of the launcher's node.
+    ("import os\nprint(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'MEMSCOPE_NULL_COUNT')))\nraise ValueError('it ran')",
+     ["env", "RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=4", "LOCAL_WORLD_SIZE=4"], [], 2, "failed", "0 0 4 4"),
+    ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], [], 2, None, "to follow; it exited with status 0"),
+    ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], ["--world", "4", "--rank", "2"], 2, "failed", "ValueError: it ran"),
+    ("import os\nprint(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'LOCAL_WORLD_SIZE')))\nraise ValueError('it ran')", [],
+     ["--world", "20", "--rank", "11"], 2, "failed", "11 3 1 8"),
+    # The process that failed says more than the one that started it.
+    ("import multiprocessing, os\nif __name__ == '__main__':\n    multiprocessing.get_context('spawn').Process(target=os.listdir, args=('none',)).start()", [], [], 2, "failed",
+     "FileNotFoundError: [Errno 2] No such file or directory: 'none'"),
+]
+
+
+def check_endings(memscope):
+    faults = []
+    for source, launcher, options, status, outcome, words in ENDINGS:
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "train.py"), "w") as file:
+                file.write(source + "\n")
+            command = [memscope, "capture", "--out", "out", *options, "--", *launcher, sys.executable, "train.py"]
+            run = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")})
+            path = os.path.join(folder, "out", "runtime_report.json")
+            found = json.load(open(path))["outcome"] if os.path.exists(path) else None
+        good = run.returncode == status and found == outcome and words in run.stderr and "memscope_torch/report" not in run.stderr
+        faults += [] if good else [f"{source!r} {launcher} {options}: {run.returncode}, {found}: {run.stderr}"]
+    return len(ENDINGS), faults
 
 
 def check_report(memscope):
@@ -177,7 +229,8 @@ def check_report(memscope):
 
 def main():
     done = bad = 0
-    for check in (check_shown, check_snapshot, check_assertions, check_hints, lambda: check_report(os.path.abspath(sys.argv[1]))):
+    for check in (check_shown, check_snapshot, check_assertions, check_hints, lambda: check_endings(os.path.abspath(sys.argv[1])),
+                  lambda: check_report(os.path.abspath(sys.argv[1]))):
         count, faults = check()
         print("".join(fault + "\n" for fault in faults), end="")
         done, bad = done + count, bad + len(faults)

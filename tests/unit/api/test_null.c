@@ -13,6 +13,7 @@
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
 #include "memscope/probe.h"
+#include "memscope/ranks.h"
 #include "memscope/recorded.h"
 #include "memscope/stream.h"
 #include "memscope/treat.h"
@@ -230,6 +231,12 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     VOID(ms_recorded_set_style(the.recorded, NULL))                                                \
     STATUS(ms_recorded_write(NULL, the.out, &err))                                                 \
     STATUS(ms_recorded_write(the.recorded, NULL, &err))                                            \
+    VOID(ms_rank_read(NULL, &(ms_rank){0}))                                                        \
+    VOID(ms_rank_read(the.recorded, NULL))                                                         \
+    ZERO(ms_ranks_worst(NULL, 1) != SIZE_MAX)                                                      \
+    STATUS(ms_ranks_write(NULL, 0, 0, "json", NULL, the.out, &err))                                \
+    STATUS(ms_ranks_write(&(ms_rank){0}, 1, 1, NULL, NULL, the.out, &err))                         \
+    STATUS(ms_ranks_write(&(ms_rank){0}, 1, 1, "json", NULL, NULL, &err))                          \
     STATUS(ms_compare_write(NULL, the.recorded, "json", the.out, &err))                            \
     STATUS(ms_compare_write(the.recorded, NULL, "json", the.out, &err))                            \
     STATUS(ms_compare_write(the.recorded, the.recorded, NULL, the.out, &err))                      \

@@ -9,7 +9,7 @@ dist.init_process_group("nccl")
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 told = [None] * dist.get_world_size()
 dist.all_gather_object(told, {"rank": dist.get_rank()})
-assert told == [{"rank": 0}] * int(os.environ["WORLD_SIZE"]), told
+assert told == [{"rank": int(os.environ["RANK"])}] * int(os.environ["WORLD_SIZE"]), told
 group = dist.new_group(backend="gloo")
 group.monitored_barrier()
 dist.monitored_barrier(group)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/capture/attempt.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/capture/executable.h"
+#include "cli/capture/records.h"
+#include "cli/capture/scratch.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* ---- what the program left ---- */
+
+static const char modules[] = "modules"; /* of module_info, without a step */
+
+static const struct outcome {
+    const char *name, *sentence;
+    ms_status status;
+} outcomes[] = {
+    {"stepped", NULL, MS_OK},
+    {"few_steps", NULL, MS_OK},
+    {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
+    {"failed", "the program failed before it had finished its steps", MS_ERR_USAGE},
+    {modules, NULL, MS_OK},
+    {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
+    {"no_device", "the program ended without using the device: it does not ask for \"cuda\"",
+     MS_ERR_USAGE},
+    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets a simulated one",
+     MS_ERR_USAGE},
+    {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
+    {"interrupted", "the capture was interrupted", MS_ERR_STOPPED},
+    {"crashed", "the capture is incomplete", MS_ERR_USAGE},
+    {"time_limit", "the capture is incomplete", MS_ERR_USAGE},
+};
+
+static ms_status judge(const ms_recorded *r, const ms_cli_ending *ending, ms_error *err)
+{
+    const char *message = ms_recorded_message(r), *hint = ms_recorded_hint(r);
+    if (strcmp(ms_recorded_outcome(r), modules) == 0 && ending->code != 0)
+        return ms_cli_fail(err, MS_ERR_USAGE, "the program exited with status %d", ending->code);
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        if (strcmp(outcomes[i].name, ms_recorded_outcome(r)) == 0)
+            return outcomes[i].status == MS_OK
+                       ? MS_OK
+                       : ms_cli_fail(err, outcomes[i].status, "%s%s%.160s%s%.200s",
+                                     outcomes[i].sentence, message ? ": " : "",
+                                     message ? message : "", hint ? "; " : "", hint ? hint : "");
+    return ms_cli_fail(err, MS_ERR_CONFIG, "unknown outcome %.40s", ms_recorded_outcome(r));
+}
+
+static ms_status write_recorded(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_recorded_write(source->recorded, out, err);
+}
+
+ms_status ms_cli_show_record(const ms_cli_settings *s, ms_recorded *r, ms_error *err)
+{
+    ms_style style = ms_cli_style(s->color);
+    ms_recorded_set_style(r, &style);
+    const ms_cli_source source = {.write = write_recorded, .recorded = r};
+    ms_status status = s->quiet ? MS_OK : ms_cli_write_file("-", &source, err);
+    if (!s->quiet && strcmp(ms_recorded_outcome(r), "few_steps") == 0)
+        fprintf(stderr, "note: the program ended after %llu steps\n",
+                (unsigned long long)ms_recorded_steps(r));
+    if (!s->quiet && strcmp(ms_recorded_outcome(r), modules) == 0)
+        fputs(
+            "note: the program took no optimizer step; memscope_torch.module_info ran its model\n",
+            stderr);
+    return status;
+}
+
+bool ms_cli_has_report(const char *out)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", out, MS_CLI_REPORT_NAME);
+    return access(path, F_OK) == 0;
+}
+
+/* A report without figures only states how the program failed: it never replaces another.
+ * Not inlined: its path is off the stack while the program runs. */
+__attribute__((noinline)) static ms_status keep_and_show(ms_cli_attempt *a, const char *stem,
+                                                         const ms_cli_ending *ending, ms_error *err)
+{
+    char path[2 * PATH_BYTES];
+    const char *folder = a->request.folder;
+    snprintf(path, sizeof path, "%s/%s.json", folder, stem);
+    ms_recorded *r = ms_recorded_load(path, err);
+    if (!r)
+        return err->status;
+    ms_status status = MS_OK;
+    a->kept = a->rank || ms_recorded_has_figures(r) || !ms_cli_has_report(a->out);
+    if (a->kept)
+        status = ms_cli_keep_record(folder, stem, a->out, err);
+    if (a->rank)
+        ms_rank_read(r, a->rank);
+    else if (status == MS_OK)
+        status = ms_cli_show_record(a->settings, r, err);
+    if (status == MS_OK)
+        status = judge(r, ending, err);
+    ms_recorded_free(r);
+    return status;
+}
+
+/* ---- the run ---- */
+
+/* When no record came. */
+static ms_status explain(const ms_cli_attempt *a, const ms_cli_ending *ending, const char *how,
+                         ms_error *err)
+{
+    const ms_cli_capture_request *request = &a->request;
+    const char *program = request->program[0];
+    if (access(request->folder, F_OK) != 0)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "the folder of --out was removed while the program ran: no report could "
+                           "be written; the program %s",
+                           how);
+    if (request->device && ms_cli_is_static(program))
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "%.80s is statically linked: no library can be preloaded into it",
+                           program);
+    if (ending->interrupted)
+        return ms_cli_fail(err, MS_ERR_STOPPED, "the capture was interrupted: the program %s", how);
+    return ms_cli_fail(err, MS_ERR_USAGE, "found no Python process of %.80s to follow; it %s",
+                       program, how);
+}
+
+static ms_status run_in(ms_cli_attempt *a, ms_error *err)
+{
+    ms_cli_ending ending = {0};
+    ms_status status = ms_cli_run_program(&a->request, &ending, err);
+    if (status != MS_OK)
+        return status;
+    const char *outcome = ending.timed_out     ? "time_limit"
+                          : ending.interrupted ? "interrupted"
+                                               : "crashed";
+    char how[MS_CLI_HOW_BYTES], stem[MS_CLI_STEM_BYTES];
+    ms_cli_describe(&ending, &a->request, how);
+    return ms_cli_find_record(a->request.folder, outcome, how, stem)
+               ? keep_and_show(a, stem, &ending, err)
+               : explain(a, &ending, how, err);
+}
+
+ms_status ms_cli_attempt_run(ms_cli_attempt *a, ms_error *err)
+{
+    ms_cli_scratch scratch;
+    ms_status status = ms_cli_scratch_make(a->out, &scratch, err);
+    if (status != MS_OK)
+        return status;
+    a->request.folder = scratch.path;
+    status = run_in(a, err);
+    ms_cli_scratch_remove(&scratch);
+    return status;
+}
