@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What modules hold, without asking them: a module may have an attribute of its own called `buffers` or `parameters`."""
+"""What modules hold, without asking them: a module may have an attribute of its own called `buffers`."""
 
 
 def modules(root):

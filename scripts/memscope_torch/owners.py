@@ -48,7 +48,7 @@ def _gradients(parameter):
 
 
 def _placeholders():
-    """What TransformerEngine gives to autograd where its kernels have added to `main_grad`: one for each shape, kept for ever."""
+    """What TransformerEngine gives to autograd where its kernels have added to `main_grad`: one a shape, for ever."""
     return list(getattr(sys.modules.get("transformer_engine.pytorch.module.base"), "_dummy_wgrads", {}).values())
 
 

@@ -66,6 +66,7 @@ CASES = [
     ("workers", [], 0, "stepped", ""),
     ("labels", [], 0, "stepped", "alike 13"),
     ("main_parameters", [], 0, "stepped", ""),
+    ("fused_attention", ["--device", "b200"], 0, "stepped", ""),
     ("module_info", [], 0, "stepped", ""),
     ("library", [], 0, "stepped", "went on"),
     ("compiled", ["+whole"], 0, "stepped", "1 graphs, 0 breaks"),
