@@ -11,8 +11,6 @@
 set -eu
 
 python=$1 source=$(cd "$2" && pwd)
-mkdir -p "$3"
-cd "$3"
 paths=$("$python" - <<'END'
 import glob, importlib.util, os, sysconfig
 torch = importlib.util.find_spec("torch").submodule_search_locations[0]
@@ -26,6 +24,8 @@ print("headers='" + " ".join("-I" + folder for folder in headers) + "'")
 END
 )
 eval "$paths"
+mkdir -p "$3"
+cd "$3"
 flags="-O0 -w -fPIC -fvisibility=hidden -std=c++17 -DTORCH_API_INCLUDE_EXTENSION_H"
 flags="$flags -DTORCH_EXTENSION_NAME=transformer_engine_torch"
 common="$source/common_headers"
