@@ -6,6 +6,7 @@ library's own function still runs, so that its allocations stay; while PyTorch's
 import contextlib
 import functools
 import inspect
+import sys
 from collections import namedtuple
 
 # `how`: a function of this file that makes the answering function. `on_device`: which path a device takes for such a
@@ -31,6 +32,9 @@ def rows():
             "hidden states and labels are copied where the mask is set, and the loss runs on those, by Triton's kernels, which work in place and are launched here as well"),
         Row("trl.trainer.distillation_trainer", "_chunked_divergence_loss", "trl 1.16", _selects_all, "every token of a completion has a label",
             "as in trl.trainer.utils, of student and teacher"),
+        Row("megatron.training.training", "build_train_valid_test_data_loaders", "Megatron-LM core 0.14", _reads_data,
+            "the first rank of a tensor-parallel group has data, as the others learn from it",
+            "three integers are broadcast and read; a rank that reads no data itself trains where they say so"),
     ]
 
 
@@ -167,6 +171,20 @@ def _one_sequence(answers, row, function):
         return None if found is None or function(found) is None else made
 
     return ask
+
+
+@_replaces
+def _reads_data(answers, row, function):
+    def build(*args, **kwargs):
+        made = function(*args, **kwargs)
+        given = sys.modules["megatron.training.global_vars"].get_args()
+        if sys.modules["megatron.core.parallel_state"].get_tensor_model_parallel_rank() > 0 and not given.do_train:
+            given.do_train, given.do_valid = given.train_iters > 0, given.eval_iters > 0
+            given.do_test = given.do_valid
+            answers.give(f"{row.module}.{row.function}", row.assumes)
+        return made
+
+    return build
 
 
 def _selects_all(answers, row, _module):

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from . import answers, hints, importing, world
+from . import answers, apex, fused_attention, hints, importing, world
 
 _capture = None
 
@@ -46,7 +46,9 @@ def begin():
     """Called as Python starts, before the program."""
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
-    asked = _capture.answers.actions() if is_null() else {}
+    asked = {**_capture.answers.actions(), **fused_attention.actions(_capture.answers.notes)} if is_null() else {}
+    if is_null():
+        apex.supply(_capture.answers)
     importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign, _capture.answers.note),
                             "multiprocessing.process": lambda module: _see_failures(module.BaseProcess, "run"),
                             "torch.multiprocessing.spawn": lambda module: _see_failures(module, "_wrap", True)})

@@ -6,7 +6,7 @@ import weakref
 
 import torch
 
-from . import recording
+from . import members, recording
 from .tensors import tensors_in
 
 # Names that wrappers put between a module and its parent.
@@ -53,7 +53,7 @@ class Paths:
         that holds it."""
         if root in self.names:
             return
-        prefix, modules = "", dict(root.named_modules())
+        prefix, modules = "", members.modules(root)
         main = self.main() if self.main else None
         if main is None or any(module is main for module in modules.values()):
             self.main = weakref.ref(root)
@@ -79,7 +79,7 @@ class Paths:
         """By identity of a parameter or buffer: the path of the module that holds it."""
         found = {}
         for root in roots:
-            for module in root.modules():
+            for module in members.modules(root).values():
                 path = self.names.get(module, "")
                 for tensor in (*module._parameters.values(), *module._buffers.values()):
                     if tensor is not None:

@@ -41,6 +41,7 @@ class Tracer:
         self._patch(torch.nn.Module, "__call__", self._calls(torch.nn.Module.__call__))
         self._patch(torch, "compile", self._compiles(torch.compile))
         self._patch(torch.autograd, "backward", self._backward(torch.autograd.backward))
+        self._patch(torch.autograd.Variable, "_execution_engine", self._engine())
         for owner in (optimizer.Optimizer, torch.nn.Module):
             self._patch(owner, "zero_grad", self._around(owner.zero_grad, "zero_grad"))
         # As forward does, clipping lasts until the next phase: the norm that it returns goes before that, or stays.
@@ -119,6 +120,20 @@ class Tracer:
                 self.paths.labels.again()
 
         return never_traced(begin)
+
+    def _engine(self):
+        """Autograd's. Some programs call it themselves: Megatron does, for outputs that it has freed before."""
+        tracer, enter = self, torch._C._ImperativeEngine.run_backward
+        followed = self._backward(lambda tensors, engine, *args, **kwargs: enter(engine, tensors, *args, **kwargs))
+
+        class Engine(torch._C._ImperativeEngine):
+            def run_backward(self, tensors, *args, **kwargs):
+                accumulates = kwargs.get("accumulate_grad", args[5] if len(args) > 5 else False)
+                if tracer.inside or not accumulates:  # of torch.autograd.backward, or of torch.autograd.grad
+                    return enter(self, tensors, *args, **kwargs)
+                return followed(tensors, self, *args, **kwargs)
+
+        return Engine()
 
     def _around(self, function, name, lasts=False):
         @functools.wraps(function)

@@ -65,6 +65,8 @@ CASES = [
     ("stops_on_nan", ["--answer-loss", "2.5"], 0, "stepped", "perplexity 1.4918"),
     ("workers", [], 0, "stepped", ""),
     ("labels", [], 0, "stepped", "alike 13"),
+    ("main_parameters", [], 0, "stepped", ""),
+    ("fused_attention", ["--device", "b200"], 0, "stepped", ""),
     ("module_info", [], 0, "stepped", ""),
     ("library", [], 0, "stepped", "went on"),
     ("compiled", ["+whole"], 0, "stepped", "1 graphs, 0 breaks"),
@@ -94,6 +96,12 @@ PAIRS = [
     ("padded", ["+encoder", "+56"], ["+encoder", "+56", "+padded"], 0),
     ("sft", [], ["+constructed"], 512),  # the mask of 2 x 255
 ]
+
+
+# Figures of a program's summary that its sizes give. main_parameters.py: four bf16 weights of 1024 x 1024; gradients in fp32 and
+# a placeholder in bf16; fp32 copies with two moments.
+SUMMARIES = {"main_parameters": {"param_count": 4 << 20, "weight_memory_bytes": 8 << 20, "grad_memory_bytes": (16 + 2) << 20,
+                                 "optimizer_memory_bytes": 48 << 20}}
 
 
 # What programs import besides torch and transformers.
@@ -156,6 +164,9 @@ def check_programs(memscope, python, only=""):
                 faults += graphed(report, messages)
             if name == "module_info" and report:
                 faults += planned(memscope, os.path.join(folder, "trainer", "modules.json"), report)
+            if outcome == "stepped" and report:
+                faults += [f"{key} {report['summary'][key]}, expected {expected}" for key, expected in SUMMARIES.get(name, {}).items()
+                           if report["summary"][key] != expected]
             if outcome in ("stepped", "out_of_memory"):
                 faults += consistent(report, outcome) + viewed(python, os.path.join(folder, "out", "memory_snapshot.pickle"))
             elif report and jsonschema:
