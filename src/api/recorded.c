@@ -138,7 +138,8 @@ static void fill_facts(const ms_device *device, ms_device_facts *facts)
                                .total_bytes = ms_device_usable_bytes(device),
                                .bf16_flops = device->bf16_flops,
                                .memory_bytes_per_s = device->memory_bytes_per_s,
-                               .l2_bytes = device->l2_bytes};
+                               .l2_bytes = device->l2_bytes,
+                               .driver_bytes = device->driver_bytes};
     snprintf(facts->name, sizeof facts->name, "%s", device->name);
     snprintf(facts->title, sizeof facts->title, "%s", device->title);
 }

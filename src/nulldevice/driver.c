@@ -3,10 +3,7 @@
  * CUDA's driver: the calls that PyTorch makes besides the runtime's, such as those for expandable
  * segments.
  */
-#define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(bugprone-reserved-identifier) */
-#include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "nulldevice/attributes.h"
 #include "nulldevice/memory.h"
@@ -180,31 +177,3 @@ UNCOVERED(cuMulticastCreate) UNCOVERED(cuMulticastAddDevice) UNCOVERED(cuMultica
 UNCOVERED(cuCtxFromGreenCtx) UNCOVERED(cuDevResourceGenerateDesc) UNCOVERED(cuDevSmResourceSplitByCount)
 UNCOVERED(cuDeviceGetDevResource) UNCOVERED(cuGreenCtxCreate) UNCOVERED(cuGreenCtxDestroy) UNCOVERED(cuGreenCtxStreamCreate)
     /* clang-format on */
-
-    /* The name is that of CUDA's documentation; the call of today may end in a version. */
-    static void *entry_point(const char *name)
-{
-    char second[128];
-    void *found = dlsym(RTLD_DEFAULT, name);
-    snprintf(second, sizeof second, "%s_v2", name);
-    return found ? found : dlsym(RTLD_DEFAULT, second);
-}
-
-/* How the runtime's callers find the driver's calls. */
-MS_NULL_CALL(int, cudaGetDriverEntryPointByVersion,
-             (const char *name, void **function, unsigned version, unsigned long long flags,
-              int *found))
-{
-    (void)version, (void)flags;
-    *function = entry_point(name);
-    if (found)
-        *found = *function ? 0 : 1;
-    return *function ? MS_NULL_OK : ms_null_uncovered(name, MS_NULL_NOT_FOUND);
-}
-
-/* CUDA 12's. */
-MS_NULL_CALL(int, cudaGetDriverEntryPoint,
-             (const char *name, void **function, unsigned long long flags, int *found))
-{
-    return cudaGetDriverEntryPointByVersion(name, function, 0, flags, found);
-}

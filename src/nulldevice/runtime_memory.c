@@ -70,8 +70,13 @@ MS_NULL_CALL(int, cudaPointerGetAttributes, (ms_null_pointer * p, const void *ad
         p->type = MS_NULL_DEVICE;
         memcpy(&p->device_pointer, &address, sizeof address);
     } else {
-        p->type = ms_null_is_pinned(address) ? MS_NULL_HOST : MS_NULL_UNREGISTERED;
+        bool is_pinned = ms_null_is_pinned(address);
+        p->type = is_pinned ? MS_NULL_HOST : MS_NULL_UNREGISTERED;
         memcpy(&p->host_pointer, &address, sizeof address);
+        if (is_pinned) { /* the device reads it at the same address */
+            p->device = ms_null_current_device();
+            memcpy(&p->device_pointer, &address, sizeof address);
+        }
     }
     return MS_NULL_OK;
 }
