@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define MS_RUNTIME_SCHEMA_VERSION "1.4"
+#define MS_RUNTIME_SCHEMA_VERSION "1.5"
 #define MS_COMPARE_SCHEMA_VERSION "1.1"
 
 typedef struct ms_recorded ms_recorded;

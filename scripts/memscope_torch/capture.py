@@ -5,7 +5,7 @@ import contextlib
 import os
 import sys
 
-from . import answers, importing, world
+from . import answers, importing, vllm_engine, world
 
 _capture = None
 
@@ -43,7 +43,7 @@ def begin():
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
     asked = _capture.answers.actions() if is_null() else {}
-    importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign)})
+    importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign), **vllm_engine.actions()})
     _capture.note("7-python")
     atexit.register(_capture.at_exit)
     os.register_at_fork(after_in_child=_capture.leave)
@@ -147,7 +147,10 @@ class Capture:
             self._write(source)
 
     def write(self, outcome=None):
-        from . import report
+        from . import engine, report
+        if not self.written and self.failure and engine.write_failure(self):
+            self.written = True
+            self.forget()
         if not self.written:
             self._write(report.Source(self.tracer, outcome or report.outcome(self.tracer, self.failure), self.failure, self.reads, self.answers))
 

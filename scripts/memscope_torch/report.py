@@ -11,11 +11,11 @@ from collections import namedtuple
 from . import hints, shown, world
 from .collecting import without_collecting
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
-LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes")
+LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes", "vllm")
 
 # `failure`: kind and value of the exception that ended the program, or None.
 Source = namedtuple("Source", "tracer outcome failure reads answers")
