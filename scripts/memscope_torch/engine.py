@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an inference engine's processes found out, put together: one file for each worker and one for the engine's core,
 in the folder of the capture. The process that the user started makes the report of them, and ends there."""
+
 import glob
 import json
 import os
@@ -13,8 +14,10 @@ NAMES = ("load", "profile", "cache", "serve")
 _SIZES = ("allocated", "requested", "reserved")
 READY = "0-ready"  # sorts before all other reports
 UNFINISHED = "2-used"
-NOT_TORCH = ("memory outside PyTorch is what the engine saw here: a GPU adds what the driver loads for kernels (0.02 to 0.3 GiB seen) "
-             "and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache")
+NOT_TORCH = (
+    "memory outside PyTorch is what the engine saw here: a GPU adds what the driver loads for kernels (0.02 to 0.3 GiB seen) "
+    "and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache"
+)
 VALUES = "values on the device are not real, and nothing was generated"
 
 
@@ -31,6 +34,7 @@ class Phases:
 
     def begin(self, name):
         import torch
+
         torch.cuda.init()
         torch._C._cuda_resetPeakMemoryStats(torch.cuda.current_device())
         self.name, self.most = name, {}
@@ -39,8 +43,14 @@ class Phases:
     def end(self):
         self.fold()
         figures = phases.stats()
-        row = {"phase": self.name, "micro_step": 0, "repeats": 1, "start_bytes": self.start, "peak_bytes": self.most["allocated"],
-               "end_bytes": phases.current(figures, "allocated")}
+        row = {
+            "phase": self.name,
+            "micro_step": 0,
+            "repeats": 1,
+            "start_bytes": self.start,
+            "peak_bytes": self.most["allocated"],
+            "end_bytes": phases.current(figures, "allocated"),
+        }
         for size in _SIZES[1:]:
             row[f"peak_{size}_bytes"], row[f"end_{size}_bytes"] = self.most[size], phases.current(figures, size)
         self.rows.append(row)
@@ -50,6 +60,7 @@ class Phases:
 
 
 # ---- what processes leave for each other ----
+
 
 def put(folder, name, what):
     path = os.path.join(folder, name + ".engine")
@@ -70,29 +81,53 @@ def found(folder):
 
 
 def failure(error, is_too_large):
-    return {"outcome": "out_of_memory" if is_too_large else "failed", "message": report.message((type(error), error)), "kind": type(error).__name__}
+    return {
+        "outcome": "out_of_memory" if is_too_large else "failed",
+        "message": report.message((type(error), error)),
+        "kind": type(error).__name__,
+    }
 
 
 def common(capture):
     """Members of a report that do not depend on what was measured."""
     reads, answers = capture.reads, capture.answers
-    return {"reads": reads.report() if reads else [], "moved_to_host_bytes": reads.moved_bytes if reads else 0,
-            "not_covered": [{"call": name, "file": shown.path(place[0]), "line": place[1]}
-                            for name, place in sorted(reads.uncovered.items())] if reads else [],
-            "answers": answers.report() if answers else [], "notes": list(answers.notes) if answers else []}
+    return {
+        "reads": reads.report() if reads else [],
+        "moved_to_host_bytes": reads.moved_bytes if reads else 0,
+        "not_covered": [
+            {"call": name, "file": shown.path(place[0]), "line": place[1]}
+            for name, place in sorted(reads.uncovered.items())
+        ]
+        if reads
+        else [],
+        "answers": answers.report() if answers else [],
+        "notes": list(answers.notes) if answers else [],
+    }
 
 
 # ---- the report ----
 
+
 def summary(worker, rows, parameters, buffers):
     highest = max(rows, key=lambda row: row["peak_bytes"])
     weights, rest = sum(size for _, size in parameters), sum(buffers)
-    return {"param_count": sum(count for count, _ in parameters), "trainable_param_count": 0, "weight_memory_bytes": weights,
-            "buffer_memory_bytes": rest, "grad_memory_bytes": 0, "optimizer_memory_bytes": 0,
-            "activation_memory_bytes": worker.get("activation_bytes", 0), "temporary_memory_bytes": 0,
-            "persistent_memory_bytes": weights + rest, "after_build_bytes": rows[0]["end_bytes"], "start_bytes": rows[0]["start_bytes"],
-            "peak_memory_bytes": highest["peak_bytes"], "reserved_memory_bytes": max(row["peak_reserved_bytes"] for row in rows),
-            "allocator_retries": phases.stats()["num_alloc_retries"], "peak_stage": highest["phase"]}
+    return {
+        "param_count": sum(count for count, _ in parameters),
+        "trainable_param_count": 0,
+        "weight_memory_bytes": weights,
+        "buffer_memory_bytes": rest,
+        "grad_memory_bytes": 0,
+        "optimizer_memory_bytes": 0,
+        "activation_memory_bytes": worker.get("activation_bytes", 0),
+        "temporary_memory_bytes": 0,
+        "persistent_memory_bytes": weights + rest,
+        "after_build_bytes": rows[0]["end_bytes"],
+        "start_bytes": rows[0]["start_bytes"],
+        "peak_memory_bytes": highest["peak_bytes"],
+        "reserved_memory_bytes": max(row["peak_reserved_bytes"] for row in rows),
+        "allocator_retries": phases.stats()["num_alloc_retries"],
+        "peak_stage": highest["phase"],
+    }
 
 
 def totals(worker):
@@ -114,9 +149,23 @@ def document(folder, outcome, message, command=None):
     if command:
         first["metadata"]["command"] = command
     notes = list(dict.fromkeys(core.get("notes", []) + first["common"]["notes"] + [NOT_TORCH, VALUES]))
-    engine = {**first["engine"], "cache": core.get("cache"), "workers": [{**totals(file["worker"]), "phases": file["phases"]} for file in workers]}
-    return {"schema_version": report.SCHEMA_VERSION, "outcome": outcome, "message": message, "hint": None, "metadata": first["metadata"],
-            "summary": first["summary"], "phases": first["phases"], "engine": engine, **first["common"], "notes": notes}
+    engine = {
+        **first["engine"],
+        "cache": core.get("cache"),
+        "workers": [{**totals(file["worker"]), "phases": file["phases"]} for file in workers],
+    }
+    return {
+        "schema_version": report.SCHEMA_VERSION,
+        "outcome": outcome,
+        "message": message,
+        "hint": None,
+        "metadata": first["metadata"],
+        "summary": first["summary"],
+        "phases": first["phases"],
+        "engine": engine,
+        **first["common"],
+        "notes": notes,
+    }
 
 
 def _write(path, out, skip=""):
@@ -127,7 +176,9 @@ def _write(path, out, skip=""):
 
 def write(capture, outcome, message, notes=()):
     """The whole report; False where there is nothing to tell."""
-    out = document(capture.folder, outcome, message, shown.command(getattr(sys, "orig_argv", [sys.executable, *sys.argv])))
+    out = document(
+        capture.folder, outcome, message, shown.command(getattr(sys, "orig_argv", [sys.executable, *sys.argv]))
+    )
     if out:
         out["notes"] = list(dict.fromkeys([*notes, *out["notes"]]))
         stem = READY if outcome == "ready" else f"{report.OUTCOMES.index(outcome)}-{outcome}"
@@ -139,7 +190,7 @@ def write_rest(capture):
     """What is known so far, should the program be cut off."""
     out = document(capture.folder, None, None)
     if out:
-        rest = dict(list(out.items())[report.HEAD:])
+        rest = dict(list(out.items())[report.HEAD :])
         _write(os.path.join(capture.folder, UNFINISHED + "-00000-engine.rest"), rest, "{\n")
 
 

@@ -3,6 +3,7 @@
 
 Its processes may be one, or a front, a core and workers; each has this module. The figures are vLLM's own where it has any.
 """
+
 import functools
 import gc
 import glob
@@ -11,21 +12,33 @@ import sys
 
 from . import capture
 
-_PHASES = {"load_model": "load", "determine_available_memory": "profile", "initialize_from_config": "cache", "compile_or_warm_up_model": "serve"}
+_PHASES = {
+    "load_model": "load",
+    "determine_available_memory": "profile",
+    "initialize_from_config": "cache",
+    "compile_or_warm_up_model": "serve",
+}
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
 _TOKENIZERS = ("tokenizer*", "vocab*", "tekken*", "*.tiktoken", "spiece.model", "*.gguf")
-_DUMMY = "the model's weights are not on this machine: the engine was given --load-format dummy, which takes the same memory"
+_DUMMY = (
+    "the model's weights are not on this machine: the engine was given --load-format dummy, which takes the same memory"
+)
 _notes = []
 
 
 def actions():
     """For after_import."""
-    return {"vllm.engine.arg_utils": _arguments, "vllm.v1.worker.gpu_worker": lambda module: _workers(module.Worker),
-            "vllm.v1.engine.core": lambda module: _core(module.EngineCore), "vllm.v1.engine.llm_engine": lambda module: _front(module.LLMEngine),
-            "vllm.v1.engine.async_llm": lambda module: _front(module.AsyncLLM)}
+    return {
+        "vllm.engine.arg_utils": _arguments,
+        "vllm.v1.worker.gpu_worker": lambda module: _workers(module.Worker),
+        "vllm.v1.engine.core": lambda module: _core(module.EngineCore),
+        "vllm.v1.engine.llm_engine": lambda module: _front(module.LLMEngine),
+        "vllm.v1.engine.async_llm": lambda module: _front(module.AsyncLLM),
+    }
 
 
 # ---- arguments ----
+
 
 def _arguments(module):
     make = module.EngineArgs.create_engine_config
@@ -62,6 +75,7 @@ def _folders(model):
     if os.path.exists(model) or os.environ.get("VLLM_USE_MODELSCOPE", "0").lower() in ("1", "true"):
         return None
     from huggingface_hub import constants
+
     name = os.path.join(constants.HF_HUB_CACHE, "models--" + model.replace("/", "--"), "snapshots")
     return glob.glob(os.path.join(glob.escape(name), "*"))
 
@@ -72,8 +86,10 @@ def _has(folders, patterns):
 
 # ---- workers ----
 
+
 class _Worker:
     """This process's; None before vLLM has made one."""
+
     phases = file = None
 
 
@@ -91,11 +107,17 @@ def _begin():
     import torch
 
     from . import engine
+
     host = capture.current()
     if host.tracer:
         host.tracer.remove()
     _Worker.phases = followed = engine.Phases()
-    for module in (torch.cuda, torch.cuda.memory, getattr(torch, "accelerator", None), getattr(getattr(torch, "accelerator", None), "memory", None)):
+    for module in (
+        torch.cuda,
+        torch.cuda.memory,
+        getattr(torch, "accelerator", None),
+        getattr(getattr(torch, "accelerator", None), "memory", None),
+    ):
         reset = getattr(module, "reset_peak_memory_stats", None)
         if reset:
             module.reset_peak_memory_stats = _after(followed.fold, reset)
@@ -116,6 +138,7 @@ def _follow(function, phase):
         if not _is_followed(worker.vllm_config):
             return function(worker, *args, **kwargs)
         import torch
+
         if _Worker.phases is None:
             _begin()
         if phase == "profile":
@@ -131,7 +154,9 @@ def _follow(function, phase):
         if phase == "profile":
             _Worker.available = int(result)
         if phase == "cache":
-            _Worker.cache_bytes = sum(tensor.size for tensor in (args[0] if args else kwargs["kv_cache_config"]).kv_cache_tensors)
+            _Worker.cache_bytes = sum(
+                tensor.size for tensor in (args[0] if args else kwargs["kv_cache_config"]).kv_cache_tensors
+            )
         _note(worker)
         return result
 
@@ -140,19 +165,35 @@ def _follow(function, phase):
 
 def _note(worker, error=None, is_too_large=False):
     from . import engine, report
+
     host, rows, runner = capture.current(), _Worker.phases.rows, worker.model_runner
     profiled, weights = _Worker.phases.row("profile"), getattr(runner, "model_memory_usage", None)
-    figures = {"rank": worker.rank, "runner": "v2" if ".gpu.model_runner" in type(runner).__module__ else "v1", "requested_bytes": int(worker.requested_memory)}
+    figures = {
+        "rank": worker.rank,
+        "runner": "v2" if ".gpu.model_runner" in type(runner).__module__ else "v1",
+        "requested_bytes": int(worker.requested_memory),
+    }
     if weights is not None:
         figures["weights_bytes"] = int(weights)
     if weights is not None and profiled and hasattr(_Worker, "available"):
-        figures.update(buffers_bytes=max(0, profiled["start_bytes"] - int(weights)), activation_bytes=_activation(worker, profiled),
-                       non_torch_bytes=int(getattr(worker, "non_torch_memory", 0)), graphs_bytes=_graphs(worker), available_cache_bytes=_Worker.available)
+        figures.update(
+            buffers_bytes=max(0, profiled["start_bytes"] - int(weights)),
+            activation_bytes=_activation(worker, profiled),
+            non_torch_bytes=int(getattr(worker, "non_torch_memory", 0)),
+            graphs_bytes=_graphs(worker),
+            available_cache_bytes=_Worker.available,
+        )
     if hasattr(_Worker, "cache_bytes"):
         figures["cache_bytes"] = _Worker.cache_bytes
     parameters, buffers = _sizes(runner)
-    file = {"worker": figures, "phases": rows, "summary": engine.summary(figures, rows, parameters, buffers), "metadata": report.metadata(host.tracer),
-            "engine": _engine(worker.vllm_config), "common": engine.common(host)}
+    file = {
+        "worker": figures,
+        "phases": rows,
+        "summary": engine.summary(figures, rows, parameters, buffers),
+        "metadata": report.metadata(host.tracer),
+        "engine": _engine(worker.vllm_config),
+        "common": engine.common(host),
+    }
     if error:
         file["failure"] = engine.failure(error, is_too_large)
     engine.put(host.folder, f"worker-{worker.rank:05}", file)
@@ -174,22 +215,44 @@ def _sizes(runner):
         model = runner.get_model()
     except Exception:  # it has not been loaded
         return [], []
-    return ([(p.numel(), p.numel() * p.element_size()) for p in model.parameters()], [b.numel() * b.element_size() for b in model.buffers()])
+    return (
+        [(p.numel(), p.numel() * p.element_size()) for p in model.parameters()],
+        [b.numel() * b.element_size() for b in model.buffers()],
+    )
 
 
 # ---- the core ----
 
+
 def _engine(config):
     from . import shown
+
     version = getattr(sys.modules.get("vllm"), "__version__", "?")
-    model, scheduler, parallel, cache = config.model_config, config.scheduler_config, config.parallel_config, config.cache_config
-    return {"name": "vllm", "version": str(version), "model": shown.path(os.path.abspath(model.model)) if os.path.exists(model.model) else shown.text(model.model),
-            "dummy_weights": str(getattr(config.load_config.load_format, "value", config.load_config.load_format)) == "dummy",
-            "settings": {"tensor_parallel_size": parallel.tensor_parallel_size, "pipeline_parallel_size": parallel.pipeline_parallel_size,
-                         "max_num_batched_tokens": scheduler.max_num_batched_tokens, "max_num_seqs": scheduler.max_num_seqs,
-                         "max_model_len": model.max_model_len, "gpu_memory_utilization": float(cache.gpu_memory_utilization),
-                         "enforce_eager": bool(model.enforce_eager), "dtype": str(model.dtype).replace("torch.", ""),
-                         "kv_cache_dtype": str(cache.cache_dtype), "quantization": str(model.quantization) if model.quantization else None}}
+    model, scheduler, parallel, cache = (
+        config.model_config,
+        config.scheduler_config,
+        config.parallel_config,
+        config.cache_config,
+    )
+    return {
+        "name": "vllm",
+        "version": str(version),
+        "model": shown.path(os.path.abspath(model.model)) if os.path.exists(model.model) else shown.text(model.model),
+        "dummy_weights": str(getattr(config.load_config.load_format, "value", config.load_config.load_format))
+        == "dummy",
+        "settings": {
+            "tensor_parallel_size": parallel.tensor_parallel_size,
+            "pipeline_parallel_size": parallel.pipeline_parallel_size,
+            "max_num_batched_tokens": scheduler.max_num_batched_tokens,
+            "max_num_seqs": scheduler.max_num_seqs,
+            "max_model_len": model.max_model_len,
+            "gpu_memory_utilization": float(cache.gpu_memory_utilization),
+            "enforce_eager": bool(model.enforce_eager),
+            "dtype": str(model.dtype).replace("torch.", ""),
+            "kv_cache_dtype": str(cache.cache_dtype),
+            "quantization": str(model.quantization) if model.quantization else None,
+        },
+    }
 
 
 def _core(kind):
@@ -200,12 +263,17 @@ def _core(kind):
         if not _is_followed(vllm_config):
             return start(self, vllm_config, *args, **kwargs)
         from . import engine
+
         host = capture.current()
         engine.put(host.folder, "core", {"notes": _notes})
         try:
             start(self, vllm_config, *args, **kwargs)
         except BaseException as error:
-            engine.put(host.folder, "core", {"notes": _notes, "failure": engine.failure(error, _is_too_large(host.folder, error))})
+            engine.put(
+                host.folder,
+                "core",
+                {"notes": _notes, "failure": engine.failure(error, _is_too_large(host.folder, error))},
+            )
             raise
 
     @functools.wraps(make)
@@ -213,6 +281,7 @@ def _core(kind):
         result = make(self, vllm_config, *args, **kwargs)
         if _is_followed(vllm_config):
             from . import engine
+
             engine.put(capture.current().folder, "core", {"notes": _notes, "cache": _cache(vllm_config, result)})
         return result
 
@@ -222,24 +291,46 @@ def _core(kind):
 def _is_too_large(folder, error):
     """vLLM says in words of its own that too little is left for the cache: after the profile, before there is a cache."""
     from . import engine
+
     _, workers = engine.found(folder)
-    return isinstance(error, ValueError) and bool(workers) and all(file["phases"][-1]["phase"] == "profile" for file in workers if file["phases"])
+    return (
+        isinstance(error, ValueError)
+        and bool(workers)
+        and all(file["phases"][-1]["phase"] == "profile" for file in workers if file["phases"])
+    )
 
 
 def _cache(config, result):
-    made = next((part for part in (result if isinstance(result, tuple) else (result,)) if hasattr(part, "kv_cache_groups")), None)
+    made = next(
+        (part for part in (result if isinstance(result, tuple) else (result,)) if hasattr(part, "kv_cache_groups")),
+        None,
+    )
     if made is None or not made.kv_cache_groups:
         return None
-    groups = [{"layers": len(group.layer_names), "kind": type(group.kv_cache_spec).__name__, "block_size": group.kv_cache_spec.block_size,
-               "page_bytes": group.kv_cache_spec.page_size_bytes} for group in made.kv_cache_groups]
+    groups = [
+        {
+            "layers": len(group.layer_names),
+            "kind": type(group.kv_cache_spec).__name__,
+            "block_size": group.kv_cache_spec.block_size,
+            "page_bytes": group.kv_cache_spec.page_size_bytes,
+        }
+        for group in made.kv_cache_groups
+    ]
     tokens, concurrency = _capacity(config, made)
-    return {"bytes": sum(tensor.size for tensor in made.kv_cache_tensors), "blocks": made.num_blocks, "block_size": min(group["block_size"] for group in groups),
-            "tokens": tokens, "max_concurrency": round(concurrency, 4), "groups": groups}
+    return {
+        "bytes": sum(tensor.size for tensor in made.kv_cache_tensors),
+        "blocks": made.num_blocks,
+        "block_size": min(group["block_size"] for group in groups),
+        "tokens": tokens,
+        "max_concurrency": round(concurrency, 4),
+        "groups": groups,
+    }
 
 
 def _capacity(config, made):
     """Tokens and requests, as vLLM prints them."""
     from vllm.v1.core import kv_cache_utils
+
     if hasattr(kv_cache_utils, "get_kv_cache_capacity"):
         return kv_cache_utils.get_kv_cache_capacity(config, made)
     concurrency = kv_cache_utils.get_max_concurrency_for_kv_cache_config(config, made)
@@ -249,6 +340,7 @@ def _capacity(config, made):
 
 
 # ---- the process that the user started ----
+
 
 def _front(kind):
     start = kind.__init__
@@ -264,8 +356,11 @@ def _front(kind):
 
 def _ready():
     from . import engine
+
     host = capture.current()
     if engine.write(host, "ready", None, _notes):
         host.written = True
-        print("memscope: the engine is ready, and the program is ended here: it would wait for requests", file=sys.stderr)
+        print(
+            "memscope: the engine is ready, and the program is ended here: it would wait for requests", file=sys.stderr
+        )
         engine.end(host)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "document/recorded_engine.h"
 #include "document/recorded_groups.h"
 #include "json/read.h"
 
@@ -308,6 +309,8 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
         status = read_peak_place(r, root, err);
     if (status == MS_OK)
         status = ms_recorded_read_groups(r, root, err);
+    if (status == MS_OK)
+        status = ms_recorded_read_engine(r, root, err);
     if (status == MS_OK)
         status = read_lists(r, root, err);
     return status == MS_OK && ms_json_find(root, "levels", &levels) ? read_levels(r, levels, err)

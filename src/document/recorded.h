@@ -60,6 +60,8 @@ typedef struct ms_recorded_group {
     uint64_t saved_bytes, temporary_bytes; /* captured; temporary: the maximum */
 } ms_recorded_group;
 
+typedef struct ms_recorded_engine ms_recorded_engine; /* recorded_engine.h */
+
 struct ms_recorded {
     ms_arena *arena;
     char *text;        /* of the file, or NULL */
@@ -83,6 +85,7 @@ struct ms_recorded {
     uint64_t events;                     /* allocations and frees of the step; 0: not reported */
     uint32_t phase_count, category_count, point_count, read_count, call_count, tally_count;
     uint32_t answer_count;
+    ms_recorded_engine *engine; /* NULL: no inference engine */
     ms_style style;
 };
 

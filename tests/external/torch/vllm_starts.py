@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starts vLLM under `memscope capture` and holds what is reported against what was measured.
+
+usage: vllm_starts.py MEMSCOPE PYTHON RESULTS [SUBSTRING]     starts the cases of vllm_starts.json whose vLLM this Python has
+       vllm_starts.py --table RESULTS...                      the table of reports/vllm.md, to standard output
+
+RESULTS gets a line of JSON for each case; one that is there already is not started again. Models are configs of this
+project, without weights.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.join(HERE, "..", "..", "..")
+CASES = os.path.join(HERE, "vllm_starts.json")
+WORKER = ("weights_bytes", "buffers_bytes", "activation_bytes")
+GIB = 1 << 30
+START = "import json, sys; from vllm import LLM\nif __name__ == '__main__': LLM('model', **json.loads(sys.argv[1]))\n"
+
+
+def name(case):
+    return json.dumps([case[key] for key in ("vllm", "config", "device", "options", "environment", "world")])
+
+
+def load():
+    cases = json.load(open(CASES))
+    for case in cases:
+        case.setdefault("world", 1)
+    return cases
+
+
+def capture(memscope, python, case):
+    """What the report says, or how the capture failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "model"))
+        shutil.copy(
+            os.path.join(TOP, "configs", case["config"] + ".json"), os.path.join(folder, "model", "config.json")
+        )
+        with open(os.path.join(folder, "start.py"), "w") as file:
+            file.write(START)
+        options = {"enforce_eager": True, **case["options"]}
+        command = [
+            memscope,
+            "capture",
+            "--device",
+            case["device"],
+            "--out",
+            "out",
+            "--device-count",
+            str(case["world"]),
+            "--",
+            python,
+            "start.py",
+            json.dumps(options),
+        ]
+        begun = time.monotonic()
+        run = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "HF_HUB_OFFLINE": "1", **case["environment"]},
+        )
+        path = os.path.join(folder, "out", "runtime_report.json")
+        report = json.load(open(path)) if os.path.exists(path) else {}
+        return {
+            "name": name(case),
+            "status": run.returncode,
+            "seconds": round(time.monotonic() - begun),
+            "outcome": report.get("outcome"),
+            "message": report.get("message"),
+            "engine": report.get("engine"),
+            "summary": report.get("summary"),
+            "not_covered": report.get("not_covered"),
+            "said": run.stderr[-1500:] if run.returncode else "",
+        }
+
+
+def figures(result):
+    """By the names of what is expected."""
+    engine = result["engine"] or {}
+    cache, worker = engine.get("cache") or {}, (engine.get("workers") or [{}])[0]
+    out = {key: worker.get(key) for key in WORKER}
+    out.update(
+        blocks=cache.get("blocks"),
+        tokens=cache.get("tokens"),
+        available_bytes=worker.get("available_cache_bytes"),
+        concurrency=f"{cache['max_concurrency']:.2f}" if cache else None,
+    )
+    return out
+
+
+def differences(case, result):
+    found, out = figures(result), []
+    for key, value in case.get("expected", {}).items():
+        if found.get(key) != value:
+            apart = f" ({found[key] - value:+d})" if isinstance(value, int) and isinstance(found.get(key), int) else ""
+            out.append(f"{key} {found.get(key)}, expected {value}{apart}")
+    if result["status"] != case.get("status", 0):
+        out.append(f"exit status {result['status']}: {result['message'] or result['said'][-300:]}")
+    return out
+
+
+def results(path):
+    return {row["name"]: row for row in map(json.loads, open(path))} if os.path.exists(path) else {}
+
+
+def start(memscope, python, path, part=""):
+    version = subprocess.run(
+        [python, "-c", "from importlib.metadata import version; print(version('vllm'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    failed = passed = 0
+    done = results(path)
+    for case in load():
+        if case["vllm"] != version or part not in name(case):
+            continue
+        result = done.get(name(case))
+        if not result:
+            result = capture(os.path.abspath(memscope), shutil.which(python), case)
+            with open(path, "a") as file:
+                file.write(json.dumps(result) + "\n")
+        wrong = differences(case, result)
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {name(case)} {result['seconds']} s", *wrong, sep="\n    ", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+# ---- the table ----
+
+
+def options(case):
+    short = {"max_num_batched_tokens": "T", "max_num_seqs": "S", "max_model_len": "L", "gpu_memory_utilization": "util"}
+    words = [
+        f"{short.get(key, key)}={value}"
+        for key, value in case["options"].items()
+        if (key, value) != ("gpu_memory_utilization", 0.9)
+    ]
+    words += [re.sub("^VLLM_USE_", "", key).lower() + "=" + value for key, value in case["environment"].items()]
+    return ", ".join(words) or "defaults"
+
+
+def gib(count):
+    return f"{count / GIB:.2f}" if count is not None else ""
+
+
+def table(paths):
+    done = {}
+    for path in paths:
+        done.update(results(path))
+    print(
+        "| vLLM | model | device | options | runner | weights | activations | buffers | cache | tokens | requests at once | as expected |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for case in load():
+        result = done.get(name(case))
+        if not result:
+            continue
+        engine = result["engine"] or {}
+        worker, cache = (engine.get("workers") or [{}])[0], engine.get("cache") or {}
+        wrong = differences(case, result)
+        verdict = "; ".join(wrong) if wrong else "to the byte" if case.get("expected") else case.get("note", "")
+        cells = [
+            case["vllm"],
+            case["config"],
+            case["device"] + (f" x {case['world']}" if case["world"] > 1 else ""),
+            options(case),
+            worker.get("runner", ""),
+            *(
+                f"{worker[key]:,}" if worker.get(key) is not None else ""
+                for key in ("weights_bytes", "activation_bytes", "buffers_bytes")
+            ),
+            gib(worker.get("available_cache_bytes")),
+            f"{cache['tokens']:,}" if cache else "does not fit" if result["outcome"] == "out_of_memory" else "",
+            f"{cache['max_concurrency']:.2f}" if cache else "",
+            verdict,
+        ]
+        print("| " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--table"]:
+        table(sys.argv[2:])
+    else:
+        sys.exit(start(*sys.argv[1:]))
