@@ -195,13 +195,17 @@ def write_rest(capture):
 
 
 def write_failure(capture):
-    """What made an engine fail is known in the process where it did."""
+    """What made an engine fail is known in the process where it did. False where that left no figures: then the cause
+    takes the place of the failure that came of it."""
     core, workers = found(capture.folder)
     causes = [file["failure"] for file in [*workers, core] if file.get("failure")]
     if not causes:
         return False
     cause = next((cause for cause in causes if cause["outcome"] == "out_of_memory"), causes[0])
-    return write(capture, cause["outcome"], cause["message"])
+    if write(capture, cause["outcome"], cause["message"]):
+        return True
+    capture.failure = type(cause["kind"], (Exception,), {}), cause["message"].removeprefix(cause["kind"] + ": ")
+    return False
 
 
 def end(capture):

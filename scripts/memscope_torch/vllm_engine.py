@@ -99,6 +99,7 @@ def _is_followed(config):
 
 
 def _workers(kind):
+    kind.init_device = _follow_failure(kind.init_device)
     for name, phase in _PHASES.items():
         setattr(kind, name, _follow(getattr(kind, name), phase))
 
@@ -128,6 +129,27 @@ def _after(first, function):
     def run(*args, **kwargs):
         first()
         return function(*args, **kwargs)
+
+    return run
+
+
+def _follow_failure(function):
+    """Before there is anything to measure."""
+
+    @functools.wraps(function)
+    def run(worker, *args, **kwargs):
+        try:
+            return function(worker, *args, **kwargs)
+        except BaseException as error:
+            if _is_followed(worker.vllm_config):
+                import torch
+
+                from . import engine
+
+                cause = engine.failure(error, isinstance(error, torch.OutOfMemoryError))
+                file = {"worker": {"rank": worker.rank}, "phases": [], "failure": cause}
+                engine.put(capture.current().folder, f"worker-{worker.rank:05}", file)
+            raise
 
     return run
 

@@ -20,8 +20,8 @@ static void *entry_point(const char *name)
     return found ? found : dlsym(RTLD_DEFAULT, second);
 }
 
-/* Libraries ask for all the names that they know, and never call most of them: one that is absent is
- * told to the caller, as CUDA does, and is no call that is not covered. */
+/* Libraries ask for all the names that they know, and never call most of them: one that is absent
+ * is told to the caller, as CUDA does, and is no call that is not covered. */
 static int find_entry(const char *name, void **function, int *found)
 {
     *function = entry_point(name);

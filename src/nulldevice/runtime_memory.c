@@ -141,6 +141,5 @@ MS_NULL_SUCCEEDS(cudaDeviceEnablePeerAccess)
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
 UNCOVERED(cudaMallocManaged) UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
 UNCOVERED(cudaMemPoolSetAttribute) UNCOVERED(cudaMemPoolTrimTo)
-UNCOVERED(cudaIpcCloseMemHandle) UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcGetMemHandle)
-UNCOVERED(cudaIpcOpenEventHandle) UNCOVERED(cudaIpcOpenMemHandle)
+UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcOpenEventHandle)
     /* clang-format on */

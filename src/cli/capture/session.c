@@ -113,11 +113,22 @@ static uint64_t device_count(const ms_cli_settings *s)
     return s->ranks == 0 ? 1 : s->ranks < NODE_DEVICES ? s->ranks : NODE_DEVICES;
 }
 
+/* scripts/memscope_torch/engine.py leaves a file of an engine's core. */
+static bool is_engine(const char *folder)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/core.engine", folder);
+    return access(path, F_OK) == 0;
+}
+
 /* How it ended, behind the words "the program". */
 static void describe(const ms_cli_ending *ending, const ms_cli_capture_request *request,
                      char how[TEXT_BYTES])
 {
-    if (ending->timed_out)
+    if (ending->timed_out && is_engine(request->folder))
+        snprintf(how, TEXT_BYTES, "was not ready to serve after %llu s (--time-limit)",
+                 (unsigned long long)request->seconds);
+    else if (ending->timed_out)
         snprintf(how, TEXT_BYTES, "took no %llu optimizer steps in %llu s",
                  (unsigned long long)request->steps, (unsigned long long)request->seconds);
     else if (ending->interrupted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What engines ask the null device before they use it: NVML, names of the driver's calls, and where
- * pinned memory is.
+ * What engines ask the null device: NVML, names of the driver's calls, where pinned memory is, and
+ * memory that their processes share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -134,6 +134,45 @@ static void pinned_memory_belongs_to_the_current_device(void **state)
     assert_null(p.device_pointer);
 }
 
+typedef struct shared_memory {
+    char reserved[64];
+} shared_memory;
+
+/* An address of its own, on the same device, that takes no memory. */
+static void memory_of_other_processes_is_opened(void **state)
+{
+    int (*allocate)(void **, size_t), (*release)(void *), (*close_it)(void *);
+    int (*share)(shared_memory *, void *), (*open_it)(void **, shared_memory, unsigned);
+    int (*ask)(ms_null_pointer *, const void *), (*room)(size_t *, size_t *);
+    shared_memory handle;
+    ms_null_pointer p;
+    void *a = NULL, *opened = NULL;
+    size_t before = 0, after = 0, total = 0;
+    (void)state;
+    find("cudaMalloc", &allocate);
+    find("cudaFree", &release);
+    find("cudaIpcGetMemHandle", &share);
+    find("cudaIpcOpenMemHandle", &open_it);
+    find("cudaIpcCloseMemHandle", &close_it);
+    find("cudaPointerGetAttributes", &ask);
+    find("cudaMemGetInfo", &room);
+    assert_int_equal(allocate(&a, MIB), OK);
+    assert_int_equal(room(&before, &total), OK);
+    assert_int_equal(share(&handle, a), OK);
+    assert_int_equal(share(&handle, &a), MS_NULL_INVALID_VALUE);
+    assert_int_equal(open_it(&opened, handle, 1), OK);
+    assert_ptr_not_equal(opened, a);
+    assert_int_equal(ask(&p, opened), OK);
+    assert_int_equal(p.type, MS_NULL_DEVICE);
+    assert_int_equal(p.device, 0);
+    assert_int_equal(room(&after, &total), OK);
+    assert_int_equal(after, before);
+    assert_int_equal(close_it(opened), OK);
+    memset(&handle, 0x7f, sizeof handle);
+    assert_int_equal(open_it(&opened, handle, 1), MS_NULL_INVALID_DEVICE);
+    release(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +181,7 @@ int main(void)
         cmocka_unit_test(capability_is_that_of_cuda),
         cmocka_unit_test(calls_are_found_by_name),
         cmocka_unit_test(pinned_memory_belongs_to_the_current_device),
+        cmocka_unit_test(memory_of_other_processes_is_opened),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);
 }
