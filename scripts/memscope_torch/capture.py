@@ -147,10 +147,12 @@ class Capture:
             self._write(source)
 
     def write(self, outcome=None):
-        from . import engine, report
-        if not self.written and self.failure and engine.write_failure(self):
-            self.written = True
-            self.forget()
+        from . import report
+        if not self.written and self.failure and self.tracer:
+            from . import engine
+            self.written = engine.write_failure(self)
+            if self.written:
+                self.forget()
         if not self.written:
             self._write(report.Source(self.tracer, outcome or report.outcome(self.tracer, self.failure), self.failure, self.reads, self.answers))
 

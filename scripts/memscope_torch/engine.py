@@ -10,19 +10,22 @@ import sys
 
 from . import phases, report, shown
 
-NAMES = ("load", "profile", "cache", "serve")
 _SIZES = ("allocated", "requested", "reserved")
 READY = "0-ready"  # sorts before all other reports
 UNFINISHED = "2-used"
 NOT_TORCH = (
-    "memory outside PyTorch is what the engine saw here: a GPU adds what the driver loads for kernels (0.02 to 0.3 GiB seen) "
-    "and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache"
+    "memory outside PyTorch is what the engine saw here: a GPU adds what the driver loads for kernels (0.02 to 0.3 GiB "
+    "seen) and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache"
+)
+NO_GRAPHS = (
+    "CUDA graphs are not covered here: with --enforce-eager the engine starts without them, and what they take is not "
+    "in its figures"
 )
 VALUES = "values on the device are not real, and nothing was generated"
 
 
 class Phases:
-    """The allocator's figures while the engine starts. Engines reset the peaks themselves, which `fold` comes before."""
+    """The allocator's figures while the engine starts. Engines reset the peaks themselves: `fold` comes before."""
 
     def __init__(self):
         self.rows, self.name, self.most = [], None, {}
@@ -158,7 +161,7 @@ def document(folder, outcome, message, command=None):
         "schema_version": report.SCHEMA_VERSION,
         "outcome": outcome,
         "message": message,
-        "hint": None,
+        "hint": _hint(outcome, first["common"]["not_covered"]),
         "metadata": first["metadata"],
         "summary": first["summary"],
         "phases": first["phases"],
@@ -166,6 +169,10 @@ def document(folder, outcome, message, command=None):
         **first["common"],
         "notes": notes,
     }
+
+
+def _hint(outcome, calls):
+    return NO_GRAPHS if outcome == "failed" and any("Capture" in row["call"] for row in calls) else None
 
 
 def _write(path, out, skip=""):
@@ -204,7 +211,8 @@ def write_failure(capture):
     cause = next((cause for cause in causes if cause["outcome"] == "out_of_memory"), causes[0])
     if write(capture, cause["outcome"], cause["message"]):
         return True
-    capture.failure = type(cause["kind"], (Exception,), {}), cause["message"].removeprefix(cause["kind"] + ": ")
+    kind = type(cause["kind"], (Exception,), {})
+    capture.failure = kind, kind(cause["message"][len(cause["kind"]) + 2 :])
     return False
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Follows vLLM as it starts: what its workers load, what its own profile run takes, and the cache that it makes of the rest.
+"""Follows vLLM as it starts: what its workers load, what its profile run takes, what cache it makes of the rest.
 
-Its processes may be one, or a front, a core and workers; each has this module. The figures are vLLM's own where it has any.
+Its processes may be one, or a front, a core and workers; each has this module. Figures are vLLM's own where it has any.
 """
 
 import functools
@@ -31,7 +31,7 @@ def actions():
     return {
         "vllm.engine.arg_utils": _arguments,
         "vllm.v1.worker.gpu_worker": lambda module: _workers(module.Worker),
-        "vllm.v1.engine.core": lambda module: _core(module.EngineCore),
+        "vllm.v1.engine.core": _core,
         "vllm.v1.engine.llm_engine": lambda module: _front(module.LLMEngine),
         "vllm.v1.engine.async_llm": lambda module: _front(module.AsyncLLM),
     }
@@ -250,18 +250,13 @@ def _engine(config):
     from . import shown
 
     version = getattr(sys.modules.get("vllm"), "__version__", "?")
-    model, scheduler, parallel, cache = (
-        config.model_config,
-        config.scheduler_config,
-        config.parallel_config,
-        config.cache_config,
-    )
+    model, scheduler, cache = config.model_config, config.scheduler_config, config.cache_config
+    parallel, load_format = config.parallel_config, config.load_config.load_format
     return {
         "name": "vllm",
         "version": str(version),
         "model": shown.path(os.path.abspath(model.model)) if os.path.exists(model.model) else shown.text(model.model),
-        "dummy_weights": str(getattr(config.load_config.load_format, "value", config.load_config.load_format))
-        == "dummy",
+        "dummy_weights": str(getattr(load_format, "value", load_format)) == "dummy",
         "settings": {
             "tensor_parallel_size": parallel.tensor_parallel_size,
             "pipeline_parallel_size": parallel.pipeline_parallel_size,
@@ -277,8 +272,22 @@ def _engine(config):
     }
 
 
-def _core(kind):
-    start, make = kind.__init__, kind._initialize_kv_caches
+class _Core:
+    """Of this process: what its file holds, and what the cache is being made for."""
+
+    file, config = {}, None
+
+
+def _tell(**known):
+    from . import engine
+
+    _Core.file = {"notes": _notes, **_Core.file, **known}
+    engine.put(capture.current().folder, "core", _Core.file)
+
+
+def _core(module):
+    kind = module.EngineCore
+    start, make, plan = kind.__init__, kind._initialize_kv_caches, module.generate_scheduler_kv_cache_config
 
     @functools.wraps(start)
     def begin(self, vllm_config, *args, **kwargs):
@@ -286,32 +295,31 @@ def _core(kind):
             return start(self, vllm_config, *args, **kwargs)
         from . import engine
 
-        host = capture.current()
-        engine.put(host.folder, "core", {"notes": _notes})
+        _tell()
         try:
             start(self, vllm_config, *args, **kwargs)
         except BaseException as error:
-            engine.put(
-                host.folder,
-                "core",
-                {"notes": _notes, "failure": engine.failure(error, _is_too_large(host.folder, error))},
-            )
+            _tell(failure=engine.failure(error, _is_too_large(capture.current().folder, error)))
             raise
 
     @functools.wraps(make)
     def initialize(self, vllm_config, *args, **kwargs):
-        result = make(self, vllm_config, *args, **kwargs)
-        if _is_followed(vllm_config):
-            from . import engine
+        _Core.config = vllm_config if _is_followed(vllm_config) else None
+        return make(self, vllm_config, *args, **kwargs)
 
-            engine.put(capture.current().folder, "core", {"notes": _notes, "cache": _cache(vllm_config, result)})
-        return result
+    @functools.wraps(plan)
+    def planned(*args, **kwargs):
+        """The cache is known before it is allocated, and long before the engine is warm."""
+        cache = plan(*args, **kwargs)
+        if _Core.config:
+            _tell(cache=_cache(_Core.config, cache))
+        return cache
 
-    kind.__init__, kind._initialize_kv_caches = begin, initialize
+    kind.__init__, kind._initialize_kv_caches, module.generate_scheduler_kv_cache_config = begin, initialize, planned
 
 
 def _is_too_large(folder, error):
-    """vLLM says in words of its own that too little is left for the cache: after the profile, before there is a cache."""
+    """vLLM says in its own words that too little is left for the cache: after the profile, before there is one."""
     from . import engine
 
     _, workers = engine.found(folder)
@@ -322,12 +330,8 @@ def _is_too_large(folder, error):
     )
 
 
-def _cache(config, result):
-    made = next(
-        (part for part in (result if isinstance(result, tuple) else (result,)) if hasattr(part, "kv_cache_groups")),
-        None,
-    )
-    if made is None or not made.kv_cache_groups:
+def _cache(config, made):
+    if not made.kv_cache_groups:
         return None
     groups = [
         {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Starts vLLM under `memscope capture` and holds what is reported against what was measured.
 
-usage: vllm_starts.py MEMSCOPE PYTHON RESULTS [SUBSTRING]     starts the cases of vllm_starts.json whose vLLM this Python has
+usage: vllm_starts.py MEMSCOPE PYTHON RESULTS [SUBSTRING]     starts the cases of vllm_starts.json for this vLLM
        vllm_starts.py --table RESULTS...                      the table of reports/vllm.md, to standard output
 
 RESULTS gets a line of JSON for each case; one that is there already is not started again. Models are configs of this
@@ -10,6 +10,7 @@ project, without weights.
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -54,6 +55,8 @@ def capture(memscope, python, case):
             case["device"],
             "--out",
             "out",
+            "--time-limit",
+            "1800",
             "--device-count",
             str(case["world"]),
             "--",
@@ -100,6 +103,9 @@ def figures(result):
 
 def differences(case, result):
     found, out = figures(result), []
+    if case.get("device_bytes") and found["available_bytes"] is not None:  # measured on one of another size
+        budget = math.ceil(case["device_bytes"] * case["options"]["gpu_memory_utilization"])
+        found["available_bytes"] += budget - result["engine"]["workers"][0]["requested_bytes"]
     for key, value in case.get("expected", {}).items():
         if found.get(key) != value:
             apart = f" ({found[key] - value:+d})" if isinstance(value, int) and isinstance(found.get(key), int) else ""
@@ -159,9 +165,9 @@ def table(paths):
     done = {}
     for path in paths:
         done.update(results(path))
-    print(
-        "| vLLM | model | device | options | runner | weights | activations | buffers | cache | tokens | requests at once | as expected |"
-    )
+    heads = ["vLLM", "model", "device", "options", "runner", "weights", "activations", "buffers", "cache, GiB"]
+    heads += ["tokens", "requests at once", "as measured"]
+    print("| " + " | ".join(heads) + " |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for case in load():
         result = done.get(name(case))
