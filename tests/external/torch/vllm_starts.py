@@ -3,7 +3,7 @@
 """Starts vLLM under `memscope capture` and holds what is reported against what was measured.
 
 usage: vllm_starts.py MEMSCOPE PYTHON RESULTS [SUBSTRING]     starts the cases of vllm_starts.json for this vLLM
-       vllm_starts.py --table RESULTS...                      the table of reports/vllm.md, to standard output
+       vllm_starts.py --table RESULTS...                      the tables of reports/vllm.md, to standard output
 
 RESULTS gets a line of JSON for each case; one that is there already is not started again. Models are configs of this
 project, without weights.
@@ -101,11 +101,17 @@ def figures(result):
     return out
 
 
-def differences(case, result):
-    found, out = figures(result), []
-    if case.get("device_bytes") and found["available_bytes"] is not None:  # measured on one of another size
+def adjusted(case, result):
+    """Figures as on the device that others measured on, which has another size."""
+    found = figures(result)
+    if case.get("device_bytes") and found["available_bytes"] is not None:
         budget = math.ceil(case["device_bytes"] * case["options"]["gpu_memory_utilization"])
         found["available_bytes"] += budget - result["engine"]["workers"][0]["requested_bytes"]
+    return found
+
+
+def differences(case, result):
+    found, out = adjusted(case, result), []
     for key, value in case.get("expected", {}).items():
         if found.get(key) != value:
             apart = f" ({found[key] - value:+d})" if isinstance(value, int) and isinstance(found.get(key), int) else ""
@@ -195,8 +201,33 @@ def table(paths):
         print("| " + " | ".join(cells) + " |")
 
 
+def beside(own, theirs):
+    return "" if theirs is None or own is None else f"{own / GIB:.2f} / {theirs:.2f}"
+
+
+def published(paths):
+    """What others printed for vLLM 0.19 on an H100; the cache is ours less what they had outside PyTorch."""
+    done = {}
+    for path in paths:
+        done.update(results(path))
+    print("| model | options | weights | activations | cache | tokens |")
+    print("|---|---|---|---|---|---|")
+    for case in load():
+        result, theirs = done.get(name(case)), case.get("published")
+        if not result or not theirs:
+            continue
+        found = adjusted(case, result)
+        cache = None if found["available_bytes"] is None else found["available_bytes"] - theirs.get("outside", 0) * GIB
+        tokens = f"{found['tokens']:,} / {theirs['tokens']:,}" if "tokens" in theirs else ""
+        cells = [case["config"], options(case), beside(found["weights_bytes"], theirs.get("weights"))]
+        cells += [beside(found["activation_bytes"], theirs.get("activation")), beside(cache, theirs.get("cache")), tokens]
+        print("| " + " | ".join(cells) + " |")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--table"]:
         table(sys.argv[2:])
+        print()
+        published(sys.argv[2:])
     else:
         sys.exit(start(*sys.argv[1:]))
