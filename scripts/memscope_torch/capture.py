@@ -5,7 +5,7 @@ import contextlib
 import os
 import sys
 
-from . import answers, importing, vllm_engine, world
+from . import answers, flashinfer, importing, vllm_engine, world
 
 _capture = None
 
@@ -42,7 +42,7 @@ def begin():
     """Called as Python starts, before the program."""
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
-    asked = _capture.answers.actions() if is_null() else {}
+    asked = {**_capture.answers.actions(), **flashinfer.actions(_capture.answers.notes)} if is_null() else {}
     importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign), **vllm_engine.actions()})
     _capture.note("7-python")
     atexit.register(_capture.at_exit)

@@ -182,7 +182,8 @@ def table(paths):
         engine = result["engine"] or {}
         worker, cache = (engine.get("workers") or [{}])[0], engine.get("cache") or {}
         wrong = differences(case, result)
-        verdict = "; ".join(wrong) if wrong else "to the byte" if case.get("expected") else case.get("note", "")
+        verdict = "; ".join(wrong) if wrong else "to the byte" if case.get("expected") else ""
+        verdict = "; ".join(filter(None, [verdict, case.get("note")]))
         cells = [
             case["vllm"],
             case["config"],
