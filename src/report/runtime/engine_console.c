@@ -26,36 +26,46 @@ static uint64_t tokens_without(const ms_recorded_engine *e, const ms_recorded_wo
                       (double)w->cache_bytes);
 }
 
-static void write_decision(const ms_recorded *r, const ms_recorded_engine *e, const ms_page *page)
+/* Why it cannot be served. */
+static void write_refusal(const ms_recorded *r, const ms_recorded_engine *e, const ms_page *page)
 {
     char left[MS_GIB_TEXT];
     const ms_recorded_worker *w = e->worker_count > 0 ? &e->workers[0] : NULL;
-    if (e->has_cache) {
+    if (e->has_cache)
+        fputs("  does not fit: memory ran out when the cache was there\n", page->out);
+    else if (!w || w->activation_bytes == 0)
+        fputs("  does not fit: memory ran out before the cache\n", page->out);
+    else {
+        uint64_t taken =
+            w->weights_bytes + w->activation_bytes + w->non_torch_bytes + w->graphs_bytes;
         ms_page_put(page,
-                    "  fits: %" PRIu64 " tokens in the cache, %.2f requests of %" PRIu64
-                    " tokens at once",
-                    e->cache_tokens, e->requests_at_once, e->max_tokens_of_request);
-        if (e->requests_at_once > (double)e->max_requests)
-            ms_page_put(page, ", of which %" PRIu64 " run", e->max_requests);
+                    "  does not fit: weights and activations leave %s GiB of the budget for the "
+                    "cache",
+                    ms_gib(w->requested_bytes > taken ? w->requested_bytes - taken : 0, left));
         fputc('\n', page->out);
+    }
+    if (r->message)
+        ms_page_paragraph(page, r->message);
+}
+
+static void write_decision(const ms_recorded *r, const ms_recorded_engine *e, const ms_page *page)
+{
+    bool is_ready = strcmp(r->outcome, "ready") == 0;
+    if (strcmp(r->outcome, "out_of_memory") == 0) {
+        write_refusal(r, e, page);
         return;
     }
-    if (strcmp(r->outcome, "out_of_memory") != 0) {
+    if (!e->has_cache) {
         fputs("  it was cut off before it had made its cache\n", page->out);
         return;
     }
-    if (!w || w->activation_bytes == 0) {
-        fputs("  does not fit: memory ran out before the cache\n", page->out);
-        return;
-    }
-    uint64_t taken = w->weights_bytes + w->activation_bytes + w->non_torch_bytes + w->graphs_bytes;
     ms_page_put(page,
-                "  does not fit: weights and activations leave %s GiB of the budget for the "
-                "cache",
-                ms_gib(w->requested_bytes > taken ? w->requested_bytes - taken : 0, left));
+                "  %s %" PRIu64 " tokens in the cache, %.2f requests of %" PRIu64 " tokens at once",
+                is_ready ? "fits:" : "it was not ready yet, with", e->cache_tokens,
+                e->requests_at_once, e->max_tokens_of_request);
+    if (e->requests_at_once > (double)e->max_requests)
+        ms_page_put(page, ", of which %" PRIu64 " run", e->max_requests);
     fputc('\n', page->out);
-    if (r->message)
-        ms_page_paragraph(page, r->message);
 }
 
 static void write_names(const ms_recorded *r, const ms_recorded_engine *e, const ms_page *page)
@@ -107,6 +117,10 @@ static void write_remarks(const ms_recorded *r, const ms_recorded_engine *e, con
     }
     if (strcmp(r->mode, "null") != 0 || !e->has_cache)
         return;
+    if (r->device_bytes > 0 && r->device_bytes < w->requested_bytes + GIB)
+        ms_page_paragraph(page, "The budget leaves less than 1 GiB of the device. A GPU's context "
+                                "and other programs are in that: vLLM starts only if all of its "
+                                "budget is free.");
     uint64_t most = e->is_parallel ? MOST_WITH_NCCL : MOST_OUTSIDE;
     ms_text_print(text, sizeof text,
                   "A GPU holds %.2f to %.2f GiB more outside PyTorch (seen on others; not measured "
