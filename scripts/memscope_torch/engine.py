@@ -18,8 +18,8 @@ NOT_TORCH = (
     "seen) and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache"
 )
 NO_GRAPHS = (
-    "CUDA graphs are not covered here: with --enforce-eager the engine starts without them, and what they take is not "
-    "in its figures"
+    "CUDA graphs are not covered here: with -cc.cudagraph_mode=NONE or --enforce-eager the engine starts without them, "
+    "and what they take is not in its figures"
 )
 VALUES = "values on the device are not real, and nothing was generated"
 
