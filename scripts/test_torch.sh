@@ -48,6 +48,7 @@ fi
 python3 tests/external/torch/devices.py "$build/memscope" "$python" || bad=1
 "$python" tests/external/torch/trainers.py "$build/memscope" 2> "$work/trainers" || { bad=1; tail -5 "$work/trainers"; }
 python3 tests/external/torch/worlds.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/engines.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" programs || bad=1
 for script in test_wrap test_wrap_edges; do
     "$python" "tests/external/torch/$script.py" "$build/memscope" > "$work/wrap" 2>&1 && tail -3 "$work/wrap" | head -1 || { bad=1; tail -30 "$work/wrap"; }

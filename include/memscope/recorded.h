@@ -62,6 +62,7 @@ typedef struct ms_device_facts {
     uint64_t total_bytes;
     double bf16_flops, memory_bytes_per_s; /* 0: not known */
     uint64_t l2_bytes;                     /* level 2 cache; 0: not known */
+    uint64_t driver_bytes;                 /* the total that nvidia-smi shows; 0: not known */
 } ms_device_facts;
 /* A CUDA device by its name. */
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err);

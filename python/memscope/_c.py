@@ -177,6 +177,7 @@ class ms_device_facts(Structure):
         ("bf16_flops", c_double),
         ("memory_bytes_per_s", c_double),
         ("l2_bytes", c_uint64),
+        ("driver_bytes", c_uint64),
     ]
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from . import answers, apex, fused_attention, hints, importing, world
+from . import answers, apex, flashinfer, fused_attention, hints, importing, vllm_engine, world
 
 _capture = None
 
@@ -46,10 +46,13 @@ def begin():
     """Called as Python starts, before the program."""
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
-    asked = {**_capture.answers.actions(), **fused_attention.actions(_capture.answers.notes)} if is_null() else {}
+    asked = {}
     if is_null():
+        notes = _capture.answers.notes
+        asked = {**_capture.answers.actions(), **fused_attention.actions(notes), **flashinfer.actions(notes)}
         apex.supply(_capture.answers)
-    importing.after_import({"torch": _capture.install, **asked, **world.actions(_capture.resign, _capture.answers.note),
+    others = {**asked, **world.actions(_capture.resign, _capture.answers.note), **vllm_engine.actions()}
+    importing.after_import({"torch": _capture.install, **others,
                             "multiprocessing.process": lambda module: _see_failures(module.BaseProcess, "run"),
                             "torch.multiprocessing.spawn": lambda module: _see_failures(module, "_wrap", True)})
     _capture.note("7-python")
@@ -187,6 +190,11 @@ class Capture:
 
     def write(self, outcome=None):
         from . import report
+        if not self.written and self.failure and self.tracer:
+            from . import engine
+            self.written = engine.write_failure(self)
+            if self.written:
+                self.forget()
         if not self.written:
             outcome = outcome or report.outcome(self.tracer, self.failure, self.gave_modules)
             self._write(report.Source(self.tracer, outcome, self.failure, self.reads, self.answers))

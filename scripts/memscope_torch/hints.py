@@ -32,7 +32,12 @@ def _has_ranks(_kind, value):
         or "environment variable WORLD_SIZE expected" in words or "invalid device ordinal" in words)
 
 
+def _wants_devices(_kind, value):
+    return "is larger than the number of available GPUs" in " ".join(str(value).split())
+
+
 _HINTS = [
+    (_wants_devices, "the program gets several devices with --device-count N"),
     (_has_ranks, "a program of several ranks is captured with --world N, which runs one of them; one that uses several devices with --device-count N"),
     (_was_compiling, "torch.compile failed; with TORCHDYNAMO_DISABLE=1 in its environment the program runs eagerly, and its figure is usually higher"),
 ]

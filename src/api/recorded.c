@@ -166,6 +166,11 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
     for (int i = 0; i < 2; i++)
         if (!both[i]->has_figures)
             return ms_fail(err, MS_ERR_CONFIG, "%.100s has no figures to compare", both[i]->path);
+    if (!first->engine != !second->engine)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "%.100s is of an inference engine that starts, %.100s of training steps",
+                       (first->engine ? first : second)->path,
+                       (first->engine ? second : first)->path);
     const ms_writer *writer = ms_writer_find(MS_DOCUMENT_COMPARE, format, err);
     return writer ? write_comparison(first, second, writer, out, err) : MS_ERR_USAGE;
 }
@@ -185,7 +190,8 @@ static void fill_facts(const ms_device *device, ms_device_facts *facts)
                                .total_bytes = ms_device_usable_bytes(device),
                                .bf16_flops = device->bf16_flops,
                                .memory_bytes_per_s = device->memory_bytes_per_s,
-                               .l2_bytes = device->l2_bytes};
+                               .l2_bytes = device->l2_bytes,
+                               .driver_bytes = device->driver_bytes};
     snprintf(facts->name, sizeof facts->name, "%s", device->name);
     snprintf(facts->title, sizeof facts->title, "%s", device->title);
 }

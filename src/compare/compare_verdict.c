@@ -233,7 +233,7 @@ static void find_notes(ms_compare_view *v)
         add_note(v, "They are from different versions of PyTorch.");
     if ((!a->is_static && a->steps == 1) || (!b->is_static && b->steps == 1))
         add_note(v, "One of them is a first step, which creates the optimizer's states.");
-    if (strcmp(a->outcome, "stepped") != 0 || strcmp(b->outcome, "stepped") != 0)
+    if (!a->engine && (strcmp(a->outcome, "stepped") != 0 || strcmp(b->outcome, "stepped") != 0))
         add_note(v, "Not all requested steps were completed: the figures are for those that were.");
 }
 

@@ -75,6 +75,8 @@ typedef struct ms_recorded_first_step {
     uint64_t peak_bytes, reserved_bytes;
 } ms_recorded_first_step;
 
+typedef struct ms_recorded_engine ms_recorded_engine; /* recorded_engine.h */
+
 struct ms_recorded {
     ms_arena *arena;
     char *text;        /* of the file, or NULL */
@@ -102,6 +104,7 @@ struct ms_recorded {
     ms_recorded_compiled compiled;
     ms_recorded_first_step first_step;
     ms_recorded_step step;
+    ms_recorded_engine *engine; /* NULL: no inference engine */
     ms_style style;
 };
 

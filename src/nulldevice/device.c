@@ -12,7 +12,8 @@
 
 #define ASSUMED_L2_BYTES (UINT64_C(50) << 20) /* of an H100, where it is not known */
 
-static ms_null_device device = {"null device", 80, 108, UINT64_C(80) << 30, ASSUMED_L2_BYTES, 1, 1};
+static ms_null_device device = {"null device",    80, 108, UINT64_C(80) << 30,
+                                ASSUMED_L2_BYTES, 0,  1,   1};
 static ms_null_listener listener;
 
 /* CUDA's rule: numbers or identifiers up to the first that is no device. */
@@ -37,16 +38,18 @@ static void read_environment(void)
     const char *text = getenv("MEMSCOPE_NULL_DEVICE"), *count = getenv("MEMSCOPE_NULL_COUNT");
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     ms_null_device read = device;
-    if (text && sscanf(text, "%127[^|]|%d|%d|%lu|%lu", read.name, &read.capability,
-                       &read.multiprocessors, &read.bytes, &read.l2_bytes) >= 4)
+    if (text && sscanf(text, "%127[^|]|%d|%d|%lu|%lu|%lu", read.name, &read.capability,
+                       &read.multiprocessors, &read.bytes, &read.l2_bytes, &read.driver_bytes) >= 4)
         device = read;
     else if (text)
         fprintf(stderr,
                 "memscope: MEMSCOPE_NULL_DEVICE=%.80s is not name|capability|"
-                "multiprocessors|bytes|bytes of L2; the null device is an A100\n",
+                "multiprocessors|bytes|bytes of L2|driver's bytes; the null device is an A100\n",
                 text);
     if (device.l2_bytes == 0)
         device.l2_bytes = ASSUMED_L2_BYTES;
+    if (device.driver_bytes < device.bytes)
+        device.driver_bytes = device.bytes;
     int wanted = count ? atoi(count) : 1;
     device.installed = wanted < 1 ? 1 : wanted > MS_NULL_MAX_DEVICES ? MS_NULL_MAX_DEVICES : wanted;
     device.count = visible ? count_visible(visible, device.installed) : device.installed;

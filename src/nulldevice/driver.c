@@ -118,6 +118,61 @@ MS_NULL_CALL(int, cuPointerGetAttribute, (void *value, int attribute, const void
     }
 }
 
+/* ---- calls by name ---- */
+
+/* CUdriverProcAddressQueryResult */
+enum { ENTRY_FOUND = 0, ENTRY_NOT_FOUND = 1 };
+
+/* The name is that of CUDA's documentation; the call of today may end in a version. */
+static void *entry_point(const char *name)
+{
+    char second[128];
+    void *found = dlsym(RTLD_DEFAULT, name);
+    snprintf(second, sizeof second, "%s_v2", name);
+    return found ? found : dlsym(RTLD_DEFAULT, second);
+}
+
+/* Libraries ask for all the names that they know, and never call most of them: one that is absent
+ * is told to the caller, as CUDA does, and is no call that is not covered. */
+static int find_entry(const char *name, void **function, int *found)
+{
+    *function = entry_point(name);
+    if (found)
+        *found = *function ? ENTRY_FOUND : ENTRY_NOT_FOUND;
+    return *function || found ? MS_NULL_OK : MS_NULL_NOT_FOUND;
+}
+
+MS_NULL_CALL(int, cudaGetDriverEntryPointByVersion,
+             (const char *name, void **function, unsigned version, unsigned long long flags,
+              int *found))
+{
+    (void)version, (void)flags;
+    return find_entry(name, function, found);
+}
+
+/* CUDA 12's. */
+MS_NULL_CALL(int, cudaGetDriverEntryPoint,
+             (const char *name, void **function, unsigned long long flags, int *found))
+{
+    (void)flags;
+    return find_entry(name, function, found);
+}
+
+MS_NULL_CALL(int, cuGetProcAddress_v2,
+             (const char *name, void **function, int version, unsigned long long flags, int *found))
+{
+    (void)version, (void)flags;
+    return find_entry(name, function, found);
+}
+
+/* CUDA 11's. */
+MS_NULL_CALL(int, cuGetProcAddress,
+             (const char *name, void **function, int version, unsigned long long flags))
+{
+    (void)version, (void)flags;
+    return find_entry(name, function, NULL);
+}
+
 /* ---- virtual memory ---- */
 
 /* The beginning of CUmemAllocationProp. */
@@ -180,31 +235,3 @@ UNCOVERED(cuMulticastCreate) UNCOVERED(cuMulticastAddDevice) UNCOVERED(cuMultica
 UNCOVERED(cuCtxFromGreenCtx) UNCOVERED(cuDevResourceGenerateDesc) UNCOVERED(cuDevSmResourceSplitByCount)
 UNCOVERED(cuDeviceGetDevResource) UNCOVERED(cuGreenCtxCreate) UNCOVERED(cuGreenCtxDestroy) UNCOVERED(cuGreenCtxStreamCreate)
     /* clang-format on */
-
-    /* The name is that of CUDA's documentation; the call of today may end in a version. */
-    static void *entry_point(const char *name)
-{
-    char second[128];
-    void *found = dlsym(RTLD_DEFAULT, name);
-    snprintf(second, sizeof second, "%s_v2", name);
-    return found ? found : dlsym(RTLD_DEFAULT, second);
-}
-
-/* How the runtime's callers find the driver's calls. */
-MS_NULL_CALL(int, cudaGetDriverEntryPointByVersion,
-             (const char *name, void **function, unsigned version, unsigned long long flags,
-              int *found))
-{
-    (void)version, (void)flags;
-    *function = entry_point(name);
-    if (found)
-        *found = *function ? 0 : 1;
-    return *function ? MS_NULL_OK : ms_null_uncovered(name, MS_NULL_NOT_FOUND);
-}
-
-/* CUDA 12's. */
-MS_NULL_CALL(int, cudaGetDriverEntryPoint,
-             (const char *name, void **function, unsigned long long flags, int *found))
-{
-    return cudaGetDriverEntryPointByVersion(name, function, 0, flags, found);
-}

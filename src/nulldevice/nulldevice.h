@@ -5,8 +5,8 @@
  * top, including its caching allocator, so its memory figures are those of the device that the
  * environment describes:
  *
- *     MEMSCOPE_NULL_DEVICE=NAME|capability times ten|multiprocessors|bytes|bytes of L2
- *     MEMSCOPE_NULL_COUNT=number of such devices
+ *     MEMSCOPE_NULL_DEVICE=NAME|capability times ten|multiprocessors|bytes|bytes of L2|driver's
+ * bytes MEMSCOPE_NULL_COUNT=number of such devices
  *
  * Functions that ignore their arguments are declared without parameters: in the calling conventions
  * of all CUDA platforms, the caller cleans up.
@@ -60,10 +60,11 @@ typedef struct ms_null_device {
     char name[128];
     int capability; /* 80 = 8.0 */
     int multiprocessors;
-    uint64_t bytes;    /* total memory that a CUDA program sees */
-    uint64_t l2_bytes; /* level 2 cache, which benchmarks flush with a buffer of its size */
-    int installed;     /* number of devices */
-    int count;         /* of these, visible by CUDA_VISIBLE_DEVICES */
+    uint64_t bytes;        /* total memory that a CUDA program sees */
+    uint64_t l2_bytes;     /* level 2 cache, which benchmarks flush with a buffer of its size */
+    uint64_t driver_bytes; /* the total that the driver states, at least `bytes` */
+    int installed;         /* number of devices */
+    int count;             /* of these, visible by CUDA_VISIBLE_DEVICES */
 } ms_null_device;
 
 /* Read from the environment once. */

@@ -71,11 +71,55 @@ MS_NULL_CALL(int, cudaPointerGetAttributes, (ms_null_pointer * p, const void *ad
         p->type = MS_NULL_DEVICE;
         memcpy(&p->device_pointer, &address, sizeof address);
     } else {
-        p->type = ms_null_is_pinned(address) ? MS_NULL_HOST : MS_NULL_UNREGISTERED;
+        bool is_pinned = ms_null_is_pinned(address);
+        p->type = is_pinned ? MS_NULL_HOST : MS_NULL_UNREGISTERED;
         memcpy(&p->host_pointer, &address, sizeof address);
+        if (is_pinned) { /* the device reads it at the same address */
+            p->device = ms_null_current_device();
+            memcpy(&p->device_pointer, &address, sizeof address);
+        }
     }
     return MS_NULL_OK;
 }
+
+/* ---- memory of another process ---- */
+
+/* What another process gives is opened as an address of its own, which holds no memory here: the
+ * other process has that, and knows its size. */
+#define OPENED_BYTES ((uint64_t)2 << 20)
+
+typedef struct shared_memory {
+    char reserved[64]; /* as large as CUDA's */
+} shared_memory;
+
+MS_NULL_CALL(int, cudaIpcGetMemHandle, (shared_memory * handle, const void *address))
+{
+    int device = ms_null_device_of(address);
+    if (device < 0)
+        return MS_NULL_INVALID_VALUE;
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle->reserved, &device, sizeof device);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaIpcOpenMemHandle, (void **address, shared_memory handle, unsigned flags))
+{
+    int device = 0;
+    (void)flags;
+    memcpy(&device, handle.reserved, sizeof device);
+    if (device < 0 || device >= ms_null_device_get()->count)
+        return MS_NULL_INVALID_DEVICE;
+    *address = ms_null_reserve(device, OPENED_BYTES);
+    return *address ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
+}
+
+MS_NULL_CALL(int, cudaIpcCloseMemHandle, (void *address))
+{
+    ms_null_unreserve(address);
+    return MS_NULL_OK;
+}
+
+/* ---- copies ---- */
 
 MS_NULL_CALL(int, cudaMemcpy, (void *to, const void *from, size_t bytes))
 {
@@ -141,6 +185,5 @@ MS_NULL_SUCCEEDS(cudaDeviceEnablePeerAccess)
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
 UNCOVERED(cudaMallocManaged) UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
 UNCOVERED(cudaMemPoolSetAttribute) UNCOVERED(cudaMemPoolTrimTo)
-UNCOVERED(cudaIpcCloseMemHandle) UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcGetMemHandle)
-UNCOVERED(cudaIpcOpenEventHandle) UNCOVERED(cudaIpcOpenMemHandle)
+UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcOpenEventHandle)
     /* clang-format on */

@@ -32,7 +32,7 @@ static int open_library(void **state)
     char path[4096];
     const char *build = getenv("BUILD");
     (void)state;
-    setenv("MEMSCOPE_NULL_DEVICE", "A device|89|58|67108864|75497472", 1);
+    setenv("MEMSCOPE_NULL_DEVICE", "A device|89|58|67108864|75497472|68157440", 1);
     setenv("MEMSCOPE_NULL_COUNT", "2", 1);
     setenv("MEMSCOPE_NULL_CALLS", "1", 1);
     snprintf(path, sizeof path, "./%s/nulldevice/libmemscope_null.so",

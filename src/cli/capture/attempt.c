@@ -23,6 +23,7 @@ static const struct outcome {
 } outcomes[] = {
     {"stepped", NULL, MS_OK},
     {"few_steps", NULL, MS_OK},
+    {"ready", NULL, MS_OK},
     {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
     {"failed", "the program failed before it had finished its steps", MS_ERR_USAGE},
     {modules, NULL, MS_OK},

@@ -96,9 +96,10 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
     if (d)
         snprintf(rates, sizeof rates, "%.6e %.6e", d->bf16_flops, d->memory_bytes_per_s);
     if (d)
-        snprintf(device, sizeof device, "%s|%u|%u|%llu|%llu", d->title,
+        snprintf(device, sizeof device, "%s|%u|%u|%llu|%llu|%llu", d->title,
                  (unsigned)d->compute_capability, (unsigned)d->multiprocessors,
-                 (unsigned long long)d->total_bytes, (unsigned long long)d->l2_bytes);
+                 (unsigned long long)d->total_bytes, (unsigned long long)d->l2_bytes,
+                 (unsigned long long)d->driver_bytes);
     snprintf(compiled, sizeof compiled, "%s/inductor", folder);
     snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
     snprintf(count, sizeof count, "%llu", (unsigned long long)request->device_count);
@@ -185,10 +186,21 @@ static bool is_over(pid_t child, int *status)
     return waitpid(child, status, WNOHANG) != 0;
 }
 
+/* scripts/memscope_torch/engine.py leaves a file of an engine's core. */
+static bool is_engine(const char *folder)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/core.engine", folder);
+    return access(path, F_OK) == 0;
+}
+
 void ms_cli_describe(const ms_cli_ending *ending, const ms_cli_capture_request *request,
                      char how[MS_CLI_HOW_BYTES])
 {
-    if (ending->timed_out)
+    if (ending->timed_out && is_engine(request->folder))
+        snprintf(how, MS_CLI_HOW_BYTES, "was not ready to serve after %llu s (--time-limit)",
+                 (unsigned long long)request->seconds);
+    else if (ending->timed_out)
         snprintf(how, MS_CLI_HOW_BYTES, "took no %llu optimizer steps in %llu s",
                  (unsigned long long)request->steps, (unsigned long long)request->seconds);
     else if (ending->interrupted)

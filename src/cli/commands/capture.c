@@ -148,6 +148,7 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nThe program needs PyTorch built for CUDA, but no GPU. It reads nothing from the\n"
         "terminal; what it prints goes to standard error.\n"
+        "vLLM is followed until it is ready to serve, and ended there.\n"
         "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
         "which are named from the working folder or from site-packages. The report of an\n"
         "earlier run is kept until a new one has figures.\n",
@@ -172,10 +173,12 @@ static const char *const examples[] = {
     "each of eight ranks in turn, and which of them needs the most",
     "memscope capture --trace -- python train.py",
     "also every allocation, which memscope probe --trace runs without Python",
+    "memscope capture --device h100-80gb -- vllm serve ./model --max-model-len 8192",
+    "whether a model can be served, and how many requests at once",
     NULL,
 };
 
-static const char exit_codes[] = "  0   the steps were measured\n"
+static const char exit_codes[] = "  0   the steps were measured, or an engine was ready to serve\n"
                                  "  1   the program ran out of the device's memory\n"
                                  "  130 interrupted; what is known by then is written\n";
 

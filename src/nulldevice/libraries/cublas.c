@@ -114,7 +114,7 @@ SUCCEEDS(cublasDger_v2) SUCCEEDS(cublasDgetrfBatched) SUCCEEDS(cublasDgetrsBatch
 SUCCEEDS(cublasDrot_v2) SUCCEEDS(cublasDrotg_v2) SUCCEEDS(cublasDrotm_v2) SUCCEEDS(cublasDrotmg_v2) SUCCEEDS(cublasDscal_v2) SUCCEEDS(cublasDswap_v2)
 SUCCEEDS(cublasDsymm_v2) SUCCEEDS(cublasDsymv_v2) SUCCEEDS(cublasDsyr2_v2) SUCCEEDS(cublasDsyr2k_v2) SUCCEEDS(cublasDsyr_v2) SUCCEEDS(cublasDsyrk_v2)
 SUCCEEDS(cublasDtrmm_v2) SUCCEEDS(cublasDtrmv_v2) SUCCEEDS(cublasDtrsmBatched) SUCCEEDS(cublasDtrsm_v2) SUCCEEDS(cublasDtrsv_v2)
-SUCCEEDS(cublasDzasum_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasGemmStridedBatchedEx) SUCCEEDS(cublasGetMatrixAsync)
+SUCCEEDS(cublasDzasum_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasGemmStridedBatchedEx) SUCCEEDS(cublasGetMatrixAsync) SUCCEEDS(cublasHgemm)
 SUCCEEDS(cublasGetVectorAsync) SUCCEEDS(cublasIcamax_v2) SUCCEEDS(cublasIcamin_v2) SUCCEEDS(cublasIdamax_v2) SUCCEEDS(cublasIdamin_v2)
 SUCCEEDS(cublasIsamax_v2) SUCCEEDS(cublasIsamin_v2) SUCCEEDS(cublasIzamax_v2) SUCCEEDS(cublasIzamin_v2)
 SUCCEEDS(cublasLtMatmulDescDestroy) SUCCEEDS(cublasLtMatmulDescSetAttribute) SUCCEEDS(cublasLtMatmulPreferenceDestroy)

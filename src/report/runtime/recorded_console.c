@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "report/kit/page.h"
+#include "report/runtime/engine_console.h"
 #include "report/view/view.h"
 
 enum { MOST_READS = 8, MOST_GROUPS = 8, BAR_COLUMNS = 20, NAME_COLUMNS = 36, PHASE_COLUMNS = 16 };
@@ -65,6 +66,10 @@ static void write_head(const ms_recorded *r, const ms_page *page)
     if (strcmp(r->mode, "null") == 0)
         fputs(" (null device: PyTorch's allocator, no kernels)", page->out);
     fputc('\n', page->out);
+    if (r->engine) {
+        ms_engine_head(r, page);
+        return;
+    }
     ms_page_put(page, "  step %" PRIu64 ", torch %s", r->steps, r->torch ? r->torch : "?");
     if (r->world_size && r->has_rank)
         fprintf(page->out, ", rank %" PRIu64 " of %" PRIu64, r->rank, r->world_size);
@@ -184,6 +189,8 @@ ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
     if (!r->has_figures)
         return MS_OK;
     write_head(r, &page);
+    if (r->engine)
+        ms_engine_workers(r, &page);
     if (r->phase_count > 0)
         write_phases(r, &page);
     if (r->category_count > 0)

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Follows vLLM as it starts: what its workers load, what its profile run takes, what cache it makes of the rest.
+
+Its processes may be one, or a front, a core and workers; each has this module. Figures are vLLM's own where it has any.
+"""
+
+import functools
+import gc
+import glob
+import os
+import sys
+
+from . import capture
+
+_PHASES = {
+    "load_model": "load",
+    "determine_available_memory": "profile",
+    "initialize_from_config": "cache",
+    "compile_or_warm_up_model": "serve",
+}
+_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
+_TOKENIZERS = ("tokenizer*", "vocab*", "tekken*", "*.tiktoken", "spiece.model", "*.gguf")
+_DUMMY = (
+    "the model's weights are not on this machine: the engine was given --load-format dummy, which takes the same memory"
+)
+_notes = []
+
+
+def actions():
+    """For after_import."""
+    return {
+        "vllm.engine.arg_utils": _arguments,
+        "vllm.v1.worker.gpu_worker": lambda module: _workers(module.Worker),
+        "vllm.v1.engine.core": _core,
+        "vllm.v1.engine.llm_engine": lambda module: _front(module.LLMEngine),
+        "vllm.v1.engine.async_llm": lambda module: _front(module.AsyncLLM),
+    }
+
+
+# ---- arguments ----
+
+
+def _arguments(module):
+    make = module.EngineArgs.create_engine_config
+
+    @functools.wraps(make)
+    def create(self, *args, **kwargs):
+        if capture.is_null():
+            _prepare(self)
+        return make(self, *args, **kwargs)
+
+    module.EngineArgs.create_engine_config = create
+    if capture.is_null():  # opened by name, where nothing that was loaded before stands in front of it
+        ours = [path for path in os.environ.get("LD_PRELOAD", "").split(":") if path.endswith("libmemscope_null.so")]
+        if ours:
+            os.environ.setdefault("VLLM_NCCL_SO_PATH", ours[0])
+
+
+def _prepare(arguments):
+    """What a model needs of which only the config is here."""
+    folders = _folders(arguments.model)
+    if folders is None:
+        return
+    if arguments.load_format == "auto" and not _has(folders, _WEIGHTS):
+        arguments.load_format = "dummy"
+        _notes.append(_DUMMY)
+    if os.path.isdir(arguments.model) and not arguments.tokenizer and not _has(folders, _TOKENIZERS):
+        arguments.skip_tokenizer_init = True
+
+
+def _folders(model):
+    """Where a model's files are; None: elsewhere."""
+    if os.path.isdir(model):
+        return [model]
+    if os.path.exists(model) or os.environ.get("VLLM_USE_MODELSCOPE", "0").lower() in ("1", "true"):
+        return None
+    from huggingface_hub import constants
+
+    name = os.path.join(constants.HF_HUB_CACHE, "models--" + model.replace("/", "--"), "snapshots")
+    return glob.glob(os.path.join(glob.escape(name), "*"))
+
+
+def _has(folders, patterns):
+    return any(glob.glob(os.path.join(glob.escape(folder), pattern)) for folder in folders for pattern in patterns)
+
+
+# ---- workers ----
+
+
+class _Worker:
+    """This process's; None before vLLM has made one."""
+
+    phases = file = None
+
+
+def _is_followed(config):
+    """An engine inside a training program, on its launcher's ranks, is a part of that."""
+    return capture.current() and config.parallel_config.distributed_executor_backend != "external_launcher"
+
+
+def _workers(kind):
+    kind.init_device = _follow_failure(kind.init_device)
+    for name, phase in _PHASES.items():
+        setattr(kind, name, _follow(getattr(kind, name), phase))
+
+
+def _begin():
+    import torch
+
+    from . import engine
+
+    host = capture.current()
+    if host.tracer:
+        host.tracer.remove()
+    _Worker.phases = followed = engine.Phases()
+    for module in (
+        torch.cuda,
+        torch.cuda.memory,
+        getattr(torch, "accelerator", None),
+        getattr(getattr(torch, "accelerator", None), "memory", None),
+    ):
+        reset = getattr(module, "reset_peak_memory_stats", None)
+        if reset:
+            module.reset_peak_memory_stats = _after(followed.fold, reset)
+
+
+def _after(first, function):
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        first()
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _follow_failure(function):
+    """Before there is anything to measure."""
+
+    @functools.wraps(function)
+    def run(worker, *args, **kwargs):
+        try:
+            return function(worker, *args, **kwargs)
+        except BaseException as error:
+            if _is_followed(worker.vllm_config):
+                import torch
+
+                from . import engine
+
+                cause = engine.failure(error, isinstance(error, torch.OutOfMemoryError))
+                file = {"worker": {"rank": worker.rank}, "phases": [], "failure": cause}
+                engine.put(capture.current().folder, f"worker-{worker.rank:05}", file)
+            raise
+
+    return run
+
+
+def _follow(function, phase):
+    @functools.wraps(function)
+    def run(worker, *args, **kwargs):
+        if not _is_followed(worker.vllm_config):
+            return function(worker, *args, **kwargs)
+        import torch
+
+        if _Worker.phases is None:
+            _begin()
+        if phase == "profile":
+            gc.collect()  # as vLLM does before it begins to count
+        _Worker.phases.begin(phase)
+        try:
+            result = function(worker, *args, **kwargs)
+        except BaseException as error:
+            _Worker.phases.end()
+            _note(worker, error, isinstance(error, torch.OutOfMemoryError))
+            raise
+        _Worker.phases.end()
+        if phase == "profile":
+            _Worker.available = int(result)
+        if phase == "cache":
+            _Worker.cache_bytes = sum(
+                tensor.size for tensor in (args[0] if args else kwargs["kv_cache_config"]).kv_cache_tensors
+            )
+        _note(worker)
+        return result
+
+    return run
+
+
+def _note(worker, error=None, is_too_large=False):
+    from . import engine, report
+
+    host, rows, runner = capture.current(), _Worker.phases.rows, worker.model_runner
+    profiled, weights = _Worker.phases.row("profile"), getattr(runner, "model_memory_usage", None)
+    figures = {
+        "rank": worker.rank,
+        "runner": "v2" if ".gpu.model_runner" in type(runner).__module__ else "v1",
+        "requested_bytes": int(worker.requested_memory),
+    }
+    if weights is not None:
+        figures["weights_bytes"] = int(weights)
+    if weights is not None and profiled and hasattr(_Worker, "available"):
+        figures.update(
+            buffers_bytes=max(0, profiled["start_bytes"] - int(weights)),
+            activation_bytes=_activation(worker, profiled),
+            non_torch_bytes=int(getattr(worker, "non_torch_memory", 0)),
+            graphs_bytes=_graphs(worker),
+            available_cache_bytes=_Worker.available,
+        )
+    if hasattr(_Worker, "cache_bytes"):
+        figures["cache_bytes"] = _Worker.cache_bytes
+    parameters, buffers = _sizes(runner)
+    file = {
+        "worker": figures,
+        "phases": rows,
+        "summary": engine.summary(figures, rows, parameters, buffers),
+        "metadata": report.metadata(host.tracer),
+        "engine": _engine(worker.vllm_config),
+        "common": engine.common(host),
+    }
+    if error:
+        file["failure"] = engine.failure(error, is_too_large)
+    engine.put(host.folder, f"worker-{worker.rank:05}", file)
+    if worker.rank == 0:
+        engine.write_rest(host)
+
+
+def _activation(worker, profiled):
+    """vLLM's figure; where the size of the cache was given it has none."""
+    return int(getattr(worker, "peak_activation_memory", 0)) or profiled["peak_bytes"] - profiled["start_bytes"]
+
+
+def _graphs(worker):
+    return int(getattr(worker, "cudagraph_memory_estimate", 0) or 0)
+
+
+def _sizes(runner):
+    try:
+        model = runner.get_model()
+    except Exception:  # it has not been loaded
+        return [], []
+    return (
+        [(p.numel(), p.numel() * p.element_size()) for p in model.parameters()],
+        [b.numel() * b.element_size() for b in model.buffers()],
+    )
+
+
+# ---- the core ----
+
+
+def _engine(config):
+    from . import shown
+
+    version = getattr(sys.modules.get("vllm"), "__version__", "?")
+    model, scheduler, cache = config.model_config, config.scheduler_config, config.cache_config
+    parallel, load_format = config.parallel_config, config.load_config.load_format
+    return {
+        "name": "vllm",
+        "version": str(version),
+        "model": shown.path(os.path.abspath(model.model)) if os.path.exists(model.model) else shown.text(model.model),
+        "dummy_weights": str(getattr(load_format, "value", load_format)) == "dummy",
+        "settings": {
+            "tensor_parallel_size": parallel.tensor_parallel_size,
+            "pipeline_parallel_size": parallel.pipeline_parallel_size,
+            "max_num_batched_tokens": scheduler.max_num_batched_tokens,
+            "max_num_seqs": scheduler.max_num_seqs,
+            "max_model_len": model.max_model_len,
+            "gpu_memory_utilization": float(cache.gpu_memory_utilization),
+            "enforce_eager": bool(model.enforce_eager),
+            "dtype": str(model.dtype).replace("torch.", ""),
+            "kv_cache_dtype": str(cache.cache_dtype),
+            "quantization": str(model.quantization) if model.quantization else None,
+        },
+    }
+
+
+class _Core:
+    """Of this process: what its file holds, and what the cache is being made for."""
+
+    file, config = {}, None
+
+
+def _tell(**known):
+    from . import engine
+
+    _Core.file = {"notes": _notes, **_Core.file, **known}
+    engine.put(capture.current().folder, "core", _Core.file)
+
+
+def _core(module):
+    kind = module.EngineCore
+    start, make, plan = kind.__init__, kind._initialize_kv_caches, module.generate_scheduler_kv_cache_config
+
+    @functools.wraps(start)
+    def begin(self, vllm_config, *args, **kwargs):
+        if not _is_followed(vllm_config):
+            return start(self, vllm_config, *args, **kwargs)
+        from . import engine
+
+        _tell()
+        try:
+            start(self, vllm_config, *args, **kwargs)
+        except BaseException as error:
+            _tell(failure=engine.failure(error, _is_too_large(capture.current().folder, error)))
+            raise
+
+    @functools.wraps(make)
+    def initialize(self, vllm_config, *args, **kwargs):
+        _Core.config = vllm_config if _is_followed(vllm_config) else None
+        return make(self, vllm_config, *args, **kwargs)
+
+    @functools.wraps(plan)
+    def planned(*args, **kwargs):
+        """The cache is known before it is allocated, and long before the engine is warm."""
+        cache = plan(*args, **kwargs)
+        if _Core.config:
+            _tell(cache=_cache(_Core.config, cache))
+        return cache
+
+    kind.__init__, kind._initialize_kv_caches, module.generate_scheduler_kv_cache_config = begin, initialize, planned
+
+
+def _is_too_large(folder, error):
+    """vLLM says in its own words that too little is left for the cache: after the profile, before there is one."""
+    from . import engine
+
+    _, workers = engine.found(folder)
+    return (
+        isinstance(error, ValueError)
+        and bool(workers)
+        and all(file["phases"][-1]["phase"] == "profile" for file in workers if file["phases"])
+    )
+
+
+def _cache(config, made):
+    if not made.kv_cache_groups:
+        return None
+    groups = [
+        {
+            "layers": len(group.layer_names),
+            "kind": type(group.kv_cache_spec).__name__,
+            "block_size": group.kv_cache_spec.block_size,
+            "page_bytes": group.kv_cache_spec.page_size_bytes,
+        }
+        for group in made.kv_cache_groups
+    ]
+    tokens, concurrency = _capacity(config, made)
+    return {
+        "bytes": sum(tensor.size for tensor in made.kv_cache_tensors),
+        "blocks": made.num_blocks,
+        "block_size": min(group["block_size"] for group in groups),
+        "tokens": tokens,
+        "max_concurrency": round(concurrency, 4),
+        "groups": groups,
+    }
+
+
+def _capacity(config, made):
+    """Tokens and requests, as vLLM prints them."""
+    from vllm.v1.core import kv_cache_utils
+
+    if hasattr(kv_cache_utils, "get_kv_cache_capacity"):
+        return kv_cache_utils.get_kv_cache_capacity(config, made)
+    concurrency = kv_cache_utils.get_max_concurrency_for_kv_cache_config(config, made)
+    if len(made.kv_cache_groups) == 1:
+        return made.num_blocks * made.kv_cache_groups[0].kv_cache_spec.block_size, concurrency
+    return int(concurrency * config.model_config.max_model_len), concurrency
+
+
+# ---- the process that the user started ----
+
+
+def _front(kind):
+    start = kind.__init__
+
+    @functools.wraps(start)
+    def begin(self, vllm_config, *args, **kwargs):
+        start(self, vllm_config, *args, **kwargs)
+        if _is_followed(vllm_config):
+            _ready()
+
+    kind.__init__ = begin
+
+
+def _ready():
+    from . import engine
+
+    host = capture.current()
+    if engine.write(host, "ready", None, _notes):
+        host.written = True
+        print(
+            "memscope: the engine is ready, and the program is ended here: it would wait for requests", file=sys.stderr
+        )
+        engine.end(host)
