@@ -118,6 +118,7 @@ TransformerEngine 2.11.0, CUDA 13.1, the same commit). MiB; seconds are those of
 TAIL = """
 The command is `memscope capture --world 8 --rank RANK --steps 2 --device b200 -- python pretrain_gpt.py ...`, with `CUDA_DEVICE_MAX_CONNECTIONS=1` and the arguments of the publisher's launchers
 (`tests/external/torch/megatron/arguments.py` makes them; docs/capture.md says what has to be installed). Measured figures are in `b200.json` beside it.
+APEX was not installed: its `fused_weight_gradient_mlp_cuda` was answered. With that extension compiled from APEX's own source `llama3_405b_l4_tp8_pp1_dp1` gave the same bytes, allocated and reserved.
 
 What differs:
 
