@@ -8,6 +8,7 @@
 # PYTHON has torch for CUDA with NVIDIA's packages of headers, and the wheels of transformer_engine and
 # transformer_engine_cu13 (or cu12); SOURCE is the unpacked source package of transformer_engine_torch of that version.
 # Objects go to FOLDER, the extension beside TransformerEngine's own library.
+# shellcheck disable=SC2154 # PYTHON prints what some names are
 set -eu
 
 python=$1 source=$(cd "$2" && pwd)
