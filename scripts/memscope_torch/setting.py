@@ -63,7 +63,9 @@ class Setting:
     # ---- while it runs ----
 
     def given(self, module, args, kwargs):
-        """A module is called from outside of any."""
+        """A module is called from outside of any; without gradients it is not what is trained."""
+        if not torch.is_grad_enabled():
+            return
         if module is not None:
             self.modes.add(module.training)
         for name, value in [*enumerate(args or ()), *(kwargs or {}).items()]:
@@ -93,13 +95,11 @@ class Setting:
     # ---- what is told ----
 
     def report(self, roots, optimizers, counts, classes):
-        layers = Counter(place for place, _ in {layer for layer in map(layer_of, classes) if layer})
-        dropouts = [
-            m
-            for root in roots
-            for m in root.modules()
-            if isinstance(m, torch.nn.modules.dropout._DropoutNd) and m.p > 0
-        ]
+        lists = Counter(place for place, _ in dict.fromkeys(filter(None, map(layer_of, classes))))
+        longest = max(lists, key=lists.__getitem__, default=None)
+        again = {layer for layer in map(layer_of, self.recomputed) if layer and layer[0] == longest}
+        kind = torch.nn.modules.dropout._DropoutNd
+        dropouts = [m for root in roots for m in root.modules() if isinstance(m, kind) and m.p > 0]
         return {
             "inputs": [
                 {"name": name, "dtype": dtype, "shape": list(shape), "count": count}
@@ -107,8 +107,8 @@ class Setting:
             ],
             "parameters": [{"dtype": dtype, "count": count} for dtype, count in counts.get("dtypes", {}).items()],
             "adapter_param_count": counts.get("adapter", 0),
-            "layers": max(layers.values(), default=0),
-            "recomputed_layers": len({layer_of(path) for path in self.recomputed} - {None}),
+            "layers": lists[longest],
+            "recomputed_layers": len(again),
             "attention": self.attention(roots),
             "autocast": sorted(self.autocast),
             "optimizers": [
@@ -128,9 +128,8 @@ class Setting:
         hides = self.is_compiled() or any("Attn" in node or "Attention" in node for node in self.nodes)
         if found or hides or not SOFTMAX <= self.nodes:
             return found
-        asked = {
-            getattr(getattr(m, "config", None), "_attn_implementation", None) for root in roots for m in root.modules()
-        } - {None}
+        configs = [vars(module).get("config") for root in roots for module in root.modules()]
+        asked = {getattr(config, "_attn_implementation", None) for config in configs} - {None}
         return ["eager" if asked == {"eager"} else "math" if asked == {"sdpa"} else "unfused"]
 
 
