@@ -14,6 +14,7 @@ from collections import namedtuple
 Row = namedtuple("Row", "module function since how assumes on_device")
 
 MASKS = "transformers.masking_utils"
+MOST_KNOWN = 1 << 20  # bytes that the null device keeps of a copy
 
 
 def rows():
@@ -48,7 +49,8 @@ class Answers:
     """What was asked and answered, for the report. `notes`: lines for it about other things."""
 
     def __init__(self):
-        self.given, self.notes, self.reads, self.is_padded, self.masks = {}, [], None, None, None
+        self.given, self.notes, self.reads, self.is_padded = {}, [], None, None
+        self.selected, self.bounds = None, set()  # lines whose sizes are upper bounds
 
     def give(self, question, assumes):
         self.given[question, assumes] = self.given.get((question, assumes), 0) + 1
@@ -71,13 +73,21 @@ class Answers:
 
     def values(self, tensor):
         """What the program has copied there itself; None where that is not known."""
+        if not tensor.is_cuda or not tensor.numel():
+            return None
         if tensor.dim() > 1 and tensor.stride(0) == 0:
             tensor = tensor[:1]  # a row for all
-        if not tensor.is_cuda or not tensor.is_contiguous():
+        if tensor.is_contiguous():
+            return self._copied(tensor)
+        whole = self._copied(tensor.new_empty(0).set_(tensor.untyped_storage()))
+        return None if whole is None else whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+    def _copied(self, tensor):
+        if tensor.numel() * tensor.element_size() > MOST_KNOWN:
             return None
         with self.unlisted():
             self.reads.last_played_back = None
-            found = tensor.cpu()
+            found = tensor.detach().cpu()
         return found if self.reads.last_played_back else None
 
     def actions(self):
@@ -188,15 +198,14 @@ def _reads_data(answers, row, function):
 
 
 def _selects_all(answers, row, _module):
-    from .masks import Masks
-    if answers.masks is None:
-        answers.masks = Masks(answers)
-    answers.masks.add(row)
+    answers.selected.add(row)
 
 
 def install(torch, answers, loss=None):
     """Answers of PyTorch's own functions; `loss`: what single floating-point values are when they are read back."""
-    from . import assertions
+    from . import assertions, selected
+    answers.selected = selected.Selected(answers)
+    answers.selected.install()
     true = torch.tensor(True)
 
     def finite(function):

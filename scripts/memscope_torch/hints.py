@@ -65,3 +65,53 @@ def line_of(kind, value):
 def of(kind, value):
     """A sentence without its point, or None."""
     return next((sentence for applies, sentence in _HINTS if applies(kind, value)), None)
+
+
+def after_reads(value, reads, bounds, path):
+    """Of a failure in a function that has read values, none of which is there; `reads` and `bounds`: file, line and function."""
+    places = []
+    trace = value.__traceback__
+    while trace:
+        places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_code.co_name))
+        trace = trace.tb_next
+    for file, line, function in reversed(places):
+        read = [other for name, other, inside in (*reads, *bounds) if (name, inside) == (file, function) and other <= line]
+        if read:
+            return f"{path(file)}:{max(read)} reads values from the device, which are not there, and sizes that depend on them are not known"
+    return None
+
+
+# Calls that the null device does not cover, by how their names begin: what needs them, and what goes round it.
+_EAGERLY = "with TORCHDYNAMO_DISABLE=1 in its environment a compiled program runs eagerly without them, and its figure is usually higher"
+_FEATURES = [
+    (("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraph", "cuStreamBeginCapture", "cuGraph"), "CUDA graphs", _EAGERLY),
+    (("cusolver",), "linear algebra of cuSOLVER", None), (("cusparse",), "sparse matrices of cuSPARSE", None),
+    (("cufft",), "Fourier transforms of cuFFT", None), (("cudnn",), "cuDNN", None), (("nvrtc",), "kernels that are compiled as the program runs", None),
+    (("nccl",), "communication by NCCL that its ranks do not do by collectives", None), (("cuda", "cu"), "a call of CUDA", None),
+]
+
+
+def of_uncovered(uncovered, path):
+    """`uncovered`: file, line and function by call."""
+    for call, (file, line, _) in list(uncovered.items())[-1:]:
+        feature, way = next((feature, way) for names, feature, way in (*_FEATURES, (("",), "a library", None)) if call.startswith(names))
+        return f"it needs {feature} at {path(file)}:{line}: {call} is not covered" + (f"; {way}" if way else "")
+    return None
+
+
+def doing(tracer):
+    """What the program was doing."""
+    if tracer is None or tracer.phases is None:
+        return None
+    rows = [row["phase"] for row in tracer.phases.rows if row["phase"] != "between"]
+    name = tracer.phases.name if tracer.phases.name not in (None, "between") else rows[-1] if rows else None
+    return f"it was in {name} of step {len(tracer.steps) + 1}" if name else None
+
+
+def of_bounds(bounds, path):
+    """Of memory that ran out."""
+    if not bounds:
+        return None
+    file, line, _ = min(bounds)
+    others = f" and {len(bounds) - 1} more lines" if len(bounds) > 1 else ""
+    return f"sizes that depend on values are upper bounds ({path(file)}:{line}{others}): a real run may need less"

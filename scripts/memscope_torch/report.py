@@ -42,6 +42,18 @@ def message(failure):
     return shown.text(hints.line_of(*failure))[:400] if failure else None
 
 
+def hint(source):
+    """What the program was doing, what it needs, and what can be done."""
+    if not source.failure:
+        return None
+    reads, bounds = source.reads.rows if source.reads else (), source.answers.bounds if source.answers else ()
+    if source.outcome == "out_of_memory":
+        return hints.of_bounds(bounds, shown.path)
+    why = hints.of(*source.failure) or (source.reads and hints.of_uncovered(source.reads.uncovered, shown.path)) or \
+        hints.after_reads(source.failure[1], reads, bounds, shown.path)
+    return "; ".join(part for part in (hints.doing(source.tracer), why) if part) or None
+
+
 @without_collecting
 def write(source, folder, stem="runtime_report", beside=None):
     """The report comes last, whole or not at all; `beside`: stems of the snapshot, the list of events and the trace."""
@@ -89,7 +101,7 @@ def document(source):
     """The report, the step played again where it was recorded, and what a trace is made of where one is wanted."""
     tracer = source.tracer
     out = {"schema_version": SCHEMA_VERSION, "outcome": source.outcome, "message": source.message or message(source.failure),
-           "hint": hints.of(*source.failure) if source.failure else None, "metadata": metadata(tracer)}
+           "hint": hint(source), "metadata": metadata(tracer)}
     if tracer is None or not is_used():
         return out, None, None
     from . import compiled, rows
@@ -194,6 +206,8 @@ def summary(tracer, steady, highest, peak, replay):
 def notes(source, steady, replay, entries):
     from . import capture
     out = list(source.answers.notes) if source.answers else []
+    if source.answers and source.answers.bounds:
+        out.append("sizes that depend on values: upper bound (see answers)")
     if steady and not replay:
         out.append("memory by module is not reported: the step was cut off, has too many allocations, or the allocator keeps no list of them")
     if os.environ.get("MEMSCOPE_CAPTURE_TRACE") == "1" and not entries:

@@ -47,7 +47,7 @@ static ms_status judge(const ms_recorded *r, const ms_cli_ending *ending, ms_err
         if (strcmp(outcomes[i].name, ms_recorded_outcome(r)) == 0)
             return outcomes[i].status == MS_OK
                        ? MS_OK
-                       : ms_cli_fail(err, outcomes[i].status, "%s%s%.160s%s%.200s",
+                       : ms_cli_fail(err, outcomes[i].status, "%s%s%.160s%s%.270s",
                                      outcomes[i].sentence, message ? ": " : "",
                                      message ? message : "", hint ? "; " : "", hint ? hint : "");
     return ms_cli_fail(err, MS_ERR_CONFIG, "unknown outcome %.40s", ms_recorded_outcome(r));

@@ -170,8 +170,8 @@ def check_hints():
 
 # Programs that need no PyTorch, what stands before them, options, exit status, outcome, and the last line on the console.
 ENDINGS = [
-    ("import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\ntime.sleep(60)", [], ["--time-limit", "1"], 2, "time_limit",
-     "the capture is incomplete: the program took no 3 optimizer steps in 1 s"),
+    ("import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\ntime.sleep(60)", [], ["--time-limit", "5"], 2, "time_limit",
+     "the capture is incomplete: the program took no 3 optimizer steps in 5 s"),
     ("import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)", [], [], 130, "interrupted", "the capture was interrupted: the program was sent signal 2 (Interrupt)"),
     ("import os, signal, time\ntry:\n    os.kill(os.getppid(), signal.SIGTERM)\n    time.sleep(60)\nexcept BaseException:\n    pass", [], [], 130, "interrupted",
      "the capture was interrupted: the program was sent signal 15 (Terminated)"),
