@@ -364,7 +364,7 @@ complete -c memscope -n $capture -l rank -x -d 'the rank to run, or each in turn
 complete -c memscope -n $capture -l steps -x -d 'optimizer steps; the last one is reported [3]'
 complete -c memscope -n $capture -l answer-loss -x -d 'value of losses and norms when they are read back [0]'
 complete -c memscope -n $capture -l out -r -d 'directory of runtime_report.json [memscope-capture]'
-complete -c memscope -n $capture -l time-limit -x -d 'stop a program that has not finished its steps by then [600]'
+complete -c memscope -n $capture -l time-limit -x -d 'stop a program that is still running by then [600]'
 complete -c memscope -n $capture -l trace-calls -d 'list the program\'s calls of CUDA libraries'
 complete -c memscope -n $capture -l trace -d 'write runtime_trace.jsonl too, for memscope probe'
 complete -c memscope -n $capture -l no-paths -d 'name source files without their folders'

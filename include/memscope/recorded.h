@@ -29,9 +29,9 @@ typedef struct ms_recorded ms_recorded;
 ms_recorded *ms_recorded_load(const char *path, ms_error *err);
 void ms_recorded_free(ms_recorded *recorded); /* NULL is fine */
 
-/* How the program ended: "stepped", "few_steps", "out_of_memory", "failed", "modules", "no_step",
- * "no_device", "no_gpu", "no_torch", "interrupted", "crashed" or "time_limit"; of a static report
- * "stepped". */
+/* How the program ended: "stepped", "few_steps", "served", "out_of_memory", "failed", "modules",
+ * "no_step", "no_device", "no_gpu", "no_torch", "interrupted", "crashed" or "time_limit"; of a
+ * static report "stepped". */
 const char *ms_recorded_outcome(const ms_recorded *recorded);
 /* The program's last message, and what can be done about it; or NULL. */
 const char *ms_recorded_message(const ms_recorded *recorded);

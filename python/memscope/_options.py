@@ -177,7 +177,7 @@ class CaptureOptions(TypedDict, total=False):
     steps: Number         # optimizer steps; the last one is reported [3]
     answer_loss: Number   # value of losses and norms when they are read back [0]
     out: File             # directory of runtime_report.json [memscope-capture]
-    time_limit: Number    # stop a program that has not finished its steps by then [600]
+    time_limit: Number    # stop a program that is still running by then [600]
     trace_calls: bool     # list the program's calls of CUDA libraries
     trace: bool           # write runtime_trace.jsonl too, for memscope probe
     no_paths: bool        # name source files without their folders

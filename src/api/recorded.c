@@ -65,7 +65,7 @@ bool ms_recorded_has_figures(const ms_recorded *r)
 {
     if (!r)
         return false;
-    return r->has_figures;
+    return r->has_figures || r->ledger;
 }
 
 uint64_t ms_recorded_steps(const ms_recorded *r)

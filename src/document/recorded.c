@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "document/recorded_compiled.h"
 #include "document/recorded_engine.h"
+#include "document/recorded_ledger.h"
 #include "document/recorded_groups.h"
 #include "document/recorded_step.h"
 #include "json/read.h"
@@ -318,6 +319,8 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
         status = ms_recorded_read_compiled(r, root, err);
     if (status == MS_OK)
         status = ms_recorded_read_engine(r, root, err);
+    if (status == MS_OK)
+        status = ms_recorded_read_ledger(r, root, err);
     if (status == MS_OK)
         status = read_lists(r, root, err);
     if (status == MS_OK)

@@ -53,6 +53,20 @@ typedef struct ms_recorded_tally {
     uint64_t count;
 } ms_recorded_tally;
 
+/* A device's memory, or the host's pinned memory, of a program without PyTorch. */
+typedef struct ms_recorded_memory {
+    bool is_host;
+    uint64_t device, peak_bytes, used_bytes; /* used: what the device needs for it */
+} ms_recorded_memory;
+
+/* What is held there for one purpose when the most is. */
+typedef struct ms_recorded_buffer {
+    bool is_host;
+    uint64_t device;
+    const char *kind;
+    uint64_t count, bytes, most_bytes; /* most: at one time */
+} ms_recorded_buffer;
+
 /* Modules whose names differ only in numbers. */
 typedef struct ms_recorded_group {
     const char *name; /* "layers.*.mlp"; "": the model's own code, or outside it */
@@ -105,6 +119,11 @@ struct ms_recorded {
     ms_recorded_first_step first_step;
     ms_recorded_step step;
     ms_recorded_engine *engine; /* NULL: no inference engine */
+    const char *ledger;         /* whose allocations it lists: "llama.cpp"; NULL: none */
+    ms_recorded_memory *memories;
+    ms_recorded_buffer *buffers;
+    uint32_t memory_count, buffer_count, note_count;
+    const char **notes;
     ms_style style;
 };
 

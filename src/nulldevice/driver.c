@@ -13,8 +13,6 @@
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"
 
-#define GRANULE_BYTES ((size_t)2 << 20)
-
 MS_NULL_CALL(int, cuDeviceGet, (int *device, int number))
 {
     *device = number;
@@ -172,55 +170,6 @@ MS_NULL_CALL(int, cuGetProcAddress,
     (void)version, (void)flags;
     return find_entry(name, function, NULL);
 }
-
-/* ---- virtual memory ---- */
-
-/* The beginning of CUmemAllocationProp. */
-typedef struct properties {
-    int type, handle_types;
-    int location_type, location; /* the device */
-} properties;
-
-MS_NULL_CALL(int, cuMemGetAllocationGranularity, (size_t * bytes))
-{
-    *bytes = GRANULE_BYTES;
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuMemAddressReserve, (void **address, size_t bytes))
-{
-    *address = ms_null_reserve(ms_null_current_device(), bytes);
-    return *address ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
-}
-
-MS_NULL_CALL(int, cuMemAddressFree, (void *address))
-{
-    ms_null_unreserve(address);
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuMemCreate, (unsigned long long *handle, size_t bytes, const properties *what))
-{
-    if (what->location < 0 || what->location >= ms_null_device_get()->count)
-        return MS_NULL_INVALID_DEVICE;
-    *handle = ms_null_take(what->location, bytes);
-    return *handle ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
-}
-
-MS_NULL_CALL(int, cuMemRelease, (unsigned long long handle))
-{
-    ms_null_give_back(handle);
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuMemUnmap, (void *address, size_t bytes))
-{
-    ms_null_forget(address, bytes);
-    return MS_NULL_OK;
-}
-
-MS_NULL_SUCCEEDS(cuMemMap)
-MS_NULL_SUCCEEDS(cuMemSetAccess)
 
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)

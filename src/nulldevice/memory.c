@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "nulldevice/ledger.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/ranges.h"
 #include "nulldevice/remembered.h"
@@ -91,14 +92,18 @@ static bool has_room(const space *s, uint64_t bytes)
 void *ms_null_allocate(int device, uint64_t bytes)
 {
     void *address = NULL;
+    uint64_t granted = round_up(bytes, GRANULE);
     pthread_mutex_lock(&lock);
     space *s = open_space(device);
-    if (s && bytes <= SPACE_BYTES && has_room(s, round_up(bytes, GRANULE))) {
-        bytes = round_up(bytes, GRANULE);
-        address = place(s, bytes);
-        s->used_bytes += address ? bytes : 0;
+    if (s && bytes <= SPACE_BYTES && has_room(s, granted)) {
+        address = place(s, granted);
+        s->used_bytes += address ? granted : 0;
     }
     pthread_mutex_unlock(&lock);
+    if (address)
+        ms_null_note_taken(MS_NULL_OF_DEVICE, device, (uintptr_t)address, bytes, granted);
+    else
+        ms_null_note_refused(MS_NULL_OF_DEVICE, device, bytes);
     return address;
 }
 
@@ -112,6 +117,8 @@ void ms_null_free(const void *address)
     spaces[device].used_bytes -= bytes;
     pthread_mutex_unlock(&lock);
     ms_null_forget(address, bytes);
+    if (bytes)
+        ms_null_note_given_back(MS_NULL_OF_DEVICE, device, (uintptr_t)address);
 }
 
 void *ms_null_reserve(int device, uint64_t bytes)
@@ -148,6 +155,10 @@ uint64_t ms_null_take(int device, uint64_t bytes)
         handle = key;
     }
     pthread_mutex_unlock(&lock);
+    if (handle)
+        ms_null_note_taken(MS_NULL_OF_HANDLE, device, handle, bytes, bytes);
+    else
+        ms_null_note_refused(MS_NULL_OF_HANDLE, device, bytes);
     return handle;
 }
 
@@ -160,6 +171,8 @@ void ms_null_give_back(uint64_t handle)
         displace(&taken, (uintptr_t)handle);
     }
     pthread_mutex_unlock(&lock);
+    if (range)
+        ms_null_note_given_back(MS_NULL_OF_HANDLE, (int)(handle % MS_NULL_MAX_DEVICES), handle);
 }
 
 uint64_t ms_null_free_bytes(int device)
@@ -190,8 +203,11 @@ void *ms_null_pin(uint64_t bytes)
     bool kept = ms_null_ranges_insert(
         &pinned, (ms_null_range){(uintptr_t)address, round_up(bytes, PAGE_BYTES), NULL});
     pthread_mutex_unlock(&lock);
-    if (kept)
+    if (kept) {
+        ms_null_note_taken(MS_NULL_OF_HOST, 0, (uintptr_t)address, bytes,
+                           round_up(bytes, PAGE_BYTES));
         return address;
+    }
     free(address);
     return NULL;
 }
@@ -201,8 +217,10 @@ void ms_null_unpin(void *address)
     pthread_mutex_lock(&lock);
     uint64_t bytes = displace(&pinned, (uintptr_t)address);
     pthread_mutex_unlock(&lock);
-    if (bytes)
-        free(address);
+    if (!bytes)
+        return;
+    ms_null_note_given_back(MS_NULL_OF_HOST, 0, (uintptr_t)address);
+    free(address);
 }
 
 bool ms_null_is_pinned(const void *address)

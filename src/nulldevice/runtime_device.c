@@ -270,5 +270,6 @@ MS_NULL_CALL(int, cuGetErrorName, (int code, const char **name))
     return MS_NULL_OK;
 }
 
+MS_NULL_SUCCEEDS(cudaSetDeviceFlags)
 MS_NULL_SUCCEEDS(cudaGetLastError)
 MS_NULL_SUCCEEDS(cudaPeekAtLastError)

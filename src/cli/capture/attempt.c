@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/capture/attempt.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/capture/executable.h"
+#include "cli/capture/ledger_report.h"
 #include "cli/capture/records.h"
 #include "cli/capture/scratch.h"
 #include "cli/output/file.h"
@@ -24,6 +26,7 @@ static const struct outcome {
     {"stepped", NULL, MS_OK},
     {"few_steps", NULL, MS_OK},
     {"ready", NULL, MS_OK},
+    {"served", NULL, MS_OK},
     {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
     {"failed", "the program failed before it had finished its steps", MS_ERR_USAGE},
     {modules, NULL, MS_OK},
@@ -125,8 +128,56 @@ static ms_status explain(const ms_cli_attempt *a, const ms_cli_ending *ending, c
                            program);
     if (ending->interrupted)
         return ms_cli_fail(err, MS_ERR_STOPPED, "the capture was interrupted: the program %s", how);
-    return ms_cli_fail(err, MS_ERR_USAGE, "found no Python process of %.80s to follow; it %s",
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "found no Python process of %.80s to follow, nor a use of CUDA; it %s",
                        program, how);
+}
+
+/* ---- a program without PyTorch ---- */
+
+static const char ledger_stem[] = "ledger";
+
+static ms_cli_ledger_ending end_of(const ms_cli_ledger *l, const ms_cli_ending *ending,
+                                   const ms_cli_capture_request *request,
+                                   char how[MS_CLI_HOW_BYTES])
+{
+    bool has_served = l->spans[MS_CLI_STAGE_SERVE].repeats > 0;
+    bool was_stopped = ending->timed_out || ending->interrupted;
+    bool has_failed = !was_stopped && (ending->signal || ending->code);
+    const char *stopped = ending->timed_out ? "time_limit" : "interrupted";
+    if (ending->timed_out)
+        snprintf(how, MS_CLI_HOW_BYTES, "was still running after %llu s",
+                 (unsigned long long)request->seconds);
+    return (ms_cli_ledger_ending){
+        .outcome = has_failed ? (l->refused_device >= 0 ? "out_of_memory" : "crashed")
+                   : was_stopped && !has_served ? stopped
+                                                : "served",
+        .how = has_failed || was_stopped ? how : NULL,
+        .was_running = was_stopped && has_served};
+}
+
+static bool has_figures(const char *folder, const char *stem)
+{
+    char path[2 * PATH_BYTES];
+    ms_error ignored = {0};
+    snprintf(path, sizeof path, "%s/%s.json", folder, stem);
+    ms_recorded *r = ms_recorded_load(path, &ignored);
+    bool has = ms_recorded_has_figures(r);
+    ms_recorded_free(r);
+    return has;
+}
+
+/* Writes the record of what the device saw; false when no process used it. */
+static bool record_ledger(const ms_cli_capture_request *request, const ms_cli_ending *ending,
+                          char how[MS_CLI_HOW_BYTES], ms_error *err)
+{
+    ms_cli_ledger *ledger = request->device ? ms_cli_ledger_read(request->folder) : NULL;
+    if (!ledger)
+        return false;
+    const ms_cli_ledger_ending end = end_of(ledger, ending, request, how);
+    ms_status status = ms_cli_ledger_write(ledger, request, &end, ledger_stem, err);
+    free(ledger);
+    return status == MS_OK;
 }
 
 static ms_status run_in(ms_cli_attempt *a, ms_error *err)
@@ -140,9 +191,13 @@ static ms_status run_in(ms_cli_attempt *a, ms_error *err)
                                                : "crashed";
     char how[MS_CLI_HOW_BYTES], stem[MS_CLI_STEM_BYTES];
     ms_cli_describe(&ending, &a->request, how);
-    return ms_cli_find_record(a->request.folder, outcome, how, stem)
-               ? keep_and_show(a, stem, &ending, err)
-               : explain(a, &ending, how, err);
+    bool is_found = ms_cli_find_record(a->request.folder, outcome, how, stem);
+    bool has_torch = is_found && has_figures(a->request.folder, stem);
+    if (!has_torch && !a->rank && record_ledger(&a->request, &ending, how, err))
+        return keep_and_show(a, ledger_stem, &ending, err);
+    if (err->status != MS_OK)
+        return err->status;
+    return is_found ? keep_and_show(a, stem, &ending, err) : explain(a, &ending, how, err);
 }
 
 ms_status ms_cli_attempt_run(ms_cli_attempt *a, ms_error *err)

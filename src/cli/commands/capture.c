@@ -129,7 +129,7 @@ static const ms_cli_option options[] = {
     {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
     {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
     {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     ms_cli_set_directory},
-    {"time-limit", 0,   "SECONDS", "stop a program that has not finished its steps by then [600]",         set_time_limit},
+    {"time-limit", 0,   "SECONDS", "stop a program that is still running by then [600]",         set_time_limit},
     {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
     {"trace",      0,   NULL,      "write runtime_trace.jsonl too, for memscope probe",  set_trace},
     {"no-paths",   0,   NULL,      "name source files without their folders",           set_no_paths},
@@ -146,8 +146,9 @@ static const ms_cli_grammar grammar = {
     .fields = ms_cli_no_fields,
     .take_word = take_word,
     .notes =
-        "\nThe program needs PyTorch built for CUDA, but no GPU. It reads nothing from the\n"
-        "terminal; what it prints goes to standard error.\n"
+        "\nThe program needs PyTorch built for CUDA, but no GPU. Of a program without PyTorch,\n"
+        "such as llama.cpp's, the allocations themselves are reported. It reads nothing from\n"
+        "the terminal; what it prints goes to standard error.\n"
         "vLLM is followed until it is ready to serve, and ended there.\n"
         "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
         "which are named from the working folder or from site-packages. The report of an\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nulldevice/captures.h"
+#include "nulldevice/ledger.h"
 #include "nulldevice/nulldevice.h"
 
 /* cublasLtMatmulHeuristicResult_t */
@@ -99,6 +100,20 @@ MS_NULL_CALL(int, cublasLtMatmul,
     return MS_NULL_OK;
 }
 
+MS_NULL_CALL(const char *, cublasGetStatusString, (int code))
+{
+    return code == MS_NULL_OK             ? "CUBLAS_STATUS_SUCCESS"
+           : code == CUBLAS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                          : "<unknown>";
+}
+
+MS_NULL_CALL(int, cublasSetWorkspace_v2, (void *handle, const void *workspace))
+{
+    (void)handle;
+    ms_null_note_workspace(workspace);
+    return MS_NULL_OK;
+}
+
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)
 SUCCEEDS(cublasCaxpy_v2) SUCCEEDS(cublasCcopy_v2) SUCCEEDS(cublasCdotc_v2) SUCCEEDS(cublasCdotu_v2) SUCCEEDS(cublasCgelsBatched)
@@ -121,7 +136,7 @@ SUCCEEDS(cublasLtMatmulDescDestroy) SUCCEEDS(cublasLtMatmulDescSetAttribute) SUC
 SUCCEEDS(cublasLtMatmulPreferenceSetAttribute) SUCCEEDS(cublasLtMatrixLayoutDestroy) SUCCEEDS(cublasLtMatrixLayoutSetAttribute)
 SUCCEEDS(cublasSasum_v2) SUCCEEDS(cublasSaxpy_v2) SUCCEEDS(cublasScasum_v2) SUCCEEDS(cublasScnrm2_v2) SUCCEEDS(cublasScopy_v2) SUCCEEDS(cublasSdot_v2)
 SUCCEEDS(cublasSetMathMode) SUCCEEDS(cublasSetMatrixAsync) SUCCEEDS(cublasSetPointerMode_v2)
-SUCCEEDS(cublasSetVectorAsync) SUCCEEDS(cublasSetWorkspace_v2) SUCCEEDS(cublasSgelsBatched) SUCCEEDS(cublasSgemmBatched) SUCCEEDS(cublasSgemmEx)
+SUCCEEDS(cublasSetVectorAsync) SUCCEEDS(cublasSgelsBatched) SUCCEEDS(cublasSgemmBatched) SUCCEEDS(cublasSgemmEx)
 SUCCEEDS(cublasSgemmStridedBatched) SUCCEEDS(cublasSgemm_v2) SUCCEEDS(cublasSgemv_v2) SUCCEEDS(cublasSgeqrfBatched) SUCCEEDS(cublasSger_v2)
 SUCCEEDS(cublasSgetrfBatched) SUCCEEDS(cublasSgetrsBatched) SUCCEEDS(cublasSnrm2_v2) SUCCEEDS(cublasSrot_v2) SUCCEEDS(cublasSrotg_v2)
 SUCCEEDS(cublasSrotm_v2) SUCCEEDS(cublasSrotmg_v2) SUCCEEDS(cublasSscal_v2) SUCCEEDS(cublasSswap_v2) SUCCEEDS(cublasSsymm_v2) SUCCEEDS(cublasSsymv_v2)

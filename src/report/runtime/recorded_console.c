@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "report/kit/page.h"
 #include "report/runtime/engine_console.h"
+#include "report/runtime/ledger_console.h"
 #include "report/view/view.h"
 
 enum { MOST_READS = 8, MOST_GROUPS = 8, BAR_COLUMNS = 20, NAME_COLUMNS = 36, PHASE_COLUMNS = 16 };
@@ -186,6 +187,8 @@ ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
 {
     const ms_page page = ms_page_begin(out, &r->style);
     (void)err;
+    if (r->ledger)
+        ms_ledger_console(r, &page);
     if (!r->has_figures)
         return MS_OK;
     write_head(r, &page);

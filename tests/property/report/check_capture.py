@@ -181,7 +181,7 @@ ENDINGS = [
     # A process of another rank ends before it does anything; of this one the device count is that of the launcher's node.
     ("import os\nprint(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'MEMSCOPE_NULL_COUNT')))\nraise ValueError('it ran')",
      ["env", "RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=4", "LOCAL_WORLD_SIZE=4"], [], 2, "failed", "0 0 4 4"),
-    ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], [], 2, None, "to follow; it exited with status 0"),
+    ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], [], 2, None, "to follow, nor a use of CUDA; it exited with status 0"),
     ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], ["--world", "4", "--rank", "2"], 2, "failed", "ValueError: it ran"),
     ("import os\nprint(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'LOCAL_WORLD_SIZE')))\nraise ValueError('it ran')", [],
      ["--world", "20", "--rank", "11"], 2, "failed", "11 3 1 8"),

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/capture/ledger_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/capture/command_words.h"
+#include "cli/output/message.h"
+
+enum { PATH_BYTES = 4096 };
+
+static void write_head(FILE *out, const ms_cli_ledger *l, const ms_cli_ledger_ending *e)
+{
+    fprintf(out, "{\n \"schema_version\": \"%s\",\n \"outcome\": \"%s\",\n",
+            MS_RUNTIME_SCHEMA_VERSION, e->outcome);
+    if (strcmp(e->outcome, "out_of_memory") == 0)
+        fprintf(out,
+                " \"message\": \"device %d refused %" PRIu64 " bytes, with %" PRIu64
+                " bytes in use\",\n",
+                l->refused_device, l->refused_bytes, l->in_use_bytes);
+    else if (e->how)
+        fprintf(out, " \"message\": \"the program %s\",\n", e->how);
+    else
+        fputs(" \"message\": null,\n", out);
+    fputs(" \"hint\": null,\n", out);
+}
+
+static void write_metadata(FILE *out, const ms_cli_capture_request *request)
+{
+    const ms_device_facts *d = request->device;
+    fprintf(out,
+            " \"metadata\": {\n  \"mode\": \"null\",\n  \"device\": \"%s\",\n  \"steps\": 0,\n"
+            "  \"python\": \"\",\n  \"torch\": null,\n  \"command\": [",
+            d->name);
+    ms_cli_write_command(out, request->program, request->hides_paths);
+    fprintf(out,
+            "],\n  \"allocator\": \"\",\n  \"libraries\": {},\n  \"device_title\": \"%s\",\n"
+            "  \"device_bytes\": %" PRIu64 ",\n  \"device_count\": %" PRIu64
+            ",\n  \"compute_capability\": \"%u.%u\",\n  \"multiprocessors\": %u\n },\n",
+            d->title, d->total_bytes, request->device_count, (unsigned)d->compute_capability / 10,
+            (unsigned)d->compute_capability % 10, (unsigned)d->multiprocessors);
+}
+
+static void write_place_name(FILE *out, int place)
+{
+    if (place == MS_CLI_LEDGER_HOST)
+        fputs("{\"device\": null, ", out);
+    else
+        fprintf(out, "{\"device\": %d, ", place);
+}
+
+static void write_places(FILE *out, const ms_cli_ledger *l)
+{
+    const char *before = "\n";
+    fputs("  \"memories\": [", out);
+    for (int i = 0; i < MS_CLI_PLACES; i++) {
+        const ms_cli_memory *p = &l->places[i];
+        if (!p->is_used)
+            continue;
+        fputs(before, out);
+        fputs("   ", out);
+        write_place_name(out, i);
+        fprintf(out, "\"peak_bytes\": %" PRIu64 ", \"peak_used_bytes\": %" PRIu64 "}",
+                p->peak.asked, p->peak.granted);
+        before = ",\n";
+    }
+    fputs("\n  ],\n", out);
+}
+
+static void write_buffers(FILE *out, const ms_cli_ledger *l)
+{
+    const char *before = "\n";
+    fputs("  \"buffers\": [", out);
+    for (int i = 0; i < MS_CLI_PLACES; i++)
+        for (int use = 0; use < MS_CLI_USES; use++) {
+            const ms_cli_memory *p = &l->places[i];
+            const ms_cli_amount *a = &p->at_peak[use];
+            if (p->most_asked[use] == 0)
+                continue;
+            fputs(before, out);
+            fputs("   ", out);
+            write_place_name(out, i);
+            fprintf(out,
+                    "\"kind\": \"%s\", \"count\": %" PRIu64 ", \"bytes\": %" PRIu64
+                    ", \"used_bytes\": %" PRIu64 ", \"most_bytes\": %" PRIu64 "}",
+                    ms_cli_use_name((ms_cli_use)use), a->count, a->asked, a->granted,
+                    p->most_asked[use]);
+            before = ",\n";
+        }
+    fputs("\n  ]\n", out);
+}
+
+static void write_phases(FILE *out, const ms_cli_ledger *l)
+{
+    const char *before = "\n";
+    fputs(" \"phases\": [", out);
+    for (int i = MS_CLI_STAGE_LOAD; i < MS_CLI_STAGES; i++) {
+        const ms_cli_span *s = &l->spans[i];
+        if (s->repeats == 0)
+            continue;
+        fprintf(
+            out,
+            "%s  {\"phase\": \"%s\", \"micro_step\": 0, \"repeats\": %" PRIu64
+            ", \"start_bytes\": %" PRIu64 ", \"peak_bytes\": %" PRIu64 ", \"end_bytes\": %" PRIu64
+            ", \"peak_requested_bytes\": %" PRIu64 ", \"end_requested_bytes\": %" PRIu64
+            ", \"peak_reserved_bytes\": %" PRIu64 ", \"end_reserved_bytes\": %" PRIu64 "}",
+            before, ms_cli_stage_name((ms_cli_stage)i), s->repeats, s->start.asked, s->peak.asked,
+            s->end.asked, s->peak.asked, s->end.asked, s->peak.granted, s->end.granted);
+        before = ",\n";
+    }
+    fputs("\n ],\n", out);
+}
+
+/* The first line stands without a comma. */
+static void write_notes(FILE *out, const ms_cli_ledger *l, const ms_cli_ledger_ending *e,
+                        const ms_cli_capture_request *request)
+{
+    fputs(" \"notes\": [\n  \"without what the driver keeps for itself: CUDA's context and the "
+          "code of kernels\"",
+          out);
+    if (e->was_running && e->how)
+        fprintf(out, ",\n  \"the program %s\"", e->how);
+    if (request->traces_calls || request->writes_trace)
+        fputs(",\n  \"a trace and a list of calls are only made of programs with PyTorch\"", out);
+    if (l->processes > 1)
+        fprintf(out,
+                ",\n  \"%" PRIu64
+                " processes used the device; the figures are those of the one that used most\"",
+                l->processes);
+    if (l->refused_device >= 0 && strcmp(e->outcome, "out_of_memory") != 0)
+        fprintf(out,
+                ",\n  \"device %d refused %" PRIu64 " bytes, with %" PRIu64
+                " bytes in use, and the program went on\"",
+                l->refused_device, l->refused_bytes, l->in_use_bytes);
+    fputs("\n ]\n}\n", out);
+}
+
+ms_status ms_cli_ledger_write(const ms_cli_ledger *l, const ms_cli_capture_request *request,
+                              const ms_cli_ledger_ending *ending, const char *stem, ms_error *err)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s.json", request->folder, stem);
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return ms_cli_fail_errno(err, "write", path);
+    write_head(out, l, ending);
+    write_metadata(out, request);
+    fprintf(out, " \"ledger\": {\n  \"program\": \"%s\",\n",
+            l->has_llama  ? "llama.cpp"
+            : l->has_ggml ? "ggml"
+                          : "CUDA");
+    write_places(out, l);
+    write_buffers(out, l);
+    fputs(" },\n", out);
+    write_phases(out, l);
+    write_notes(out, l, ending, request);
+    bool failed = ferror(out);
+    return fclose(out) == 0 && !failed ? MS_OK : ms_cli_fail_errno(err, "write", path);
+}
