@@ -140,7 +140,7 @@ def layer_of(path):
 
 
 def told(optimizer):
-    """Its name, in the words of --optimizer where they have it; and how it goes through the parameters, None: unknown."""
+    """Its name, in the words of --optimizer where they have it; how it goes through the parameters, None: unknown."""
     kind, groups = type(optimizer), optimizer.param_groups
     package = kind.__module__.partition(".")[0]
     name = OPTIMIZERS.get(package, {}).get(kind.__name__, kind.__name__)
