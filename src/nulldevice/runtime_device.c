@@ -67,6 +67,12 @@ MS_NULL_CALL(int, cudaDriverGetVersion, (int *version))
     return MS_NULL_OK;
 }
 
+/* Triton's launchers do not load without it. */
+MS_NULL_CALL(int, cuDriverGetVersion, (int *version))
+{
+    return cudaDriverGetVersion(version);
+}
+
 MS_NULL_CALL(int, cudaRuntimeGetVersion, (int *version))
 {
     *version = RUNTIME_VERSION;

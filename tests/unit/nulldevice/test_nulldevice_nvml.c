@@ -100,8 +100,11 @@ static void calls_are_found_by_name(void **state)
     int (*ask)(const char *, void **, int, unsigned long long, int *);
     int (*runtime)(const char *, void **, unsigned, unsigned long long, int *);
     void *function = NULL;
-    int found = 7;
+    int found = 7, (*version_of)(int *), version = 0;
     (void)state;
+    find("cuDriverGetVersion", &version_of);
+    assert_int_equal(version_of(&version), OK);
+    assert_int_equal(version, 13000);
     find("cuGetProcAddress_v2", &ask);
     find("cudaGetDriverEntryPointByVersion", &runtime);
     assert_int_equal(ask("cuNoSuchCall", &function, 13000, 0, &found), OK);
