@@ -69,7 +69,8 @@ static bool put_in(members *m, const void *handle, capture *of)
         member *rows = realloc(m->rows, capacity * sizeof *rows);
         if (!rows)
             return false;
-        *m = (members){rows, m->count, capacity};
+        m->rows = rows;
+        m->capacity = capacity;
     }
     m->rows[m->count++] = (member){handle, of};
     atomic_fetch_add(&known, 1);
