@@ -82,9 +82,7 @@ static size_t add_functions(char *line, size_t used)
         size_t bytes = name ? strlen(name) : 0;
         if (bytes == 0 || bytes + 2 > LINE_BYTES - used)
             continue;
-        line[used++] = ' ';
-        memcpy(line + used, name, bytes);
-        used += bytes;
+        used += (size_t)snprintf(line + used, LINE_BYTES - used, " %s", name);
     }
     return used;
 }

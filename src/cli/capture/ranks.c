@@ -172,7 +172,7 @@ __attribute__((noinline)) static ms_status show(run *r, ms_error *err)
     if (report && !s->quiet)
         fputc('\n', stdout);
     if (report)
-        status = ms_cli_show_record(s, report, err);
+        (void)ms_cli_show_record(s, report, err);
     ms_recorded_free(report);
     return err->status;
 }
@@ -198,8 +198,9 @@ ms_status ms_cli_run_ranks(ms_cli_attempt *attempt, ms_error *err)
     ms_cli_scratch scratch;
     uint64_t world = attempt->request.ranks;
     run r = {.attempt = attempt, .world = world, .ranks = calloc((size_t)world, sizeof *r.ranks)};
-    ms_status status = r.ranks ? ms_cli_scratch_make(attempt->out, &scratch, err)
-                               : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
+    if (!r.ranks)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
+    ms_status status = ms_cli_scratch_make(attempt->out, &scratch, err);
     if (status == MS_OK) {
         char *kept = realpath(scratch.path, NULL);
         attempt->request.kept = kept;

@@ -7,11 +7,13 @@
 #include "memscope/ranks.h"
 #include "unit/support.h"
 
+/* Texts stand without parentheses: they begin arrays. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define RANK(number, peak, reserved, how, stage)                                                   \
     {                                                                                              \
         .rank = (number), .peak_bytes = (peak), .reserved_bytes = (reserved), .has_figures = true, \
-        .outcome = (how), .peak_stage = (stage)                                                    \
+        .outcome = how, .peak_stage = stage                                                        \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define NO_FIGURES(number)                                                                         \
     {                                                                                              \
         .rank = (number), .outcome = "failed"                                                      \
