@@ -175,7 +175,8 @@ static const policy_case policy_cases[] = {
     {"afm-4.5b", "afm-4.5b", "0-3=selective:flash_attention+mm#0+mm#1+mm#2+mm#4"},
     /* q, k and v have a bias */
     {"qwen2.5-7b", "qwen2.5-7b", "0-3=selective:flash_attention+addmm+mm#0+mm#2"},
-    {"gpt2", "gpt2", "0-3=selective:flash_attention+addmm"},
+    /* attention has a dropout, and others follow: it would have to run again */
+    {"gpt2", "gpt2", NULL},
     /* experts are one product of groups, which is not of the list; the router's is mm#4 */
     {"qwen3-30b-a3b", "qwen3-30b-a3b", "0-3=selective:flash_attention+mm#0+mm#1+mm#2"},
     /* latent attention: q, kv_a, kv_b, o; a layer with an MLP, others with shared experts */
@@ -198,8 +199,9 @@ static void keeps_second_products(void **state)
     list(&l, "torchtitan");
     if (l.status != MS_OK)
         fail_msg("%s", l.err.text);
-    assert_int_equal(l.plans.count, 2);
-    assert_string_equal(treat_text(&l, &l.plans.items[1]), c->treat);
+    assert_int_equal(l.plans.count, c->treat ? 2 : 1);
+    if (c->treat)
+        assert_string_equal(treat_text(&l, &l.plans.items[1]), c->treat);
     drop(&l);
 }
 
