@@ -58,6 +58,13 @@ MS_NULL_CALL(int, cuCtxPopCurrent, (void **found))
     return MS_NULL_OK;
 }
 
+MS_NULL_CALL(int, cuStreamGetCtx, (void *stream, void **found))
+{
+    (void)stream;
+    *found = context();
+    return MS_NULL_OK;
+}
+
 MS_NULL_CALL(int, cuCtxGetDevice, (int *device))
 {
     *device = ms_null_current_device();
@@ -173,14 +180,14 @@ MS_NULL_CALL(int, cuGetProcAddress,
 
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)
-SUCCEEDS(cuInit) SUCCEEDS(cuCtxSetCurrent) SUCCEEDS(cuCtxPushCurrent)
+SUCCEEDS(cuInit) SUCCEEDS(cuDevicePrimaryCtxRelease) SUCCEEDS(cuDevicePrimaryCtxRelease_v2) SUCCEEDS(cuCtxSetCurrent) SUCCEEDS(cuCtxPushCurrent)
 SUCCEEDS(cuMemsetD32Async) SUCCEEDS(cuStreamWriteValue32) SUCCEEDS(cuLogsRegisterCallback) SUCCEEDS(cuLogsUnregisterCallback)
 
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
 UNCOVERED(cuLinkCreate_v2) UNCOVERED(cuLinkAddData_v2) UNCOVERED(cuLinkComplete)
 UNCOVERED(cuMemExportToShareableHandle) UNCOVERED(cuMemImportFromShareableHandle)
 UNCOVERED(cuMemRetainAllocationHandle) UNCOVERED(cuMemGetAllocationPropertiesFromHandle) UNCOVERED(cuMemGetAddressRange_v2)
-UNCOVERED(cuMulticastCreate) UNCOVERED(cuMulticastAddDevice) UNCOVERED(cuMulticastBindMem) UNCOVERED(cuMulticastUnbind)
+UNCOVERED(cuMulticastCreate) UNCOVERED(cuMulticastGetGranularity) UNCOVERED(cuMulticastAddDevice) UNCOVERED(cuMulticastBindMem) UNCOVERED(cuMulticastUnbind)
 UNCOVERED(cuCtxFromGreenCtx) UNCOVERED(cuDevResourceGenerateDesc) UNCOVERED(cuDevSmResourceSplitByCount)
 UNCOVERED(cuDeviceGetDevResource) UNCOVERED(cuGreenCtxCreate) UNCOVERED(cuGreenCtxDestroy) UNCOVERED(cuGreenCtxStreamCreate)
     /* clang-format on */

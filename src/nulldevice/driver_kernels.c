@@ -109,3 +109,45 @@ MS_NULL_SUCCEEDS(cuModuleUnload)
 MS_NULL_SUCCEEDS(cuFuncSetAttribute)
 MS_NULL_SUCCEEDS(cuFuncSetCacheConfig)
 MS_NULL_SUCCEEDS(cuTensorMapEncodeTiled)
+
+/* ---- libraries of kernels ---- */
+
+MS_NULL_CALL(int, cuLibraryLoadData, (void **library))
+{
+    *library = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cuLibraryLoadFromFile, (void **library))
+{
+    *library = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cuLibraryGetKernel, (void **kernel))
+{
+    *kernel = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cuKernelGetFunction, (void **function))
+{
+    *function = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaOccupancyMaxActiveClusters,
+             (int *count, const void *function, const ms_null_launch *launch))
+{
+    return cuOccupancyMaxActiveClusters(count, function, launch);
+}
+
+/* What all devices since compute capability 9.0 take. */
+MS_NULL_CALL(int, cudaOccupancyMaxPotentialClusterSize, (int *blocks))
+{
+    enum { MOST_OF_A_CLUSTER = 8 };
+    *blocks = MOST_OF_A_CLUSTER;
+    return MS_NULL_OK;
+}
+
+MS_NULL_SUCCEEDS(cuLibraryUnload)

@@ -133,6 +133,25 @@ MS_NULL_CALL(int, cudaGetDeviceProperties, (ms_null_properties * p, int device))
     return MS_NULL_OK;
 }
 
+MS_NULL_CALL(int, cuDeviceGetUuid_v2, (char uuid[16], int device))
+{
+    ms_null_properties p;
+    int code = cudaGetDeviceProperties(&p, device);
+    if (code == MS_NULL_OK)
+        memcpy(uuid, p.uuid, sizeof p.uuid);
+    return code;
+}
+
+MS_NULL_CALL(int, cuDeviceGetUuid, (char uuid[16], int device))
+{
+    return cuDeviceGetUuid_v2(uuid, device);
+}
+
+MS_NULL_CALL(int, cuCtxGetStreamPriorityRange, (int *least, int *greatest))
+{
+    return cudaDeviceGetStreamPriorityRange(least, greatest);
+}
+
 /* Members from one to another stand together in both layouts. */
 #define SPAN(first, last)                                                                          \
     {                                                                                              \

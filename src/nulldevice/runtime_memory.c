@@ -176,10 +176,71 @@ MS_NULL_CALL(int, cudaGetSymbolAddress, (void **address))
     return MS_NULL_OK;
 }
 
+MS_NULL_SUCCEEDS(cudaMemPrefetchAsync)
 MS_NULL_SUCCEEDS(cudaMemcpyToSymbol)
 MS_NULL_SUCCEEDS(cudaHostRegister)
 MS_NULL_SUCCEEDS(cudaHostUnregister)
 MS_NULL_SUCCEEDS(cudaDeviceEnablePeerAccess)
+
+/* ---- the driver's names ---- */
+
+MS_NULL_CALL(int, cuMemAlloc_v2, (void **address, size_t bytes))
+{
+    return bytes ? cudaMalloc(address, bytes) : MS_NULL_INVALID_VALUE;
+}
+
+MS_NULL_CALL(int, cuMemFree_v2, (void *address))
+{
+    return cudaFree(address);
+}
+
+MS_NULL_CALL(int, cuMemGetInfo_v2, (size_t * free_bytes, size_t *total_bytes))
+{
+    return cudaMemGetInfo(free_bytes, total_bytes);
+}
+
+MS_NULL_CALL(int, cuMemHostAlloc, (void **address, size_t bytes))
+{
+    return cudaHostAlloc(address, bytes);
+}
+
+MS_NULL_CALL(int, cuMemAllocHost_v2, (void **address, size_t bytes))
+{
+    return cudaHostAlloc(address, bytes);
+}
+
+MS_NULL_CALL(int, cuMemFreeHost, (void *address))
+{
+    return cudaFreeHost(address);
+}
+
+MS_NULL_CALL(int, cuMemcpyDtoH_v2, (void *to, const void *from, size_t bytes))
+{
+    return cudaMemcpy(to, from, bytes);
+}
+
+MS_NULL_CALL(int, cuMemcpyHtoD_v2, (void *to, const void *from, size_t bytes))
+{
+    return cudaMemcpy(to, from, bytes);
+}
+
+MS_NULL_CALL(int, cuMemcpyDtoHAsync_v2,
+             (void *to, const void *from, size_t bytes, const void *stream))
+{
+    return cudaMemcpyAsync(to, from, bytes, 0, stream);
+}
+
+MS_NULL_CALL(int, cuMemcpyHtoDAsync_v2,
+             (void *to, const void *from, size_t bytes, const void *stream))
+{
+    return cudaMemcpyAsync(to, from, bytes, 0, stream);
+}
+
+MS_NULL_CALL(int, cuMemcpyDtoDAsync_v2,
+             (void *to, const void *from, size_t bytes, const void *stream))
+{
+    return cudaMemcpyAsync(to, from, bytes, 0, stream);
+}
 
 /* clang-format off */
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)

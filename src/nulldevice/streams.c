@@ -118,3 +118,27 @@ MS_NULL_CALL(int, cudaStreamWaitEvent, (const void *stream, const void *event))
 {
     return ms_null_event_join(stream, event);
 }
+
+/* ---- the driver's names ---- */
+
+MS_NULL_CALL(int, cuStreamCreate, (void **stream))
+{
+    return cudaStreamCreate(stream);
+}
+
+MS_NULL_CALL(int, cuStreamCreateWithPriority, (void **stream))
+{
+    return cudaStreamCreate(stream);
+}
+
+MS_NULL_CALL(int, cuStreamSynchronize, (const void *stream))
+{
+    return ms_null_wait_for_stream(stream);
+}
+
+MS_NULL_CALL(int, cuCtxSynchronize, (void))
+{
+    return ms_null_wait_for_device();
+}
+
+MS_NULL_SUCCEEDS(cuStreamDestroy_v2)

@@ -149,7 +149,7 @@ SUCCEEDS(cublasZhemv_v2) SUCCEEDS(cublasZher2_v2) SUCCEEDS(cublasZher2k_v2) SUCC
 SUCCEEDS(cublasZrotg_v2) SUCCEEDS(cublasZscal_v2) SUCCEEDS(cublasZswap_v2) SUCCEEDS(cublasZsymm_v2) SUCCEEDS(cublasZsymv_v2) SUCCEEDS(cublasZsyr2_v2)
 SUCCEEDS(cublasZsyr2k_v2) SUCCEEDS(cublasZsyr_v2) SUCCEEDS(cublasZsyrk_v2) SUCCEEDS(cublasZtrmm_v2) SUCCEEDS(cublasZtrmv_v2)
 SUCCEEDS(cublasZtrsmBatched) SUCCEEDS(cublasZtrsm_v2) SUCCEEDS(cublasZtrsv_v2) SUCCEEDS(cublasLtDestroy) SUCCEEDS(cublasGetStream_v2)
-SUCCEEDS(cublasSetSmCountTarget)
+SUCCEEDS(cublasSetSmCountTarget) SUCCEEDS(cublasGemmBatchedEx)
 
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, CUBLAS_NOT_SUPPORTED)
 UNCOVERED(cublasLtMatmulAlgoCheck) UNCOVERED(cublasLtMatmulAlgoConfigGetAttribute) UNCOVERED(cublasLtMatmulAlgoConfigSetAttribute)

@@ -26,6 +26,19 @@ MS_NULL_CALL(int, nvrtcVersion, (int *major, int *minor))
     return MS_NULL_OK;
 }
 
+/* Only the device that is there is compiled for. */
+MS_NULL_CALL(int, nvrtcGetNumSupportedArchs, (int *count))
+{
+    *count = 1;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, nvrtcGetSupportedArchs, (int *capabilities))
+{
+    *capabilities = ms_null_device_get()->capability;
+    return MS_NULL_OK;
+}
+
 MS_NULL_CALL(int, nvrtcCreateProgram, (void **program))
 {
     *program = ms_null_handle();
