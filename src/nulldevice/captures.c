@@ -18,6 +18,7 @@ typedef struct capture {
     uint64_t id;
     const void *origin; /* the stream that it began with */
     ms_null_graph *graph;
+    bool is_own; /* the graph, and not one that the caller had */
     bool is_invalid;
 } capture;
 
@@ -77,7 +78,7 @@ static bool put_in(members *m, const void *handle, capture *of)
     return true;
 }
 
-static int begin(const void *stream, ms_null_graph *into)
+static int begin(const void *stream, ms_null_graph *into, bool is_own)
 {
     static uint64_t last_id;
     capture *c = calloc(1, sizeof *c);
@@ -85,6 +86,7 @@ static int begin(const void *stream, ms_null_graph *into)
         return MS_NULL_OUT_OF_MEMORY;
     c->origin = plain(stream);
     c->graph = into;
+    c->is_own = is_own;
     pthread_mutex_lock(&lock);
     c->id = ++last_id;
     bool is_free = !find(&streams, c->origin) && put_in(&streams, c->origin, c);
@@ -98,7 +100,7 @@ MS_NULL_CALL(int, cudaStreamBeginCapture, (void *stream, int mode))
 {
     (void)mode;
     ms_null_graph *g = calloc(1, sizeof *g);
-    int code = g ? begin(stream, g) : MS_NULL_OUT_OF_MEMORY;
+    int code = g ? begin(stream, g, true) : MS_NULL_OUT_OF_MEMORY;
     if (code != MS_NULL_OK)
         free(g);
     return code;
@@ -106,7 +108,7 @@ MS_NULL_CALL(int, cudaStreamBeginCapture, (void *stream, int mode))
 
 MS_NULL_CALL(int, cudaStreamBeginCaptureToGraph, (void *stream, ms_null_graph *into))
 {
-    return begin(stream, into);
+    return begin(stream, into, false);
 }
 
 MS_NULL_CALL(int, cudaStreamEndCapture, (void *stream, ms_null_graph **found))
@@ -122,7 +124,9 @@ MS_NULL_CALL(int, cudaStreamEndCapture, (void *stream, ms_null_graph **found))
     if (!is_origin)
         return MS_NULL_CAPTURE_UNSUPPORTED;
     bool is_invalid = c->is_invalid;
-    *found = is_invalid ? NULL : c->graph; /* what an invalid one held is left: it may be a child */
+    *found = is_invalid ? NULL : c->graph;
+    if (is_invalid && c->is_own)
+        free(c->graph); /* nobody else has it, so that it holds no objects */
     free(c);
     return is_invalid ? MS_NULL_CAPTURE_INVALIDATED : MS_NULL_OK;
 }
