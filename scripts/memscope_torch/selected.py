@@ -180,6 +180,9 @@ class Selected:
 def _named(function, replacement):
     replacement.__name__, replacement.__doc__ = getattr(function, "__name__", ""), getattr(function, "__doc__", None)
     replacement.__wrapped__ = function
+    operator = torch.jit._builtins._find_builtin(function)
+    if operator:  # torch.jit.script knows functions of PyTorch by their identity
+        torch.jit._builtins._register_builtin(replacement, operator)
     return replacement
 
 

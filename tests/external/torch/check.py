@@ -81,6 +81,7 @@ CASES = [
     ("graphs", ["+compiled", "--steps", "6"], 0, "stepped", "pools hold"),
     ("uncompiled", [], 2, "failed", "with TORCHDYNAMO_DISABLE=1 in its environment the program runs eagerly"),
     ("triton_kernel", [], 0, "stepped", ""),
+    ("scripted", [], 0, "stepped", ""),
     ("loop", ["--no-paths"], 0, "stepped", ""),
     ("docs/capture.md", [], 0, "stepped", "peak 0.17 GiB in optimizer"),
 ]
