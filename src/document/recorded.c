@@ -8,26 +8,13 @@
 #include "base/error.h"
 #include "document/recorded_compiled.h"
 #include "document/recorded_engine.h"
-#include "document/recorded_ledger.h"
 #include "document/recorded_groups.h"
+#include "document/recorded_ledger.h"
+#include "document/recorded_members.h"
 #include "document/recorded_step.h"
 #include "json/read.h"
 
 /* ---- members ---- */
-
-static ms_status get_count(ms_json_value object, const char *key, uint64_t *count, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : status;
-}
-
-static ms_status get_text(ms_json_value object, const char *key, const char **text, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_string(v, text, err) : status;
-}
 
 /* NULL where there is none, or null. */
 static ms_status get_text_if_any(ms_json_value object, const char *key, const char **text,
@@ -54,7 +41,7 @@ static ms_status get_count_if_any(ms_json_value object, const char *key, uint64_
 static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_phase *p = row;
-    ms_status status = get_text(v, "phase", &p->name, err);
+    ms_status status = ms_recorded_text(v, "phase", &p->name, err);
     const struct {
         const char *key;
         uint64_t *count;
@@ -62,7 +49,7 @@ static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
                    {"start_bytes", &p->start_bytes}, {"peak_bytes", &p->peak_bytes},
                    {"end_bytes", &p->end_bytes},     {"peak_reserved_bytes", &p->reserved_bytes}};
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = get_count(v, members[i].key, members[i].count, err);
+        status = ms_recorded_count(v, members[i].key, members[i].count, err);
     return status;
 }
 
@@ -70,11 +57,11 @@ static ms_status read_category(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_category *c = row;
     ms_json_value rounded;
-    ms_status status = get_text(v, "category", &c->name, err);
+    ms_status status = ms_recorded_text(v, "category", &c->name, err);
     if (status == MS_OK)
-        status = get_count(v, "count", &c->count, err);
+        status = ms_recorded_count(v, "count", &c->count, err);
     if (status == MS_OK)
-        status = get_count(v, "bytes", &c->bytes, err);
+        status = ms_recorded_count(v, "bytes", &c->bytes, err);
     c->rounded_bytes = c->bytes;
     if (status != MS_OK || !ms_json_find(v, "rounded_bytes", &rounded))
         return status;
@@ -84,17 +71,17 @@ static ms_status read_category(ms_json_value v, void *row, ms_error *err)
 static ms_status read_point(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_point *p = row;
-    ms_status status = get_text(v, "phase", &p->phase, err);
+    ms_status status = ms_recorded_text(v, "phase", &p->phase, err);
     if (status == MS_OK)
-        status = get_count(v, "event", &p->event, err);
-    return status == MS_OK ? get_count(v, "bytes", &p->bytes, err) : status;
+        status = ms_recorded_count(v, "event", &p->event, err);
+    return status == MS_OK ? ms_recorded_count(v, "bytes", &p->bytes, err) : status;
 }
 
 static ms_status read_start(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_point *p = row;
-    ms_status status = get_text(v, "phase", &p->phase, err);
-    return status == MS_OK ? get_count(v, "event", &p->event, err) : status;
+    ms_status status = ms_recorded_text(v, "phase", &p->phase, err);
+    return status == MS_OK ? ms_recorded_count(v, "event", &p->event, err) : status;
 }
 
 static ms_status read_level(ms_json_value v, void *row, ms_error *err)
@@ -106,59 +93,39 @@ static ms_status read_level(ms_json_value v, void *row, ms_error *err)
 static ms_status read_read(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_read *r = row;
-    ms_status status = get_text(v, "file", &r->file, err);
+    ms_status status = ms_recorded_text(v, "file", &r->file, err);
     if (status == MS_OK)
-        status = get_text(v, "function", &r->function, err);
+        status = ms_recorded_text(v, "function", &r->function, err);
     if (status == MS_OK)
-        status = get_count(v, "line", &r->line, err);
+        status = ms_recorded_count(v, "line", &r->line, err);
     if (status == MS_OK)
-        status = get_count(v, "count", &r->count, err);
-    return status == MS_OK ? get_count(v, "played_back", &r->played_back, err) : status;
+        status = ms_recorded_count(v, "count", &r->count, err);
+    return status == MS_OK ? ms_recorded_count(v, "played_back", &r->played_back, err) : status;
 }
 
 static ms_status read_answer(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_answer *a = row;
-    ms_status status = get_text(v, "question", &a->question, err);
+    ms_status status = ms_recorded_text(v, "question", &a->question, err);
     if (status == MS_OK)
-        status = get_text(v, "assumes", &a->assumes, err);
-    return status == MS_OK ? get_count(v, "count", &a->count, err) : status;
+        status = ms_recorded_text(v, "assumes", &a->assumes, err);
+    return status == MS_OK ? ms_recorded_count(v, "count", &a->count, err) : status;
 }
 
 static ms_status read_call(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_call *c = row;
-    ms_status status = get_text(v, "call", &c->name, err);
+    ms_status status = ms_recorded_text(v, "call", &c->name, err);
     if (status == MS_OK)
-        status = get_text(v, "file", &c->file, err);
-    return status == MS_OK ? get_count(v, "line", &c->line, err) : status;
+        status = ms_recorded_text(v, "file", &c->file, err);
+    return status == MS_OK ? ms_recorded_count(v, "line", &c->line, err) : status;
 }
 
 static ms_status read_tally(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_tally *t = row;
-    ms_status status = get_text(v, "call", &t->name, err);
-    return status == MS_OK ? get_count(v, "count", &t->count, err) : status;
-}
-
-/* A list of rows of `size` bytes each. */
-static ms_status read_list(const ms_recorded *r, ms_json_value list, size_t size, void **rows,
-                           uint32_t *count,
-                           ms_status (*read)(ms_json_value v, void *row, ms_error *err),
-                           ms_error *err)
-{
-    ms_json_value v;
-    uint32_t length = ms_json_length(list);
-    char *row = ms_arena_alloc(r->arena, length, size);
-    if (!row)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    *rows = row;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v), row += size)
-        status = read(v, row, err);
-    *count = status == MS_OK ? length : 0;
-    return status;
+    ms_status status = ms_recorded_text(v, "call", &t->name, err);
+    return status == MS_OK ? ms_recorded_count(v, "count", &t->count, err) : status;
 }
 
 static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
@@ -168,7 +135,7 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
         const char *pointer;
         size_t size;
         uint32_t *count;
-        ms_status (*read)(ms_json_value v, void *row, ms_error *err);
+        ms_recorded_read_fn *read;
         uint32_t most; /* where each is looked up among others; 0: no bound */
     } lists[] = {
         {"/phases", sizeof *r->phases, &r->phase_count, read_phase, 16384},
@@ -188,8 +155,8 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
             status = ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT,
                                   "more than %" PRIu32 " rows", lists[i].most);
         if (status == MS_OK)
-            status =
-                read_list(r, list, lists[i].size, &rows[i], lists[i].count, lists[i].read, err);
+            status = ms_recorded_rows(r, list, lists[i].size, &rows[i], lists[i].count,
+                                      lists[i].read, err);
     }
     r->phases = rows[0];
     r->categories = rows[1];
@@ -210,7 +177,7 @@ static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err
     void *points = NULL, *phases = NULL;
     uint32_t phase_count = 0, point_count = 0;
     uint64_t stride = 0;
-    ms_status status = get_count(levels, "events", &r->events, err);
+    ms_status status = ms_recorded_count(levels, "events", &r->events, err);
     if (status == MS_OK)
         status = ms_json_get_member(levels, "stride", &bytes, err);
     if (status == MS_OK)
@@ -220,11 +187,11 @@ static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err
     if (status == MS_OK)
         status = ms_json_get_list(levels, "bytes", &bytes, err);
     if (status == MS_OK)
-        status =
-            read_list(r, starts, sizeof(ms_recorded_point), &phases, &phase_count, read_start, err);
+        status = ms_recorded_rows(r, starts, sizeof(ms_recorded_point), &phases, &phase_count,
+                                  read_start, err);
     if (status == MS_OK)
-        status =
-            read_list(r, bytes, sizeof(ms_recorded_point), &points, &point_count, read_level, err);
+        status = ms_recorded_rows(r, bytes, sizeof(ms_recorded_point), &points, &point_count,
+                                  read_level, err);
     if (status != MS_OK)
         return status;
     r->timeline = points;
@@ -245,13 +212,13 @@ static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err
 static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *err)
 {
     r->has_figures = true;
-    ms_status status = get_count(summary, "start_bytes", &r->start_bytes, err);
+    ms_status status = ms_recorded_count(summary, "start_bytes", &r->start_bytes, err);
     if (status == MS_OK)
-        status = get_count(summary, "peak_memory_bytes", &r->peak_bytes, err);
+        status = ms_recorded_count(summary, "peak_memory_bytes", &r->peak_bytes, err);
     if (status == MS_OK)
-        status = get_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
+        status = ms_recorded_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
     if (status == MS_OK)
-        status = get_count(summary, "allocator_retries", &r->retries, err);
+        status = ms_recorded_count(summary, "allocator_retries", &r->retries, err);
     return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
 }
 
@@ -270,7 +237,7 @@ static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *e
 static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
 {
     ms_json_value world, rank;
-    ms_status status = get_text(metadata, "mode", &r->mode, err);
+    ms_status status = ms_recorded_text(metadata, "mode", &r->mode, err);
     if (status == MS_OK)
         status = get_text_if_any(metadata, "device_title", &r->device, err);
     if (status == MS_OK)
@@ -279,12 +246,12 @@ static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error 
         status = get_count_if_any(metadata, "device_bytes", &r->device_bytes, err);
     r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
     if (status == MS_OK && !r->is_static)
-        status = get_count(metadata, "steps", &r->steps, err);
+        status = ms_recorded_count(metadata, "steps", &r->steps, err);
     if (status == MS_OK && ms_json_find(metadata, "world_size", &world))
-        status = get_count(metadata, "world_size", &r->world_size, err);
+        status = ms_recorded_count(metadata, "world_size", &r->world_size, err);
     r->has_rank = status == MS_OK && ms_json_find(metadata, "rank", &rank);
     if (r->has_rank)
-        status = get_count(metadata, "rank", &r->rank, err);
+        status = ms_recorded_count(metadata, "rank", &r->rank, err);
     return status;
 }
 
@@ -292,7 +259,7 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
 {
     ms_json_value metadata, summary, levels;
     const char *version = NULL;
-    ms_status status = get_text(root, "schema_version", &version, err);
+    ms_status status = ms_recorded_text(root, "schema_version", &version, err);
     if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
         ms_json_find(root, "schema_version", &metadata);
         return ms_json_fail(err, metadata, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -304,7 +271,7 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
         status = read_metadata(r, metadata, err);
     r->outcome = "stepped";
     if (status == MS_OK && !r->is_static)
-        status = get_text(root, "outcome", &r->outcome, err);
+        status = ms_recorded_text(root, "outcome", &r->outcome, err);
     if (status == MS_OK)
         status = get_text_if_any(root, "message", &r->message, err);
     if (status == MS_OK)

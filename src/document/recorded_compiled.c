@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "document/recorded_compiled.h"
 
-#include "json/read.h"
+#include "document/recorded_members.h"
 
 static ms_status read_compiled(ms_recorded_compiled *c, ms_json_value object, ms_error *err)
 {
@@ -18,23 +18,16 @@ static ms_status read_compiled(ms_recorded_compiled *c, ms_json_value object, ms
         {"private_pool_free_bytes", &c->pool_free_bytes},
     };
     ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++) {
-        ms_json_value v;
-        status = ms_json_get_member(object, members[i].key, &v, err);
-        if (status == MS_OK)
-            status = ms_json_get_count(v, 0, UINT64_MAX, members[i].count, err);
-    }
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
+        status = ms_recorded_count(object, members[i].key, members[i].count, err);
     c->is_there = status == MS_OK;
     return status;
 }
 
 static ms_status read_highest(ms_json_value phase, const char *key, uint64_t *most, ms_error *err)
 {
-    ms_json_value v;
     uint64_t bytes = 0;
-    ms_status status = ms_json_get_member(phase, key, &v, err);
-    if (status == MS_OK)
-        status = ms_json_get_count(v, 0, UINT64_MAX, &bytes, err);
+    ms_status status = ms_recorded_count(phase, key, &bytes, err);
     if (bytes > *most)
         *most = bytes;
     return status;

@@ -4,17 +4,11 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "document/recorded_members.h"
 #include "json/read.h"
 
 enum { MOST_WORKERS = 1024 };
 static const double LARGEST = 1e15;
-
-static ms_status get_count(ms_json_value object, const char *key, uint64_t *count, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : status;
-}
 
 static ms_status get_number(ms_json_value object, const char *key, double *number, ms_error *err)
 {
@@ -23,15 +17,9 @@ static ms_status get_number(ms_json_value object, const char *key, double *numbe
     return status == MS_OK ? ms_json_get_number(v, 0, LARGEST, number, err) : status;
 }
 
-static ms_status get_text(ms_json_value object, const char *key, const char **text, ms_error *err)
+static ms_status read_worker(ms_json_value v, void *row, ms_error *err)
 {
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_string(v, text, err) : status;
-}
-
-static ms_status read_worker(ms_json_value v, ms_recorded_worker *w, ms_error *err)
-{
+    ms_recorded_worker *w = row;
     const struct {
         const char *key;
         uint64_t *bytes;
@@ -44,9 +32,9 @@ static ms_status read_worker(ms_json_value v, ms_recorded_worker *w, ms_error *e
                    {"serving_bytes", &w->serving_bytes},
                    {"beyond_budget_bytes", &w->beyond_budget_bytes}};
     ms_json_value member;
-    ms_status status = get_count(v, "rank", &w->rank, err);
+    ms_status status = ms_recorded_count(v, "rank", &w->rank, err);
     if (status == MS_OK)
-        status = get_count(v, "requested_bytes", &w->requested_bytes, err);
+        status = ms_recorded_count(v, "requested_bytes", &w->requested_bytes, err);
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
         if (ms_json_find(v, members[i].key, &member))
             status = ms_json_get_count(member, 0, UINT64_MAX, members[i].bytes, err);
@@ -56,18 +44,17 @@ static ms_status read_worker(ms_json_value v, ms_recorded_worker *w, ms_error *e
 static ms_status read_workers(const ms_recorded *r, ms_json_value engine, ms_recorded_engine *e,
                               ms_error *err)
 {
-    ms_json_value list, v;
+    ms_json_value list;
     ms_status status = ms_json_get_list(engine, "workers", &list, err);
     if (status != MS_OK)
         return status;
     if (ms_json_length(list) > MOST_WORKERS)
         return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT, "more than %d rows",
                             (int)MOST_WORKERS);
-    e->workers = ms_arena_array(r->arena, ms_recorded_worker, ms_json_length(list));
-    if (!e->workers)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
-        status = read_worker(v, &e->workers[e->worker_count++], err);
+    void *rows = NULL;
+    status =
+        ms_recorded_rows(r, list, sizeof *e->workers, &rows, &e->worker_count, read_worker, err);
+    e->workers = rows;
     return status;
 }
 
@@ -85,7 +72,7 @@ static ms_status read_settings(ms_json_value engine, ms_recorded_engine *e, ms_e
                    {"max_num_seqs", &e->max_requests},
                    {"max_model_len", &e->max_tokens_of_request}};
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = get_count(settings, members[i].key, members[i].count, err);
+        status = ms_recorded_count(settings, members[i].key, members[i].count, err);
     if (status == MS_OK)
         status = get_number(settings, "gpu_memory_utilization", &e->utilization, err);
     e->is_parallel = tensor > 1 || pipeline > 1;
@@ -99,7 +86,7 @@ static ms_status read_cache(ms_json_value engine, ms_recorded_engine *e, ms_erro
     if (status != MS_OK || ms_json_kind_of(cache) == MS_JSON_NULL)
         return status;
     e->has_cache = true;
-    status = get_count(cache, "tokens", &e->cache_tokens, err);
+    status = ms_recorded_count(cache, "tokens", &e->cache_tokens, err);
     return status == MS_OK ? get_number(cache, "max_concurrency", &e->requests_at_once, err)
                            : status;
 }
@@ -113,11 +100,11 @@ ms_status ms_recorded_read_engine(ms_recorded *r, ms_json_value root, ms_error *
     if (!e)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
     *e = (ms_recorded_engine){0};
-    ms_status status = get_text(engine, "name", &e->name, err);
+    ms_status status = ms_recorded_text(engine, "name", &e->name, err);
     if (status == MS_OK)
-        status = get_text(engine, "version", &e->version, err);
+        status = ms_recorded_text(engine, "version", &e->version, err);
     if (status == MS_OK)
-        status = get_text(engine, "model", &e->model, err);
+        status = ms_recorded_text(engine, "model", &e->model, err);
     if (status == MS_OK)
         status = ms_json_get_member(engine, "dummy_weights", &dummy, err);
     if (status == MS_OK)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "document/recorded.h"
+#include "document/recorded_members.h"
 
 /* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when
  * out of memory. */
@@ -40,15 +40,11 @@ static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_g
                    {"most_temporary_bytes", &g->temporary_bytes, true}};
     ms_json_value member;
     const char *name = NULL;
-    ms_status status = ms_json_get_member(v, "module", &member, err);
-    if (status == MS_OK)
-        status = ms_json_get_string(member, &name, err);
+    ms_status status = ms_recorded_text(v, "module", &name, err);
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++) {
         if (members[i].is_captured && r->is_static)
             continue;
-        status = ms_json_get_member(v, members[i].key, &member, err);
-        if (status == MS_OK)
-            status = ms_json_get_count(member, 0, UINT64_MAX, members[i].bytes, err);
+        status = ms_recorded_count(v, members[i].key, members[i].bytes, err);
     }
     g->rounded_bytes = g->peak_bytes;
     if (status == MS_OK && ms_json_find(v, "peak_rounded_bytes", &member))

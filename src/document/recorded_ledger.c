@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "document/recorded_ledger.h"
 
-#include "base/error.h"
-
-static ms_status get_count(ms_json_value object, const char *key, uint64_t *count, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : status;
-}
+#include "document/recorded_members.h"
 
 /* null is the host. */
 static ms_status get_device(ms_json_value object, bool *is_host, uint64_t *device, ms_error *err)
@@ -21,96 +14,55 @@ static ms_status get_device(ms_json_value object, bool *is_host, uint64_t *devic
     return *is_host ? MS_OK : ms_json_get_count(v, 0, UINT32_MAX, device, err);
 }
 
-static ms_status read_memory(ms_json_value v, ms_recorded_memory *m, ms_error *err)
+static ms_status read_memory(ms_json_value v, void *row, ms_error *err)
 {
+    ms_recorded_memory *m = row;
     ms_status status = get_device(v, &m->is_host, &m->device, err);
     if (status == MS_OK)
-        status = get_count(v, "peak_bytes", &m->peak_bytes, err);
-    return status == MS_OK ? get_count(v, "peak_used_bytes", &m->used_bytes, err) : status;
+        status = ms_recorded_count(v, "peak_bytes", &m->peak_bytes, err);
+    return status == MS_OK ? ms_recorded_count(v, "peak_used_bytes", &m->used_bytes, err) : status;
 }
 
-static ms_status read_buffer(ms_json_value v, ms_recorded_buffer *b, ms_error *err)
+static ms_status read_buffer(ms_json_value v, void *row, ms_error *err)
 {
-    ms_json_value kind;
+    ms_recorded_buffer *b = row;
     ms_status status = get_device(v, &b->is_host, &b->device, err);
     if (status == MS_OK)
-        status = ms_json_get_member(v, "kind", &kind, err);
+        status = ms_recorded_text(v, "kind", &b->kind, err);
     if (status == MS_OK)
-        status = ms_json_get_string(kind, &b->kind, err);
+        status = ms_recorded_count(v, "count", &b->count, err);
     if (status == MS_OK)
-        status = get_count(v, "count", &b->count, err);
-    if (status == MS_OK)
-        status = get_count(v, "bytes", &b->bytes, err);
-    return status == MS_OK ? get_count(v, "most_bytes", &b->most_bytes, err) : status;
+        status = ms_recorded_count(v, "bytes", &b->bytes, err);
+    return status == MS_OK ? ms_recorded_count(v, "most_bytes", &b->most_bytes, err) : status;
 }
 
-static ms_status no_memory(ms_error *err)
+static ms_status read_note(ms_json_value v, void *row, ms_error *err)
 {
-    return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-}
-
-static ms_status read_memories(ms_recorded *r, ms_json_value list, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = MS_OK;
-    uint32_t count = 0;
-    r->memories = ms_arena_alloc(r->arena, ms_json_length(list), sizeof *r->memories);
-    if (!r->memories)
-        return no_memory(err);
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
-        status = read_memory(v, &r->memories[count++], err);
-    r->memory_count = count;
-    return status;
-}
-
-static ms_status read_buffers(ms_recorded *r, ms_json_value list, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = MS_OK;
-    uint32_t count = 0;
-    r->buffers = ms_arena_alloc(r->arena, ms_json_length(list), sizeof *r->buffers);
-    if (!r->buffers)
-        return no_memory(err);
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
-        status = read_buffer(v, &r->buffers[count++], err);
-    r->buffer_count = count;
-    return status;
-}
-
-static ms_status read_notes(ms_recorded *r, ms_json_value root, ms_error *err)
-{
-    ms_json_value list, v;
-    ms_status status = MS_OK;
-    uint32_t count = 0;
-    if (!ms_json_find(root, "notes", &list))
-        return MS_OK;
-    status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    if (status == MS_OK)
-        r->notes = ms_arena_alloc(r->arena, ms_json_length(list), sizeof *r->notes);
-    if (status == MS_OK && !r->notes)
-        return no_memory(err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v))
-        status = ms_json_get_string(v, &r->notes[count++], err);
-    r->note_count = status == MS_OK ? count : 0;
-    return status;
+    return ms_json_get_string(v, row, err);
 }
 
 ms_status ms_recorded_read_ledger(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    ms_json_value ledger, v;
+    ms_json_value ledger, list;
+    void *memories = NULL, *buffers = NULL, *notes = NULL;
     if (!ms_json_find(root, "ledger", &ledger))
         return MS_OK;
-    ms_status status = ms_json_get_member(ledger, "program", &v, err);
+    ms_status status = ms_recorded_text(ledger, "program", &r->ledger, err);
     if (status == MS_OK)
-        status = ms_json_get_string(v, &r->ledger, err);
+        status = ms_json_get_list(ledger, "memories", &list, err);
     if (status == MS_OK)
-        status = ms_json_get_list(ledger, "memories", &v, err);
+        status = ms_recorded_rows(r, list, sizeof *r->memories, &memories, &r->memory_count,
+                                  read_memory, err);
     if (status == MS_OK)
-        status = read_memories(r, v, err);
+        status = ms_json_get_list(ledger, "buffers", &list, err);
     if (status == MS_OK)
-        status = ms_json_get_list(ledger, "buffers", &v, err);
-    if (status == MS_OK)
-        status = read_buffers(r, v, err);
-    return status == MS_OK ? read_notes(r, root, err) : status;
+        status = ms_recorded_rows(r, list, sizeof *r->buffers, &buffers, &r->buffer_count,
+                                  read_buffer, err);
+    if (status == MS_OK && ms_json_find(root, "notes", &list))
+        status =
+            ms_recorded_rows(r, list, sizeof *r->notes, &notes, &r->note_count, read_note, err);
+    r->memories = memories;
+    r->buffers = buffers;
+    r->notes = notes;
+    return status;
 }
