@@ -9,29 +9,10 @@
 #include "nulldevice/runtime_kernels.h"
 #include "nulldevice/runtime_types.h"
 
-MS_NULL_CALL(int, cuModuleLoad, (void **module))
-{
-    *module = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuModuleLoadData, (void **module))
-{
-    *module = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuModuleLoadDataEx, (void **module))
-{
-    *module = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuModuleGetFunction, (void **function))
-{
-    *function = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cuModuleLoad)
+MS_NULL_MAKES(cuModuleLoadData)
+MS_NULL_MAKES(cuModuleLoadDataEx)
+MS_NULL_MAKES(cuModuleGetFunction)
 
 MS_NULL_CALL(int, cuFuncGetAttribute, (int *value, int attribute))
 {
@@ -112,29 +93,10 @@ MS_NULL_SUCCEEDS(cuTensorMapEncodeTiled)
 
 /* ---- libraries of kernels ---- */
 
-MS_NULL_CALL(int, cuLibraryLoadData, (void **library))
-{
-    *library = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuLibraryLoadFromFile, (void **library))
-{
-    *library = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuLibraryGetKernel, (void **kernel))
-{
-    *kernel = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cuKernelGetFunction, (void **function))
-{
-    *function = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cuLibraryLoadData)
+MS_NULL_MAKES(cuLibraryLoadFromFile)
+MS_NULL_MAKES(cuLibraryGetKernel)
+MS_NULL_MAKES(cuKernelGetFunction)
 
 MS_NULL_CALL(int, cudaOccupancyMaxActiveClusters,
              (int *count, const void *function, const ms_null_launch *launch))

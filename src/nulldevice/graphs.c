@@ -66,17 +66,8 @@ MS_NULL_CALL(int, cudaGraphNodeGetDependencies,
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, cudaGraphInstantiate, (void **instance))
-{
-    *instance = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaGraphInstantiateWithFlags, (void **instance))
-{
-    *instance = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cudaGraphInstantiate)
+MS_NULL_MAKES(cudaGraphInstantiateWithFlags)
 
 /* The result begins with a code, whose 0 is success. */
 MS_NULL_CALL(int, cudaGraphExecUpdate, (void *instance, const ms_null_graph *g, int *result))

@@ -30,6 +30,15 @@
         return 0;                                                                                  \
     }
 
+/* A call that makes something: it writes a unique handle to where its first argument points, and
+ * succeeds. */
+#define MS_NULL_MAKES(name)                                                                        \
+    MS_NULL_CALL(int, name, (void **made))                                                         \
+    {                                                                                              \
+        *made = ms_null_handle();                                                                  \
+        return 0;                                                                                  \
+    }
+
 /* An unsupported call, whose result would be needed: reports its name and fails with its library's
  * code. */
 #define MS_NULL_UNCOVERED(name, code)                                                              \

@@ -51,30 +51,12 @@ MS_NULL_CALL(char, __cudaInitModule, (void))
     return 1;
 }
 
-MS_NULL_CALL(int, __cudaGetKernel, (void **kernel))
-{
-    *kernel = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(__cudaGetKernel)
 
 /* Code that is loaded while the program runs. */
-MS_NULL_CALL(int, cudaLibraryLoadData, (void **library))
-{
-    *library = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaLibraryLoadFromFile, (void **library))
-{
-    *library = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaLibraryGetKernel, (void **kernel))
-{
-    *kernel = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cudaLibraryLoadData)
+MS_NULL_MAKES(cudaLibraryLoadFromFile)
+MS_NULL_MAKES(cudaLibraryGetKernel)
 
 MS_NULL_SUCCEEDS(cudaLibraryUnload)
 MS_NULL_SUCCEEDS(cudaKernelSetAttributeForDevice)

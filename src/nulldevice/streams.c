@@ -5,23 +5,9 @@
 #include "nulldevice/captures.h"
 #include "nulldevice/nulldevice.h"
 
-MS_NULL_CALL(int, cudaStreamCreate, (void **stream))
-{
-    *stream = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaStreamCreateWithPriority, (void **stream))
-{
-    *stream = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaStreamCreateWithFlags, (void **stream))
-{
-    *stream = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cudaStreamCreate)
+MS_NULL_MAKES(cudaStreamCreateWithPriority)
+MS_NULL_MAKES(cudaStreamCreateWithFlags)
 
 MS_NULL_CALL(int, cudaStreamGetPriority, (void *stream, int *priority))
 {
@@ -30,17 +16,8 @@ MS_NULL_CALL(int, cudaStreamGetPriority, (void *stream, int *priority))
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, cudaEventCreate, (void **event))
-{
-    *event = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaEventCreateWithFlags, (void **event))
-{
-    *event = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cudaEventCreate)
+MS_NULL_MAKES(cudaEventCreateWithFlags)
 
 /* Nothing takes time here, but callers divide by it, and repeat what they time until a time of
  * their own is over. */
@@ -121,15 +98,8 @@ MS_NULL_CALL(int, cudaStreamWaitEvent, (const void *stream, const void *event))
 
 /* ---- the driver's names ---- */
 
-MS_NULL_CALL(int, cuStreamCreate, (void **stream))
-{
-    return cudaStreamCreate(stream);
-}
-
-MS_NULL_CALL(int, cuStreamCreateWithPriority, (void **stream))
-{
-    return cudaStreamCreate(stream);
-}
+MS_NULL_MAKES(cuStreamCreate)
+MS_NULL_MAKES(cuStreamCreateWithPriority)
 
 MS_NULL_CALL(int, cuStreamSynchronize, (const void *stream))
 {

@@ -20,11 +20,7 @@ typedef struct heuristic {
 
 enum { CUBLAS_VERSION = 130000, CUBLAS_NOT_SUPPORTED = 15 };
 
-MS_NULL_CALL(int, cublasCreate_v2, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cublasCreate_v2)
 
 MS_NULL_CALL(int, cublasGetMathMode, (void *handle, int *mode))
 {
@@ -45,29 +41,10 @@ MS_NULL_CALL(size_t, cublasLtGetVersion, (void))
     return CUBLAS_VERSION;
 }
 
-MS_NULL_CALL(int, cublasLtCreate, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cublasLtMatmulDescCreate, (void **description))
-{
-    *description = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cublasLtMatmulPreferenceCreate, (void **preference))
-{
-    *preference = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cublasLtMatrixLayoutCreate, (void **layout))
-{
-    *layout = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cublasLtCreate)
+MS_NULL_MAKES(cublasLtMatmulDescCreate)
+MS_NULL_MAKES(cublasLtMatmulPreferenceCreate)
+MS_NULL_MAKES(cublasLtMatrixLayoutCreate)
 
 MS_NULL_CALL(int, cublasLtMatmulAlgoGetHeuristic,
              (void *handle, void *operation, void *a, void *b, void *c, void *d, void *preference,

@@ -6,29 +6,10 @@
 
 enum { CUSOLVER_NOT_SUPPORTED = 9 };
 
-MS_NULL_CALL(int, cusolverDnCreate, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cusolverDnCreateParams, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cusolverDnCreateSyevjInfo, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cusolverDnCreateGesvdjInfo, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cusolverDnCreate)
+MS_NULL_MAKES(cusolverDnCreateParams)
+MS_NULL_MAKES(cusolverDnCreateSyevjInfo)
+MS_NULL_MAKES(cusolverDnCreateGesvdjInfo)
 
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)

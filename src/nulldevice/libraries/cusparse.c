@@ -6,11 +6,7 @@
 
 enum { CUSPARSE_NOT_SUPPORTED = 10 };
 
-MS_NULL_CALL(int, cusparseCreate, (void **handle))
-{
-    *handle = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(cusparseCreate)
 
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)

@@ -39,11 +39,7 @@ MS_NULL_CALL(int, nvrtcGetSupportedArchs, (int *capabilities))
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, nvrtcCreateProgram, (void **program))
-{
-    *program = ms_null_handle();
-    return MS_NULL_OK;
-}
+MS_NULL_MAKES(nvrtcCreateProgram)
 
 MS_NULL_CALL(int, nvrtcDestroyProgram, (void **program))
 {
