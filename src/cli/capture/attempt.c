@@ -84,29 +84,28 @@ bool ms_cli_has_report(const char *out)
     return access(path, F_OK) == 0;
 }
 
-/* A report without figures only states how the program failed: it never replaces another.
- * Not inlined: its path is off the stack while the program runs. */
-__attribute__((noinline)) static ms_status keep_and_show(ms_cli_attempt *a, const char *stem,
-                                                         const ms_cli_ending *ending, ms_error *err)
+/* Not inlined: its path is off the stack while the program runs. */
+__attribute__((noinline)) static ms_recorded *load(const char *folder, const char *stem,
+                                                   ms_error *err)
 {
     char path[2 * PATH_BYTES];
-    const char *folder = a->request.folder;
     snprintf(path, sizeof path, "%s/%s.json", folder, stem);
-    ms_recorded *r = ms_recorded_load(path, err);
-    if (!r)
-        return err->status;
+    return ms_recorded_load(path, err);
+}
+
+/* A report without figures only states how the program failed: it never replaces another. */
+static ms_status keep_and_show(ms_cli_attempt *a, ms_recorded *r, const char *stem,
+                               const ms_cli_ending *ending, ms_error *err)
+{
     ms_status status = MS_OK;
     a->kept = a->rank || ms_recorded_has_figures(r) || !ms_cli_has_report(a->out);
     if (a->kept)
-        status = ms_cli_keep_record(folder, stem, a->out, err);
+        status = ms_cli_keep_record(a->request.folder, stem, a->out, err);
     if (a->rank)
         ms_rank_read(r, a->rank);
     else if (status == MS_OK)
         status = ms_cli_show_record(a->settings, r, err);
-    if (status == MS_OK)
-        status = judge(r, ending, err);
-    ms_recorded_free(r);
-    return status;
+    return status == MS_OK ? judge(r, ending, err) : status;
 }
 
 /* ---- the run ---- */
@@ -156,17 +155,6 @@ static ms_cli_ledger_ending end_of(const ms_cli_ledger *l, const ms_cli_ending *
         .was_running = was_stopped && has_served};
 }
 
-static bool has_figures(const char *folder, const char *stem)
-{
-    char path[2 * PATH_BYTES];
-    ms_error ignored = {0};
-    snprintf(path, sizeof path, "%s/%s.json", folder, stem);
-    ms_recorded *r = ms_recorded_load(path, &ignored);
-    bool has = ms_recorded_has_figures(r);
-    ms_recorded_free(r);
-    return has;
-}
-
 /* Writes the record of what the device saw; false when no process used it. */
 static bool record_ledger(const ms_cli_capture_request *request, const ms_cli_ending *ending,
                           char how[MS_CLI_HOW_BYTES], ms_error *err)
@@ -191,13 +179,23 @@ static ms_status run_in(ms_cli_attempt *a, ms_error *err)
                                                : "crashed";
     char how[MS_CLI_HOW_BYTES], stem[MS_CLI_STEM_BYTES];
     ms_cli_describe(&ending, &a->request, how);
+    ms_error fault = {0};
+    const char *kept = stem;
     bool is_found = ms_cli_find_record(a->request.folder, outcome, how, stem);
-    bool has_torch = is_found && has_figures(a->request.folder, stem);
-    if (!has_torch && !a->rank && record_ledger(&a->request, &ending, how, err))
-        return keep_and_show(a, ledger_stem, &ending, err);
-    if (err->status != MS_OK)
-        return err->status;
-    return is_found ? keep_and_show(a, stem, &ending, err) : explain(a, &ending, how, err);
+    ms_recorded *r = is_found ? load(a->request.folder, stem, &fault) : NULL;
+    if (!ms_recorded_has_figures(r) && !a->rank && record_ledger(&a->request, &ending, how, err)) {
+        ms_recorded_free(r);
+        kept = ledger_stem;
+        r = load(a->request.folder, kept, err);
+    } else if (is_found && !r && err->status == MS_OK) {
+        *err = fault;
+    }
+    if (r && err->status == MS_OK)
+        keep_and_show(a, r, kept, &ending, err);
+    else if (err->status == MS_OK)
+        explain(a, &ending, how, err);
+    ms_recorded_free(r);
+    return err->status;
 }
 
 ms_status ms_cli_attempt_run(ms_cli_attempt *a, ms_error *err)
