@@ -18,9 +18,11 @@ def modules(root):
     return found
 
 
-def parameters(root):
-    return [p for module in modules(root).values() for p in module._parameters.values() if p is not None]
+def parameters(module):
+    """Its own, without those of modules in it."""
+    return [p for p in module._parameters.values() if p is not None]
 
 
-def buffers(root):
-    return [b for module in modules(root).values() for b in module._buffers.values() if b is not None]
+def buffers(module):
+    """The same."""
+    return [b for b in module._buffers.values() if b is not None]

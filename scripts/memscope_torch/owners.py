@@ -12,11 +12,12 @@ from .tensors import storages, tensors_in
 
 def find(roots, optimizers, paths):
     """(category, module) by address, and counts; `paths` by identity of a parameter."""
-    of_model = {id(p): p for root in roots for p in members.parameters(root)}
+    modules = [row for root in roots for row in members.modules(root).items()]
+    of_model = {id(p): p for _, module in modules for p in members.parameters(module)}
     held = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
     main = _main_parameters(of_model, held)
     parameters = {**of_model, **{key: p for key, p in held.items() if key not in main}}
-    buffers = {id(b): b for root in roots for b in members.buffers(root)}
+    buffers = {id(b): b for _, module in modules for b in members.buffers(module)}
     states = [(paths.get(id(p), ""), list(tensors_in(state))) for o in optimizers for p, state in list(o.state.items())]
     gradients = [(paths.get(key, ""), _gradients(p)) for key, p in {**main, **parameters}.items()]
     rows = {"optimizer_state": states + [("", [p]) for p in main.values()],
@@ -35,8 +36,7 @@ def find(roots, optimizers, paths):
         counts[category] += sizes[address]
     counts["parameters"] = sum(p.numel() for p in parameters.values())
     counts["trainable"] = sum(p.numel() for p in parameters.values() if p.requires_grad)
-    adapters = {id(p): p.numel() for root in roots for path, module in members.modules(root).items() if ".lora_" in path
-                for p in members.parameters(module)}
+    adapters = {id(p): p.numel() for path, module in modules if ".lora_" in path for p in members.parameters(module)}
     counts["adapter"] = sum(adapters.values())
     counts["dtypes"] = Counter()
     for p in parameters.values():

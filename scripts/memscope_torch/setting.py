@@ -7,6 +7,7 @@ from collections import Counter
 
 import torch
 
+from . import members
 from .tracing import is_tracing
 
 WORDS = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "fp32"}
@@ -99,7 +100,7 @@ class Setting:
         longest = max(lists, key=lists.__getitem__, default=None)
         again = {layer for layer in map(layer_of, self.recomputed) if layer and layer[0] == longest}
         kind = torch.nn.modules.dropout._DropoutNd
-        dropouts = [m for root in roots for m in root.modules() if isinstance(m, kind) and m.p > 0]
+        dropouts = [m for root in roots for m in members.modules(root).values() if isinstance(m, kind) and m.p > 0]
         return {
             "inputs": [
                 {"name": name, "dtype": dtype, "shape": list(shape), "count": count}
@@ -128,7 +129,7 @@ class Setting:
         hides = self.is_compiled() or any("Attn" in node or "Attention" in node for node in self.nodes)
         if found or hides or not SOFTMAX <= self.nodes:
             return found
-        configs = [vars(module).get("config") for root in roots for module in root.modules()]
+        configs = [vars(module).get("config") for root in roots for module in members.modules(root).values()]
         asked = {getattr(config, "_attn_implementation", None) for config in configs} - {None}
         return ["eager" if asked == {"eager"} else "math" if asked == {"sdpa"} else "unfused"]
 
