@@ -29,7 +29,7 @@ from ._modules import (
 )
 from ._plan import Plan
 from ._plan import plan as make_plan
-from ._report import analyze
+from ._report import Report, analyze
 
 _CONTEXT_BYTES = 1 << 30  # what a CUDA context takes, at most
 
@@ -135,7 +135,7 @@ def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
     options = run_options(seen, machine)
     if "batch" not in options:
         raise usage(f"the batch is not known{seen.why_no_sample}: give sample_input=, or a plan=")
-    _check_weights(seen, options)
+    _untreated(seen, options)
     options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
     options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
     cap = int(config.max_cpu_offload_gb * 1e9) if config.max_cpu_offload_gb is not None else machine.host_bytes // 2
@@ -226,17 +226,20 @@ def _is_frozen_in_part(seen: Seen) -> bool:
     return own is not None and any(id(p) not in held for p in trained)
 
 
-def _check_weights(seen: Seen, options: Mapping[str, Any]) -> None:
-    """Of one whose layers were cut, or some of whose types were changed, the config says something else."""
+def _untreated(seen: Seen, options: Mapping[str, Any]) -> Report:
+    """What is predicted by the config. Of a model whose layers were cut, or some of whose types were changed, that says
+    something else, and nothing is predicted."""
     core = seen.inner.core
+    report = analyze(core, *seen.objects, **{**options, "treat": "none", "checkpointing": "none"})
     parameters = {id(p): p for p in core.parameters()}.values()
     if is_peft(core) or any(str(p.dtype) in ("torch.uint8", "torch.int8") or p.is_meta for p in parameters):
-        return
+        return report
     held = sum(int(p.numel()) * int(p.element_size()) for p in parameters)
-    told = analyze(core, *seen.objects, **{**options, "checkpointing": "none"}).summary.weight_memory_bytes
+    told = report.summary.weight_memory_bytes
     if told is not None and held != told:
         raise InputError(f"this {seen.inner.name} holds {held} bytes of weights, and by its config it would hold "
                          f"{told}: its step is not predicted; give a plan=", "MS_ERR_CONFIG", pointer="/model_type")
+    return report
 
 
 def _bounded(figures: Figures | None, seen: Seen) -> Figures | None:
@@ -259,14 +262,15 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
         options = run_options(seen, machine)
         if "batch" not in options:
             return decision
-        _check_weights(seen, options)
-        reports = [analyze(seen.inner.core, *seen.objects, **{**options, "treat": treat, "checkpointing": "none"})
-                   for treat in (decision.treat or "none", "none")]
+        untreated = _untreated(seen, options)
+        words = {"treat": decision.treat, "checkpointing": "none"}
+        treated = analyze(seen.inner.core, *seen.objects, **{**options, **words}) if decision.treat else untreated
     except InputError as fault:
         if fault.text.startswith("treat"):
             raise
         return decision
-    figures = [Figures(report.peak_bytes, report.summary.step_time_ms or None, fits=report.fits) for report in reports]
+    figures = [Figures(report.peak_bytes, report.summary.step_time_ms or None, fits=report.fits)
+               for report in (treated, untreated)]
     return decision._replace(predicted=_bounded(figures[0], seen), untreated=figures[1], assumed=seen.assumed)
 
 

@@ -27,33 +27,36 @@ class _Layer:
             self.offsets.append(self.bytes)
             self.bytes += -(-tensor.numel() * tensor.element_size() // _ALIGNMENT) * _ALIGNMENT
         self.host = torch.empty(self.bytes, dtype=torch.uint8, pin_memory=device.type == "cuda")
-        for tensor, there in zip(self.tensors, self._views(self.host)):
+        self.kept = self._views(self.host)
+        for tensor, there in zip(self.tensors, self.kept):
             there.copy_(tensor.data)
-        self.where = self.host
-        for tensor, there in zip(self.tensors, self._views(self.host)):
-            tensor.data = there
+        self._point(self.kept)
 
     def _views(self, flat: Any) -> list[Any]:
         return [flat[at:at + shape.numel() * dtype.itemsize].view(dtype).view(shape)
                 for (shape, dtype), at in zip(self.kinds, self.offsets)]
 
+    def _point(self, views: list[Any]) -> None:
+        """`here` is where the tensors were put."""
+        self.here = views
+        for tensor, there in zip(self.tensors, views):
+            tensor.data = there
+
     def move(self, place: Any) -> None:
         """To a place that holds its bytes, or back to the host. What somebody put in its stead meanwhile is kept."""
         changed = self._keep()
-        self.where = self.host if place is None else place
-        views = self._views(self.where)
+        views = self.kept if place is None else self._views(place)
         if changed and place is not None:  # its bytes were copied there before
-            for there, kept in zip(views, self._views(self.host)):
+            for there, kept in zip(views, self.kept):
                 there.copy_(kept)
-        for tensor, there in zip(self.tensors, views):
-            tensor.data = there
+        self._point(views)
 
     def _keep(self) -> bool:
         """Weights are set by assignment too, as when adapters are merged. Whether any was."""
         changed = False
-        for tensor, here, kept in zip(self.tensors, self._views(self.where), self._views(self.host)):
-            if tensor.data.data_ptr() != here.data_ptr():
-                if tensor.data.shape != here.shape or tensor.data.dtype != here.dtype:
+        for tensor, here, kept in zip(self.tensors, self.here, self.kept):
+            if tensor.data_ptr() != here.data_ptr():
+                if tensor.shape != here.shape or tensor.dtype != here.dtype:
                     raise usage("a weight of a streamed model got another shape or type: call teardown() before that")
                 kept.copy_(tensor.data)
                 changed = True
@@ -61,10 +64,8 @@ class _Layer:
 
     def restore(self) -> None:
         import torch
-        for tensor, here, kept, (device, strides) in zip(self.tensors, self._views(self.where), self._views(self.host),
-                                                         self.before):
-            is_ours = tensor.data.data_ptr() == here.data_ptr()
-            value = kept if is_ours else tensor.data
+        for tensor, here, kept, (device, strides) in zip(self.tensors, self.here, self.kept, self.before):
+            value = kept if tensor.data_ptr() == here.data_ptr() else tensor.data
             data = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=device) \
                 if value.shape == kept.shape else torch.empty_like(value, device=device)
             tensor.data = data.copy_(value)

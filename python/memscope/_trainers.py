@@ -81,26 +81,26 @@ def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     if getattr(trainer.args, "torch_compile", False):
         raise usage("this Trainer compiles its model (torch_compile), whose memory is not predicted: "
                     "set torch_compile to False")
-    if _takes_logits(trainer) and not _is_sft(trainer) and (plan is None or sample is not None):
+    takes_logits, makes_batches = _takes_logits(trainer), _makes_own_batches(trainer)
+    is_unknown = takes_logits and not _is_sft(trainer)
+    if is_unknown and (plan is None or sample is not None):
         raise usage(f"steps of {class_of(trainer)} are not predicted: give a plan=, and no sample_input")
     why = ""
-    is_seen = not _makes_own_batches(trainer) and (not _takes_logits(trainer) or _is_sft(trainer))
-    if sample is None and is_seen:
+    if sample is None and makes_batches:
+        why = " (this Trainer makes its batches itself)"
+    elif sample is None and not is_unknown:
         with untouched(model):
             sample, why = _first_batch(trainer)
     objects = (trainer.args,) + ((trainer.optimizer,) if getattr(trainer, "optimizer", None) is not None else ())
-    without = ("chunk",) if _takes_logits(trainer) or _has_own_loss(trainer) else ()
-    if _makes_own_batches(trainer) and sample is None:
-        why = " (this Trainer makes its batches itself)"
+    without = ("chunk",) if takes_logits or _has_own_loss(trainer) else ()
+    no_logits = f"{class_of(trainer)} computes its loss itself, and a loss in chunks has no logits"
     if without and isinstance(plan, str) and "loss=chunk" in plan:
-        raise usage(f"{class_of(trainer)} computes its loss itself, and a loss in chunks has no logits: "
-                    "give a plan without loss=chunk")
+        raise usage(f"{no_logits}: give a plan without loss=chunk")
     # TRL's loss makes no logits of all tokens, as the predicted one does.
-    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, _takes_logits(trainer), why))
+    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, takes_logits, why))
     if without and "loss=chunk" in one.decision.treat:
         detach(model)
-        raise usage(f"{class_of(trainer)} computes its loss itself, and a loss in chunks has no logits: "
-                    "make the plan with without='chunk'")
+        raise usage(f"{no_logits}: make the plan with without='chunk'")
 
     def show(*_: Any, **__: Any) -> None:
         one.follower.show()

@@ -52,19 +52,16 @@ class Tiled(torch.autograd.Function):
         return x_grad, None, None, None, None
 
 
-def has_hooks(weight: Any) -> bool:
-    return any(getattr(weight, name, None) for name in ("_backward_hooks", "_post_accumulate_grad_hooks"))
-
-
 def refuse_hooks(module: Any) -> None:
-    raise ValueError(f"{type(module).__name__} has hooks on the gradients of its weights, as an optimizer in "
-                     "backward has: they would run once a piece")
+    for weight in module.parameters():
+        if any(getattr(weight, name, None) for name in ("_backward_hooks", "_post_accumulate_grad_hooks")):
+            raise ValueError(f"{type(module).__name__} has hooks on the gradients of its weights, as an optimizer in "
+                             "backward has: they would run once a piece")
 
 
 def tiled(module: Any, mlp: Any, number: int, x: Any) -> Any:
+    refuse_hooks(module)
     weights = [weight for weight in module.parameters() if weight.requires_grad]
-    if any(map(has_hooks, weights)):
-        refuse_hooks(module)
     # With an x that needs no gradient the Function would not reach the weights either.
     if not x.requires_grad:
         return mlp(x)
@@ -77,6 +74,5 @@ def tile(layer: Any, number: int) -> None:
     mlp = without_batch_norms(mlp_of(layer))
     if hasattr(mlp, "experts"):
         raise ValueError(f"{type(mlp).__name__} is a mixture of experts, which cannot run in pieces")
-    if any(map(has_hooks, mlp.parameters())):
-        refuse_hooks(mlp)
+    refuse_hooks(mlp)
     mlp.forward = partial(tiled, mlp, mlp.forward, number)
