@@ -10,7 +10,6 @@ import sys
 
 from . import phases, report, shown
 
-_SIZES = ("allocated", "requested", "reserved")
 READY = "0-ready"  # sorts before all other reports
 UNFINISHED = "2-used"
 NOT_TORCH = (
@@ -32,7 +31,7 @@ class Phases:
 
     def fold(self):
         figures = phases.stats()
-        for size in _SIZES:
+        for size in phases.STATS:
             self.most[size] = max(self.most.get(size, 0), phases.peak(figures, size))
 
     def begin(self, name):
@@ -45,18 +44,7 @@ class Phases:
 
     def end(self):
         self.fold()
-        figures = phases.stats()
-        row = {
-            "phase": self.name,
-            "micro_step": 0,
-            "repeats": 1,
-            "start_bytes": self.start,
-            "peak_bytes": self.most["allocated"],
-            "end_bytes": phases.current(figures, "allocated"),
-        }
-        for size in _SIZES[1:]:
-            row[f"peak_{size}_bytes"], row[f"end_{size}_bytes"] = self.most[size], phases.current(figures, size)
-        self.rows.append(row)
+        self.rows.append(phases.row(self.name, self.start, self.most.__getitem__, phases.stats()))
 
     def row(self, name):
         return next((row for row in reversed(self.rows) if row["phase"] == name), None)
@@ -66,10 +54,7 @@ class Phases:
 
 
 def put(folder, name, what):
-    path = os.path.join(folder, name + ".engine")
-    with open(path + ".part", "w") as file:
-        json.dump({**what, "pid": os.getpid()}, file)
-    os.rename(path + ".part", path)
+    report.put(os.path.join(folder, name + ".engine"), {**what, "pid": os.getpid()})
 
 
 def found(folder):
@@ -93,19 +78,7 @@ def failure(error, is_too_large):
 
 def common(capture):
     """Members of a report that do not depend on what was measured."""
-    reads, answers = capture.reads, capture.answers
-    return {
-        "reads": reads.report() if reads else [],
-        "moved_to_host_bytes": reads.moved_bytes if reads else 0,
-        "not_covered": [
-            {"call": name, "file": shown.path(place[0]), "line": place[1]}
-            for name, place in sorted(reads.uncovered.items())
-        ]
-        if reads
-        else [],
-        "answers": answers.report() if answers else [],
-        "notes": list(answers.notes) if answers else [],
-    }
+    return {**report.seen(capture.reads, capture.answers), "notes": list(capture.answers.notes)}
 
 
 # ---- the report ----
@@ -175,12 +148,6 @@ def _hint(outcome, calls):
     return NO_GRAPHS if outcome == "failed" and any("Capture" in row["call"] for row in calls) else None
 
 
-def _write(path, out, skip=""):
-    with open(path + ".part", "w") as file:
-        file.write(report.rows_on_lines(json.dumps(out, indent=1)).removeprefix(skip) + "\n")
-    os.rename(path + ".part", path)
-
-
 def write(capture, outcome, message, notes=()):
     """The whole report; False where there is nothing to tell."""
     out = document(
@@ -189,7 +156,7 @@ def write(capture, outcome, message, notes=()):
     if out:
         out["notes"] = list(dict.fromkeys([*notes, *out["notes"]]))
         stem = READY if outcome == "ready" else f"{report.OUTCOMES.index(outcome)}-{outcome}"
-        _write(os.path.join(capture.folder, f"{stem}-00000-{os.getpid()}.json"), out)
+        report.put(os.path.join(capture.folder, f"{stem}-00000-{os.getpid()}.json"), out)
     return out is not None
 
 
@@ -198,7 +165,7 @@ def write_rest(capture):
     out = document(capture.folder, None, None)
     if out:
         rest = dict(list(out.items())[report.HEAD :])
-        _write(os.path.join(capture.folder, UNFINISHED + "-00000-engine.rest"), rest, "{\n")
+        report.put(os.path.join(capture.folder, UNFINISHED + "-00000-engine.rest"), rest, "{\n")
 
 
 def write_failure(capture):

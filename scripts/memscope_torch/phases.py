@@ -25,6 +25,15 @@ def events(figures):
     return figures["allocation"]["all"]["allocated"] + figures["allocation"]["all"]["freed"] if figures else 0
 
 
+def row(name, start_bytes, highest, figures, micro_step=0):
+    """Of a phase that ends with these figures; `highest(size)`: the peak in it."""
+    out = {"phase": name, "micro_step": micro_step, "repeats": 1, "start_bytes": start_bytes,
+           "peak_bytes": highest("allocated"), "end_bytes": current(figures, "allocated")}
+    for size in ("requested", "reserved"):
+        out[f"peak_{size}_bytes"], out[f"end_{size}_bytes"] = highest(size), current(figures, size)
+    return out
+
+
 class Peaks:
     """Resets the allocator's peaks at every phase; what the program asks for is put together again."""
 
@@ -86,12 +95,9 @@ class Phases:
         if not self.name:
             return
         figures = stats()
-        row = {"phase": self.name, "micro_step": self.micro_step, "repeats": 1, "start_bytes": self.start_bytes,
-               "peak_bytes": self.peaks.peak(figures, "allocated"), "end_bytes": current(figures, "allocated"),
-               "peak_requested_bytes": self.peaks.peak(figures, "requested"), "end_requested_bytes": current(figures, "requested"),
-               "peak_reserved_bytes": self.peaks.peak(figures, "reserved"), "end_reserved_bytes": current(figures, "reserved")}
-        if self.name != "between" or row["peak_bytes"] > row["start_bytes"]:
-            row["_events"] = self.start_event, events(figures)
-            self.rows.append(row)
+        found = row(self.name, self.start_bytes, lambda size: self.peaks.peak(figures, size), figures, self.micro_step)
+        if self.name != "between" or found["peak_bytes"] > found["start_bytes"]:
+            found["_events"] = self.start_event, events(figures)
+            self.rows.append(found)
         self.ended(self.name)
         self.name = None

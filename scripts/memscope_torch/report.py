@@ -69,10 +69,7 @@ def write(source, folder, stem="runtime_report", beside=None):
             from . import trace_file
             with open(os.path.join(folder, traced + ".jsonl"), "w") as file:
                 trace_file.write(file, source.tracer, replay, entries, " ".join(out["metadata"]["command"]))
-    path = os.path.join(folder, stem + ".json")
-    with open(path + ".part", "w") as file:
-        file.write(rows_on_lines(json.dumps(out, indent=1)) + "\n")
-    os.rename(path + ".part", path)
+    put(os.path.join(folder, stem + ".json"), out)
     return out
 
 
@@ -80,10 +77,15 @@ def write_rest(source, folder, stem):
     """The report but for its version, outcome, message and hint, which whoever sees the program end puts before it."""
     out = dict(list(document(source)[0].items())[HEAD:])
     path = os.path.join(folder, stem + ".rest")
-    with open(path + ".part", "w") as file:
-        file.write(rows_on_lines(json.dumps(out, indent=1)).removeprefix("{\n") + "\n")
-    os.rename(path + ".part", path)
+    put(path, out, "{\n")
     return path
+
+
+def put(path, out, skip=""):
+    """Whole or not at all, without the text that it begins with."""
+    with open(path + ".part", "w") as file:
+        file.write(rows_on_lines(json.dumps(out, indent=1)).removeprefix(skip) + "\n")
+    os.rename(path + ".part", path)
 
 
 def _entries(tracer):
@@ -119,15 +121,21 @@ def document(source):
     if replay:
         out["peak"], out["timeline"] = peak, rows.timeline(replay, _phase_at(tracer))
         out["modules"] = rows.modules(replay, tracer.paths.classes)
-    out["reads"] = source.reads.report()
-    out["moved_to_host_bytes"] = source.reads.moved_bytes
-    out["not_covered"] = [{"call": name, "file": shown.path(place[0]), "line": place[1]} for name, place in sorted(source.reads.uncovered.items())]
-    if os.environ.get("MEMSCOPE_NULL_CALLS"):
-        out["calls"] = source.reads.calls()
-    out["answers"] = source.answers.report() if source.answers else []
+    out.update(seen(source.reads, source.answers, source.reads.calls() if os.environ.get("MEMSCOPE_NULL_CALLS") else None))
     entries = _entries(tracer)
     out["notes"] = notes(source, steady, replay, entries)
     return out, replay, entries
+
+
+def seen(reads, answers, calls=None):
+    """What the program read, what is not covered, and what was answered; `reads` is None before torch is imported."""
+    uncovered = sorted(reads.uncovered.items()) if reads else []
+    out = {"reads": reads.report() if reads else [], "moved_to_host_bytes": reads.moved_bytes if reads else 0,
+           "not_covered": [{"call": name, "file": shown.path(place[0]), "line": place[1]} for name, place in uncovered]}
+    if calls is not None:
+        out["calls"] = calls
+    out["answers"] = answers.report() if answers else []
+    return out
 
 
 def is_used():
