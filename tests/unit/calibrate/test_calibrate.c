@@ -7,10 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrate/fit_memory.h"
 #include "calibrate/least.h"
-
-static const double mib = 1048576.0, gib = 1073741824.0;
+#include "unit/planted.h"
 
 static const ms_device h100 = {.name = "h100-80gb", .context_expected_bytes = 512 << 20};
 
@@ -47,30 +45,7 @@ static const least_case leasts[] = {
 
 /* ---- planted truths ---- */
 
-typedef struct truth {
-    const char *label;
-    double workspace, margin, context, product, attention, other;
-} truth;
-
-enum { POINTS = 9 };
-
-/* Sizes and shares that have nothing to do with one another. */
-static void plant(const truth *t, ms_measured_points *points)
-{
-    for (uint32_t i = 0; i < POINTS; i++) {
-        double told = (3.0 + 7.0 * i) * gib, p = 40.0 + 13.0 * (i * i % 7);
-        double a = 5.0 + 11.0 * (i * 5 % 9), o = 20.0 + 3.0 * (i * 4 % 5);
-        ms_measured_point point = {.name = "x",
-                                   .device = "h100-80gb",
-                                   .predicted_reserved = told,
-                                   .predicted_ms = {p, a, o},
-                                   .predicted_copy_ms = 2};
-        point.measured_reserved = told * (1 + t->margin) + t->workspace;
-        point.measured_device = point.measured_reserved + t->context;
-        point.measured_ms = p * t->product + a * t->attention + o * t->other + 2;
-        assert_true(ms_vec_push(points, point));
-    }
-}
+enum { COPY_MS = 2 };
 
 static void near(const ms_fitted *fitted, double expected, double tolerance)
 {
@@ -86,7 +61,7 @@ static void recovers(void **state)
     ms_calibration_result r;
     ms_error err = {0};
     ms_arena *arena = ms_arena_create(0);
-    plant(t, &points);
+    plant(t, COPY_MS, &points);
     assert_int_equal(ms_calibration_fit(arena, &points, &h100, &r, &err), MS_OK);
     const ms_fitted *p = r.calibration.parameters;
     near(&p[MS_PARAMETER_WORKSPACE], t->workspace, 1024);
@@ -122,7 +97,7 @@ static void left_out_is_honest(void **state)
     ms_calibration_result r;
     ms_error err = {0};
     ms_arena *arena = ms_arena_create(0);
-    plant(&t, &points);
+    plant(&t, COPY_MS, &points);
     points.items[4].measured_ms *= 1.5;
     assert_int_equal(ms_calibration_fit(arena, &points, &h100, &r, &err), MS_OK);
     const ms_calibration_quality *times = &r.qualities[2];
@@ -225,7 +200,7 @@ static void check_change(void **state)
     ms_calibration_result r;
     ms_error err = {0};
     ms_arena *arena = ms_arena_create(0);
-    plant(&t, &points);
+    plant(&t, COPY_MS, &points);
     c->change(&points);
     ms_status status = ms_calibration_fit(arena, &points, &h100, &r, &err);
     bool is_known = !c->note || !*c->note;

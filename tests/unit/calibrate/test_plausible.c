@@ -7,36 +7,12 @@
 #include <string.h>
 
 #include "calibrate/plausible.h"
-
-static const double mib = 1048576.0, gib = 1073741824.0;
+#include "unit/planted.h"
 
 static const ms_device h100 = {.name = "h100-80gb",
                                .driver_bytes = UINT64_C(80) << 30,
                                .cuda_bytes = UINT64_C(79) << 30,
                                .context_expected_bytes = 512 << 20};
-
-typedef struct truth {
-    double workspace, margin, context, product, attention, other;
-} truth;
-
-enum { POINTS = 9 };
-
-/* Sizes and shares that have nothing to do with one another. */
-static void plant(const truth *t, ms_measured_points *points)
-{
-    for (uint32_t i = 0; i < POINTS; i++) {
-        double told = (3.0 + 7.0 * i) * gib, p = 40.0 + 13.0 * (i * i % 7);
-        double a = 5.0 + 11.0 * (i * 5 % 9), o = 20.0 + 3.0 * (i * 4 % 5);
-        ms_measured_point point = {.name = "x",
-                                   .device = "h100-80gb",
-                                   .predicted_reserved = told,
-                                   .predicted_ms = {p, a, o}};
-        point.measured_reserved = told * (1 + t->margin) + t->workspace;
-        point.measured_device = point.measured_reserved + t->context;
-        point.measured_ms = p * t->product + a * t->attention + o * t->other;
-        assert_true(ms_vec_push(points, point));
-    }
-}
 
 /* ---- what is refused ---- */
 
@@ -97,12 +73,12 @@ static void in_seconds(ms_measured_points *points)
 static void check_change(void **state)
 {
     const change_case *c = *state;
-    const truth t = {100 * mib, 0.02, 500 * mib, 1.5, 2, 1.25};
+    const truth t = {"x", 100 * mib, 0.02, 500 * mib, 1.5, 2, 1.25};
     ms_measured_points points = {0};
     ms_calibration_result r;
     ms_error err = {0};
     ms_arena *arena = ms_arena_create(0);
-    plant(&t, &points);
+    plant(&t, 0, &points);
     c->change(&points);
     ms_status status = ms_calibration_fit(arena, &points, &h100, &r, &err);
     assert_int_equal(status, c->message ? MS_ERR_CONFIG : MS_OK);
@@ -139,7 +115,7 @@ static void check_unusual(void **state)
     ms_calibration_result r;
     ms_error err = {0};
     ms_arena *arena = ms_arena_create(0);
-    plant(&c->truth, &points);
+    plant(&c->truth, 0, &points);
     points.count = 8; /* the largest would not fit with a margin */
     assert_int_equal(ms_calibration_fit(arena, &points, &h100, &r, &err), MS_OK);
     assert_int_equal(r.remark_count, c->words ? 1 : 0);
@@ -150,12 +126,12 @@ static void check_unusual(void **state)
 }
 
 static const unusual_case unusuals[] = {
-    {"nothing", {0, 0.09, 600 * 1048576.0, 1.5, 2, 1.5}, NULL},
-    {"a large context", {0, 0, 3 * 1073741824.0, 1.5, 2, 1.5}, "context: 3.00 GiB, usually"},
-    {"a small one", {0, 0, 100 * 1048576.0, 1.5, 2, 1.5}, "context: 100.00 MiB, usually"},
-    {"a margin", {0, 0.12, 600 * 1048576.0, 1.5, 2, 1.5}, "margin: 12.0 %, usually"},
-    {"workspaces", {1.5 * 1073741824.0, 0, 600 * 1048576.0, 1.5, 2, 1.5}, "workspaces: 1.50"},
-    {"a slowdown", {0, 0, 600 * 1048576.0, 1.5, 12, 1.5}, "attention, times the roofline: 12"},
+    {"nothing", {"", 0, 0.09, 600 * 1048576.0, 1.5, 2, 1.5}, NULL},
+    {"a large context", {"", 0, 0, 3 * 1073741824.0, 1.5, 2, 1.5}, "context: 3.00 GiB, usually"},
+    {"a small one", {"", 0, 0, 100 * 1048576.0, 1.5, 2, 1.5}, "context: 100.00 MiB, usually"},
+    {"a margin", {"", 0, 0.12, 600 * 1048576.0, 1.5, 2, 1.5}, "margin: 12.0 %, usually"},
+    {"workspaces", {"", 1.5 * 1073741824.0, 0, 600 * 1048576.0, 1.5, 2, 1.5}, "workspaces: 1.50"},
+    {"a slowdown", {"", 0, 0, 600 * 1048576.0, 1.5, 12, 1.5}, "attention, times the roofline: 12"},
 };
 
 int main(void)

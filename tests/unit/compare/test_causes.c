@@ -7,45 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compare/compare.h"
+#include "unit/pairs.h"
 
 #define PHASE(name, peak)                                                                          \
     "{\"phase\":\"" name                                                                           \
     "\",\"micro_step\":0,\"repeats\":1,\"start_bytes\":0,\"peak_bytes\":" peak                     \
     ",\"end_bytes\":0,\"peak_reserved_bytes\":0}"
-
-typedef struct pair {
-    ms_recorded first, second;
-    ms_arena *arena;
-    ms_compare_view view;
-} pair;
-
-static void parse(ms_recorded *r, const char *text)
-{
-    ms_error err = {0};
-    const ms_json_source source = {"r.json", text, strlen(text)};
-    assert_int_equal(ms_recorded_parse(r, &source, &err), MS_OK);
-}
-
-static pair *compare(const char *first, const char *second)
-{
-    ms_error err = {0};
-    pair *p = calloc(1, sizeof *p);
-    assert_non_null(p);
-    parse(&p->first, first);
-    parse(&p->second, second);
-    p->arena = ms_arena_create(0);
-    assert_int_equal(ms_compare_view_make(p->arena, &p->first, &p->second, &p->view, &err), MS_OK);
-    return p;
-}
-
-static void drop(pair *p)
-{
-    ms_recorded_close(&p->first);
-    ms_recorded_close(&p->second);
-    ms_arena_free(p->arena);
-    free(p);
-}
 
 /* A prediction of 4 x 1024 tokens, 800 of 10000 bytes activations; and what was captured. */
 #define PREDICTED(settings, at_peak)                                                               \
