@@ -17,6 +17,8 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 "label_smoothing", "logits_to_keep": see losses.py; "grad_accumulation_dtype": see fp32_gradients.py.
 "liger": see liger.py.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
+"compile": "whole" (torch.compile(model)) or "layer" (each decoder layer), with "mode" as torch.compile has it. Set
+TORCHINDUCTOR_CACHE_DIR to an empty folder: what the first step takes hangs on the compiler's cache.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
@@ -136,6 +138,11 @@ class Step:
                 self.model.enable_input_require_grads()  # as trainers do
             treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)
+        if case.get("compile") == "whole":
+            self.model = torch.compile(self.model, mode=case.get("mode"))
+        elif case.get("compile") == "layer":
+            for layer in next(module for module in self.model.modules() if isinstance(module, torch.nn.ModuleList)):
+                layer.compile(mode=case.get("mode"))
         self.fp32_gradients = None
         if case.get("grad_accumulation_dtype") == "fp32":
             from fp32_gradients import Fp32Gradients

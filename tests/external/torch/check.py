@@ -290,7 +290,9 @@ def check_cases(memscope, python, path, only):
             continue
         environment = {"PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"]} if case.get("alloc_conf") else {}
         begun = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as caches:
+            if case.get("compile"):  # what the first step takes hangs on them
+                environment.update(TORCHINDUCTOR_CACHE_DIR=caches, TRITON_CACHE_DIR=os.path.join(caches, "triton"))
             program = [*(["env", f"MEMSCOPE_NULL_DEVICE={facts}"] if facts else []), python, os.path.join(PROGRAMS, "case.py"), os.path.abspath(path), case["id"]]
             code, _, messages, report = capture(memscope, ["--device", "a100-80gb"], program, folder, environment)
         if code != 0:
