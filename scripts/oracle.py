@@ -27,7 +27,8 @@ import subprocess
 import sys
 import tempfile
 
-STATIC = {"parameters": "param_count", "trainable_parameters": "trainable_param_count",
+STATIC = {"local_weight_bytes": "weight_memory_bytes", "local_optimizer_state_bytes": "optimizer_memory_bytes",
+          "parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
 GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail", "evaluation")
@@ -83,6 +84,30 @@ def config_of(case):
     return {**case["config"], "quantization_config": said}
 
 
+LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}"}
+KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
+         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch"}
+
+
+def parallel_options(case):
+    """The layout of a case of several ranks; one that cannot be said ends in a refusal."""
+    p = case.get("parallel")
+    if not p:
+        return []
+    if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
+        return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
+    copies = p.get("replicate", 1)
+    layout = f"hsdp={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
+    command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
+    command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
+    command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
+    if isinstance(p.get("reshard_after_forward"), bool):
+        command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
+    command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
+    command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
+    return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])
+
+
 def command_of(case, config_path, args):
     """The command line that describes the case's run."""
     device = device_options(case, args)
@@ -121,6 +146,7 @@ def command_of(case, config_path, args):
     if case.get("routing"):
         command += ["--routing", case["routing"]]
     command += ["--treat", case["treat"]] if case.get("treat") else []
+    command += parallel_options(case)
     command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
     return command + device + ["--torch", "2.11"]

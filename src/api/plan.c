@@ -193,6 +193,8 @@ static ms_status load(ms_plan *plan, ms_error *err)
                                    &plan->model, &plan->run, &plan->notes, err);
     plan->run.watch = plan->watch;
     if (status == MS_OK)
+        status = ms_parallel_refuse(&plan->run.parallel, "a plan", err);
+    if (status == MS_OK)
         status = check_for_run(plan, err);
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,

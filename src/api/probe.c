@@ -151,8 +151,9 @@ static ms_status run_step(ms_probe *p, ms_backend *backend, ms_error *err)
 ms_status ms_probe_load(ms_probe *p, const ms_run *run, ms_error *err)
 {
     ms_arena_set_inputs(p->arena, run->inputs);
-    return ms_run_load(p->arena, run->settings.items, run->settings.count, &p->model, &p->run,
-                       &p->notes, err);
+    ms_status status = ms_run_load(p->arena, run->settings.items, run->settings.count, &p->model,
+                                   &p->run, &p->notes, err);
+    return status == MS_OK ? ms_parallel_refuse(&p->run.parallel, "a probe", err) : status;
 }
 
 /* Of the run it takes the device. A trace without operators has memory only. */

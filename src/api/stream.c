@@ -106,8 +106,9 @@ static ms_status note_rows(ms_streaming *s, ms_error *err)
 static ms_status load(ms_streaming *s, const ms_run *run, ms_error *err)
 {
     ms_arena_set_inputs(s->arena, run->inputs);
-    return ms_run_load(s->arena, run->settings.items, run->settings.count, &s->model, &s->run,
-                       &s->notes, err);
+    ms_status status = ms_run_load(s->arena, run->settings.items, run->settings.count, &s->model,
+                                   &s->run, &s->notes, err);
+    return status == MS_OK ? ms_parallel_refuse(&s->run.parallel, "a stream", err) : status;
 }
 
 static ms_status simulate(ms_streaming *s, ms_inference_phase phase,

@@ -38,14 +38,6 @@ static uint64_t last_power_of_two(uint64_t n)
     return power;
 }
 
-/* Threads that a multiprocessor holds, by compute capability. */
-static uint64_t threads_per_multiprocessor(uint32_t capability)
-{
-    if (capability == 75)
-        return 1024;
-    return capability == 86 || capability == 89 || capability >= 120 ? 1536 : 2048;
-}
-
 typedef struct launch {
     uint64_t width, height; /* of a block of threads */
     uint64_t step_input, step_output;
@@ -92,8 +84,8 @@ ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outpu
         l.step_output *= l.height;
     values = divide_up(inputs, l.step_input);
     uint64_t multiprocessors = device->multiprocessors ? device->multiprocessors : 108;
-    uint64_t target = multiprocessors * (threads_per_multiprocessor(device->compute_capability) /
-                                         (l.width * l.height));
+    uint64_t target =
+        multiprocessors * (ms_device_threads_per_multiprocessor(device) / (l.width * l.height));
     uint64_t grid = divide_up(outputs / vector, l.step_output);
     if (!split_over_warps || values < MOST_VALUES_PER_THREAD || grid > target)
         return none;

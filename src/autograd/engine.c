@@ -128,8 +128,10 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         return;
     }
     parameter->is_reached = true;
-    if (parameter->grad) {
+    if (parameter->grad) { /* added to it in place */
         ms_release(tape, incoming);
+        if (parameter->scope != MS_NONE)
+            ms_hooks_accumulated(tape, leaf);
         return;
     }
     const ms_tensor_info *info = ms_info(tape, incoming);

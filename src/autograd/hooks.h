@@ -49,7 +49,8 @@ typedef struct ms_module_hooks {
 
 /* ---- gradients (Tensor.register_post_accumulate_grad_hook): all, in order of installation ---- */
 
-/* A parameter's gradient is complete, in parameters[parameter].grad; a hook may release it. */
+/* A backward pass has completed a parameter's gradient, in parameters[parameter].grad; a hook may
+ * release or replace it. */
 typedef struct ms_gradient_hook {
     void (*accumulated)(struct ms_tape *tape, void *context, uint32_t parameter);
     void *context;

@@ -68,7 +68,7 @@ static uint32_t push_storage(ms_tape *tape, ms_storage storage)
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return MS_NONE;
     }
-    if (storage.bytes)
+    if (storage.bytes && !tape->is_meta)
         ms_trace_event(tape, MS_EVENT_ALLOC, index);
     return index;
 }
@@ -108,6 +108,40 @@ void ms_storage_renew(ms_tape *tape, ms_tensor tensor)
     ms_info(tape, tensor)->storage = index;
 }
 
+void ms_storage_empty(ms_tape *tape, ms_tensor tensor)
+{
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    if (tape->trace->storages.items[storage].bytes && !tape->is_meta)
+        ms_trace_event(tape, MS_EVENT_FREE, storage);
+    tape->storage_refs.items[storage] |= MS_STORAGE_EMPTY;
+}
+
+/* Views of the storage follow it to its new row. */
+static void move_tensors(ms_tape *tape, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < tape->tensors.count; i++)
+        if (tape->tensors.items[i].storage == from)
+            tape->tensors.items[i].storage = to;
+}
+
+void ms_storage_refill(ms_tape *tape, ms_tensor tensor)
+{
+    uint32_t before = ms_info(tape, tensor)->storage;
+    ms_storage fresh = tape->trace->storages.items[before];
+    fresh.stream = tape->stream;
+    fresh.saved = false;
+    uint32_t index = push_storage(tape, fresh);
+    if (index == MS_NONE)
+        return;
+    uint32_t count = tape->storage_refs.items[before] & ~MS_STORAGE_EMPTY;
+    tape->storage_refs.items[before] = 0;
+    tape->storage_refs.items[index] = count;
+    if (count > 1)
+        move_tensors(tape, before, index);
+    else
+        ms_info(tape, tensor)->storage = index;
+}
+
 void ms_storage_retain(ms_tape *tape, uint32_t storage)
 {
     tape->storage_refs.items[storage]++;
@@ -134,6 +168,8 @@ static void release_original(ms_tape *tape, uint32_t storage)
 void ms_storage_release(ms_tape *tape, uint32_t storage)
 {
     if (--tape->storage_refs.items[storage] > 0)
+        return;
+    if (tape->is_meta)
         return;
     if (tape->trace->storages.items[storage].bytes)
         ms_trace_event(tape, MS_EVENT_FREE, storage);

@@ -53,6 +53,7 @@ typedef struct ms_tape {
     bool stopped;         /* early stop: unwinding, operators do nothing */
     uint32_t op_depth;    /* nesting depth of running operators */
     bool muted;           /* allocations have no bytes: see ms_op_hooks */
+    bool is_meta;         /* new storages have bytes but no memory, as on PyTorch's meta device */
     uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
@@ -75,6 +76,9 @@ typedef struct ms_tape {
     ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
     ms_vec(uint32_t) layer_scopes; /* the layers' modules; MS_NONE: not built */
 } ms_tape;
+
+/* In storage_refs: tensors refer to the storage, but it has no memory. */
+#define MS_STORAGE_EMPTY (UINT32_C(1) << 31)
 
 /* A trace of more events is refused (MS_ERR_LIMIT): 4,096 plain layers have half as many. */
 enum { MS_MOST_EVENTS = 20000000 };
@@ -139,6 +143,17 @@ void ms_storage_retain(ms_tape *tape, uint32_t storage);
 void ms_storage_release(ms_tape *tape, uint32_t storage);
 /* Gives a tensor whose storage was freed a new one of the same size. */
 void ms_storage_renew(ms_tape *tape, ms_tensor tensor);
+/* untyped_storage().resize_(0), and back to its size: tensors and their views stay, the memory goes
+ * and comes back from the current stream's pool, without its content. On the meta device there is
+ * none to go. */
+void ms_storage_empty(ms_tape *tape, ms_tensor tensor);
+void ms_storage_refill(ms_tape *tape, ms_tensor tensor);
+/* Whether the storage has memory now. */
+static inline bool ms_storage_is_held(const ms_tape *tape, uint32_t storage)
+{
+    uint32_t refs = tape->storage_refs.items[storage];
+    return refs > 0 && !(refs & MS_STORAGE_EMPTY);
+}
 /* `storage`, which has no bytes, represents `original`: one reference to `original` moves to it. */
 void ms_storage_stand_in(ms_tape *tape, uint32_t storage, uint32_t original);
 void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);

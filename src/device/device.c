@@ -309,6 +309,14 @@ bool ms_device_before_ampere(const ms_device *device)
     return device->compute_capability > 0 && device->compute_capability < AMPERE;
 }
 
+uint64_t ms_device_threads_per_multiprocessor(const ms_device *device)
+{
+    uint32_t capability = device->compute_capability;
+    if (capability == 75)
+        return 1024;
+    return capability == 86 || capability == 89 || capability >= 120 ? 1536 : 2048;
+}
+
 bool ms_device_has_rates(const ms_device *device)
 {
     return device->memory_bytes_per_s > 0 && (device->bf16_flops > 0 || device->fp32_flops > 0) &&

@@ -73,6 +73,9 @@ uint64_t ms_device_reservable_bytes(const ms_device *device, uint64_t budget_byt
  * flash attention. */
 bool ms_device_before_ampere(const ms_device *device);
 
+/* Threads that a multiprocessor holds, by compute capability (CUDA's programming guide). */
+uint64_t ms_device_threads_per_multiprocessor(const ms_device *device);
+
 /* Whether operators and copies can be timed at the device's own rates. */
 bool ms_device_has_rates(const ms_device *device);
 

@@ -30,7 +30,7 @@ void ms_figures_sum(ms_tape *tape, ms_simulation *simulation)
     const ms_trace *trace = tape->trace;
     for (uint32_t i = 0; i < trace->storages.count; i++) {
         const ms_storage *storage = &trace->storages.items[i];
-        if (!tape->storage_refs.items[i])
+        if (!ms_storage_is_held(tape, i))
             continue;
         simulation->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
         simulation->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;

@@ -41,14 +41,17 @@ void ms_step_mark(ms_tape *tape, bool begin, ms_phase phase, uint16_t step, uint
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-/* model.to(dtype): buffers are made in fp32. */
+/* model.to(dtype), the type of sharded weights where they are: buffers are made in fp32. */
 static void cast_buffers(ms_model *model)
 {
     ms_tape *tape = model->tape;
+    const ms_run_config *run = model->run;
+    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    ms_dtype dtype = shards ? run->parallel.shard_dtype : run->dtype;
     for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
         ms_tensor tensor = tape->module_buffers.items[i];
         if (ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
-            ms_module_cast(model, tensor, model->run->dtype);
+            ms_module_cast(model, tensor, dtype);
     }
 }
 

@@ -19,6 +19,7 @@
 #include "step/forward.h"
 #include "step/optimizer.h"
 #include "step/run.h"
+#include "parallel/parallel.h"
 #include "autograd/engine.h"
 #include "autograd/graph.h"
 #include "treatments/host_parameters.h"
@@ -78,6 +79,7 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
     ms_shape scalar = {.rank = 0};
     ms_dtype dtype = loss ? (ms_dtype)ms_info(tape, loss)->dtype : MS_DTYPE_F32;
     ms_tensor *one = ms_local(&f, ms_empty(tape, scalar, dtype));
+    ms_parallel_backward_begins(tape);
     ms_backward(tape, loss, *one);
     ms_locals_end(&f, NULL);
     mark(t, false, MS_PHASE_BACKWARD, micro_step);
@@ -98,6 +100,7 @@ static void run_step(trainer *t)
     uint64_t asked = t->model.run->training.accumulate, simulated = simulated_micro_steps(t);
     for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
+        ms_parallel_micro_step(tape, i + 1 == simulated);
         ms_tensor loss = run_forward(t, i);
         if (t->tape.recording && i == 0)
             ms_figures_sum_saved(tape, t->simulation);
@@ -164,7 +167,10 @@ static bool build(trainer *t)
     ms_tape *tape = &t->tape;
     tape->repeats = 1;
     mark(t, true, MS_PHASE_BUILD, 0);
+    ms_parallel_build_begin(tape, &t->model.run->parallel);
     ms_step_build_model(&t->model, t->err);
+    ms_figures_count_parameters(tape, t->simulation);
+    ms_parallel_build_end(tape);
     ms_optimizer_build(tape);
     ms_accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
@@ -205,7 +211,6 @@ static void train(trainer *t)
     expect_layers(t);
     if (!build(t))
         return;
-    ms_figures_count_parameters(&t->tape, t->simulation);
     t->simulation->active_param_count = t->simulation->param_count - t->model.idle_param_count;
     ms_step_detail detail = t->detail;
     if (detail == MS_STEPS_NONE) {

@@ -17,6 +17,11 @@ void ms_trace_identify(ms_trace *trace, uint32_t storage, uint32_t earlier)
     trace->storages.items[storage].same_as = first == MS_NONE ? earlier : first;
 }
 
+void ms_trace_resize(ms_trace *trace, uint32_t storage, uint64_t bytes)
+{
+    trace->storages.items[storage].bytes = bytes;
+}
+
 void ms_trace_categorize(ms_trace *trace, uint32_t storage, ms_category category)
 {
     trace->storages.items[storage].category = (uint8_t)category;

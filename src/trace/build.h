@@ -24,6 +24,8 @@ static inline uint32_t ms_trace_add_storage(ms_trace *trace, const ms_storage *s
 void ms_trace_label(ms_trace *trace, uint32_t storage, uint32_t name, uint32_t scope);
 /* `storage` has the same content as `earlier` (ms_storage.same_as). */
 void ms_trace_identify(ms_trace *trace, uint32_t storage, uint32_t earlier);
+/* A storage that is not allocated yet has so many bytes, as with padding. */
+void ms_trace_resize(ms_trace *trace, uint32_t storage, uint64_t bytes);
 void ms_trace_categorize(ms_trace *trace, uint32_t storage, ms_category category);
 /* The storage is kept for backward: a temporary becomes an activation. */
 void ms_trace_hold(ms_trace *trace, uint32_t storage);

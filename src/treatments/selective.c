@@ -111,7 +111,7 @@ static void end_op(ms_tape *tape, void *context, uint32_t number)
     bool was_kept = all->is_kept;
     all->is_kept = tape->muted = false;
     for (uint32_t i = all->first_storage; was_kept && i < tape->trace->storages.count; i++) {
-        if (tape->storage_refs.items[i] == 0)
+        if (!ms_storage_is_held(tape, i))
             continue;
         if (is_again(tape))
             take(tape, all, &all->rows.items[number], i);

@@ -17,6 +17,7 @@
 #include "config/model/model_config.h"
 #include "config/model/notes.h"
 #include "config/run/optimizer.h"
+#include "config/run/parallel.h"
 #include "config/treatment/offload_tags.h"
 #include "config/treatment/treatment.h"
 #include "device/calibration.h"
@@ -110,6 +111,7 @@ typedef struct ms_run_config {
     ms_autocast autocast;
     ms_parameter_device parameter_device; /* on the host only if the optimizer is */
     ms_training training; /* models do not read it: what they need is in their inputs */
+    ms_parallel parallel; /* ranks that train together */
     uint64_t liger;       /* bits of ms_liger that the family supports */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
     const char *checkpointing;    /* as given: "none", "all", "first:8", "0,2,5-9", "every:2" */

@@ -24,7 +24,7 @@
       .default_is_words = true, .report = "seq") \
     X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
       "Training", type, AT(run.dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
-      .report = "dtype") \
+      .report = "dtype", .show_report = show_dtype) \
     X("autocast", "TYPE", "none, bf16 or fp16", "none", \
       "Training", type, AT(run.autocast), .choices = ms_autocast_names, .synonyms = types, \
       .report = "autocast") \
@@ -104,6 +104,35 @@
       "yes for bitsandbytes", \
       "Training", answer, AT(run.upcast), .default_is_words = true, .report = "upcast", \
       .show_report = show_upcast) \
+    X("parallel", "SPEC", \
+      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards", "none", \
+      "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
+      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8")) \
+    X("rank", "N", "the rank that is predicted, from 0", "0", \
+      "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
+      .show_report = show_rank) \
+    X("param-dtype", "TYPE", "type in which FSDP gathers weights and computes", \
+      "that of the weights", \
+      "Several ranks", type, AT(run.parallel.param_dtype), .choices = ms_dtype_weight_names, \
+      .synonyms = types, .default_is_words = true, .report = "param_dtype", \
+      .show_report = show_param_dtype) \
+    X("reduce-dtype", "TYPE", "type in which FSDP reduces gradients", "that of the computation", \
+      "Several ranks", type, AT(run.parallel.reduce_dtype), .choices = ms_dtype_weight_names, \
+      .synonyms = types, .default_is_words = true, .report = "reduce_dtype", \
+      .show_report = show_reduce_dtype) \
+    X("reshard-after-forward", "YESNO", "FSDP frees a layer's gathered weights after its forward", \
+      "yes", \
+      "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
+      .show_report = show_reshards) \
+    X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed", "25", \
+      "Several ranks", count, AT(run.parallel.bucket_cap_mb), .minimum = 1, .maximum = 1 << 20, \
+      .report = "bucket_cap_mb", .show_report = show_bucket_cap) \
+    X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
+      "Several ranks", answer, AT(run.parallel.has_bucket_views), \
+      .report = "gradient_as_bucket_view", .show_report = show_bucket_views) \
+    X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
+      "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
+      .show_report = show_no_sync) \
     X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
       "Training", file, AT(plan), .default_is_words = true) \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \

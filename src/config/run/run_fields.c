@@ -103,6 +103,89 @@ static void show_torch(const void *source, ms_arena *arena, ms_config_shown *sho
               ms_arena_printf(arena, "%" PRIu32 ".%" PRIu32, run->torch_major, run->torch_minor));
 }
 
+/* ---- several ranks: only what the layout uses is shown ---- */
+
+static const ms_parallel *parallel_of(const void *source)
+{
+    return &((const ms_run_seen *)source)->run->parallel;
+}
+
+static bool is_kind(const void *source, ms_parallel_kind kind)
+{
+    return parallel_of(source)->layout.kind == kind;
+}
+
+static void show_parallel(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    if (!is_kind(source, MS_PARALLEL_NONE))
+        show_text(shown, ms_layout_text(arena, &parallel_of(source)->layout));
+}
+
+static void show_rank(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (!is_kind(source, MS_PARALLEL_NONE))
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->rank};
+}
+
+/* The weights' own type, which is not that of the computation where they are sharded. */
+static void show_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_config *run = ((const ms_run_seen *)source)->run;
+    (void)arena;
+    ms_dtype dtype = is_kind(source, MS_PARALLEL_FSDP2) ? run->parallel.shard_dtype : run->dtype;
+    show_text(shown, ms_dtype_info_of(dtype)->name);
+}
+
+static void show_param_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_text(shown, ms_dtype_info_of(parallel_of(source)->param_dtype)->name);
+}
+
+static void show_reduce_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_text(shown, ms_dtype_info_of(parallel_of(source)->reduce_dtype)->name);
+}
+
+static void show_answer(ms_config_shown *shown, bool answer)
+{
+    *shown = (ms_config_shown){.form = MS_SHOWN_BOOL, .count = answer};
+}
+
+static void show_reshards(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_answer(shown, !parallel_of(source)->keeps_unsharded);
+}
+
+static void show_bucket_cap(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        *shown =
+            (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->bucket_cap_mb};
+}
+
+static void show_bucket_views(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_bucket_views);
+}
+
+static void show_no_sync(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_seen *seen = source;
+    (void)arena;
+    if (!is_kind(source, MS_PARALLEL_NONE) && seen->run->training.accumulate > 1)
+        show_answer(shown, parallel_of(source)->syncs_last_only);
+}
+
 /* ---- the rows ---- */
 
 static const char *const types[][2] = {

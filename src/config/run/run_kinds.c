@@ -8,6 +8,7 @@
 #include "config/model/quantize.h"
 #include "config/model/unsupported.h"
 #include "config/run/liger.h"
+#include "config/run/parallel.h"
 #include "config/treatment/layers.h"
 #include "config/treatment/treatment.h"
 #include "json/number.h"
@@ -90,6 +91,15 @@ static ms_status set_quantize(const ms_config_field *field, const char *value, v
     return status == MS_OK ? status : ms_config_refuse(field, status, &reason, err);
 }
 
+static ms_status set_layout(const ms_config_field *field, const char *value, void *member,
+                            ms_arena *arena, ms_error *err)
+{
+    (void)arena;
+    ms_error reason = {0};
+    ms_status status = ms_layout_parse(value, member, &reason);
+    return status == MS_OK ? status : ms_config_refuse(field, status, &reason, err);
+}
+
 const ms_config_kind ms_config_kind_type = {
     .bytes = sizeof(int), .set = set_type, .show = ms_config_show_choice};
 const ms_config_kind ms_config_kind_version = {
@@ -110,3 +120,7 @@ const ms_config_kind ms_config_kind_lora = {.bytes = sizeof(const char *),
                                             .show = ms_config_show_nothing};
 const ms_config_kind ms_config_kind_quantize = {
     .bytes = sizeof(ms_quantization), .set = set_quantize, .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_layout = {.bytes = sizeof(ms_layout),
+                                              .has_commas = true,
+                                              .set = set_layout,
+                                              .show = ms_config_show_nothing};

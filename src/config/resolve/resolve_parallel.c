@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/resolve/resolve_parallel.h"
+
+#include <inttypes.h>
+
+/* An option that only one technique has. */
+typedef struct option {
+    const char *name;
+    ms_parallel_kind kind;
+} option;
+
+static const option options[] = {
+    {"param-dtype", MS_PARALLEL_FSDP2},           {"reduce-dtype", MS_PARALLEL_FSDP2},
+    {"reshard-after-forward", MS_PARALLEL_FSDP2}, {"bucket-cap-mb", MS_PARALLEL_DDP},
+    {"gradient-as-bucket-view", MS_PARALLEL_DDP},
+};
+
+static ms_status check_options(const ms_resolving *c)
+{
+    ms_parallel_kind kind = c->run->parallel.layout.kind;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].kind != kind && ms_resolve_is_set(c, options[i].name))
+            return ms_resolve_fail(c, options[i].name, "it is an option of %s, but parallel is %s",
+                                   options[i].kind == MS_PARALLEL_DDP ? "dp=N"
+                                                                      : "fsdp=N and hsdp=RxS",
+                                   ms_layout_text(c->arena, &c->run->parallel.layout));
+    return MS_OK;
+}
+
+static ms_status check_rank(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    uint64_t world = ms_layout_world(&parallel->layout);
+    if (parallel->rank < world)
+        return MS_OK;
+    return ms_resolve_fail(c, "rank", "%" PRIu64 ", but the ranks are 0 to %" PRIu64,
+                           parallel->rank, world - 1);
+}
+
+/* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
+static const char *unsupported(const ms_run_config *run)
+{
+    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    if (run->device->is_cpu)
+        return "on the cpu";
+    if (run->training.optimizer_in_backward)
+        return "with an optimizer in backward";
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
+        return "with an optimizer on the host";
+    if (run->training.accumulation != MS_ACCUMULATE_SAME)
+        return "with gradients accumulated in fp32";
+    if (run->training.eval_batch)
+        return "with evaluations";
+    if (ms_is_packed(&run->quantization))
+        return "with a quantised base";
+    if (shards && run->autocast != MS_AUTOCAST_NONE)
+        return "with autocast: use param-dtype";
+    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
+    return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
+}
+
+ms_status ms_resolve_parallel_types(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    parallel->shard_dtype = c->run->dtype;
+    if (!ms_resolve_is_set(c, "param-dtype"))
+        parallel->param_dtype = c->run->dtype;
+    if (!ms_resolve_is_set(c, "reduce-dtype"))
+        parallel->reduce_dtype = parallel->param_dtype;
+    if (parallel->layout.kind == MS_PARALLEL_FSDP2)
+        c->run->dtype = parallel->param_dtype;
+    return MS_OK;
+}
+
+ms_status ms_resolve_parallel(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    ms_status status = check_options(c);
+    if (status == MS_OK)
+        status = check_rank(c);
+    if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
+        return status;
+    const char *why = unsupported(c->run);
+    if (why)
+        return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
+                               ms_layout_name(&parallel->layout), why);
+    parallel->keeps_unsharded = !c->draft->reshards;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "rank %" PRIu64 " of %" PRIu64 " under %s; buffers of NCCL, some "
+                       "hundred MiB, are not in the figures",
+                       parallel->rank, ms_layout_world(&parallel->layout),
+                       ms_layout_name(&parallel->layout));
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * fully_shard while it runs: units of parameters that are gathered and reduced together. A unit is
+ * a layer; the rest of the model is the root's.
+ */
+#ifndef MS_PARALLEL_FSDP_H
+#define MS_PARALLEL_FSDP_H
+
+#include "parallel/kinds.h"
+
+typedef struct ms_fsdp_parameter {
+    uint32_t index;        /* into tape->parameters */
+    ms_tensor full;        /* what the model computes with; has memory while its unit is gathered */
+    ms_tensor shard;       /* this rank's rows, in the shards' type */
+    ms_tensor grad;        /* of the shard, between reduction and optimizer */
+    ms_tensor accumulated; /* gradients that were not reduced, in the type of the reduction */
+    uint64_t padded;       /* elements of a shard, with the padding of the last rows */
+    uint64_t local;        /* elements of this rank's shard */
+} ms_fsdp_parameter;
+
+typedef struct ms_fsdp_unit {
+    uint32_t first, count; /* into parameters */
+    uint32_t scope;        /* the layer, or MS_NONE: the root */
+    bool is_unsharded;
+    ms_tensor gathered;    /* the all-gather's output before it is copied out; 0: none */
+    uint32_t gathering;    /* the work that fills it */
+    uint32_t reducing;     /* the work that reduces its gradients, or MS_NONE */
+    ms_tensor all_reduced; /* HSDP: the input of the all-reduce */
+} ms_fsdp_unit;
+
+typedef struct ms_fsdp {
+    const ms_parallel *parallel;
+    ms_vec(ms_fsdp_parameter) parameters; /* by unit */
+    ms_vec(ms_fsdp_unit) units;           /* the layers', then the root's */
+    bool is_initialized;                  /* the first forward pads the shards */
+    bool reduces;                         /* in this micro-step */
+    bool is_last;                         /* micro-step of the step */
+    ms_tensor copied_out;   /* forward: the output that was copied out last (all_gather_state) */
+    ms_tensor reduce_input; /* of the last reduce-scatter (reduce_scatter_state) */
+    uint32_t reduced;       /* the work that reads it, or MS_NONE */
+    uint32_t gather_stream, reduce_stream, all_reduce_stream;
+} ms_fsdp;
+
+ms_fsdp *ms_fsdp_of(ms_tape *tape);
+
+static inline ms_fsdp_unit *ms_fsdp_root(const ms_fsdp *all)
+{
+    return &all->units.items[all->units.count - 1];
+}
+
+/* Makes units of the parameters on the meta device, and gives each its shard (fsdp_shards.c). */
+void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all);
+/* Shards of fewer rows than others are copied to padded ones, once. */
+void ms_fsdp_pad_shards(ms_tape *tape, ms_fsdp *all);
+/* The optimizer sees shards and their gradients, the model whole parameters. */
+void ms_fsdp_show_shards(ms_tape *tape, ms_fsdp *all);
+void ms_fsdp_show_parameters(ms_tape *tape, ms_fsdp *all);
+
+/* Collectives of a unit (fsdp_collectives.c). `is_forward`: in forward the output is kept until the
+ * next unit was copied out. */
+void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit);
+void ms_fsdp_wait_for_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, bool is_forward);
+void ms_fsdp_reshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit);
+/* What follows a unit's backward: it is resharded, its gradients are reduced or accumulated. */
+void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit);
+void ms_fsdp_finalize(ms_tape *tape, ms_fsdp_unit *unit);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Collectives of a unit. Gathered memory comes from the pool of the all-gathers' stream, parameters
+ * that are copied out of it from that of the operators; reduced gradients come from the pool of the
+ * reduce-scatters' stream.
+ */
+#include "parallel/fsdp.h"
+
+#include "parallel/packing.h"
+#include "trace/build.h"
+
+static ms_fsdp_parameter *parameter_of(const ms_fsdp *all, const ms_fsdp_unit *unit, uint32_t i)
+{
+    return &all->parameters.items[unit->first + i];
+}
+
+static uint64_t padded_elements(const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < unit->count; i++)
+        sum += parameter_of(all, unit, i)->padded;
+    return sum;
+}
+
+static ms_tensor named_buffer(ms_tape *tape, const ms_fsdp_unit *unit, uint64_t elements,
+                              ms_dtype dtype, const char *name, ms_category category)
+{
+    uint32_t previous = ms_scope_enter(tape, unit->scope);
+    ms_tensor tensor = ms_empty_bytes(tape, elements * ms_dtype_bytes(dtype), dtype);
+    ms_name_storage(tape, tensor, name, category);
+    tape->scope = previous;
+    return tensor;
+}
+
+/* What leaves a rank for the others, and what comes from them, in a group of so many. */
+static uint64_t exchanged(uint64_t bytes, uint64_t ranks)
+{
+    return bytes / ranks * (ranks - 1);
+}
+
+/* ---- all-gather ---- */
+
+void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    if (unit->gathered || unit->is_unsharded || !unit->count || ms_idle(tape))
+        return;
+    const ms_parallel *parallel = all->parallel;
+    uint64_t elements = padded_elements(all, unit), ranks = parallel->layout.shards;
+    ms_tensor cast = 0;
+    tape->stream = all->gather_stream;
+    if (parallel->param_dtype != parallel->shard_dtype)
+        cast = named_buffer(tape, unit, elements, parallel->param_dtype, "all-gather input",
+                            MS_CATEGORY_TEMPORARY);
+    unit->gathered = named_buffer(tape, unit, elements * ranks, parallel->param_dtype,
+                                  "all-gather output", MS_CATEGORY_TEMPORARY);
+    ms_retain(tape, unit->gathered);
+    ms_consume(tape, cast);
+    tape->stream = MS_STREAM_OPERATORS;
+    if (unit->gathered)
+        unit->gathering = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
+                                        exchanged(ms_tensor_bytes(tape, unit->gathered), ranks));
+}
+
+/* The table of the kernel that copies parameters out. */
+static void split_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    uint64_t size = ms_dtype_bytes(all->parallel->param_dtype);
+    ms_packing packing = {.device = tape->options.device, .ranks = all->parallel->layout.shards};
+    for (uint32_t i = 0; i < unit->count; i++)
+        ms_packing_chunk(&packing, size * parameter_of(all, unit, i)->padded);
+    ms_packing_coarsen(&packing);
+    for (uint32_t i = 0; i < unit->count; i++)
+        ms_packing_recount(&packing, size * parameter_of(all, unit, i)->padded);
+    ms_consume(tape, ms_empty_bytes(tape, ms_packing_split_copy_bytes(&packing), MS_DTYPE_I64));
+}
+
+void ms_fsdp_wait_for_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, bool is_forward)
+{
+    if (!unit->gathered || ms_idle(tape))
+        return;
+    ms_work_wait(tape, unit->gathering);
+    for (uint32_t i = 0; i < unit->count; i++)
+        ms_storage_refill(tape, parameter_of(all, unit, i)->full);
+    split_table(tape, all, unit);
+    unit->is_unsharded = true;
+    ms_tensor done = unit->gathered;
+    unit->gathered = 0;
+    if (is_forward) {
+        ms_release(tape, all->copied_out);
+        all->copied_out = done;
+    } else {
+        ms_release(tape, done);
+    }
+}
+
+void ms_fsdp_reshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count && unit->is_unsharded && !ms_idle(tape); i++)
+        ms_storage_empty(tape, parameter_of(all, unit, i)->full);
+    unit->is_unsharded = false;
+}
+
+/* ---- reduction ---- */
+
+static void wait_for_reduction(ms_tape *tape, ms_fsdp_unit *unit)
+{
+    if (unit->reducing != MS_NONE)
+        ms_work_wait(tape, unit->reducing);
+    unit->reducing = MS_NONE;
+    ms_release(tape, unit->all_reduced);
+    unit->all_reduced = 0;
+}
+
+void ms_fsdp_finalize(ms_tape *tape, ms_fsdp_unit *unit)
+{
+    wait_for_reduction(tape, unit);
+}
+
+static ms_tensor take(ms_tensor *slot)
+{
+    ms_tensor tensor = *slot;
+    *slot = 0;
+    return tensor;
+}
+
+/* A gradient that is not reduced stays, in the type of the reduction. */
+static void keep_gradient(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
+{
+    ms_parameter *parameter = &tape->parameters.items[row->index];
+    const ms_parallel *parallel = all->parallel;
+    if (!parameter->grad || parallel->reduce_dtype == parallel->param_dtype)
+        return;
+    ms_tensor grad = take(&parameter->grad);
+    row->accumulated = ms_empty_like(tape, grad, parallel->reduce_dtype);
+    ms_retain(tape, row->accumulated);
+    uint32_t storage = ms_info(tape, row->accumulated)->storage;
+    ms_trace_categorize(tape->trace, storage, MS_CATEGORY_GRADIENT);
+    ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+    ms_release(tape, grad);
+}
+
+/* An accumulated gradient takes up the new one in place. */
+static void accumulate(ms_tape *tape, ms_fsdp_parameter *row)
+{
+    ms_parameter *parameter = &tape->parameters.items[row->index];
+    if (row->accumulated && parameter->grad)
+        ms_release(tape, take(&parameter->grad));
+}
+
+/* The whole gradient, which the caller then owns; 0: there is none. */
+static ms_tensor take_gradient(ms_tape *tape, ms_fsdp_parameter *row)
+{
+    return row->accumulated ? take(&row->accumulated)
+                            : take(&tape->parameters.items[row->index].grad);
+}
+
+static void cat_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                      const ms_tensor *grads)
+{
+    ms_packing packing = {.ranks = all->parallel->layout.shards};
+    uint64_t size = ms_dtype_bytes(all->parallel->reduce_dtype);
+    for (uint32_t i = 0; i < unit->count; i++)
+        if (grads[i])
+            ms_packing_chunk(&packing, size * parameter_of(all, unit, i)->padded);
+    ms_consume(tape, ms_empty_bytes(tape, ms_packing_chunk_cat_bytes(&packing), MS_DTYPE_I64));
+}
+
+/* A sharded gradient is a view of the reduction's output; a second one is added to the first. */
+static void hand_out(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit, ms_tensor output,
+                     const ms_tensor *grads)
+{
+    for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++) {
+        ms_fsdp_parameter *row = parameter_of(all, unit, i);
+        if (!grads[i] || row->grad)
+            continue;
+        const ms_tensor_info *shard = ms_info(tape, row->shard);
+        row->grad = ms_alias(tape, output, shard->shape, shard->strides);
+        ms_retain(tape, row->grad);
+    }
+}
+
+static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tensor input,
+                        uint64_t elements)
+{
+    const ms_parallel *parallel = all->parallel;
+    tape->stream = all->reduce_stream;
+    ms_tensor output = named_buffer(tape, unit, elements, parallel->reduce_dtype,
+                                    "sharded gradients", MS_CATEGORY_GRADIENT);
+    ms_retain(tape, output);
+    all->reduced = unit->reducing =
+        ms_collective(tape, MS_WORK_REDUCE_SCATTER, all->reduce_stream,
+                      exchanged(ms_tensor_bytes(tape, input), parallel->layout.shards));
+    if (parallel->layout.copies > 1) {
+        uint64_t bytes = 2 * exchanged(ms_tensor_bytes(tape, output), parallel->layout.copies);
+        unit->reducing = ms_collective(tape, MS_WORK_ALL_REDUCE, all->all_reduce_stream, bytes);
+        tape->stream = all->all_reduce_stream;
+        unit->all_reduced = output;
+        ms_retain(tape, output);
+    }
+    if (parallel->reduce_dtype != parallel->shard_dtype) {
+        ms_tensor cast = named_buffer(tape, unit, elements, parallel->shard_dtype,
+                                      "sharded gradients", MS_CATEGORY_GRADIENT);
+        ms_retain(tape, cast);
+        ms_release(tape, output);
+        output = cast;
+    }
+    tape->stream = MS_STREAM_OPERATORS;
+    return output;
+}
+
+/* The gradients go from the last to the second; the loop's variable holds on to the last one until
+ * the reduction has returned. */
+static void reduce_gradients(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tensor *grads)
+{
+    uint64_t elements = 0;
+    uint32_t last = MS_NONE;
+    for (uint32_t i = 0; i < unit->count; i++) {
+        elements += grads[i] ? parameter_of(all, unit, i)->padded : 0;
+        last = grads[i] ? i : last;
+    }
+    if (all->reduced != MS_NONE)
+        ms_work_wait(tape, all->reduced);
+    ms_release(tape, all->reduce_input);
+    wait_for_reduction(tape, unit);
+    all->reduce_input =
+        named_buffer(tape, unit, elements * all->parallel->layout.shards,
+                     all->parallel->reduce_dtype, "reduce-scatter input", MS_CATEGORY_GRADIENT);
+    ms_retain(tape, all->reduce_input);
+    cat_table(tape, all, unit, grads);
+    for (uint32_t i = unit->count; i-- > 0;)
+        if (grads[i] && i != last)
+            ms_release(tape, grads[i]);
+    if (ms_idle(tape))
+        return;
+    ms_tensor output = reduce(tape, all, unit, all->reduce_input, elements);
+    hand_out(tape, all, unit, output, grads);
+    ms_release(tape, output);
+    ms_release(tape, grads[last]);
+}
+
+void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count; i++)
+        accumulate(tape, parameter_of(all, unit, i));
+    if (!all->reduces) {
+        ms_fsdp_reshard(tape, all, unit);
+        for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++)
+            keep_gradient(tape, all, parameter_of(all, unit, i));
+        return;
+    }
+    ms_tensor *grads = calloc(unit->count ? unit->count : 1, sizeof *grads);
+    bool any = false;
+    for (uint32_t i = 0; i < unit->count && grads; i++) {
+        grads[i] = take_gradient(tape, parameter_of(all, unit, i));
+        any |= grads[i] != 0;
+    }
+    ms_fsdp_reshard(tape, all, unit);
+    if (!grads)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    else if (any)
+        reduce_gradients(tape, all, unit, grads);
+    free(grads);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The techniques, a row each, and what they share.
+ */
+#ifndef MS_PARALLEL_KINDS_H
+#define MS_PARALLEL_KINDS_H
+
+#include "autograd/work.h"
+#include "parallel/parallel.h"
+
+/* One technique; NULL: nothing to do. */
+typedef struct ms_parallel_technique {
+    void (*build_begin)(ms_tape *tape);
+    void (*build_end)(ms_tape *tape);
+    void (*micro_step)(ms_tape *tape, bool is_last);
+    void (*backward_begins)(ms_tape *tape);
+} ms_parallel_technique;
+
+extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp;
+
+const ms_parallel *ms_parallel_of(const ms_tape *tape);
+
+/* A stream for collectives among the ranks of one host, or of several (whose link is unknown). */
+uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks);
+/* Enqueues a collective that moves so many bytes through each rank's link. */
+uint32_t ms_collective(ms_tape *tape, ms_work_kind kind, uint32_t stream, uint64_t bytes);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "parallel/parallel.h"
+
+#include "parallel/kinds.h"
+#include "trace/build.h"
+
+/* A host has so many devices: beyond, the link is another. */
+enum { RANKS_PER_HOST = 8 };
+
+typedef struct state {
+    const ms_parallel *parallel;
+} state;
+
+static const ms_state_kind kind = {.bytes = sizeof(state)};
+
+static const ms_parallel_technique *const techniques[] = {
+    [MS_PARALLEL_NONE] = NULL,
+    [MS_PARALLEL_DDP] = &ms_parallel_ddp,
+    [MS_PARALLEL_FSDP2] = &ms_parallel_fsdp,
+};
+
+const ms_parallel *ms_parallel_of(const ms_tape *tape)
+{
+    const state *s = ms_hooks_find_state(tape, &kind);
+    return s ? s->parallel : NULL;
+}
+
+static const ms_parallel_technique *technique_of(const ms_tape *tape)
+{
+    const ms_parallel *parallel = ms_parallel_of(tape);
+    return parallel ? techniques[parallel->layout.kind] : NULL;
+}
+
+void ms_parallel_build_begin(ms_tape *tape, const ms_parallel *parallel)
+{
+    if (parallel->layout.kind == MS_PARALLEL_NONE)
+        return;
+    state *s = ms_hooks_state(tape, &kind);
+    if (!s)
+        return;
+    s->parallel = parallel;
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique->build_begin)
+        technique->build_begin(tape);
+}
+
+void ms_parallel_build_end(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && tape->status == MS_OK)
+        technique->build_end(tape);
+}
+
+void ms_parallel_micro_step(ms_tape *tape, bool is_last)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && tape->status == MS_OK)
+        technique->micro_step(tape, is_last);
+}
+
+void ms_parallel_backward_begins(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->backward_begins && !ms_idle(tape))
+        technique->backward_begins(tape);
+}
+
+uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)
+{
+    const ms_stream row = {.kind = MS_STREAM_COLLECTIVE,
+                           .link = ranks <= RANKS_PER_HOST ? MS_LINK_PEER : MS_LINK_NONE,
+                           .name = ms_tape_name(tape, name)};
+    uint32_t stream = ms_trace_add_stream(tape->trace, row);
+    if (stream == MS_NONE)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    return stream == MS_NONE ? 0 : stream;
+}
+
+uint32_t ms_collective(ms_tape *tape, ms_work_kind work, uint32_t stream, uint64_t bytes)
+{
+    return ms_work_begin(tape, (ms_work){.kind = (uint8_t)work,
+                                         .stream = stream,
+                                         .source = MS_NONE,
+                                         .target = MS_NONE,
+                                         .group = 0,
+                                         .after = MS_NONE,
+                                         .layer = MS_NONE,
+                                         .bytes = bytes});
+}
