@@ -104,6 +104,21 @@
       "yes for bitsandbytes", \
       "Training", answer, AT(run.upcast), .default_is_words = true, .report = "upcast", \
       .show_report = show_upcast) \
+    X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
+      "Training", file, AT(plan), .default_is_words = true) \
+    X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \
+      "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
+      .report = "checkpoint_kind") \
+    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
+      "Training", choice, AT(run.attention), .choices = ms_attention_names, .report = "attention", \
+      .show_report = show_attention, .detail = "attention_asked") \
+    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
+      "Training", choice, AT(run.experts), .choices = ms_experts_names, .report = "experts", \
+      .show_report = show_experts) \
+    X("routing", "NAME", \
+      "for eager experts: balanced, or skewed, where few experts get all tokens", "balanced", \
+      "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
+      .show_report = show_routing) \
     X("parallel", "SPEC", \
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
@@ -133,21 +148,6 @@
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \
-    X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
-      "Training", file, AT(plan), .default_is_words = true) \
-    X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \
-      "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
-      .report = "checkpoint_kind") \
-    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
-      "Training", choice, AT(run.attention), .choices = ms_attention_names, .report = "attention", \
-      .show_report = show_attention, .detail = "attention_asked") \
-    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
-      "Training", choice, AT(run.experts), .choices = ms_experts_names, .report = "experts", \
-      .show_report = show_experts) \
-    X("routing", "NAME", \
-      "for eager experts: balanced, or skewed, where few experts get all tokens", "balanced", \
-      "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
-      .show_report = show_routing) \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
       "Device", word, AT(device), .report = "device", .show_report = show_device, \
       .detail = "device_title", .show_detail = show_device_title) \

@@ -134,21 +134,21 @@ static void show_dtype(const void *source, ms_arena *arena, ms_config_shown *sho
     const ms_run_config *run = ((const ms_run_seen *)source)->run;
     (void)arena;
     ms_dtype dtype = is_kind(source, MS_PARALLEL_FSDP2) ? run->parallel.shard_dtype : run->dtype;
-    show_text(shown, ms_dtype_info_of(dtype)->name);
+    show_text(shown, ms_dtype_weight_names[dtype]);
 }
 
 static void show_param_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
     if (is_kind(source, MS_PARALLEL_FSDP2))
-        show_text(shown, ms_dtype_info_of(parallel_of(source)->param_dtype)->name);
+        show_text(shown, ms_dtype_weight_names[parallel_of(source)->param_dtype]);
 }
 
 static void show_reduce_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
     if (is_kind(source, MS_PARALLEL_FSDP2))
-        show_text(shown, ms_dtype_info_of(parallel_of(source)->reduce_dtype)->name);
+        show_text(shown, ms_dtype_weight_names[parallel_of(source)->reduce_dtype]);
 }
 
 static void show_answer(ms_config_shown *shown, bool answer)
