@@ -12,7 +12,7 @@ typedef struct option {
 static const option options[] = {
     {"param-dtype", MS_PARALLEL_FSDP2},           {"reduce-dtype", MS_PARALLEL_FSDP2},
     {"reshard-after-forward", MS_PARALLEL_FSDP2}, {"bucket-cap-mb", MS_PARALLEL_DDP},
-    {"gradient-as-bucket-view", MS_PARALLEL_DDP},
+    {"gradient-as-bucket-view", MS_PARALLEL_DDP}, {"static-graph", MS_PARALLEL_DDP},
 };
 
 static ms_status check_options(const ms_resolving *c)

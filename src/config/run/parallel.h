@@ -32,6 +32,7 @@ typedef struct ms_parallel {
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb; /* a bucket is closed when it has reached so many MiB */
     bool has_bucket_views;  /* gradients are views of the buckets */
+    bool has_static_graph;  /* every step uses the same parameters in the same way */
     /* fully_shard */
     ms_dtype shard_dtype;  /* of the shards, which the optimizer updates */
     ms_dtype param_dtype;  /* gathered and computed with */

@@ -145,6 +145,9 @@
     X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
       "Several ranks", answer, AT(run.parallel.has_bucket_views), \
       .report = "gradient_as_bucket_view", .show_report = show_bucket_views) \
+    X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
+      "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
+      .show_report = show_static_graph) \
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \

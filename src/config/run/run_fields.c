@@ -178,6 +178,13 @@ static void show_bucket_views(const void *source, ms_arena *arena, ms_config_sho
         show_answer(shown, parallel_of(source)->has_bucket_views);
 }
 
+static void show_static_graph(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_static_graph);
+}
+
 static void show_no_sync(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;
