@@ -50,22 +50,38 @@ static void remember(void *to, const void *from, uint64_t bytes)
         free(data);
 }
 
-/* What is remembered of all those addresses, or NULL. */
-static const char *recall(const void *from, uint64_t bytes)
+/* Whether all those addresses are remembered, in one copy or in several that adjoin. */
+static bool is_remembered(uintptr_t from, uint64_t bytes)
 {
-    const ms_null_range *range = ms_null_ranges_find(&remembered, (uintptr_t)from);
-    if (!range || (uintptr_t)from + bytes > range->start + range->bytes)
-        return NULL;
-    return (const char *)range->data + ((uintptr_t)from - range->start);
+    uintptr_t at = from;
+    for (size_t i = ms_null_ranges_at(&remembered, from); at < from + bytes; i++) {
+        if (i == remembered.count || remembered.items[i].start > at)
+            return false;
+        at = remembered.items[i].start + remembered.items[i].bytes;
+    }
+    return true;
+}
+
+/* Of addresses that are. */
+static void recall(char *to, uintptr_t from, uint64_t bytes)
+{
+    uint64_t done = 0;
+    for (size_t i = ms_null_ranges_at(&remembered, from); done < bytes; i++) {
+        const ms_null_range *range = &remembered.items[i];
+        uint64_t skipped = from + done - range->start, part = range->bytes - skipped;
+        if (part > bytes - done)
+            part = bytes - done;
+        memcpy(to + done, (const char *)range->data + skipped, part);
+        done += part;
+    }
 }
 
 void ms_null_remember_copy(void *to, const void *from, uint64_t bytes)
 {
     char *copy = NULL;
     pthread_mutex_lock(&lock);
-    const char *data = recall(from, bytes);
-    if (data && bytes > 0 && (copy = malloc(bytes)) != NULL)
-        memcpy(copy, data, bytes);
+    if (bytes > 0 && is_remembered((uintptr_t)from, bytes) && (copy = malloc(bytes)) != NULL)
+        recall(copy, (uintptr_t)from, bytes);
     if (copy)
         remember(to, copy, bytes);
     else
@@ -84,9 +100,9 @@ void ms_null_remember(void *to, const void *from, uint64_t bytes)
 bool ms_null_recall(void *to, const void *from, uint64_t bytes)
 {
     pthread_mutex_lock(&lock);
-    const char *data = recall(from, bytes);
-    if (data)
-        memcpy(to, data, bytes);
+    bool is_known = is_remembered((uintptr_t)from, bytes);
+    if (is_known)
+        recall(to, (uintptr_t)from, bytes);
     pthread_mutex_unlock(&lock);
-    return data != NULL;
+    return is_known;
 }

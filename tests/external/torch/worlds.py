@@ -38,6 +38,7 @@ ROWS = [
                                      "peak_memory_bytes": 517281280, "reserved_memory_bytes": 767557632}),
     ("fsdp2", ["--world", "1"], [], {"weight_memory_bytes": SHARDED, "peak_memory_bytes": 853030400, "reserved_memory_bytes": 1142947840}),
     ("fake_group", [], [], {"weight_memory_bytes": WHOLE // 4}),
+    ("collectives", ["--world", "4", "--rank", "3"], [], {}),
     ("two_devices", ["--device-count", "2"], [], {"weight_memory_bytes": 1025 * 1024 * 4}),
     ("spawns", ["--world", "2"], [], {"weight_memory_bytes": 1025 * 4096 * 4}),
     ("spawns", ["--world", "8", "--rank", "5"], [], {"weight_memory_bytes": 1025 * 4096 * 4}),
