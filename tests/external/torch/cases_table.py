@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes a table of captured cases from what check.py left in the file of its RESULTS.
+"""Writes a table of captured cases from what check.py, or parallel.py, left in the file of RESULTS.
 
 usage: cases_table.py RESULTS.jsonl > TABLE.md
 """
@@ -18,6 +18,20 @@ Compared are allocated, requested and reserved bytes, at the peak and the end of
 | case | peak allocated, bytes | peak reserved, bytes | figures | equal |
 |---|---|---|---|---|"""
 
+RANKS = """# Measured ranks, captured
+
+Written by `tests/external/torch/cases_table.py` from what `tests/external/torch/parallel.py MEMSCOPE PYTHON` left (`RESULTS`): one rank of distributed
+training steps, by PyTorch's own DistributedDataParallel, FSDP, DTensor and pipelines, DeepSpeed {deepspeed} and Megatron-Core {megatron}, as
+`memscope capture --device a100-80gb --world W --rank R` tells them of an ordinary program, with torch {torch} and transformers {transformers}, against the same
+steps measured by PyTorch's own statistics on another null device ([cases](../tests/oracle/parallel/cases.json)).
+Compared are allocated, requested and reserved bytes, at the peak and the end of each phase, of the first and of the steady step.
+A pipeline's schedule is compared as one phase, without the bytes requested at its end, which a report does not have.
+
+**{same} of {count} ranks are equal in every one of {figures:,} figures.**
+
+| case | rank | of | peak allocated, bytes | peak reserved, bytes | figures | equal |
+|---|---|---|---|---|---|---|"""
+
 
 def main():
     if len(sys.argv) != 2:
@@ -25,9 +39,13 @@ def main():
     with open(sys.argv[1]) as file:
         rows = list({row["case"]: row for row in map(json.loads, file)}.values())
     same = sum(not row["faults"] for row in rows)
-    print(HEAD.format(torch=rows[0]["torch"], transformers=rows[0]["libraries"]["transformers"], same=same, count=len(rows), figures=sum(row["figures"] for row in rows)))
+    head = RANKS if "world" in rows[0] else HEAD
+    libraries = {name: version for row in rows for name, version in row.get("libraries", {}).items()}
+    versions = {name: libraries.get(name, "") for name in ("transformers", "deepspeed")} | {"megatron": libraries.get("megatron.core", "")}
+    print(head.format(torch=rows[0]["torch"], same=same, count=len(rows), figures=sum(row["figures"] for row in rows), **versions))
     for row in rows:
-        print(f"| {row['case']} | {row.get('peak_memory_bytes', 0):,} | {row.get('reserved_memory_bytes', 0):,} | {row['figures']} | {'; '.join(row['faults']) or 'all'} |")
+        rank = f" {row['rank']} | {row['world']} |" if "world" in row else ""
+        print(f"| {row['case']} |{rank} {row.get('peak_memory_bytes', 0):,} | {row.get('reserved_memory_bytes', 0):,} | {row['figures']} | {'; '.join(row['faults']) or 'all'} |")
 
 
 if __name__ == "__main__":
