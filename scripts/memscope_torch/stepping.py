@@ -2,10 +2,15 @@
 """Libraries whose own backward, clipping and step do more than PyTorch's inside them: buckets and partitions of gradients, their
 copies in fp32, norms, and copying weights back. Phases are those of the library's functions then."""
 
-# By module: class, function, phase. Functions were read in DeepSpeed 0.19, Megatron-Core 0.14 and 0.16, and torch 2.6 to 2.15.
+# By module: class (None: the module itself), function, phase. Functions were read in DeepSpeed 0.19, Megatron-Core 0.14 and 0.16, and torch 2.6 to 2.15.
 FUNCTIONS = {
     "torch.distributed.fsdp.fully_sharded_data_parallel": [
         ("FullyShardedDataParallel", "clip_grad_norm_", "clip"),
+    ],
+    # Schedules without bubbles run backward in two parts, by torch.autograd.grad, which is no backward pass elsewhere.
+    "torch.distributed.pipelining.stage": [
+        (None, "stage_backward_input", "backward"),
+        (None, "stage_backward_weight", "backward"),
     ],
     "deepspeed.runtime.engine": [
         ("DeepSpeedEngine", "backward", "backward"),
@@ -26,6 +31,6 @@ def actions(follow):
 
 def follow_in(module, follow):
     for owner, name, phase in FUNCTIONS[module.__name__]:
-        owner = getattr(module, owner, None)
+        owner = getattr(module, owner, None) if owner else module
         if hasattr(owner, name):
             follow(owner, name, phase)

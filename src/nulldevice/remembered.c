@@ -50,29 +50,29 @@ static void remember(void *to, const void *from, uint64_t bytes)
         free(data);
 }
 
-/* Whether all those addresses are remembered, in one copy or in several that adjoin. */
-static bool is_remembered(uintptr_t from, uint64_t bytes)
+/* Whether all those addresses are remembered, which several copies may have written. */
+static bool is_known(uintptr_t from, uint64_t bytes)
 {
-    uintptr_t at = from;
-    for (size_t i = ms_null_ranges_at(&remembered, from); at < from + bytes; i++) {
-        if (i == remembered.count || remembered.items[i].start > at)
+    uintptr_t end = from + bytes;
+    for (size_t at = ms_null_ranges_at(&remembered, from); from < end; at++) {
+        if (at == remembered.count || remembered.items[at].start > from)
             return false;
-        at = remembered.items[i].start + remembered.items[i].bytes;
+        from = remembered.items[at].start + remembered.items[at].bytes;
     }
     return true;
 }
 
-/* Of addresses that are. */
+/* Of addresses that are known. */
 static void recall(char *to, uintptr_t from, uint64_t bytes)
 {
-    uint64_t done = 0;
-    for (size_t i = ms_null_ranges_at(&remembered, from); done < bytes; i++) {
-        const ms_null_range *range = &remembered.items[i];
-        uint64_t skipped = from + done - range->start, part = range->bytes - skipped;
-        if (part > bytes - done)
-            part = bytes - done;
-        memcpy(to + done, (const char *)range->data + skipped, part);
-        done += part;
+    for (size_t at = ms_null_ranges_at(&remembered, from); bytes > 0; at++) {
+        const ms_null_range *range = &remembered.items[at];
+        uint64_t offset = from - range->start, part = range->bytes - offset;
+        part = part < bytes ? part : bytes;
+        memcpy(to, (const char *)range->data + offset, part);
+        to += part;
+        from += part;
+        bytes -= part;
     }
 }
 
@@ -80,7 +80,8 @@ void ms_null_remember_copy(void *to, const void *from, uint64_t bytes)
 {
     char *copy = NULL;
     pthread_mutex_lock(&lock);
-    if (bytes > 0 && is_remembered((uintptr_t)from, bytes) && (copy = malloc(bytes)) != NULL)
+    bool is_small = bytes > 0 && bytes <= MS_NULL_REMEMBERED_BYTES;
+    if (is_small && is_known((uintptr_t)from, bytes) && (copy = malloc(bytes)) != NULL)
         recall(copy, (uintptr_t)from, bytes);
     if (copy)
         remember(to, copy, bytes);
@@ -100,9 +101,9 @@ void ms_null_remember(void *to, const void *from, uint64_t bytes)
 bool ms_null_recall(void *to, const void *from, uint64_t bytes)
 {
     pthread_mutex_lock(&lock);
-    bool is_known = is_remembered((uintptr_t)from, bytes);
-    if (is_known)
+    bool found = is_known((uintptr_t)from, bytes);
+    if (found)
         recall(to, (uintptr_t)from, bytes);
     pthread_mutex_unlock(&lock);
-    return is_known;
+    return found;
 }
