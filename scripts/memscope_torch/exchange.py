@@ -15,7 +15,7 @@ class Exchange:
         self.folder = os.environ.get("MEMSCOPE_CAPTURE_KEPT")
 
     def install(self):
-        for name in ("broadcast_object_list", "scatter_object_list", "send_object_list", "recv_object_list"):
+        for name in ("broadcast_object_list", "scatter_object_list", "gather_object", "send_object_list", "recv_object_list"):
             function = getattr(self.c10d, name, None)
             if function:
                 setattr(self.c10d, name, self._follows(function, getattr(self, "_" + name.split("_")[0])))
@@ -61,6 +61,16 @@ class Exchange:
         if found is None:
             raise self._unknown(source)
         given["scatter_object_output_list"][0] = found[ranks.index(self.rank)]
+        return None
+
+    def _gather(self, function, given, ranks):
+        """Ranks of which nothing is known are taken to give what this one gives."""
+        root, group = self._peer(given, "dst", ranks), _short(ranks)
+        if root != self.rank:
+            self._keep([given["obj"]], "gather", root, group, self.rank)
+            return function()
+        found = [self._find("gather", root, group, rank) if rank != root else None for rank in ranks]
+        given["object_gather_list"][:] = [objects[0] if objects else given["obj"] for objects in found]
         return None
 
     def _send(self, function, given, ranks):

@@ -15,6 +15,7 @@ _REAL = {"nccl", "fake"}
 _ID = b"\1" * 128  # as ncclGetUniqueId of the null device has it
 _FIRST_IDS = 64
 _STORE_SECONDS = 20
+_ONE_ROOT = {"TORCH_NCCL_RANKS_PER_ROOT": str(1 << 30)}  # a large group waits for identifiers of several ranks otherwise
 
 
 class OtherRank(SystemExit):
@@ -41,7 +42,7 @@ def actions(leave, tell):
         return {}
     if launched and launched[0] != (rank() if launched[1] == ranks else 0):
         os._exit(0)  # nobody waits for this one: it need not even import PyTorch
-    os.environ.update(_environment(ranks))
+    os.environ.update(_environment(ranks), **_ONE_ROOT)
     return {"torch.distributed.distributed_c10d": lambda module: _install(module, ranks, leave, tell)}
 
 

@@ -20,7 +20,7 @@ SHARDED = 4 * (2 * 1024 * 4096 + 4096 + 1024) * 4
 WHOLE = (2 * 1024 * 4096 + 4096 + 1024) * 4
 # Of pipeline.py: four layers of 512 on each of three ranks, and on the last the head of 32,000.
 LAYERS, HEAD = 4 * 513 * 512 * 4, 513 * 32000 * 4
-# Parameters of zero.py: ZeRO 2 has them in bf16, and of a half in fp32 with two moments.
+# Parameters of zero.py: ZeRO 2 has them in bf16, and its optimizer of a half in fp32 with two moments.
 ZERO = 1025 * 4096 + 4097 * 64
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 MEASURED = "torch 2.11.0 over a process group of PyTorch's fake backend, and over other stubs of NCCL, measured by the program itself"
@@ -38,6 +38,7 @@ ROWS = [
                                      "peak_memory_bytes": 517281280, "reserved_memory_bytes": 767557632}),
     ("fsdp2", ["--world", "1"], [], {"weight_memory_bytes": SHARDED, "peak_memory_bytes": 853030400, "reserved_memory_bytes": 1142947840}),
     ("fake_group", [], [], {"weight_memory_bytes": WHOLE // 4}),
+    ("collectives", ["--world", "4", "--rank", "3"], [], {}),
     ("two_devices", ["--device-count", "2"], [], {"weight_memory_bytes": 1025 * 1024 * 4}),
     ("spawns", ["--world", "2"], [], {"weight_memory_bytes": 1025 * 4096 * 4}),
     ("spawns", ["--world", "8", "--rank", "5"], [], {"weight_memory_bytes": 1025 * 4096 * 4}),
@@ -48,8 +49,8 @@ ROWS = [
     ("ddp", [], TORCHRUN, {"weight_memory_bytes": WHOLE}),
     ("ddp", ["RANK=1", "WORLD_SIZE=2"], [], {"weight_memory_bytes": WHOLE}),
     ("ddp", [], ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"], {"weight_memory_bytes": WHOLE}),
-    ("zero", ["--world", "2"], [], {"weight_memory_bytes": 4 * ZERO, "optimizer_memory_bytes": 4 * ZERO}),
-    ("zero", [], ["-m", "deepspeed.launcher.runner", "--num_gpus", "2"], {"weight_memory_bytes": 4 * ZERO, "optimizer_memory_bytes": 4 * ZERO}),
+    ("zero", ["--world", "2"], [], {"weight_memory_bytes": 2 * ZERO, "optimizer_memory_bytes": 6 * ZERO}),
+    ("zero", [], ["-m", "deepspeed.launcher.runner", "--num_gpus", "2"], {"weight_memory_bytes": 2 * ZERO, "optimizer_memory_bytes": 6 * ZERO}),
 ]
 NEEDS = {"accelerate.commands.launch": "accelerate", "deepspeed.launcher.runner": "deepspeed", "zero": "deepspeed"}
 
