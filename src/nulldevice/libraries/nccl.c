@@ -3,6 +3,7 @@
  * NCCL: communicators with one real rank. The others are assumed to have the same contents: gather
  * and broadcast therefore copy remembered contents, and sums are unknown device values.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "nulldevice/copies.h"
@@ -191,14 +192,89 @@ MS_NULL_CALL(int, ncclReduceScatter,
     return reduce(own, to, bytes, operation, handle);
 }
 
-MS_NULL_CALL(int, ncclBroadcast, (const void *from, void *to, size_t count, int type))
+/* ---- broadcasts: also of what each rank has, in a group that has one from each ---- */
+
+typedef struct broadcast {
+    const void *from;
+    void *to;
+    uint64_t bytes;
+    int root;
+    const void *handle;
+} broadcast;
+
+/* Of the calling thread. */
+static _Thread_local struct {
+    unsigned depth;
+    broadcast *rows;
+    size_t count, capacity;
+} grouped;
+
+static bool is_own(const broadcast *b)
 {
-    ms_null_copy(to, from, bytes_of(count, type));
+    return b->root == rank_of(b->handle);
+}
+
+/* What another rank sends is what this one sends in the same group; with nothing sent here, what
+ * this one has there already. */
+static void receive(const broadcast *b)
+{
+    const void *from = is_own(b) ? b->from : b->to;
+    for (size_t i = 0; i < grouped.count && !is_own(b); i++) {
+        const broadcast *sent = &grouped.rows[i];
+        if (is_own(sent) && sent->handle == b->handle && sent->bytes == b->bytes)
+            from = sent->from;
+    }
+    if (from != b->to)
+        ms_null_copy(b->to, from, b->bytes);
+}
+
+static bool put_off(const broadcast *b)
+{
+    if (grouped.count == grouped.capacity) {
+        size_t capacity = 2 * grouped.capacity + 16;
+        broadcast *rows = realloc(grouped.rows, capacity * sizeof *rows);
+        if (!rows)
+            return false;
+        grouped.rows = rows;
+        grouped.capacity = capacity;
+    }
+    grouped.rows[grouped.count++] = *b;
+    return true;
+}
+
+MS_NULL_CALL(int, ncclGroupStart, (void))
+{
+    grouped.depth++;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, ncclGroupEnd, (void))
+{
+    if (grouped.depth == 0)
+        return MS_NULL_NCCL_INVALID_USAGE;
+    if (--grouped.depth > 0)
+        return MS_NULL_OK;
+    for (size_t i = 0; i < grouped.count; i++)
+        receive(&grouped.rows[i]);
+    free(grouped.rows);
+    grouped.rows = NULL;
+    grouped.count = grouped.capacity = 0;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, ncclBroadcast,
+             (const void *from, void *to, size_t count, int type, int root, void *handle))
+{
+    broadcast b = {from, to, bytes_of(count, type), root, handle};
+    if (grouped.depth == 0 || !put_off(&b))
+        receive(&b);
     return MS_NULL_OK;
 }
 
 /* In place: everybody has it already. */
 MS_NULL_SUCCEEDS(ncclBcast)
+
+/* ---- other collectives ---- */
 
 /* The same part from each rank. */
 static int gather(const void *part, void *to, uint64_t bytes, const void *handle)
@@ -250,7 +326,7 @@ MS_NULL_CALL(int, ncclRedOpCreatePreMulSum, (int *operation))
 
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)
-SUCCEEDS(ncclSend) SUCCEEDS(ncclGroupStart) SUCCEEDS(ncclGroupEnd) SUCCEEDS(ncclGroupSimulateEnd) SUCCEEDS(ncclRedOpDestroy)
+SUCCEEDS(ncclSend) SUCCEEDS(ncclGroupSimulateEnd) SUCCEEDS(ncclRedOpDestroy)
 SUCCEEDS(ncclCommAbort) SUCCEEDS(ncclCommDestroy) SUCCEEDS(ncclCommFinalize) SUCCEEDS(ncclCommRevoke)
 SUCCEEDS(ncclCommDeregister) SUCCEEDS(ncclCommWindowDeregister)
 

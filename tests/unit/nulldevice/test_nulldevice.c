@@ -275,12 +275,57 @@ static void ranks_are_equals(void **state)
         copy(got + i, a + MIB + i * sizeof(int), sizeof sent, DEVICE_TO_HOST);
         assert_memory_equal(got + i, sent, sizeof sent);
     }
+    memset(got, 0, sizeof got);
+    copy(got, a + MIB, sizeof got, DEVICE_TO_HOST); /* what each of them sent, at once */
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(got[i], sent[i % 2]);
     reduce(a, a, 2, NCCL_INT32, NCCL_MAX, group, NULL);
     copy(got, a, sizeof sent, DEVICE_TO_HOST);
     assert_int_equal(got[1], 6);
     reduce(a, a, 2, NCCL_INT32, NCCL_SUM, group, NULL); /* not known, so nothing is played back */
     copy(got, a, sizeof sent, DEVICE_TO_HOST);
     assert_int_equal(got[1], 0);
+    release(room);
+}
+
+/* torch 2.15 gathers lists so: a broadcast from each rank, of which this one, of rank 1, sends its
+ * own. */
+static void a_group_of_broadcasts_gathers(void **state)
+{
+    int (*allocate)(void **, size_t), (*release)(void *),
+        (*copy)(void *, const void *, size_t, int);
+    int (*begin)(void **, int, unique_id, int), (*start)(void), (*end)(void);
+    int (*broadcast)(const void *, void *, size_t, int, int, void *, void *);
+    void *group = NULL, *room = NULL;
+    const int sent = 7;
+    int got = 0;
+    (void)state;
+    find("cudaMalloc", &allocate);
+    find("cudaFree", &release);
+    find("cudaMemcpy", &copy);
+    find("ncclCommInitRank", &begin);
+    find("ncclGroupStart", &start);
+    find("ncclGroupEnd", &end);
+    find("ncclBroadcast", &broadcast);
+    assert_int_equal(begin(&group, 3, (unique_id){{0}}, 1), OK);
+    assert_int_equal(allocate(&room, 2 * MIB), OK);
+    char *a = room;
+    copy(a, &sent, sizeof sent, HOST_TO_DEVICE);
+    assert_int_equal(start(), OK);
+    for (int rank = 0; rank < 3; rank++) {
+        char *to = a + MIB + 512 * (size_t)rank;
+        assert_int_equal(broadcast(rank == 1 ? a : to, to, 1, NCCL_INT32, rank, group, NULL), OK);
+    }
+    assert_int_equal(end(), OK);
+    for (size_t rank = 0; rank < 3; rank++) {
+        copy(&got, a + MIB + 512 * rank, sizeof got, DEVICE_TO_HOST);
+        assert_int_equal(got, sent);
+        got = 0;
+    }
+    assert_int_equal(broadcast(a, a, 1, NCCL_INT32, 0, group, NULL), OK); /* its own is taken */
+    copy(&got, a, sizeof got, DEVICE_TO_HOST);
+    assert_int_equal(got, sent);
+    assert_int_not_equal(end(), OK);
     release(room);
 }
 
@@ -330,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_read_can_be_answered),
         cmocka_unit_test(copies_go_when_the_allocator_hands_their_memory_out_again),
         cmocka_unit_test(ranks_are_equals),
+        cmocka_unit_test(a_group_of_broadcasts_gathers),
         cmocka_unit_test(calls_are_counted),
         cmocka_unit_test(uncovered_calls_say_their_name),
     };
