@@ -9,6 +9,7 @@
 #include "nulldevice/memory.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
+#include "nulldevice/times.h"
 
 MS_NULL_CALL(int, cudaMalloc, (void **address, size_t bytes))
 {
@@ -131,7 +132,7 @@ MS_NULL_CALL(int, cudaMemcpyAsync,
              (void *to, const void *from, size_t bytes, int kind, const void *stream))
 {
     (void)kind;
-    ms_null_work(stream);
+    ms_null_work(stream, ms_null_time_of_copy(to, from, bytes));
     ms_null_copy(to, from, bytes);
     return MS_NULL_OK;
 }
@@ -161,7 +162,7 @@ MS_NULL_CALL(int, cudaMemset, (void *to, int value, size_t bytes))
 
 MS_NULL_CALL(int, cudaMemsetAsync, (void *to, int value, size_t bytes, const void *stream))
 {
-    ms_null_work(stream);
+    ms_null_work(stream, ms_null_time_of_bytes(bytes));
     ms_null_fill(to, value, bytes);
     return MS_NULL_OK;
 }

@@ -13,11 +13,6 @@ import transformers.masking_utils  # before a device is chosen, as there: with t
 cases = json.load(open(sys.argv[1]))
 case = next(c for c in (cases["cases"] if isinstance(cases, dict) else cases) if c["id"] == sys.argv[2])
 step = measure_step.Step(case, "cuda")
-if case.get("compile") == "whole":
-    step.model = measure_step.torch.compile(step.model)
-elif case.get("compile") == "layer":
-    for layer in next(module for module in step.model.modules() if isinstance(module, measure_step.torch.nn.ModuleList)):
-        layer.compile()
 for number in range(100):
     if number == 2:
         gc.collect()
