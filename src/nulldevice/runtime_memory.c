@@ -17,20 +17,10 @@ MS_NULL_CALL(int, cudaMalloc, (void **address, size_t bytes))
     return *address || bytes == 0 ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
 }
 
-MS_NULL_CALL(int, cudaMallocAsync, (void **address, size_t bytes))
-{
-    return cudaMalloc(address, bytes);
-}
-
 MS_NULL_CALL(int, cudaFree, (void *address))
 {
     ms_null_free(address);
     return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaFreeAsync, (void *address))
-{
-    return cudaFree(address);
 }
 
 MS_NULL_CALL(int, cudaMemGetInfo, (size_t * free_bytes, size_t *total_bytes))
@@ -245,7 +235,6 @@ MS_NULL_CALL(int, cuMemcpyDtoDAsync_v2,
 
 /* clang-format off */
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
-UNCOVERED(cudaMallocManaged) UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
-UNCOVERED(cudaMemPoolSetAttribute) UNCOVERED(cudaMemPoolTrimTo)
+UNCOVERED(cudaMallocManaged)
 UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcOpenEventHandle)
     /* clang-format on */
