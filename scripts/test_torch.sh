@@ -61,5 +61,5 @@ python3 tests/external/torch/differences.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" overhead || bad=1
 cases() { python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }
 case $case in compiled*) ;; *) cases "${CASES:-tests/oracle/cuda_step_sm80.json}" ;; esac
-case $case in "" | compiled*) cases tests/external/torch/compiled.json ;; esac
+[ -n "${CASES:-}" ] || case $case in "" | compiled*) cases tests/external/torch/compiled.json ;; esac
 exit $bad

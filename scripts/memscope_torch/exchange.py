@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python objects that ranks give each other. `--rank all` runs ranks one after another, and keeps what one gives for those
-that come later; without it, and of ranks that come later, nothing is known."""
+"""Python objects that ranks give each other. `--rank all` runs ranks one after another, and keeps what one gives for the
+others; a rank that is given something by one that has not run yet says so, ends, and is run again after that one
+(src/cli/capture/ranks.c). Without it nothing is known."""
 import functools
 import hashlib
 import inspect
@@ -12,6 +13,7 @@ from collections import Counter
 class Exchange:
     def __init__(self, c10d, rank, tell):
         self.c10d, self.rank, self.tell, self.counts = c10d, rank, tell, Counter()
+        self.missing = None  # the file that was looked for last
         self.folder = os.environ.get("MEMSCOPE_CAPTURE_KEPT")
 
     def install(self):
@@ -102,14 +104,17 @@ class Exchange:
                 pickle.dump(list(objects), file)
 
     def _find(self, *key):
-        path = self._path(*key)
+        self.missing = path = self._path(*key)
         if not path or not os.path.exists(path):
             return None
         with open(path, "rb") as file:
             return pickle.load(file)
 
     def _unknown(self, source):
-        how = "which runs later" if self.folder else "which is not run; --rank all runs the ranks in order and keeps what they send"
+        if self.missing:
+            with open(os.path.join(self.folder, f"waits-{self.rank}"), "w") as file:
+                file.write(os.path.basename(self.missing))
+        how = "which has not sent them" if self.folder else "which is not run; --rank all runs the ranks in order and keeps what they send"
         return RuntimeError(f"rank {self.rank} is given objects by rank {source}, {how}")
 
 

@@ -174,14 +174,10 @@ MS_NULL_CALL(int, ncclReduceScatter,
     return reduce(own, to, count, type, operation, handle);
 }
 
-MS_NULL_CALL(int, ncclBroadcast, (const void *from, void *to, size_t count, int type))
-{
-    ms_null_copy(to, from, bytes_of(count, type));
-    return MS_NULL_OK;
-}
-
 /* In place: everybody has it already. */
 MS_NULL_SUCCEEDS(ncclBcast)
+
+/* ---- other collectives ---- */
 
 /* The same part from each rank. */
 static int gather(const void *part, void *to, uint64_t bytes, const void *handle)

@@ -158,6 +158,30 @@ static void a_ring_hands_on_what_it_gets(void **state)
     expect(MIB, nothing, sizeof nothing);
 }
 
+/* torch 2.15 gathers lists so: a broadcast from each rank, of which this one sends its own. */
+static void a_group_of_broadcasts_gathers(void **state)
+{
+    int (*start)(void), (*end)(void);
+    int (*broadcast)(const void *, void *, size_t, int, int, void *, void *);
+    const int sent = 7;
+    (void)state;
+    find("ncclGroupStart", &start);
+    find("ncclGroupEnd", &end);
+    find("ncclBroadcast", &broadcast);
+    give(0, &sent, sizeof sent);
+    assert_int_equal(start(), OK);
+    for (int rank = 0; rank < RANKS; rank++) {
+        char *to = room + MIB + 512 * (size_t)rank;
+        assert_int_equal(broadcast(rank == RANK ? room : to, to, 1, INT32, rank, group, NULL), OK);
+    }
+    assert_int_equal(end(), OK);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        expect(MIB + 512 * rank, &sent, sizeof sent);
+    assert_int_equal(broadcast(room, room, 1, INT32, 0, group, NULL), OK); /* its own is taken */
+    expect(0, &sent, sizeof sent);
+    assert_int_not_equal(end(), OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +191,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_sum_is_a_multiple, begin_group, end_group),
         cmocka_unit_test_setup_teardown(a_scattered_sum_is_of_the_own_part, begin_group, end_group),
         cmocka_unit_test_setup_teardown(messages_to_all_ranks_are_answered, begin_group, end_group),
+        cmocka_unit_test_setup_teardown(a_group_of_broadcasts_gathers, begin_group, end_group),
         cmocka_unit_test_setup_teardown(a_ring_hands_on_what_it_gets, begin_group, end_group),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);
