@@ -84,9 +84,18 @@ def config_of(case):
     return {**case["config"], "quantization_config": said}
 
 
-LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}"}
+LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
-         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch"}
+         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
+         "use_orig_params", "limit_all_gathers", "sharding"}
+
+
+def fsdp1_options(p):
+    """What only FullyShardedDataParallel's constructor has."""
+    command = ["--reshard-after-forward", "no"] if p.get("sharding") in ("SHARD_GRAD_OP", "_HYBRID_SHARD_ZERO2") else []
+    for key in ("use_orig_params", "limit_all_gathers", "forward_prefetch"):
+        command += ["--" + key.replace("_", "-"), "yes" if p[key] else "no"] if key in p else []
+    return command + (["--backward-prefetch", p["backward_prefetch"] or "none"] if "backward_prefetch" in p else [])
 
 
 def parallel_options(case):
@@ -96,13 +105,14 @@ def parallel_options(case):
         return []
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
-    copies = p.get("replicate", 1)
-    layout = f"hsdp={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
+    copies, first = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else ""
+    layout = f"hsdp{first}={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
+    command += fsdp1_options(p) if first else []
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])

@@ -6,23 +6,41 @@
 /* An option that only one technique has. */
 typedef struct option {
     const char *name;
-    ms_parallel_kind kind;
+    uint32_t kinds; /* one bit for each ms_parallel_kind that has it */
 } option;
 
-static const option options[] = {
-    {"param-dtype", MS_PARALLEL_FSDP2},           {"reduce-dtype", MS_PARALLEL_FSDP2},
-    {"reshard-after-forward", MS_PARALLEL_FSDP2}, {"bucket-cap-mb", MS_PARALLEL_DDP},
-    {"gradient-as-bucket-view", MS_PARALLEL_DDP},
+enum {
+    OF_DDP = 1 << MS_PARALLEL_DDP,
+    OF_FSDP1 = 1 << MS_PARALLEL_FSDP1,
+    OF_FSDP = 1 << MS_PARALLEL_FSDP2 | OF_FSDP1
 };
+
+static const option options[] = {
+    {"param-dtype", OF_FSDP},
+    {"reduce-dtype", OF_FSDP},
+    {"reshard-after-forward", OF_FSDP},
+    {"bucket-cap-mb", OF_DDP},
+    {"gradient-as-bucket-view", OF_DDP},
+    {"use-orig-params", OF_FSDP1},
+    {"forward-prefetch", OF_FSDP1},
+    {"backward-prefetch", OF_FSDP1},
+    {"limit-all-gathers", OF_FSDP1},
+};
+
+static const char *layouts_of(uint32_t kinds)
+{
+    return kinds == OF_DDP     ? "dp=N"
+           : kinds == OF_FSDP1 ? "fsdp1=N and hsdp1=RxS"
+                               : "fsdp=N, hsdp=RxS, fsdp1=N and hsdp1=RxS";
+}
 
 static ms_status check_options(const ms_resolving *c)
 {
     ms_parallel_kind kind = c->run->parallel.layout.kind;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].kind != kind && ms_resolve_is_set(c, options[i].name))
+        if (!(options[i].kinds >> kind & 1) && ms_resolve_is_set(c, options[i].name))
             return ms_resolve_fail(c, options[i].name, "it is an option of %s, but parallel is %s",
-                                   options[i].kind == MS_PARALLEL_DDP ? "dp=N"
-                                                                      : "fsdp=N and hsdp=RxS",
+                                   layouts_of(options[i].kinds),
                                    ms_layout_text(c->arena, &c->run->parallel.layout));
     return MS_OK;
 }
@@ -40,7 +58,7 @@ static ms_status check_rank(const ms_resolving *c)
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_run_config *run)
 {
-    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    bool shards = ms_layout_shards(&run->parallel.layout);
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
@@ -67,9 +85,19 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
         parallel->reduce_dtype = parallel->param_dtype;
-    if (parallel->layout.kind == MS_PARALLEL_FSDP2)
+    if (ms_layout_shards(&parallel->layout))
         c->run->dtype = parallel->param_dtype;
     return MS_OK;
+}
+
+static ms_status note_limit(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
+        return MS_OK;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "without limit-all-gathers, memory that is reserved depends on how far the "
+                       "host runs ahead of the device: here it does not");
 }
 
 ms_status ms_resolve_parallel(const ms_resolving *c)
@@ -85,6 +113,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
     parallel->keeps_unsharded = !c->draft->reshards;
+    parallel->has_flat_parameters = !c->draft->keeps_orig_params;
+    status = note_limit(c);
+    if (status != MS_OK)
+        return status;
     return ms_note_add(c->notes, c->arena, c->err,
                        "rank %" PRIu64 " of %" PRIu64 " under %s; buffers of NCCL, some "
                        "hundred MiB, are not in the figures",

@@ -13,10 +13,20 @@
 #include "tensor/dtype.h"
 
 typedef enum ms_parallel_kind {
-    MS_PARALLEL_NONE, /* one rank */
-    MS_PARALLEL_DDP,  /* DistributedDataParallel: every rank holds the model */
-    MS_PARALLEL_FSDP2 /* fully_shard: every rank holds a shard of each parameter */
+    MS_PARALLEL_NONE,  /* one rank */
+    MS_PARALLEL_DDP,   /* DistributedDataParallel: every rank holds the model */
+    MS_PARALLEL_FSDP2, /* fully_shard: every rank holds a shard of each parameter */
+    MS_PARALLEL_FSDP1  /* FullyShardedDataParallel: of flat parameters */
 } ms_parallel_kind;
+
+/* When FullyShardedDataParallel gathers the unit that backward needs next. */
+typedef enum ms_prefetch {
+    MS_PREFETCH_PRE,  /* before this unit's backward */
+    MS_PREFETCH_POST, /* after it, before its gradients are reduced */
+    MS_PREFETCH_NONE  /* when backward gets there */
+} ms_prefetch;
+
+extern const char *const ms_prefetch_names[];
 
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
@@ -32,14 +42,25 @@ typedef struct ms_parallel {
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb; /* a bucket is closed when it has reached so many MiB */
     bool has_bucket_views;  /* gradients are views of the buckets */
-    /* fully_shard */
+    /* fully_shard, FullyShardedDataParallel */
     ms_dtype shard_dtype;  /* of the shards, which the optimizer updates */
     ms_dtype param_dtype;  /* gathered and computed with */
     ms_dtype reduce_dtype; /* of gradients when they are reduced */
     bool keeps_unsharded;  /* a layer's parameters stay from forward to backward */
+    /* FullyShardedDataParallel */
+    bool has_flat_parameters; /* the optimizer updates these, not the original parameters */
+    bool prefetches_forward;  /* the next unit is gathered while one runs */
+    bool limits_all_gathers;
+    ms_prefetch backward_prefetch;
 } ms_parallel;
 
 enum { MS_MOST_RANKS = 1 << 20 };
+
+/* Whether ranks hold shards of the parameters. */
+static inline bool ms_layout_shards(const ms_layout *layout)
+{
+    return layout->kind == MS_PARALLEL_FSDP2 || layout->kind == MS_PARALLEL_FSDP1;
+}
 
 /* The ranks of a layout. */
 static inline uint64_t ms_layout_world(const ms_layout *layout)
@@ -47,12 +68,12 @@ static inline uint64_t ms_layout_world(const ms_layout *layout)
     return layout->shards * layout->copies;
 }
 
-/* Parses "none", "dp=8", "fsdp=8" or "hsdp=2x8" (copies x shards). An error is the rest of a
- * sentence: "found ...". */
+/* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards) or "fsdp1=8". An error is the rest
+ * of a sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);
-/* The technique's name in sentences: "DistributedDataParallel", "FSDP2", "HSDP". */
+/* The technique's name in sentences: "DistributedDataParallel", "FSDP2", "HSDP", "FSDP1". */
 const char *ms_layout_name(const ms_layout *layout);
 
 /* Refuses several ranks for `what`: "a plan". */

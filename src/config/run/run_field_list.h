@@ -105,9 +105,9 @@
       "Training", answer, AT(run.upcast), .default_is_words = true, .report = "upcast", \
       .show_report = show_upcast) \
     X("parallel", "SPEC", \
-      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards", "none", \
+      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8, copies x shards", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8")) \
+      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
@@ -124,6 +124,19 @@
       "yes", \
       "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
       .show_report = show_reshards) \
+    X("use-orig-params", "YESNO", "FSDP1's optimizer updates original parameters, not flat ones", \
+      "yes", "Several ranks", answer, AT(keeps_orig_params), .report = "use_orig_params", \
+      .show_report = show_orig_params) \
+    X("forward-prefetch", "YESNO", "FSDP1 gathers the next layer while one runs forward", "no", \
+      "Several ranks", answer, AT(run.parallel.prefetches_forward), \
+      .report = "forward_prefetch", .show_report = show_forward_prefetch) \
+    X("backward-prefetch", "WHEN", "FSDP1 gathers the next layer of backward: pre, post or none", \
+      "pre", "Several ranks", choice, AT(run.parallel.backward_prefetch), \
+      .choices = ms_prefetch_names, .report = "backward_prefetch", \
+      .show_report = show_backward_prefetch) \
+    X("limit-all-gathers", "YESNO", "FSDP1's host waits when two all-gathers are under way", "yes", \
+      "Several ranks", answer, AT(run.parallel.limits_all_gathers), \
+      .report = "limit_all_gathers", .show_report = show_limits) \
     X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed", "25", \
       "Several ranks", count, AT(run.parallel.bucket_cap_mb), .minimum = 1, .maximum = 1 << 20, \
       .report = "bucket_cap_mb", .show_report = show_bucket_cap) \

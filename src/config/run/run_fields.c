@@ -133,21 +133,22 @@ static void show_dtype(const void *source, ms_arena *arena, ms_config_shown *sho
 {
     const ms_run_config *run = ((const ms_run_seen *)source)->run;
     (void)arena;
-    ms_dtype dtype = is_kind(source, MS_PARALLEL_FSDP2) ? run->parallel.shard_dtype : run->dtype;
+    ms_dtype dtype =
+        ms_layout_shards(&run->parallel.layout) ? run->parallel.shard_dtype : run->dtype;
     show_text(shown, ms_dtype_info_of(dtype)->name);
 }
 
 static void show_param_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    if (is_kind(source, MS_PARALLEL_FSDP2))
+    if (ms_layout_shards(&parallel_of(source)->layout))
         show_text(shown, ms_dtype_info_of(parallel_of(source)->param_dtype)->name);
 }
 
 static void show_reduce_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    if (is_kind(source, MS_PARALLEL_FSDP2))
+    if (ms_layout_shards(&parallel_of(source)->layout))
         show_text(shown, ms_dtype_info_of(parallel_of(source)->reduce_dtype)->name);
 }
 
@@ -159,8 +160,36 @@ static void show_answer(ms_config_shown *shown, bool answer)
 static void show_reshards(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    if (is_kind(source, MS_PARALLEL_FSDP2))
+    if (ms_layout_shards(&parallel_of(source)->layout))
         show_answer(shown, !parallel_of(source)->keeps_unsharded);
+}
+
+static void show_orig_params(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_answer(shown, !parallel_of(source)->has_flat_parameters);
+}
+
+static void show_forward_prefetch(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_answer(shown, parallel_of(source)->prefetches_forward);
+}
+
+static void show_backward_prefetch(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_text(shown, ms_prefetch_names[parallel_of(source)->backward_prefetch]);
+}
+
+static void show_limits(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_answer(shown, parallel_of(source)->limits_all_gathers);
 }
 
 static void show_bucket_cap(const void *source, ms_arena *arena, ms_config_shown *shown)
