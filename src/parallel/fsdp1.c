@@ -112,7 +112,8 @@ static void post_backward(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
         return;
     if (all->reduces || !all->parallel->keeps_unsharded)
         ms_fsdp1_reshard(tape, all, unit);
-    prefetch_before(tape, all, unit, MS_PREFETCH_POST);
+    if (unit->scope != MS_NONE) /* the root's is the last backward */
+        prefetch_before(tape, all, unit, MS_PREFETCH_POST);
     if (all->reduces)
         ms_fsdp1_reduce(tape, all, unit);
     else
@@ -180,5 +181,13 @@ static void micro_step(ms_tape *tape, bool is_last)
     all->reduces = is_last || !all->parallel->syncs_last_only;
 }
 
-const ms_parallel_technique ms_parallel_fsdp1 = {build_begin, build_end, micro_step,
-                                                 backward_begins};
+static void clip(ms_tape *tape)
+{
+    ms_fsdp1_clip(tape, ms_fsdp1_of(tape));
+}
+
+const ms_parallel_technique ms_parallel_fsdp1 = {.build_begin = build_begin,
+                                                 .build_end = build_end,
+                                                 .micro_step = micro_step,
+                                                 .backward_begins = backward_begins,
+                                                 .clip = clip};

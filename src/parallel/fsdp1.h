@@ -42,6 +42,7 @@ typedef struct ms_fsdp1 {
     bool are_shards_shown;                 /* the optimizer has seen the gradients of the parts */
     bool reduces;                          /* in this micro-step */
     bool is_last;                          /* micro-step of the step */
+    ms_tensor zero;                        /* a scalar that clipping makes once */
     uint32_t cast_stream, gather_stream, reduce_stream, all_reduce_stream;
 } ms_fsdp1;
 
@@ -78,5 +79,8 @@ bool ms_fsdp1_flatten_gradients(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *uni
 void ms_fsdp1_reduce(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
 /* The gradient stays whole until a later micro-step. */
 void ms_fsdp1_keep_gradient(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
+
+/* Clips the gradients of this rank's parts (fsdp1_clip.c). */
+void ms_fsdp1_clip(ms_tape *tape, ms_fsdp1 *all);
 
 #endif

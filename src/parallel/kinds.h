@@ -14,6 +14,7 @@ typedef struct ms_parallel_technique {
     void (*build_end)(ms_tape *tape);
     void (*micro_step)(ms_tape *tape, bool is_last);
     void (*backward_begins)(ms_tape *tape);
+    void (*clip)(ms_tape *tape); /* NULL: as without ranks */
 } ms_parallel_technique;
 
 extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_fsdp1;

@@ -66,6 +66,16 @@ void ms_parallel_backward_begins(ms_tape *tape)
         technique->backward_begins(tape);
 }
 
+bool ms_parallel_clip(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (!technique || !technique->clip)
+        return false;
+    if (!ms_idle(tape))
+        technique->clip(tape);
+    return true;
+}
+
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)
 {
     const ms_stream row = {.kind = MS_STREAM_COLLECTIVE,

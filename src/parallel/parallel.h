@@ -21,5 +21,7 @@ void ms_parallel_build_end(ms_tape *tape);
 void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 /* The gradient of the loss is there, and no node has run. */
 void ms_parallel_backward_begins(ms_tape *tape);
+/* Clips gradients in the technique's own way; false: it has none. */
+bool ms_parallel_clip(ms_tape *tape);
 
 #endif

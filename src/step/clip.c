@@ -5,6 +5,7 @@
 #include "step/optimizer.h"
 #include "step/run.h"
 #include "autograd/work.h"
+#include "parallel/parallel.h"
 #include "treatments/host_parameters.h"
 
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
@@ -84,6 +85,10 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_on_host(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
+    if (ms_parallel_clip(tape)) {
+        ms_op_end(tape, mark);
+        return;
+    }
     bool widens = ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32;
     ms_dtype dtype = widens ? MS_DTYPE_F32 : ms_step_run(tape)->dtype;
     ms_shape scalar = {.rank = 0};
