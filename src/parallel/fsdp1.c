@@ -76,7 +76,7 @@ static void after_forward(ms_tape *tape, void *context, uint32_t scope)
     ms_fsdp1 *all = context;
     if (ms_idle(tape) || tape->in_backward || scope == MS_NONE || all->parallel->keeps_unsharded)
         return; /* the root's parameters stay */
-    ms_fsdp1_reshard(tape, all, unit_of(tape, all, scope));
+    ms_fsdp1_reshard(tape, unit_of(tape, all, scope), MS_STREAM_OPERATORS);
 }
 
 /* ---- backward ---- */
@@ -111,7 +111,7 @@ static void post_backward(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
     if (!ms_fsdp1_flatten_gradients(tape, all, unit))
         return;
     if (all->reduces || !all->parallel->keeps_unsharded)
-        ms_fsdp1_reshard(tape, all, unit);
+        ms_fsdp1_reshard(tape, unit, all->gather_stream);
     if (unit->scope != MS_NONE) /* the root's is the last backward */
         prefetch_before(tape, all, unit, MS_PREFETCH_POST);
     if (all->reduces)
@@ -125,7 +125,7 @@ static void finish_backward(ms_tape *tape, ms_fsdp1 *all)
     post_backward(tape, all, ms_fsdp1_root(all));
     for (uint32_t i = 0; i < all->units.count; i++)
         if (all->reduces || !all->parallel->keeps_unsharded)
-            ms_fsdp1_reshard(tape, all, &all->units.items[i]);
+            ms_fsdp1_reshard(tape, &all->units.items[i], MS_STREAM_OPERATORS);
     all->has_finished_pass = true;
     if (all->is_last)
         ms_fsdp1_show_shards(tape, all);

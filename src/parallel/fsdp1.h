@@ -73,7 +73,8 @@ void ms_fsdp1_show_parameters(ms_tape *tape, ms_fsdp1 *all);
 
 /* Collectives of a unit (fsdp1_collectives.c). */
 void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
-void ms_fsdp1_reshard(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit);
+/* `stream` frees it: in forward that of the operators, in backward that of the all-gathers. */
+void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1_unit *unit, uint32_t stream);
 /* The flat gradient of a unit whose backward has run; false: there is none. */
 bool ms_fsdp1_flatten_gradients(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
 void ms_fsdp1_reduce(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);

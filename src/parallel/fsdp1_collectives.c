@@ -61,12 +61,11 @@ void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
     unit->is_unsharded = true;
 }
 
-void ms_fsdp1_reshard(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
+void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1_unit *unit, uint32_t stream)
 {
-    (void)all;
     if (!unit->is_unsharded || ms_idle(tape))
         return;
-    record(tape, unit->gathered, MS_STREAM_OPERATORS);
+    record(tape, unit->gathered, stream);
     ms_storage_empty(tape, unit->gathered);
     unit->is_unsharded = false;
 }
@@ -135,7 +134,6 @@ bool ms_fsdp1_flatten_gradients(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *uni
     ms_tensor flat = concatenate(tape, all, unit, pieces);
     free(pieces);
     if (unit->grad) { /* added to it in place */
-        record(tape, flat, MS_STREAM_OPERATORS);
         ms_release(tape, flat);
     } else {
         unit->grad = flat;
@@ -150,7 +148,7 @@ void ms_fsdp1_keep_gradient(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
         const ms_fsdp1_parameter *row = ms_fsdp1_parameter_of(all, unit, i);
         if (row->in_shard && !unit->has_kept)
             ms_consume(tape, ms_fsdp1_buffer(tape, unit, row->in_shard, all->parallel->shard_dtype,
-                                             MS_STREAM_OPERATORS));
+                                             all->gather_stream));
     }
     unit->has_kept = true;
 }
