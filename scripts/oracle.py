@@ -87,7 +87,7 @@ def config_of(case):
 LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
-         "use_orig_params", "limit_all_gathers", "sharding"}
+         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init"}
 
 
 def fsdp1_options(p):
@@ -112,6 +112,11 @@ def parallel_options(case):
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
+    elif p.get("reshard_after_forward"):
+        command += ["--reshard-ranks", str(p["reshard_after_forward"])]
+    command += ["--fsdp-units", p["units"]] if p.get("units") else []
+    command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], "meta")] if p.get("init") else []
+    command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
     command += fsdp1_options(p) if first else []
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []

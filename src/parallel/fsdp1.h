@@ -10,13 +10,14 @@
 #include "parallel/kinds.h"
 
 typedef struct ms_fsdp1_parameter {
-    uint32_t index;    /* into tape->parameters */
-    ms_tensor full;    /* what the model computes with: a view of the gathered flat parameter */
-    ms_tensor shard;   /* a view of what this rank's part has of it; may be of no elements */
-    uint64_t elements; /* of the parameter */
-    uint64_t padding;  /* elements before it, which align it */
-    uint64_t first;    /* element of the flat parameter */
-    uint64_t in_shard; /* elements in this rank's part */
+    uint32_t index;     /* into tape->parameters */
+    ms_tensor full;     /* what the model computes with: a view of the gathered flat parameter */
+    ms_tensor original; /* the whole parameter on the device, while its unit is made */
+    ms_tensor shard;    /* a view of what this rank's part has of it; may be of no elements */
+    uint64_t elements;  /* of the parameter */
+    uint64_t padding;   /* elements before it, which align it */
+    uint64_t first;     /* element of the flat parameter */
+    uint64_t in_shard;  /* elements in this rank's part */
 } ms_fsdp1_parameter;
 
 typedef struct ms_fsdp1_unit {

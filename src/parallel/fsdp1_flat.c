@@ -80,16 +80,23 @@ static void add_unit(ms_tape *tape, ms_fsdp1 *all, uint32_t layer)
 /* ---- the gathered flat parameter: still on no device ---- */
 
 /* The parameter becomes a view of it. */
-static void make_view(ms_tape *tape, const ms_fsdp1_unit *unit, const ms_fsdp1_parameter *row)
+static void make_view(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit *unit,
+                      ms_fsdp1_parameter *row)
 {
-    ms_storage_empty(tape, row->full);
+    if (!all->parallel->builds_on_device)
+        ms_storage_empty(tape, row->full);
     const ms_tensor_info full = *ms_info(tape, row->full);
     ms_tensor view = ms_alias(tape, unit->gathered, full.shape, full.strides);
     if (!view)
         return;
     ms_storage_swap(tape, row->full, view);
     ms_info(tape, row->full)->is_view = true;
-    ms_consume(tape, view);
+    if (!all->parallel->builds_on_device) {
+        ms_consume(tape, view);
+        return;
+    }
+    row->original = view;
+    ms_retain(tape, view);
 }
 
 static void make_gathered(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
@@ -100,7 +107,7 @@ static void make_gathered(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *uni
     ms_name_storage(tape, unit->gathered, "flat parameter", MS_CATEGORY_WEIGHT);
     ms_retain(tape, unit->gathered);
     for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++)
-        make_view(tape, unit, ms_fsdp1_parameter_of(all, unit, i));
+        make_view(tape, all, unit, ms_fsdp1_parameter_of(all, unit, i));
     if (!ms_idle(tape))
         ms_storage_empty(tape, unit->gathered);
 }
@@ -115,19 +122,18 @@ static uint32_t depth_of(const ms_tape *tape, uint32_t scope)
     return depth;
 }
 
-/* Modules are materialised breadth first. Sets each parameter's tensor on the device. */
-static void materialise(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit *unit,
-                        ms_tensor *originals)
+/* Modules are materialised breadth first. */
+static void materialise(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit *unit)
 {
     uint32_t left = unit->count;
     for (uint32_t depth = 0; left > 0 && !ms_idle(tape); depth++) {
         for (uint32_t i = 0; i < unit->count; i++) {
-            const ms_fsdp1_parameter *row = ms_fsdp1_parameter_of(all, unit, i);
+            ms_fsdp1_parameter *row = ms_fsdp1_parameter_of(all, unit, i);
             if (depth_of(tape, tape->parameters.items[row->index].scope) != depth)
                 continue;
-            originals[i] = ms_fsdp1_buffer(tape, unit, row->elements, all->parallel->shard_dtype,
-                                           MS_STREAM_OPERATORS);
-            ms_retain(tape, originals[i]);
+            row->original = ms_fsdp1_buffer(tape, unit, row->elements, all->parallel->shard_dtype,
+                                            MS_STREAM_OPERATORS);
+            ms_retain(tape, row->original);
             left--;
         }
     }
@@ -176,12 +182,8 @@ static void make_shards(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit 
 
 static void make_part(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
 {
-    ms_tensor *originals = calloc(unit->count ? unit->count : 1, sizeof *originals);
-    if (!originals) {
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-        return;
-    }
-    materialise(tape, all, unit, originals);
+    if (!all->parallel->builds_on_device)
+        materialise(tape, all, unit);
     ms_tensor flat = unit->count ? ms_fsdp1_buffer(tape, unit, unit->elements,
                                                    all->parallel->shard_dtype, MS_STREAM_OPERATORS)
                                  : 0;
@@ -189,8 +191,7 @@ static void make_part(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
         cut(tape, all, unit);
     ms_consume(tape, flat);
     for (uint32_t i = 0; i < unit->count; i++)
-        ms_release(tape, originals[i]);
-    free(originals);
+        ms_release(tape, ms_fsdp1_parameter_of(all, unit, i)->original);
     make_shards(tape, all, unit);
 }
 
@@ -199,9 +200,10 @@ void ms_fsdp1_make_units(ms_tape *tape, ms_fsdp1 *all)
     for (uint32_t layer = 0; layer < tape->layer_scopes.count && tape->status == MS_OK; layer++)
         add_unit(tape, all, layer);
     add_unit(tape, all, MS_NONE);
+    tape->is_meta = true;
     for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
         make_gathered(tape, all, &all->units.items[i]);
-    for (uint32_t i = 0; i < tape->module_buffers.count; i++)
+    for (uint32_t i = 0; i < tape->module_buffers.count && !all->parallel->builds_on_device; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
     for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)

@@ -48,7 +48,7 @@ void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
     uint64_t elements = padded_elements(all, unit), ranks = parallel->layout.shards;
     ms_tensor cast = 0;
     tape->stream = all->gather_stream;
-    if (parallel->param_dtype != parallel->shard_dtype)
+    if (parallel->param_dtype != parallel->shard_dtype && !unit->is_spread)
         cast = named_buffer(tape, unit, elements, parallel->param_dtype, "all-gather input",
                             MS_CATEGORY_TEMPORARY);
     unit->gathered = named_buffer(tape, unit, elements * ranks, parallel->param_dtype,
@@ -59,6 +59,32 @@ void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
     if (unit->gathered)
         unit->gathering = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
                                         exchanged(ms_tensor_bytes(tape, unit->gathered), ranks));
+}
+
+void ms_fsdp_spread(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    const ms_parallel *parallel = all->parallel;
+    for (uint32_t i = 0; i < unit->count && unit->is_unsharded && !ms_idle(tape); i++) {
+        ms_fsdp_parameter *row = parameter_of(all, unit, i);
+        row->spread = named_buffer(
+            tape, unit, row->padded * parallel->layout.shards / parallel->reshard_ranks,
+            parallel->param_dtype, "parameters among fewer ranks", MS_CATEGORY_WEIGHT);
+        ms_retain(tape, row->spread);
+        if (row->spread)
+            ms_storage_empty(tape, row->full);
+    }
+    unit->is_unsharded = false;
+    unit->is_spread = true;
+}
+
+static void drop_spread(ms_tape *tape, const ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count && unit->is_spread; i++) {
+        ms_fsdp_parameter *row = parameter_of(all, unit, i);
+        ms_release(tape, row->spread);
+        row->spread = 0;
+    }
+    unit->is_spread = false;
 }
 
 /* The table of the kernel that copies parameters out. */
@@ -82,6 +108,7 @@ void ms_fsdp_wait_for_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, b
     for (uint32_t i = 0; i < unit->count; i++)
         ms_storage_refill(tape, parameter_of(all, unit, i)->full);
     split_table(tape, all, unit);
+    drop_spread(tape, all, unit);
     unit->is_unsharded = true;
     ms_tensor done = unit->gathered;
     unit->gathered = 0;
@@ -242,8 +269,10 @@ void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     for (uint32_t i = 0; i < unit->count; i++)
         accumulate(tape, parameter_of(all, unit, i));
+    bool reshards = all->is_last || !all->parallel->keeps_after_backward;
     if (!all->reduces) {
-        ms_fsdp_reshard(tape, all, unit);
+        if (reshards)
+            ms_fsdp_reshard(tape, all, unit);
         for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++)
             keep_gradient(tape, all, parameter_of(all, unit, i));
         return;
@@ -254,7 +283,8 @@ void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
         grads[i] = take_gradient(tape, parameter_of(all, unit, i));
         any |= grads[i] != 0;
     }
-    ms_fsdp_reshard(tape, all, unit);
+    if (reshards)
+        ms_fsdp_reshard(tape, all, unit);
     if (!grads)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     else if (any)

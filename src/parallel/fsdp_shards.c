@@ -57,20 +57,29 @@ static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t index)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-static bool belongs(ms_tape *tape, uint32_t index, uint32_t layer)
+/* What a unit is made of: a layer, or parameters of none. */
+typedef enum part_kind { PART_LAYER, PART_EMBEDDINGS, PART_HEAD, PART_ROOT } part_kind;
+
+static bool belongs(ms_tape *tape, const ms_fsdp *all, uint32_t index, part_kind kind,
+                    uint32_t layer)
 {
-    return ms_scope_layer(tape, tape->parameters.items[index].scope) == layer;
+    const ms_parameter *parameter = &tape->parameters.items[index];
+    if (ms_scope_layer(tape, parameter->scope) != layer)
+        return false;
+    if (kind == PART_EMBEDDINGS || kind == PART_HEAD)
+        return parameter->is_embedding == (kind == PART_EMBEDDINGS);
+    return kind == PART_LAYER || !all->parallel->has_end_units;
 }
 
 /* The parameters of a layer are neighbours; those of the root are not. */
-static void add_unit(ms_tape *tape, ms_fsdp *all, uint32_t layer, uint32_t *next)
+static void add_unit(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer, uint32_t *next)
 {
     ms_fsdp_unit unit = {.first = all->parameters.count,
                          .scope = layer == MS_NONE ? MS_NONE : ms_layer_scope(tape, layer),
                          .reducing = MS_NONE};
     uint32_t count = tape->parameters.count;
     for (uint32_t i = layer == MS_NONE ? 0 : *next; i < count && tape->status == MS_OK; i++) {
-        bool is_here = belongs(tape, i, layer);
+        bool is_here = belongs(tape, all, i, kind, layer);
         if (is_here)
             add_parameter(tape, all, i);
         if (is_here && layer != MS_NONE)
@@ -82,6 +91,21 @@ static void add_unit(ms_tape *tape, ms_fsdp *all, uint32_t layer, uint32_t *next
     if (!ms_vec_push(&all->units, unit))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
+
+static void add_units(ms_tape *tape, ms_fsdp *all)
+{
+    uint32_t next = 0;
+    bool has_ends = all->parallel->has_end_units;
+    if (has_ends)
+        add_unit(tape, all, PART_EMBEDDINGS, MS_NONE, NULL);
+    for (uint32_t layer = 0; layer < tape->layer_scopes.count && tape->status == MS_OK; layer++)
+        add_unit(tape, all, PART_LAYER, layer, &next);
+    if (has_ends)
+        add_unit(tape, all, PART_HEAD, MS_NONE, NULL);
+    add_unit(tape, all, PART_ROOT, MS_NONE, NULL);
+}
+
+/* ---- from the meta device ---- */
 
 /* to_empty() of parameters in their order, then of buffers. */
 static void materialise(ms_tape *tape, const ms_fsdp *all)
@@ -96,18 +120,59 @@ static void materialise(ms_tape *tape, const ms_fsdp *all)
     }
 }
 
-void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
+static void shard_meta_model(ms_tape *tape, ms_fsdp *all)
 {
-    uint32_t next = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         ms_storage_empty(tape, tape->parameters.items[i].tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
-    for (uint32_t layer = 0; layer < tape->layer_scopes.count && tape->status == MS_OK; layer++)
-        add_unit(tape, all, layer, &next);
-    add_unit(tape, all, MS_NONE, &next);
+    add_units(tape, all);
     materialise(tape, all);
+}
+
+/* ---- from the device ---- */
+
+static ms_tensor padded_shard(ms_tape *tape, const ms_fsdp *all, const ms_parameter *parameter)
+{
+    const ms_shape shape = ms_info(tape, parameter->tensor)->shape;
+    const rows r = rows_of(all, &shape);
+    ms_tensor padded = new_shard(tape, all, parameter, r.padded);
+    if (!padded || r.local == r.padded)
+        return padded;
+    ms_tensor view =
+        ms_alias(tape, padded, with_rows(tape, &shape, r.local), ms_info(tape, padded)->strides);
+    ms_retain(tape, view);
+    ms_release(tape, padded);
+    return view;
+}
+
+/* fully_shard() of one unit: the whole parameters go when it returns. */
+static void shard_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++) {
+        const ms_fsdp_parameter *row = &all->parameters.items[unit->first + i];
+        ms_parameter *parameter = &tape->parameters.items[row->index];
+        parameter->tensor = padded_shard(tape, all, parameter);
+    }
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
+        ms_parallel_leave_device(tape, all->parameters.items[unit->first + i].full);
+}
+
+static void shard_device_model(ms_tape *tape, ms_fsdp *all)
+{
+    add_units(tape, all);
+    for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
+        shard_unit(tape, all, &all->units.items[i]);
+    all->is_initialized = true; /* all shards are padded */
+}
+
+void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
+{
+    if (all->parallel->builds_on_device)
+        shard_device_model(tape, all);
+    else
+        shard_meta_model(tape, all);
     for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
         ms_fsdp_parameter *row = &all->parameters.items[i];
         row->shard = tape->parameters.items[row->index].tensor;
@@ -117,6 +182,8 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
                             ms_dtype_bytes(all->parallel->param_dtype));
     }
 }
+
+/* ---- the first forward ---- */
 
 static void pad(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
 {

@@ -21,6 +21,10 @@ extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_paralle
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 
+/* A whole parameter that was built on the device: its memory goes, the tensor stays on none, in the
+ * type of the computation. */
+void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter);
+
 /* A stream for collectives among the ranks of one host, or of several (whose link is unknown). */
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks);
 /* Enqueues a collective that moves so many bytes through each rank's link. */

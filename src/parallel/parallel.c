@@ -76,6 +76,22 @@ bool ms_parallel_clip(ms_tape *tape)
     return true;
 }
 
+void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
+{
+    const ms_shape shape = ms_info(tape, parameter)->shape;
+    uint8_t category = tape->new_category;
+    tape->is_meta = true;
+    tape->new_category = MS_CATEGORY_WEIGHT;
+    ms_tensor gone = ms_empty(tape, shape, ms_parallel_of(tape)->param_dtype);
+    if (gone) {
+        ms_storage_empty(tape, gone);
+        ms_storage_swap(tape, parameter, gone);
+    }
+    tape->is_meta = false;
+    tape->new_category = category;
+    ms_consume(tape, gone);
+}
+
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)
 {
     const ms_stream row = {.kind = MS_STREAM_COLLECTIVE,

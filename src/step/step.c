@@ -162,13 +162,25 @@ static void run_evaluation(trainer *t)
     model->run = training;
 }
 
+/* A model whose whole weights are on the device first has them in the type of the shards. */
+static void build_model(trainer *t)
+{
+    const ms_run_config *run = t->model.run;
+    ms_run_config stored = *run;
+    stored.dtype = run->parallel.shard_dtype;
+    if (run->parallel.builds_on_device)
+        t->model.run = &stored;
+    ms_step_build_model(&t->model, t->err);
+    t->model.run = run;
+}
+
 static bool build(trainer *t)
 {
     ms_tape *tape = &t->tape;
     tape->repeats = 1;
     mark(t, true, MS_PHASE_BUILD, 0);
     ms_parallel_build_begin(tape, &t->model.run->parallel);
-    ms_step_build_model(&t->model, t->err);
+    build_model(t);
     ms_figures_count_parameters(tape, t->simulation);
     ms_parallel_build_end(tape);
     ms_optimizer_build(tape);

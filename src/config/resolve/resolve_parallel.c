@@ -12,6 +12,7 @@ typedef struct option {
 enum {
     OF_DDP = 1 << MS_PARALLEL_DDP,
     OF_FSDP1 = 1 << MS_PARALLEL_FSDP1,
+    OF_FSDP2 = 1 << MS_PARALLEL_FSDP2,
     OF_FSDP = 1 << MS_PARALLEL_FSDP2 | OF_FSDP1
 };
 
@@ -25,11 +26,16 @@ static const option options[] = {
     {"forward-prefetch", OF_FSDP1},
     {"backward-prefetch", OF_FSDP1},
     {"limit-all-gathers", OF_FSDP1},
+    {"reshard-ranks", OF_FSDP2},
+    {"reshard-after-backward", OF_FSDP2},
+    {"fsdp-units", OF_FSDP2},
+    {"fsdp-build", OF_FSDP},
 };
 
 static const char *layouts_of(uint32_t kinds)
 {
     return kinds == OF_DDP     ? "dp=N"
+           : kinds == OF_FSDP2 ? "fsdp=N and hsdp=RxS"
            : kinds == OF_FSDP1 ? "fsdp1=N and hsdp1=RxS"
                                : "fsdp=N, hsdp=RxS, fsdp1=N and hsdp1=RxS";
 }
@@ -113,6 +119,9 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
     parallel->keeps_unsharded = !c->draft->reshards;
+    parallel->keeps_after_backward = !c->draft->reshards_after_backward;
+    parallel->has_end_units = c->draft->fsdp_units == MS_UNITS_TORCHTITAN;
+    parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
     status = note_limit(c);
     if (status != MS_OK)

@@ -34,6 +34,18 @@ const char *const ms_prefetch_names[] = {
     NULL,
 };
 
+const char *const ms_fsdp_unit_names[] = {
+    [MS_UNITS_LAYERS] = "layers",
+    [MS_UNITS_TORCHTITAN] = "torchtitan",
+    NULL,
+};
+
+const char *const ms_fsdp_build_names[] = {
+    [MS_BUILD_META] = "meta",
+    [MS_BUILD_DEVICE] = "device",
+    NULL,
+};
+
 static const key_row *find_key(const char *text, size_t length)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

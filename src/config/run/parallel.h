@@ -28,6 +28,14 @@ typedef enum ms_prefetch {
 
 extern const char *const ms_prefetch_names[];
 
+/* What fully_shard is called with: layers and the root, or the ends of the model as well. */
+typedef enum ms_fsdp_units { MS_UNITS_LAYERS, MS_UNITS_TORCHTITAN } ms_fsdp_units;
+/* Where a model is built that is sharded then. */
+typedef enum ms_fsdp_build { MS_BUILD_META, MS_BUILD_DEVICE } ms_fsdp_build;
+
+extern const char *const ms_fsdp_unit_names[];
+extern const char *const ms_fsdp_build_names[];
+
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
     ms_parallel_kind kind;
@@ -47,6 +55,11 @@ typedef struct ms_parallel {
     ms_dtype param_dtype;  /* gathered and computed with */
     ms_dtype reduce_dtype; /* of gradients when they are reduced */
     bool keeps_unsharded;  /* a layer's parameters stay from forward to backward */
+    bool builds_on_device; /* whole parameters are made there first, not on the meta device */
+    /* fully_shard */
+    bool has_end_units;        /* embeddings, and last norm with head, are units (torchtitan) */
+    bool keeps_after_backward; /* parameters stay after backward, but after the last one */
+    uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */
     /* FullyShardedDataParallel */
     bool has_flat_parameters; /* the optimizer updates these, not the original parameters */
     bool prefetches_forward;  /* the next unit is gathered while one runs */

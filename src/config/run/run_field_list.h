@@ -124,6 +124,20 @@
       "yes", \
       "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
       .show_report = show_reshards) \
+    X("reshard-ranks", "N", "fully_shard divides a layer's weights among N ranks after forward", \
+      "0: frees them", "Several ranks", count, AT(run.parallel.reshard_ranks), \
+      .maximum = MS_MOST_RANKS, .default_is_words = true, .report = "reshard_ranks", \
+      .show_report = show_reshard_ranks) \
+    X("reshard-after-backward", "YESNO", \
+      "fully_shard frees weights after the backward of a micro-step that is not the last", "yes", \
+      "Several ranks", answer, AT(reshards_after_backward), \
+      .report = "reshard_after_backward", .show_report = show_reshards_after_backward) \
+    X("fsdp-units", "NAME", "layers, or torchtitan's: ends of the model are units too", "layers", \
+      "Several ranks", choice, AT(fsdp_units), .choices = ms_fsdp_unit_names, \
+      .report = "fsdp_units", .show_report = show_fsdp_units) \
+    X("fsdp-build", "PLACE", "where FSDP's model is built: on the meta device or the device", \
+      "meta", "Several ranks", choice, AT(fsdp_build), .choices = ms_fsdp_build_names, \
+      .report = "fsdp_build", .show_report = show_fsdp_build) \
     X("use-orig-params", "YESNO", "FSDP1's optimizer updates original parameters, not flat ones", \
       "yes", "Several ranks", answer, AT(keeps_orig_params), .report = "use_orig_params", \
       .show_report = show_orig_params) \

@@ -164,6 +164,39 @@ static void show_reshards(const void *source, ms_arena *arena, ms_config_shown *
         show_answer(shown, !parallel_of(source)->keeps_unsharded);
 }
 
+static void show_reshard_ranks(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (parallel_of(source)->reshard_ranks)
+        *shown =
+            (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->reshard_ranks};
+}
+
+static void show_reshards_after_backward(const void *source, ms_arena *arena,
+                                         ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_answer(shown, !parallel_of(source)->keeps_after_backward);
+}
+
+static void show_fsdp_units(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    ms_fsdp_units units =
+        parallel_of(source)->has_end_units ? MS_UNITS_TORCHTITAN : MS_UNITS_LAYERS;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_text(shown, ms_fsdp_unit_names[units]);
+}
+
+static void show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    ms_fsdp_build place = parallel_of(source)->builds_on_device ? MS_BUILD_DEVICE : MS_BUILD_META;
+    if (ms_layout_shards(&parallel_of(source)->layout))
+        show_text(shown, ms_fsdp_build_names[place]);
+}
+
 static void show_orig_params(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;

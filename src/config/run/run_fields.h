@@ -27,7 +27,10 @@ typedef struct ms_run_draft {
     const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
-    bool reshards;                         /* --reshard-after-forward */
+    bool reshards; /* --reshard-after-forward */
+    bool reshards_after_backward;
+    ms_fsdp_units fsdp_units;
+    ms_fsdp_build fsdp_build;
     bool keeps_orig_params;                /* --use-orig-params */
     double mfu;                            /* 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
