@@ -40,15 +40,22 @@ static uint64_t exchanged(uint64_t bytes, uint64_t ranks)
 
 /* ---- all-gather ---- */
 
+/* How many ranks hold what is gathered. */
+static uint64_t gathered_ranks(const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    return unit->is_spread ? all->parallel->reshard_ranks : all->parallel->layout.shards;
+}
+
 void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     if (unit->gathered || unit->is_unsharded || !unit->count || ms_idle(tape))
         return;
     const ms_parallel *parallel = all->parallel;
-    uint64_t elements = padded_elements(all, unit), ranks = parallel->layout.shards;
+    uint64_t ranks = gathered_ranks(all, unit);
+    uint64_t elements = padded_elements(all, unit) * parallel->layout.shards / ranks;
     ms_tensor cast = 0;
     tape->stream = all->gather_stream;
-    if (parallel->param_dtype != parallel->shard_dtype && !unit->is_spread)
+    if (parallel->param_dtype != parallel->shard_dtype)
         cast = named_buffer(tape, unit, elements, parallel->param_dtype, "all-gather input",
                             MS_CATEGORY_TEMPORARY);
     unit->gathered = named_buffer(tape, unit, elements * ranks, parallel->param_dtype,
@@ -90,8 +97,10 @@ static void drop_spread(ms_tape *tape, const ms_fsdp *all, ms_fsdp_unit *unit)
 /* The table of the kernel that copies parameters out. */
 static void split_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
 {
-    uint64_t size = ms_dtype_bytes(all->parallel->param_dtype);
-    ms_packing packing = {.device = tape->options.device, .ranks = all->parallel->layout.shards};
+    uint64_t ranks = gathered_ranks(all, unit);
+    uint64_t size =
+        ms_dtype_bytes(all->parallel->param_dtype) * all->parallel->layout.shards / ranks;
+    ms_packing packing = {.device = tape->options.device, .ranks = ranks};
     for (uint32_t i = 0; i < unit->count; i++)
         ms_packing_chunk(&packing, size * parameter_of(all, unit, i)->padded);
     ms_packing_coarsen(&packing);
