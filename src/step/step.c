@@ -60,10 +60,13 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
     ms_module_begin(tape, MS_NONE);
-    ms_tensor loss = ms_forward(&t->model, t->ids, false).loss;
+    /* the outputs are there while the root's hooks run, which may allocate */
+    bool keeps_logits = t->model.run->parallel.reshard_ranks > 0;
+    const ms_model_outputs out = ms_forward(&t->model, t->ids, keeps_logits);
     ms_module_end(tape, MS_NONE);
+    ms_release(tape, out.logits);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
-    return loss;
+    return out.loss;
 }
 
 static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
