@@ -95,6 +95,7 @@ typedef struct ms_parameter {
                          unchanged; its casts are not cached */
     uint32_t pending; /* gradient contributions still missing in this backward */
     ms_tensor buffer; /* contributions so far */
+    uint32_t stream;  /* from whose pool their sums come */
 } ms_parameter;
 
 /* A parameter's copy in autocast's dtype. */

@@ -177,6 +177,7 @@ static void make_shards(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit 
             row->in_shard = i == 0 ? unit->part : 0;
         row->shard = elements_of(tape, unit->shard, row->in_shard);
         tape->parameters.items[row->index].tensor = row->shard;
+        tape->parameters.items[row->index].stream = all->gather_stream;
     }
 }
 
