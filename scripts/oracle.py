@@ -84,10 +84,11 @@ def config_of(case):
     return {**case["config"], "quantization_config": said}
 
 
-LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}"}
+LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
-         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init"}
+         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init",
+         "parameters_as_bucket_view"}
 
 
 def fsdp1_options(p):
@@ -118,6 +119,8 @@ def parallel_options(case):
     command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], "meta")] if p.get("init") else []
     command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
     command += fsdp1_options(p) if first else []
+    command += ["--zero-optimizer", "yes"] if p["strategy"] == "zero_optimizer" else []
+    command += ["--parameters-as-bucket-view", "yes"] if p.get("parameters_as_bucket_view") else []
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])

@@ -6,6 +6,7 @@
  */
 #include "parallel/kinds.h"
 
+#include "parallel/zero_optimizer.h"
 #include "trace/build.h"
 
 /* What _sync_module_states and _sync_buffers broadcast at once. */
@@ -273,6 +274,8 @@ static void build_end(ms_tape *tape)
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
         assign(tape, all, i, false);
     allocate_buckets(tape, all);
+    if (all->parallel->has_zero_optimizer)
+        ms_zero_optimizer_build(tape);
 }
 
 static void micro_step(ms_tape *tape, bool is_last)

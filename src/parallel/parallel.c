@@ -2,6 +2,7 @@
 #include "parallel/parallel.h"
 
 #include "parallel/kinds.h"
+#include "parallel/zero_optimizer.h"
 #include "trace/build.h"
 
 /* A host has so many devices: beyond, the link is another. */
@@ -74,6 +75,11 @@ bool ms_parallel_clip(ms_tape *tape)
     if (!ms_idle(tape))
         technique->clip(tape);
     return true;
+}
+
+const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count)
+{
+    return ms_zero_optimizer_parameters(tape, count);
 }
 
 void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)

@@ -23,5 +23,7 @@ void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 void ms_parallel_backward_begins(ms_tape *tape);
 /* Clips gradients in the technique's own way; false: it has none. */
 bool ms_parallel_clip(ms_tape *tape);
+/* The parameters that this rank's optimizer has, in its order; NULL: all. */
+const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 
 #endif

@@ -6,6 +6,7 @@
 #include "step/optimizer.h"
 
 #include "ops/ops.h"
+#include "parallel/parallel.h"
 #include "step/optimizer_host.h"
 #include "step/optimizer_row.h"
 #include "step/run.h"
@@ -144,7 +145,10 @@ static void step_with(ms_tape *tape, const ms_stepped *stepped)
 static void step_part(ms_tape *tape, const ms_optimizer_row *row)
 {
     ms_vec(uint32_t) numbers = {0};
-    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+    uint32_t own = 0;
+    const uint32_t *some = ms_parallel_stepped(tape, &own);
+    for (uint32_t k = 0; k < (some ? own : tape->parameters.count); k++) {
+        uint32_t i = some ? some[k] : k;
         const ms_parameter *parameter = &tape->parameters.items[i];
         if (parameter->grad && row_for(tape, parameter) == row && !ms_vec_push(&numbers, i))
             ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -174,8 +178,10 @@ void ms_optimizer_build(ms_tape *tape)
     if (ms_step_run(tape)->training.optimizer_in_backward)
         ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = step_in_backward});
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
-    for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
-        ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
+    uint32_t own = 0;
+    const uint32_t *some = ms_parallel_stepped(tape, &own);
+    for (uint32_t k = 0; k < (some ? own : tape->parameters.count) && row->is_made_early; k++)
+        ms_optimizer_make_states(tape, row, &tape->parameters.items[some ? some[k] : k]);
 }
 
 void ms_optimizer_step(ms_tape *tape)

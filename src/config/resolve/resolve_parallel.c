@@ -27,6 +27,8 @@ static const option options[] = {
     {"backward-prefetch", OF_FSDP1},
     {"limit-all-gathers", OF_FSDP1},
     {"reshard-ranks", OF_FSDP2},
+    {"zero-optimizer", OF_DDP},
+    {"parameters-as-bucket-view", OF_DDP},
     {"reshard-after-backward", OF_FSDP2},
     {"fsdp-units", OF_FSDP2},
     {"fsdp-build", OF_FSDP},
@@ -64,7 +66,7 @@ static ms_status check_rank(const ms_resolving *c)
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_run_config *run)
 {
-    bool shards = ms_layout_shards(&run->parallel.layout);
+    bool shards = ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer;
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
@@ -77,7 +79,7 @@ static const char *unsupported(const ms_run_config *run)
         return "with evaluations";
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
-    if (shards && run->autocast != MS_AUTOCAST_NONE)
+    if (ms_layout_shards(&run->parallel.layout) && run->autocast != MS_AUTOCAST_NONE)
         return "with autocast: use param-dtype";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
@@ -114,6 +116,9 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         status = check_rank(c);
     if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
         return status;
+    if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
+        return ms_resolve_fail(c, "parameters-as-bucket-view",
+                               "it is an option of zero-optimizer, which is not set");
     const char *why = unsupported(c->run);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",

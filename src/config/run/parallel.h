@@ -48,8 +48,10 @@ typedef struct ms_parallel {
     uint64_t rank;        /* the rank that is predicted, from 0 */
     bool syncs_last_only; /* micro-steps before the last do not reduce gradients (no_sync) */
     /* DistributedDataParallel */
-    uint64_t bucket_cap_mb; /* a bucket is closed when it has reached so many MiB */
-    bool has_bucket_views;  /* gradients are views of the buckets */
+    uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
+    bool has_bucket_views;    /* gradients are views of the buckets */
+    bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
+    bool has_parameter_views; /* its parameters are views of a buffer for each rank */
     /* fully_shard, FullyShardedDataParallel */
     ms_dtype shard_dtype;  /* of the shards, which the optimizer updates */
     ms_dtype param_dtype;  /* gathered and computed with */

@@ -157,6 +157,12 @@
     X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
       "Several ranks", answer, AT(run.parallel.has_bucket_views), \
       .report = "gradient_as_bucket_view", .show_report = show_bucket_views) \
+    X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
+      "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
+      .show_report = show_zero_optimizer) \
+    X("parameters-as-bucket-view", "YESNO", "its parameters are views of one buffer a rank", "no", \
+      "Several ranks", answer, AT(run.parallel.has_parameter_views), \
+      .report = "parameters_as_bucket_view", .show_report = show_parameter_views) \
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \

@@ -233,6 +233,20 @@ static void show_bucket_cap(const void *source, ms_arena *arena, ms_config_shown
             (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->bucket_cap_mb};
 }
 
+static void show_zero_optimizer(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_zero_optimizer);
+}
+
+static void show_parameter_views(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP) && parallel_of(source)->has_zero_optimizer)
+        show_answer(shown, parallel_of(source)->has_parameter_views);
+}
+
 static void show_bucket_views(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
