@@ -85,16 +85,17 @@ const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count)
 void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
 {
     const ms_shape shape = ms_info(tape, parameter)->shape;
-    uint8_t category = tape->new_category;
+    const ms_storage whole = tape->trace->storages.items[ms_info(tape, parameter)->storage];
     tape->is_meta = true;
-    tape->new_category = MS_CATEGORY_WEIGHT;
     ms_tensor gone = ms_empty(tape, shape, ms_parallel_of(tape)->param_dtype);
     if (gone) {
+        uint32_t storage = ms_info(tape, gone)->storage;
+        ms_trace_label(tape->trace, storage, whole.name, whole.scope);
+        ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
         ms_storage_empty(tape, gone);
         ms_storage_swap(tape, parameter, gone);
     }
     tape->is_meta = false;
-    tape->new_category = category;
     ms_consume(tape, gone);
 }
 
