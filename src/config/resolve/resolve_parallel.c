@@ -2,6 +2,7 @@
 #include "config/resolve/resolve_parallel.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* An option that only one technique has. */
 typedef struct option {
@@ -98,6 +99,52 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
     return MS_OK;
 }
 
+/* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
+ */
+static ms_status check_reshard_ranks(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    uint64_t ranks = parallel->reshard_ranks, shards = parallel->layout.shards;
+    if (ranks == 0)
+        return MS_OK;
+    if (parallel->keeps_unsharded)
+        return ms_resolve_fail(c, "reshard-ranks",
+                               "it divides what reshard-after-forward keeps whole");
+    if (ranks > 1 && ranks < shards && shards % ranks == 0)
+        return MS_OK;
+    return ms_resolve_fail(c, "reshard-ranks",
+                           "%" PRIu64 ", but a divisor of the %" PRIu64
+                           " ranks that share parameters is needed, neither 1 nor all",
+                           ranks, shards);
+}
+
+/* The ends of a model are found by their operators, which these families have in torchtitan's
+ * order. */
+static const char *why_no_end_units(const ms_resolving *c)
+{
+    static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
+    const ms_run_config *run = c->run;
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        is_known |= strcmp(c->model->family->model_type, families[i]) == 0;
+    if (!is_known || c->model->head != MS_HEAD_CAUSAL_LM)
+        return "for this model";
+    if (c->model->tie_word_embeddings)
+        return "with tied embeddings";
+    if (run->liger || run->treatments.loss_chunks || run->training.label_smoothing > 0)
+        return "with a loss other than the model's own";
+    return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
+}
+
+static ms_status check_fsdp2(const ms_resolving *c)
+{
+    ms_status status = check_reshard_ranks(c);
+    const char *why = c->run->parallel.has_end_units ? why_no_end_units(c) : NULL;
+    if (status != MS_OK || !why)
+        return status;
+    return ms_resolve_fail(c, "fsdp-units", "torchtitan's units are not predicted %s", why);
+}
+
 static ms_status note_limit(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
@@ -128,7 +175,9 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     parallel->has_end_units = c->draft->fsdp_units == MS_UNITS_TORCHTITAN;
     parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
-    status = note_limit(c);
+    status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = note_limit(c);
     if (status != MS_OK)
         return status;
     return ms_note_add(c->notes, c->arena, c->err,
