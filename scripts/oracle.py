@@ -138,7 +138,9 @@ def command_of(case, config_path, args):
         command += ["--seq", str(case.get("seq", 128))]
     if case.get("lora"):
         command += ["--lora", lora_text(case["lora"])]
-        if case["lora"].get("adapter_dtype"):
+        if case["lora"].get("autocast_adapter_dtype") is False:
+            command += ["--adapter-dtype", case.get("weights", "bf16")]
+        elif case["lora"].get("adapter_dtype"):
             command += ["--adapter-dtype", case["lora"]["adapter_dtype"]]
     if case.get("quantize") and "skip" not in case:
         command += ["--quantize", case["quantize"]]

@@ -10,6 +10,7 @@ static void free_state(void *state)
 {
     ms_fsdp *all = state;
     ms_vec_free(&all->parameters);
+    ms_vec_free(&all->by_place);
     ms_vec_free(&all->units);
 }
 

@@ -9,7 +9,8 @@
 #include "parallel/kinds.h"
 
 typedef struct ms_fsdp_parameter {
-    uint32_t index;        /* into tape->parameters */
+    uint32_t index; /* into tape->parameters; MS_NONE: it is frozen */
+    uint32_t name, scope;
     ms_tensor full;        /* what the model computes with; has memory while its unit is gathered */
     ms_tensor shard;       /* this rank's rows, in the shards' type */
     ms_tensor grad;        /* of the shard, between reduction and optimizer */
@@ -32,6 +33,7 @@ typedef struct ms_fsdp_unit {
 typedef struct ms_fsdp {
     const ms_parallel *parallel;
     ms_vec(ms_fsdp_parameter) parameters; /* by unit */
+    ms_vec(uint32_t) by_place;            /* the same in the order of modules */
     ms_vec(ms_fsdp_unit) units; /* [the embeddings',] the layers', [the head's,] the root's */
     bool is_initialized;        /* the first forward pads the shards */
     bool reduces;               /* in this micro-step */

@@ -162,8 +162,10 @@ static ms_tensor take(ms_tensor *slot)
 /* A gradient that is not reduced stays, in the type of the reduction. */
 static void keep_gradient(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
 {
-    ms_parameter *parameter = &tape->parameters.items[row->index];
     const ms_parallel *parallel = all->parallel;
+    if (row->index == MS_NONE)
+        return;
+    ms_parameter *parameter = &tape->parameters.items[row->index];
     if (!parameter->grad || parallel->reduce_dtype == parallel->param_dtype)
         return;
     ms_tensor grad = take(&parameter->grad);
@@ -178,6 +180,8 @@ static void keep_gradient(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *
 /* An accumulated gradient takes up the new one in place. */
 static void accumulate(ms_tape *tape, ms_fsdp_parameter *row)
 {
+    if (row->index == MS_NONE)
+        return;
     ms_parameter *parameter = &tape->parameters.items[row->index];
     if (row->accumulated && parameter->grad)
         ms_release(tape, take(&parameter->grad));
@@ -186,6 +190,8 @@ static void accumulate(ms_tape *tape, ms_fsdp_parameter *row)
 /* The whole gradient, which the caller then owns; 0: there is none. */
 static ms_tensor take_gradient(ms_tape *tape, ms_fsdp_parameter *row)
 {
+    if (row->index == MS_NONE)
+        return 0;
     return row->accumulated ? take(&row->accumulated)
                             : take(&tape->parameters.items[row->index].grad);
 }
