@@ -77,6 +77,12 @@ bool ms_parallel_clip(ms_tape *tape)
     return true;
 }
 
+bool ms_parallel_norms_are_partial(const ms_tape *tape)
+{
+    const ms_parallel *parallel = ms_parallel_of(tape);
+    return parallel && parallel->layout.kind == MS_PARALLEL_FSDP2;
+}
+
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count)
 {
     return ms_zero_optimizer_parameters(tape, count);

@@ -23,6 +23,8 @@ void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 void ms_parallel_backward_begins(ms_tape *tape);
 /* Clips gradients in the technique's own way; false: it has none. */
 bool ms_parallel_clip(ms_tape *tape);
+/* Whether a gradient's norm is one of a shard, so that ranks must add theirs. */
+bool ms_parallel_norms_are_partial(const ms_tape *tape);
 /* The parameters that this rank's optimizer has, in its order; NULL: all. */
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 
