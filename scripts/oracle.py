@@ -87,7 +87,7 @@ def config_of(case):
 LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
-         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init",
+         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
          "parameters_as_bucket_view"}
 
 
@@ -118,6 +118,7 @@ def parallel_options(case):
     command += ["--fsdp-units", p["units"]] if p.get("units") else []
     command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], "meta")] if p.get("init") else []
     command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
+    command += ["--fsdp-offload", "yes"] if p.get("offload") else []
     command += fsdp1_options(p) if first else []
     command += ["--zero-optimizer", "yes"] if p["strategy"] == "zero_optimizer" else []
     command += ["--parameters-as-bucket-view", "yes"] if p.get("parameters_as_bucket_view") else []
@@ -247,6 +248,9 @@ def cuda_figures(report, measured):
 def figures_of(report, measured):
     """(group, figure, ours, measured); only what was measured."""
     summary = report["summary"]
+    shards = summary.get("host_weight_memory_bytes")
+    if shards and not summary.get("weight_memory_bytes"):  # the host has the shards, as many gradients, and the states
+        summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": summary["host_memory_bytes"] - 2 * shards}
     for key, ours in STATIC.items():
         if key in measured:
             yield "static", key, summary.get(ours), measured[key]

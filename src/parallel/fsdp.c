@@ -175,7 +175,24 @@ static void micro_step(ms_tape *tape, bool is_last)
     all->reduces = is_last || !all->parallel->syncs_last_only;
 }
 
+static ms_parallel_host on_host(const ms_tape *tape)
+{
+    const ms_fsdp *all = ms_hooks_find_state(tape, &kind);
+    ms_parallel_host host = {0};
+    for (uint32_t i = 0; all && all->parallel->offloads && i < all->parameters.count; i++) {
+        const ms_fsdp_parameter *row = &all->parameters.items[i];
+        uint64_t size = ms_dtype_bytes(all->parallel->shard_dtype);
+        host.weight_bytes += size * row->padded;
+        if (row->index == MS_NONE)
+            continue;
+        host.trained_bytes += size * row->local;
+        host.trained++;
+    }
+    return host;
+}
+
 const ms_parallel_technique ms_parallel_fsdp = {.build_begin = build_begin,
                                                 .build_end = build_end,
                                                 .micro_step = micro_step,
-                                                .backward_begins = backward_begins};
+                                                .backward_begins = backward_begins,
+                                                .on_host = on_host};

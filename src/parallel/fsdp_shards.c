@@ -35,7 +35,11 @@ static ms_tensor new_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_para
                            uint64_t count)
 {
     const ms_shape shape = ms_info(tape, row->full)->shape;
+    tape->is_meta = all->parallel->offloads;
     ms_tensor shard = ms_empty(tape, with_rows(tape, &shape, count), all->parallel->shard_dtype);
+    if (shard && tape->is_meta)
+        ms_storage_empty(tape, shard); /* the host has it */
+    tape->is_meta = false;
     if (!shard)
         return 0;
     uint32_t storage = ms_info(tape, shard)->storage;

@@ -14,6 +14,7 @@ typedef struct ms_parallel_technique {
     void (*build_end)(ms_tape *tape);
     void (*micro_step)(ms_tape *tape, bool is_last);
     void (*backward_begins)(ms_tape *tape);
+    ms_parallel_host (*on_host)(const ms_tape *tape);
     void (*clip)(ms_tape *tape); /* NULL: as without ranks */
 } ms_parallel_technique;
 

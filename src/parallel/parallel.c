@@ -77,6 +77,12 @@ bool ms_parallel_clip(ms_tape *tape)
     return true;
 }
 
+ms_parallel_host ms_parallel_on_host(const ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->on_host ? technique->on_host(tape) : (ms_parallel_host){0};
+}
+
 bool ms_parallel_norms_are_partial(const ms_tape *tape)
 {
     const ms_parallel *parallel = ms_parallel_of(tape);

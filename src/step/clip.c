@@ -108,7 +108,7 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_on_host(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
-    if (ms_parallel_clip(tape)) {
+    if (ms_parallel_on_host(tape).weight_bytes || ms_parallel_clip(tape)) {
         ms_op_end(tape, mark);
         return;
     }

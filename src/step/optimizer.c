@@ -6,6 +6,7 @@
 #include "step/optimizer.h"
 
 #include "ops/ops.h"
+#include "autograd/work.h"
 #include "parallel/parallel.h"
 #include "step/optimizer_host.h"
 #include "step/optimizer_row.h"
@@ -184,11 +185,28 @@ void ms_optimizer_build(ms_tape *tape)
         ms_optimizer_make_states(tape, row, &tape->parameters.items[some ? some[k] : k]);
 }
 
+static uint32_t full_states(const ms_optimizer_row *row)
+{
+    return (row->states[0] ? 1u : 0u) + (row->states[1] ? 1u : 0u);
+}
+
+/* Shards that are on the host are updated there; false: there are none. */
+static bool step_on_host(ms_tape *tape, const ms_optimizer_row *row)
+{
+    uint64_t bytes = ms_parallel_on_host(tape).trained_bytes;
+    uint64_t passes = 3 + 2 * (uint64_t)full_states(row);
+    if (bytes)
+        ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, passes * bytes)));
+    return bytes > 0;
+}
+
 void ms_optimizer_step(ms_tape *tape)
 {
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     tape->on_backward_thread = false;
     if (ms_step_run(tape)->training.optimizer_in_backward)
+        return;
+    if (step_on_host(tape, row))
         return;
     if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST) {
         ms_optimizer_step_on_host(tape, row);
@@ -233,6 +251,10 @@ uint64_t ms_optimizer_host_bytes(ms_tape *tape)
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
         return ms_optimizer_bytes_on_host(tape, row);
+    const ms_parallel_host host = ms_parallel_on_host(tape);
+    if (host.weight_bytes) /* and a gradient for each that is trained */
+        return host.weight_bytes + (1 + full_states(row)) * host.trained_bytes +
+               (row->has_step ? 4 * (uint64_t)host.trained : 0);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         if (tape->parameters.items[i].states_made)

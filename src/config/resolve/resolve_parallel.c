@@ -31,6 +31,7 @@ static const option options[] = {
     {"zero-optimizer", OF_DDP},
     {"parameters-as-bucket-view", OF_DDP},
     {"reshard-after-backward", OF_FSDP2},
+    {"fsdp-offload", OF_FSDP2},
     {"fsdp-units", OF_FSDP2},
     {"fsdp-build", OF_FSDP},
 };
@@ -139,6 +140,11 @@ static const char *why_no_end_units(const ms_resolving *c)
 static ms_status check_fsdp2(const ms_resolving *c)
 {
     ms_status status = check_reshard_ranks(c);
+    const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK && parallel->offloads &&
+        (parallel->builds_on_device || parallel->reshard_ranks))
+        status = ms_resolve_fail(c, "fsdp-offload",
+                                 "it is not predicted with fsdp-build device or reshard-ranks");
     const char *why = c->run->parallel.has_end_units ? why_no_end_units(c) : NULL;
     if (status != MS_OK || !why)
         return status;

@@ -61,6 +61,7 @@ typedef struct ms_parallel {
     /* fully_shard */
     bool has_end_units;        /* embeddings, and last norm with head, are units (torchtitan) */
     bool keeps_after_backward; /* parameters stay after backward, but after the last one */
+    bool offloads;             /* shards, gradients and states are on the host */
     uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */
     /* FullyShardedDataParallel */
     bool has_flat_parameters; /* the optimizer updates these, not the original parameters */

@@ -138,6 +138,9 @@
     X("fsdp-build", "PLACE", "where FSDP's model is built: on the meta device or the device", \
       "meta", "Several ranks", choice, AT(fsdp_build), .choices = ms_fsdp_build_names, \
       .report = "fsdp_build", .show_report = show_fsdp_build) \
+    X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
+      "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \
+      .show_report = show_fsdp_offload) \
     X("use-orig-params", "YESNO", "FSDP1's optimizer updates original parameters, not flat ones", \
       "yes", "Several ranks", answer, AT(keeps_orig_params), .report = "use_orig_params", \
       .show_report = show_orig_params) \

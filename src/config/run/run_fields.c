@@ -197,6 +197,13 @@ static void show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown
         show_text(shown, ms_fsdp_build_names[place]);
 }
 
+static void show_fsdp_offload(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_answer(shown, parallel_of(source)->offloads);
+}
+
 static void show_orig_params(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;

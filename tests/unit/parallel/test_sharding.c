@@ -57,6 +57,8 @@ static const rank_case cases[] = {
      1},
     {"among fewer ranks", {FSDP2, {"reshard-ranks", "2"}}, 0, 0, LAYERS},
     {"kept after backward", {FSDP2, {"reshard-after-backward", "no"}}, 0, 0, 1},
+    {"on the host", {FSDP2, {"fsdp-offload", "yes"}}, 0, 0, 1},
+    {"with an adapter", {FSDP2, {"lora", "r=8,targets=q_proj+v_proj"}}, 0, 0, 1},
     {"sharded on the device", {FSDP2, {"fsdp-build", "device"}}, 0, 0, 1},
     {"states of some parameters",
      {{"parallel", "dp=8"}, {"rank", "3"}, {"dtype", "bf16"}, {"zero-optimizer", "yes"}},
