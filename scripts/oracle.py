@@ -84,9 +84,19 @@ def config_of(case):
     return {**case["config"], "quantization_config": said}
 
 
-LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}"}
+LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
-         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch"}
+         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
+         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
+         "parameters_as_bucket_view"}
+
+
+def fsdp1_options(p):
+    """What only FullyShardedDataParallel's constructor has."""
+    command = ["--reshard-after-forward", "no"] if p.get("sharding") in ("SHARD_GRAD_OP", "_HYBRID_SHARD_ZERO2") else []
+    for key in ("use_orig_params", "limit_all_gathers", "forward_prefetch"):
+        command += ["--" + key.replace("_", "-"), "yes" if p[key] else "no"] if key in p else []
+    return command + (["--backward-prefetch", p["backward_prefetch"] or "none"] if "backward_prefetch" in p else [])
 
 
 def parallel_options(case):
@@ -96,13 +106,22 @@ def parallel_options(case):
         return []
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
-    copies = p.get("replicate", 1)
-    layout = f"hsdp={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
+    copies, first = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else ""
+    layout = f"hsdp{first}={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
+    elif p.get("reshard_after_forward"):
+        command += ["--reshard-ranks", str(p["reshard_after_forward"])]
+    command += ["--fsdp-units", p["units"]] if p.get("units") else []
+    command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], "meta")] if p.get("init") else []
+    command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
+    command += ["--fsdp-offload", "yes"] if p.get("offload") else []
+    command += fsdp1_options(p) if first else []
+    command += ["--zero-optimizer", "yes"] if p["strategy"] == "zero_optimizer" else []
+    command += ["--parameters-as-bucket-view", "yes"] if p.get("parameters_as_bucket_view") else []
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     command += ["--static-graph", "yes"] if p.get("static_graph") else []
@@ -121,7 +140,9 @@ def command_of(case, config_path, args):
         command += ["--seq", str(case.get("seq", 128))]
     if case.get("lora"):
         command += ["--lora", lora_text(case["lora"])]
-        if case["lora"].get("adapter_dtype"):
+        if case["lora"].get("autocast_adapter_dtype") is False:
+            command += ["--adapter-dtype", case.get("weights", "bf16")]
+        elif case["lora"].get("adapter_dtype"):
             command += ["--adapter-dtype", case["lora"]["adapter_dtype"]]
     if case.get("quantize") and "skip" not in case:
         command += ["--quantize", case["quantize"]]
@@ -228,6 +249,9 @@ def cuda_figures(report, measured):
 def figures_of(report, measured):
     """(group, figure, ours, measured); only what was measured."""
     summary = report["summary"]
+    shards = summary.get("host_weight_memory_bytes")
+    if shards and not summary.get("weight_memory_bytes"):  # the host has the shards, as many gradients, and the states
+        summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": summary["host_memory_bytes"] - 2 * shards}
     for key, ours in STATIC.items():
         if key in measured:
             yield "static", key, summary.get(ours), measured[key]

@@ -242,7 +242,9 @@ static void hand_on(ms_tape *tape, node_run *run)
         ms_edge edge = run->node.edges[i];
         if (edge.leaf != MS_NONE) {
             ms_parameter *parameter = &tape->parameters.items[edge.leaf];
+            tape->stream = parameter->stream;
             ms_accumulate(tape, &parameter->buffer, run->out[i]);
+            tape->stream = MS_STREAM_OPERATORS;
             if (--parameter->pending == 0)
                 accumulate_parameter(tape, edge.leaf);
         } else if (edge.node != MS_NONE) {

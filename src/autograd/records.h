@@ -95,7 +95,16 @@ typedef struct ms_parameter {
                          unchanged; its casts are not cached */
     uint32_t pending; /* gradient contributions still missing in this backward */
     ms_tensor buffer; /* contributions so far */
+    uint32_t stream;  /* from whose pool their sums come */
 } ms_parameter;
+
+/* A parameter among all, trained or frozen, in the order of modules. */
+typedef struct ms_placed {
+    ms_tensor tensor;
+    uint32_t name, scope;
+    uint32_t parameter; /* into the trained ones; MS_NONE: it is frozen */
+    bool is_embedding;
+} ms_placed;
 
 /* A parameter's copy in autocast's dtype. */
 typedef struct ms_cast {

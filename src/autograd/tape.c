@@ -33,6 +33,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->parameters);
     ms_vec_free(&tape->frozen);
     ms_vec_free(&tape->module_buffers);
+    ms_vec_free(&tape->in_order);
     ms_vec_free(&tape->stand_ins);
     ms_vec_free(&tape->graph_holds);
     ms_vec_free(&tape->ready);

@@ -67,6 +67,7 @@ typedef struct ms_tape {
     ms_vec(ms_tensor) buffers;
     ms_vec(ms_parameter) parameters; /* the trained ones */
     ms_vec(ms_tensor) frozen;        /* the others */
+    ms_vec(ms_placed) in_order;      /* both, where some are frozen; else empty */
     uint32_t graph_leaves;           /* how many of `parameters`, the last, ms_require_grad added */
     ms_vec(ms_tensor) module_buffers; /* buffers of modules, in order */
     ms_vec(ms_stand_in) stand_ins;

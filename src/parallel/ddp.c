@@ -6,6 +6,7 @@
  */
 #include "parallel/kinds.h"
 
+#include "parallel/zero_optimizer.h"
 #include "trace/build.h"
 
 /* What _sync_module_states and _sync_buffers broadcast at once. */
@@ -311,11 +312,13 @@ static void build_end(ms_tape *tape)
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
         assign(tape, all, i, false);
     allocate_buckets(tape, all);
-    if (!all->parallel->has_static_graph)
-        return;
-    all->used = ms_empty_bytes(tape, 4 * (uint64_t)tape->parameters.count, MS_DTYPE_I32);
-    ms_name_storage(tape, all->used, "parameters in use", MS_CATEGORY_BUFFER);
-    ms_retain(tape, all->used);
+    if (all->parallel->has_static_graph) {
+        all->used = ms_empty_bytes(tape, 4 * (uint64_t)tape->parameters.count, MS_DTYPE_I32);
+        ms_name_storage(tape, all->used, "parameters in use", MS_CATEGORY_BUFFER);
+        ms_retain(tape, all->used);
+    }
+    if (all->parallel->has_zero_optimizer)
+        ms_zero_optimizer_build(tape);
 }
 
 static void micro_step(ms_tape *tape, bool is_last)

@@ -10,6 +10,7 @@ static void free_state(void *state)
 {
     ms_fsdp *all = state;
     ms_vec_free(&all->parameters);
+    ms_vec_free(&all->by_place);
     ms_vec_free(&all->units);
 }
 
@@ -24,7 +25,7 @@ ms_fsdp *ms_fsdp_of(ms_tape *tape)
 static ms_fsdp_unit *unit_of(ms_tape *tape, const ms_fsdp *all, uint32_t scope)
 {
     uint32_t layer = ms_scope_layer(tape, scope);
-    return layer == MS_NONE ? ms_fsdp_root(all) : &all->units.items[layer];
+    return layer == MS_NONE ? ms_fsdp_root(all) : ms_fsdp_layer(all, layer);
 }
 
 /* ---- forward ---- */
@@ -39,6 +40,8 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
         if (!all->is_initialized)
             ms_fsdp_pad_shards(tape, all);
         all->is_initialized = true;
+        if (all->parallel->has_end_units)
+            ms_fsdp_ends_begin_forward(tape, all);
     }
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
     ms_fsdp_unshard(tape, all, unit);
@@ -50,8 +53,13 @@ static void after_forward(ms_tape *tape, void *context, uint32_t scope)
     ms_fsdp *all = context;
     if (ms_idle(tape) || tape->in_backward)
         return;
-    if (scope != MS_NONE && !all->parallel->keeps_unsharded)
-        ms_fsdp_reshard(tape, all, unit_of(tape, all, scope));
+    ms_fsdp_unit *unit = unit_of(tape, all, scope);
+    if (all->parallel->reshard_ranks)
+        ms_fsdp_spread(tape, all, unit);
+    else if (scope != MS_NONE && !all->parallel->keeps_unsharded)
+        ms_fsdp_reshard(tape, all, unit);
+    if (ms_fsdp_is_last_layer(all, unit))
+        ms_fsdp_ends_begin_head(tape, all);
     if (scope != MS_NONE)
         return;
     ms_release(tape, all->copied_out); /* the root's parameters stay */
@@ -71,6 +79,12 @@ static void prefetch_before(ms_tape *tape, ms_fsdp *all, const ms_fsdp_unit *uni
 static void backward_begins(ms_tape *tape)
 {
     ms_fsdp *all = ms_fsdp_of(tape);
+    if (all->parallel->has_end_units)
+        return; /* the root has no parameters */
+    if (all->parallel->reshard_ranks) {
+        ms_fsdp_unshard(tape, all, ms_fsdp_root(all));
+        ms_fsdp_wait_for_unshard(tape, all, ms_fsdp_root(all), false);
+    }
     prefetch_before(tape, all, ms_fsdp_root(all));
 }
 
@@ -80,6 +94,8 @@ static void before_backward(ms_tape *tape, void *context, uint32_t scope)
     if (ms_idle(tape))
         return;
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
+    if (ms_fsdp_is_last_layer(all, unit))
+        ms_fsdp_ends_finish_head(tape, all);
     ms_fsdp_unshard(tape, all, unit);
     ms_fsdp_wait_for_unshard(tape, all, unit, false);
     prefetch_before(tape, all, unit);
@@ -88,6 +104,8 @@ static void before_backward(ms_tape *tape, void *context, uint32_t scope)
 static void finish_backward(ms_tape *tape, ms_fsdp *all)
 {
     ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
+    if (all->parallel->has_end_units)
+        ms_fsdp_ends_finish(tape, all);
     ms_fsdp_finalize(tape, ms_fsdp_root(all));
     for (uint32_t i = 0; i + 1 < all->units.count; i++)
         ms_fsdp_finalize(tape, &all->units.items[i]);
@@ -98,6 +116,13 @@ static void finish_backward(ms_tape *tape, ms_fsdp *all)
         ms_fsdp_show_shards(tape, all);
 }
 
+static void finish_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    ms_fsdp_post_backward(tape, all, unit);
+    if (all->parallel->has_end_units && unit == ms_fsdp_layer(all, 0))
+        ms_fsdp_ends_begin_embedding(tape, all);
+}
+
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
     ms_fsdp *all = context;
@@ -106,7 +131,7 @@ static void after_backward(ms_tape *tape, void *context, uint32_t scope)
     if (scope == MS_NONE)
         finish_backward(tape, all);
     else
-        ms_fsdp_post_backward(tape, all, unit_of(tape, all, scope));
+        finish_unit(tape, all, unit_of(tape, all, scope));
 }
 
 static void install(ms_tape *tape, void *state)
@@ -125,13 +150,15 @@ static void install(ms_tape *tape, void *state)
                                                  .before_backward = before_backward,
                                                  .after_backward = after_backward,
                                                  .context = state});
+    if (all->parallel->has_end_units)
+        ms_fsdp_ends_install(tape, all);
 }
 
 /* ---- the technique ---- */
 
 static void build_begin(ms_tape *tape)
 {
-    tape->is_meta = true;
+    tape->is_meta = !ms_parallel_of(tape)->builds_on_device;
 }
 
 static void build_end(ms_tape *tape)
@@ -148,5 +175,24 @@ static void micro_step(ms_tape *tape, bool is_last)
     all->reduces = is_last || !all->parallel->syncs_last_only;
 }
 
-const ms_parallel_technique ms_parallel_fsdp = {build_begin, build_end, micro_step,
-                                                backward_begins};
+static ms_parallel_host on_host(const ms_tape *tape)
+{
+    const ms_fsdp *all = ms_hooks_find_state(tape, &kind);
+    ms_parallel_host host = {0};
+    for (uint32_t i = 0; all && all->parallel->offloads && i < all->parameters.count; i++) {
+        const ms_fsdp_parameter *row = &all->parameters.items[i];
+        uint64_t size = ms_dtype_bytes(all->parallel->shard_dtype);
+        host.weight_bytes += size * row->padded;
+        if (row->index == MS_NONE)
+            continue;
+        host.trained_bytes += size * row->local;
+        host.trained++;
+    }
+    return host;
+}
+
+const ms_parallel_technique ms_parallel_fsdp = {.build_begin = build_begin,
+                                                .build_end = build_end,
+                                                .micro_step = micro_step,
+                                                .backward_begins = backward_begins,
+                                                .on_host = on_host};

@@ -40,32 +40,121 @@ static uint64_t exchanged(uint64_t bytes, uint64_t ranks)
 
 /* ---- all-gather ---- */
 
+/* How many ranks hold what is gathered. */
+static uint64_t gathered_ranks(const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    return unit->is_spread ? all->parallel->reshard_ranks : all->parallel->layout.shards;
+}
+
+/* A shard that comes from the host, in the type of the computation. */
+static ms_tensor fetch(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                       uint64_t elements)
+{
+    const ms_parallel *parallel = all->parallel;
+    ms_tensor shard = named_buffer(tape, unit, elements, parallel->shard_dtype, "shard of the host",
+                                   MS_CATEGORY_TEMPORARY);
+    if (ms_idle(tape))
+        return shard;
+    ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, ms_tensor_bytes(tape, shard)));
+    if (parallel->param_dtype == parallel->shard_dtype)
+        return shard;
+    ms_tensor cast = named_buffer(tape, unit, elements, parallel->param_dtype, "all-gather input",
+                                  MS_CATEGORY_TEMPORARY);
+    ms_consume(tape, shard);
+    return cast;
+}
+
+static ms_tensor gather_output(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                               uint64_t elements)
+{
+    ms_tensor output = named_buffer(tape, unit, elements, all->parallel->param_dtype,
+                                    "all-gather output", MS_CATEGORY_TEMPORARY);
+    ms_retain(tape, output);
+    return output;
+}
+
+/* Each parameter comes from the host on its own. */
+static ms_tensor gather_from_host(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                                  uint64_t elements)
+{
+    ms_tensor *inputs = calloc(unit->count, sizeof *inputs);
+    if (!inputs) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return 0;
+    }
+    for (uint32_t i = 0; i < unit->count; i++)
+        inputs[i] = fetch(tape, all, unit, parameter_of(all, unit, i)->padded);
+    ms_tensor output = gather_output(tape, all, unit, elements);
+    for (uint32_t i = 0; i < unit->count; i++)
+        ms_consume(tape, inputs[i]);
+    free(inputs);
+    return output;
+}
+
+/* One cast of all shards. */
+static ms_tensor gather_from_device(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                                    uint64_t inputs, uint64_t elements)
+{
+    const ms_parallel *parallel = all->parallel;
+    ms_tensor cast = 0;
+    if (parallel->param_dtype != parallel->shard_dtype)
+        cast = named_buffer(tape, unit, inputs, parallel->param_dtype, "all-gather input",
+                            MS_CATEGORY_TEMPORARY);
+    ms_tensor output = gather_output(tape, all, unit, elements);
+    ms_consume(tape, cast);
+    return output;
+}
+
 void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     if (unit->gathered || unit->is_unsharded || !unit->count || ms_idle(tape))
         return;
     const ms_parallel *parallel = all->parallel;
-    uint64_t elements = padded_elements(all, unit), ranks = parallel->layout.shards;
-    ms_tensor cast = 0;
+    uint64_t ranks = gathered_ranks(all, unit);
+    uint64_t elements = padded_elements(all, unit) * parallel->layout.shards / ranks;
     tape->stream = all->gather_stream;
-    if (parallel->param_dtype != parallel->shard_dtype)
-        cast = named_buffer(tape, unit, elements, parallel->param_dtype, "all-gather input",
-                            MS_CATEGORY_TEMPORARY);
-    unit->gathered = named_buffer(tape, unit, elements * ranks, parallel->param_dtype,
-                                  "all-gather output", MS_CATEGORY_TEMPORARY);
-    ms_retain(tape, unit->gathered);
-    ms_consume(tape, cast);
+    unit->gathered = parallel->offloads
+                         ? gather_from_host(tape, all, unit, elements * ranks)
+                         : gather_from_device(tape, all, unit, elements, elements * ranks);
     tape->stream = MS_STREAM_OPERATORS;
     if (unit->gathered)
         unit->gathering = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
                                         exchanged(ms_tensor_bytes(tape, unit->gathered), ranks));
 }
 
+void ms_fsdp_spread(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    const ms_parallel *parallel = all->parallel;
+    for (uint32_t i = 0; i < unit->count && unit->is_unsharded && !ms_idle(tape); i++) {
+        ms_fsdp_parameter *row = parameter_of(all, unit, i);
+        row->spread = named_buffer(
+            tape, unit, row->padded * parallel->layout.shards / parallel->reshard_ranks,
+            parallel->param_dtype, "parameters among fewer ranks", MS_CATEGORY_WEIGHT);
+        ms_retain(tape, row->spread);
+        if (row->spread)
+            ms_storage_empty(tape, row->full);
+    }
+    unit->is_unsharded = false;
+    unit->is_spread = true;
+}
+
+static void drop_spread(ms_tape *tape, const ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count && unit->is_spread; i++) {
+        ms_fsdp_parameter *row = parameter_of(all, unit, i);
+        ms_release(tape, row->spread);
+        row->spread = 0;
+    }
+    unit->is_spread = false;
+}
+
 /* The table of the kernel that copies parameters out. */
 static void split_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
 {
-    uint64_t size = ms_dtype_bytes(all->parallel->param_dtype);
-    ms_packing packing = {.device = tape->options.device, .ranks = all->parallel->layout.shards};
+    uint64_t ranks = gathered_ranks(all, unit);
+    uint64_t size =
+        ms_dtype_bytes(all->parallel->param_dtype) * all->parallel->layout.shards / ranks;
+    ms_packing packing = {.device = tape->options.device, .ranks = ranks};
     for (uint32_t i = 0; i < unit->count; i++)
         ms_packing_chunk(&packing, size * parameter_of(all, unit, i)->padded);
     ms_packing_coarsen(&packing);
@@ -82,6 +171,7 @@ void ms_fsdp_wait_for_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, b
     for (uint32_t i = 0; i < unit->count; i++)
         ms_storage_refill(tape, parameter_of(all, unit, i)->full);
     split_table(tape, all, unit);
+    drop_spread(tape, all, unit);
     unit->is_unsharded = true;
     ms_tensor done = unit->gathered;
     unit->gathered = 0;
@@ -126,8 +216,10 @@ static ms_tensor take(ms_tensor *slot)
 /* A gradient that is not reduced stays, in the type of the reduction. */
 static void keep_gradient(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
 {
-    ms_parameter *parameter = &tape->parameters.items[row->index];
     const ms_parallel *parallel = all->parallel;
+    if (row->index == MS_NONE)
+        return;
+    ms_parameter *parameter = &tape->parameters.items[row->index];
     if (!parameter->grad || parallel->reduce_dtype == parallel->param_dtype)
         return;
     ms_tensor grad = take(&parameter->grad);
@@ -142,6 +234,8 @@ static void keep_gradient(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *
 /* An accumulated gradient takes up the new one in place. */
 static void accumulate(ms_tape *tape, ms_fsdp_parameter *row)
 {
+    if (row->index == MS_NONE)
+        return;
     ms_parameter *parameter = &tape->parameters.items[row->index];
     if (row->accumulated && parameter->grad)
         ms_release(tape, take(&parameter->grad));
@@ -150,6 +244,8 @@ static void accumulate(ms_tape *tape, ms_fsdp_parameter *row)
 /* The whole gradient, which the caller then owns; 0: there is none. */
 static ms_tensor take_gradient(ms_tape *tape, ms_fsdp_parameter *row)
 {
+    if (row->index == MS_NONE)
+        return 0;
     return row->accumulated ? take(&row->accumulated)
                             : take(&tape->parameters.items[row->index].grad);
 }
@@ -171,12 +267,19 @@ static void hand_out(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit
 {
     for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++) {
         ms_fsdp_parameter *row = parameter_of(all, unit, i);
-        if (!grads[i] || row->grad)
+        if (!grads[i] || row->grad || all->parallel->offloads)
             continue;
         const ms_tensor_info *shard = ms_info(tape, row->shard);
         row->grad = ms_alias(tape, output, shard->shape, shard->strides);
         ms_retain(tape, row->grad);
     }
+}
+
+/* The host takes the gradients, whose memory goes. */
+static void send_to_host(ms_tape *tape, const ms_fsdp *all, ms_tensor output)
+{
+    if (all->parallel->offloads && !ms_idle(tape))
+        ms_work_begin(tape, ms_work_of(MS_WORK_TO_HOST, ms_tensor_bytes(tape, output)));
 }
 
 static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tensor input,
@@ -234,6 +337,7 @@ static void reduce_gradients(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms
         return;
     ms_tensor output = reduce(tape, all, unit, all->reduce_input, elements);
     hand_out(tape, all, unit, output, grads);
+    send_to_host(tape, all, output);
     ms_release(tape, output);
     ms_release(tape, grads[last]);
 }
@@ -242,8 +346,10 @@ void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     for (uint32_t i = 0; i < unit->count; i++)
         accumulate(tape, parameter_of(all, unit, i));
+    bool reshards = all->is_last || !all->parallel->keeps_after_backward;
     if (!all->reduces) {
-        ms_fsdp_reshard(tape, all, unit);
+        if (reshards)
+            ms_fsdp_reshard(tape, all, unit);
         for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++)
             keep_gradient(tape, all, parameter_of(all, unit, i));
         return;
@@ -254,7 +360,8 @@ void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
         grads[i] = take_gradient(tape, parameter_of(all, unit, i));
         any |= grads[i] != 0;
     }
-    ms_fsdp_reshard(tape, all, unit);
+    if (reshards)
+        ms_fsdp_reshard(tape, all, unit);
     if (!grads)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     else if (any)

@@ -31,46 +31,81 @@ static ms_shape with_rows(ms_tape *tape, const ms_shape *shape, uint64_t count)
     return result;
 }
 
-static ms_tensor new_shard(ms_tape *tape, const ms_fsdp *all, const ms_parameter *parameter,
+static ms_tensor new_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row,
                            uint64_t count)
 {
-    const ms_shape shape = ms_info(tape, parameter->tensor)->shape;
+    const ms_shape shape = ms_info(tape, row->full)->shape;
+    tape->is_meta = all->parallel->offloads;
     ms_tensor shard = ms_empty(tape, with_rows(tape, &shape, count), all->parallel->shard_dtype);
+    if (shard && tape->is_meta)
+        ms_storage_empty(tape, shard); /* the host has it */
+    tape->is_meta = false;
     if (!shard)
         return 0;
     uint32_t storage = ms_info(tape, shard)->storage;
     ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
-    ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+    ms_trace_label(tape->trace, storage, row->name, row->scope);
     ms_retain(tape, shard);
     return shard;
 }
 
-static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t index)
+/* ---- all parameters in the order of modules, frozen ones too ---- */
+
+static uint32_t count_of(const ms_tape *tape)
 {
-    const ms_parameter *parameter = &tape->parameters.items[index];
-    const rows r = rows_of(all, &ms_info(tape, parameter->tensor)->shape);
-    const ms_fsdp_parameter row = {.index = index,
-                                   .full = parameter->tensor,
+    return tape->in_order.count ? tape->in_order.count : tape->parameters.count;
+}
+
+static ms_placed placed(const ms_tape *tape, uint32_t i)
+{
+    if (tape->in_order.count)
+        return tape->in_order.items[i];
+    const ms_parameter *parameter = &tape->parameters.items[i];
+    return (ms_placed){.tensor = parameter->tensor,
+                       .name = parameter->name,
+                       .scope = parameter->scope,
+                       .parameter = i,
+                       .is_embedding = parameter->is_embedding};
+}
+
+static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
+{
+    const ms_placed p = placed(tape, place);
+    const rows r = rows_of(all, &ms_info(tape, p.tensor)->shape);
+    const ms_fsdp_parameter row = {.index = p.parameter,
+                                   .name = p.name,
+                                   .scope = p.scope,
+                                   .full = p.tensor,
                                    .padded = r.padded * r.elements,
                                    .local = r.local * r.elements};
+    all->by_place.items[place] = all->parameters.count;
     if (!ms_vec_push(&all->parameters, row))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-static bool belongs(ms_tape *tape, uint32_t index, uint32_t layer)
+/* What a unit is made of: a layer, or parameters of none. */
+typedef enum part_kind { PART_LAYER, PART_EMBEDDINGS, PART_HEAD, PART_ROOT } part_kind;
+
+static bool belongs(ms_tape *tape, const ms_fsdp *all, uint32_t index, part_kind kind,
+                    uint32_t layer)
 {
-    return ms_scope_layer(tape, tape->parameters.items[index].scope) == layer;
+    const ms_placed p = placed(tape, index);
+    if (ms_scope_layer(tape, p.scope) != layer)
+        return false;
+    if (kind == PART_EMBEDDINGS || kind == PART_HEAD)
+        return p.is_embedding == (kind == PART_EMBEDDINGS);
+    return kind == PART_LAYER || !all->parallel->has_end_units;
 }
 
 /* The parameters of a layer are neighbours; those of the root are not. */
-static void add_unit(ms_tape *tape, ms_fsdp *all, uint32_t layer, uint32_t *next)
+static void add_unit(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer, uint32_t *next)
 {
     ms_fsdp_unit unit = {.first = all->parameters.count,
                          .scope = layer == MS_NONE ? MS_NONE : ms_layer_scope(tape, layer),
                          .reducing = MS_NONE};
-    uint32_t count = tape->parameters.count;
+    uint32_t count = count_of(tape);
     for (uint32_t i = layer == MS_NONE ? 0 : *next; i < count && tape->status == MS_OK; i++) {
-        bool is_here = belongs(tape, i, layer);
+        bool is_here = belongs(tape, all, i, kind, layer);
         if (is_here)
             add_parameter(tape, all, i);
         if (is_here && layer != MS_NONE)
@@ -83,34 +118,93 @@ static void add_unit(ms_tape *tape, ms_fsdp *all, uint32_t layer, uint32_t *next
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
+static void add_units(ms_tape *tape, ms_fsdp *all)
+{
+    uint32_t next = 0, count = count_of(tape);
+    while (all->by_place.count < count && tape->status == MS_OK)
+        if (!ms_vec_push(&all->by_place, 0u))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    bool has_ends = all->parallel->has_end_units;
+    if (has_ends)
+        add_unit(tape, all, PART_EMBEDDINGS, MS_NONE, NULL);
+    for (uint32_t layer = 0; layer < tape->layer_scopes.count && tape->status == MS_OK; layer++)
+        add_unit(tape, all, PART_LAYER, layer, &next);
+    if (has_ends)
+        add_unit(tape, all, PART_HEAD, MS_NONE, NULL);
+    add_unit(tape, all, PART_ROOT, MS_NONE, NULL);
+}
+
+/* ---- from the meta device ---- */
+
 /* to_empty() of parameters in their order, then of buffers. */
 static void materialise(ms_tape *tape, const ms_fsdp *all)
 {
-    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
-        ms_parameter *parameter = &tape->parameters.items[i];
-        const ms_shape shape = ms_info(tape, parameter->tensor)->shape;
-        parameter->tensor = new_shard(tape, all, parameter, rows_of(all, &shape).local);
+    for (uint32_t i = 0; i < all->by_place.count && tape->status == MS_OK; i++) {
+        ms_fsdp_parameter *row = &all->parameters.items[all->by_place.items[i]];
+        const ms_shape shape = ms_info(tape, row->full)->shape;
+        row->shard = new_shard(tape, all, row, rows_of(all, &shape).local);
     }
     for (uint32_t i = 0; i < tape->module_buffers.count && tape->status == MS_OK; i++) {
         ms_storage_refill(tape, tape->module_buffers.items[i]);
     }
 }
 
-void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
+static void shard_meta_model(ms_tape *tape, ms_fsdp *all)
 {
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < tape->parameters.count; i++)
-        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+    for (uint32_t i = 0; i < count_of(tape); i++)
+        ms_storage_empty(tape, placed(tape, i).tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
-    for (uint32_t layer = 0; layer < tape->layer_scopes.count && tape->status == MS_OK; layer++)
-        add_unit(tape, all, layer, &next);
-    add_unit(tape, all, MS_NONE, &next);
+    add_units(tape, all);
     materialise(tape, all);
+}
+
+/* ---- from the device ---- */
+
+static ms_tensor padded_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
+{
+    const ms_shape shape = ms_info(tape, row->full)->shape;
+    const rows r = rows_of(all, &shape);
+    ms_tensor padded = new_shard(tape, all, row, r.padded);
+    if (!padded || r.local == r.padded)
+        return padded;
+    ms_tensor view =
+        ms_alias(tape, padded, with_rows(tape, &shape, r.local), ms_info(tape, padded)->strides);
+    ms_retain(tape, view);
+    ms_release(tape, padded);
+    return view;
+}
+
+/* fully_shard() of one unit: the whole parameters go when it returns. */
+static void shard_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++) {
+        ms_fsdp_parameter *row = &all->parameters.items[unit->first + i];
+        row->shard = padded_shard(tape, all, row);
+    }
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
+        ms_parallel_leave_device(tape, all->parameters.items[unit->first + i].full);
+}
+
+static void shard_device_model(ms_tape *tape, ms_fsdp *all)
+{
+    add_units(tape, all);
+    for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
+        shard_unit(tape, all, &all->units.items[i]);
+    all->is_initialized = true; /* all shards are padded */
+}
+
+void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
+{
+    if (all->parallel->builds_on_device)
+        shard_device_model(tape, all);
+    else
+        shard_meta_model(tape, all);
     for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
         ms_fsdp_parameter *row = &all->parameters.items[i];
-        row->shard = tape->parameters.items[row->index].tensor;
+        if (row->index != MS_NONE)
+            tape->parameters.items[row->index].tensor = row->shard;
         /* gathered with the padding of all ranks */
         ms_trace_resize(tape->trace, ms_info(tape, row->full)->storage,
                         row->padded * all->parallel->layout.shards *
@@ -118,13 +212,15 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
     }
 }
 
+/* ---- the first forward ---- */
+
 static void pad(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
 {
     const ms_shape local = ms_info(tape, row->shard)->shape;
     const rows r = rows_of(all, &ms_info(tape, row->full)->shape);
     if (r.local == r.padded || tape->status != MS_OK)
         return;
-    ms_tensor padded = new_shard(tape, all, &tape->parameters.items[row->index], r.padded);
+    ms_tensor padded = new_shard(tape, all, row, r.padded);
     uint64_t strides[MS_MAX_RANK];
     for (uint32_t i = 0; i < local.rank; i++)
         strides[i] = ms_info(tape, padded)->strides[i];
@@ -152,6 +248,8 @@ void ms_fsdp_show_shards(ms_tape *tape, ms_fsdp *all)
 {
     for (uint32_t i = 0; i < all->parameters.count; i++) {
         ms_fsdp_parameter *row = &all->parameters.items[i];
+        if (row->index == MS_NONE)
+            continue;
         ms_parameter *parameter = &tape->parameters.items[row->index];
         parameter->tensor = row->shard;
         parameter->grad = row->grad;
@@ -163,6 +261,7 @@ void ms_fsdp_show_parameters(ms_tape *tape, ms_fsdp *all)
 {
     for (uint32_t i = 0; i < all->parameters.count; i++) {
         ms_fsdp_parameter *row = &all->parameters.items[i];
-        tape->parameters.items[row->index].tensor = row->full;
+        if (row->index != MS_NONE)
+            tape->parameters.items[row->index].tensor = row->full;
     }
 }

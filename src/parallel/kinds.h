@@ -14,11 +14,17 @@ typedef struct ms_parallel_technique {
     void (*build_end)(ms_tape *tape);
     void (*micro_step)(ms_tape *tape, bool is_last);
     void (*backward_begins)(ms_tape *tape);
+    ms_parallel_host (*on_host)(const ms_tape *tape);
+    void (*clip)(ms_tape *tape); /* NULL: as without ranks */
 } ms_parallel_technique;
 
-extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp;
+extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_fsdp1;
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
+
+/* A whole parameter that was built on the device: its memory goes, the tensor stays on none, in the
+ * type of the computation. */
+void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter);
 
 /* A stream for collectives among the ranks of one host, or of several (whose link is unknown). */
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks);

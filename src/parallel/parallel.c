@@ -2,6 +2,7 @@
 #include "parallel/parallel.h"
 
 #include "parallel/kinds.h"
+#include "parallel/zero_optimizer.h"
 #include "trace/build.h"
 
 /* A host has so many devices: beyond, the link is another. */
@@ -17,6 +18,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_NONE] = NULL,
     [MS_PARALLEL_DDP] = &ms_parallel_ddp,
     [MS_PARALLEL_FSDP2] = &ms_parallel_fsdp,
+    [MS_PARALLEL_FSDP1] = &ms_parallel_fsdp1,
 };
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape)
@@ -63,6 +65,50 @@ void ms_parallel_backward_begins(ms_tape *tape)
     const ms_parallel_technique *technique = technique_of(tape);
     if (technique && technique->backward_begins && !ms_idle(tape))
         technique->backward_begins(tape);
+}
+
+bool ms_parallel_clip(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (!technique || !technique->clip)
+        return false;
+    if (!ms_idle(tape))
+        technique->clip(tape);
+    return true;
+}
+
+ms_parallel_host ms_parallel_on_host(const ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->on_host ? technique->on_host(tape) : (ms_parallel_host){0};
+}
+
+bool ms_parallel_norms_are_partial(const ms_tape *tape)
+{
+    const ms_parallel *parallel = ms_parallel_of(tape);
+    return parallel && parallel->layout.kind == MS_PARALLEL_FSDP2;
+}
+
+const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count)
+{
+    return ms_zero_optimizer_parameters(tape, count);
+}
+
+void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
+{
+    const ms_shape shape = ms_info(tape, parameter)->shape;
+    const ms_storage whole = tape->trace->storages.items[ms_info(tape, parameter)->storage];
+    tape->is_meta = true;
+    ms_tensor gone = ms_empty(tape, shape, ms_parallel_of(tape)->param_dtype);
+    if (gone) {
+        uint32_t storage = ms_info(tape, gone)->storage;
+        ms_trace_label(tape->trace, storage, whole.name, whole.scope);
+        ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
+        ms_storage_empty(tape, gone);
+        ms_storage_swap(tape, parameter, gone);
+    }
+    tape->is_meta = false;
+    ms_consume(tape, gone);
 }
 
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)

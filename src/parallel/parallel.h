@@ -21,5 +21,18 @@ void ms_parallel_build_end(ms_tape *tape);
 void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 /* The gradient of the loss is there, and no node has run. */
 void ms_parallel_backward_begins(ms_tape *tape);
+/* Clips gradients in the technique's own way; false: it has none. */
+bool ms_parallel_clip(ms_tape *tape);
+/* Whether a gradient's norm is one of a shard, so that ranks must add theirs. */
+bool ms_parallel_norms_are_partial(const ms_tape *tape);
+/* Shards that the host keeps; all 0: none. */
+typedef struct ms_parallel_host {
+    uint64_t weight_bytes;  /* of all, with padding */
+    uint64_t trained_bytes; /* of those that are trained, without */
+    uint32_t trained;       /* how many these are */
+} ms_parallel_host;
+ms_parallel_host ms_parallel_on_host(const ms_tape *tape);
+/* The parameters that this rank's optimizer has, in its order; NULL: all. */
+const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 
 #endif

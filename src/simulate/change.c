@@ -84,7 +84,7 @@ static bool move_parameters(ms_variation *v, const char **option)
 /* Sharded weights have two types, and no autocast. */
 static bool is_sharded(const ms_run_config *run)
 {
-    return run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    return ms_layout_shards(&run->parallel.layout);
 }
 
 static bool use_bf16(ms_variation *v, const char **option)

@@ -5,6 +5,7 @@
 #include "step/optimizer.h"
 #include "step/run.h"
 #include "autograd/work.h"
+#include "parallel/parallel.h"
 #include "treatments/host_parameters.h"
 
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
@@ -22,6 +23,13 @@ static void work_on_host(ms_tape *tape, uint64_t passes)
 static ms_tensor gradient_of(const ms_parameter *parameter)
 {
     return parameter->sum ? parameter->sum : parameter->grad;
+}
+
+/* That of the weights, or of their shards. */
+static ms_dtype type_of_gradients(ms_tape *tape)
+{
+    const ms_run_config *run = ms_step_run(tape);
+    return ms_layout_shards(&run->parallel.layout) ? run->parallel.shard_dtype : run->dtype;
 }
 
 /* One partial result per chunk of the largest gradient on the device for each, in fp32. */
@@ -59,6 +67,19 @@ static void drop_norms(ms_tape *tape, norm_list *norms, uint32_t left)
         ms_consume(tape, norms->items[--norms->count]);
 }
 
+/* Norms of shards: their squares are summed over the ranks. Returns the roots, or 0. */
+static ms_tensor norms_of_ranks(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
+{
+    if (!ms_parallel_norms_are_partial(tape))
+        return 0;
+    ms_tensor squares = ms_empty_bytes(tape, bytes, dtype);
+    ms_tensor sums = ms_empty_bytes(tape, bytes, dtype);
+    ms_tensor roots = ms_empty_bytes(tape, bytes, dtype);
+    ms_consume(tape, squares);
+    ms_consume(tape, sums);
+    return roots;
+}
+
 /* norm = vector_norm(stack(norm.to(device) for norm in foreach_norm(grads))) */
 static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
 {
@@ -70,9 +91,12 @@ static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
     ms_consume(tape, partial);
     uint32_t of_device = norms.count;
     push_norms(tape, &norms, true, dtype);
-    ms_tensor stacked = ms_empty_bytes(tape, ms_dtype_bytes(dtype) * norms.count, dtype);
+    uint64_t bytes = ms_dtype_bytes(dtype) * (uint64_t)norms.count;
+    ms_tensor stacked = ms_empty_bytes(tape, bytes, dtype);
     drop_norms(tape, &norms, of_device);
+    ms_tensor roots = norms_of_ranks(tape, bytes, dtype);
     ms_tensor norm = ms_empty(tape, scalar, dtype);
+    ms_consume(tape, roots);
     ms_consume(tape, stacked);
     drop_norms(tape, &norms, 0);
     ms_vec_free(&norms);
@@ -84,8 +108,12 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_on_host(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
+    if (ms_parallel_on_host(tape).weight_bytes || ms_parallel_clip(tape)) {
+        ms_op_end(tape, mark);
+        return;
+    }
     bool widens = ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32;
-    ms_dtype dtype = widens ? MS_DTYPE_F32 : ms_step_run(tape)->dtype;
+    ms_dtype dtype = widens ? MS_DTYPE_F32 : type_of_gradients(tape);
     ms_shape scalar = {.rank = 0};
     ms_tensor norm = total_norm(tape, dtype);
     ms_tensor sum = ms_empty(tape, scalar, dtype);

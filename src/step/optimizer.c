@@ -6,6 +6,8 @@
 #include "step/optimizer.h"
 
 #include "ops/ops.h"
+#include "autograd/work.h"
+#include "parallel/parallel.h"
 #include "step/optimizer_host.h"
 #include "step/optimizer_row.h"
 #include "step/run.h"
@@ -144,7 +146,10 @@ static void step_with(ms_tape *tape, const ms_stepped *stepped)
 static void step_part(ms_tape *tape, const ms_optimizer_row *row)
 {
     ms_vec(uint32_t) numbers = {0};
-    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+    uint32_t own = 0;
+    const uint32_t *some = ms_parallel_stepped(tape, &own);
+    for (uint32_t k = 0; k < (some ? own : tape->parameters.count); k++) {
+        uint32_t i = some ? some[k] : k;
         const ms_parameter *parameter = &tape->parameters.items[i];
         if (parameter->grad && row_for(tape, parameter) == row && !ms_vec_push(&numbers, i))
             ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -174,8 +179,25 @@ void ms_optimizer_build(ms_tape *tape)
     if (ms_step_run(tape)->training.optimizer_in_backward)
         ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = step_in_backward});
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
-    for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
-        ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
+    uint32_t own = 0;
+    const uint32_t *some = ms_parallel_stepped(tape, &own);
+    for (uint32_t k = 0; k < (some ? own : tape->parameters.count) && row->is_made_early; k++)
+        ms_optimizer_make_states(tape, row, &tape->parameters.items[some ? some[k] : k]);
+}
+
+static uint32_t full_states(const ms_optimizer_row *row)
+{
+    return (row->states[0] ? 1u : 0u) + (row->states[1] ? 1u : 0u);
+}
+
+/* Shards that are on the host are updated there; false: there are none. */
+static bool step_on_host(ms_tape *tape, const ms_optimizer_row *row)
+{
+    uint64_t bytes = ms_parallel_on_host(tape).trained_bytes;
+    uint64_t passes = 3 + 2 * (uint64_t)full_states(row);
+    if (bytes)
+        ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, passes * bytes)));
+    return bytes > 0;
 }
 
 void ms_optimizer_step(ms_tape *tape)
@@ -183,6 +205,8 @@ void ms_optimizer_step(ms_tape *tape)
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     tape->on_backward_thread = false;
     if (ms_step_run(tape)->training.optimizer_in_backward)
+        return;
+    if (step_on_host(tape, row))
         return;
     if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST) {
         ms_optimizer_step_on_host(tape, row);
@@ -227,6 +251,10 @@ uint64_t ms_optimizer_host_bytes(ms_tape *tape)
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
         return ms_optimizer_bytes_on_host(tape, row);
+    const ms_parallel_host host = ms_parallel_on_host(tape);
+    if (host.weight_bytes) /* and a gradient for each that is trained */
+        return host.weight_bytes + (1 + full_states(row)) * host.trained_bytes +
+               (row->has_step ? 4 * (uint64_t)host.trained : 0);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         if (tape->parameters.items[i].states_made)

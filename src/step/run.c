@@ -46,7 +46,7 @@ static void cast_buffers(ms_model *model)
 {
     ms_tape *tape = model->tape;
     const ms_run_config *run = model->run;
-    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    bool shards = ms_layout_shards(&run->parallel.layout);
     ms_dtype dtype = shards ? run->parallel.shard_dtype : run->dtype;
     for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
         ms_tensor tensor = tape->module_buffers.items[i];

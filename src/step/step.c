@@ -60,10 +60,13 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
     ms_module_begin(tape, MS_NONE);
-    ms_tensor loss = ms_forward(&t->model, t->ids, false).loss;
+    /* the outputs are there while the root's hooks run, which may allocate */
+    bool keeps_logits = t->model.run->parallel.reshard_ranks > 0;
+    const ms_model_outputs out = ms_forward(&t->model, t->ids, keeps_logits);
     ms_module_end(tape, MS_NONE);
+    ms_release(tape, out.logits);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
-    return loss;
+    return out.loss;
 }
 
 static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
@@ -162,13 +165,25 @@ static void run_evaluation(trainer *t)
     model->run = training;
 }
 
+/* A model whose whole weights are on the device first has them in the type of the shards. */
+static void build_model(trainer *t)
+{
+    const ms_run_config *run = t->model.run;
+    ms_run_config stored = *run;
+    stored.dtype = run->parallel.shard_dtype;
+    if (run->parallel.builds_on_device)
+        t->model.run = &stored;
+    ms_step_build_model(&t->model, t->err);
+    t->model.run = run;
+}
+
 static bool build(trainer *t)
 {
     ms_tape *tape = &t->tape;
     tape->repeats = 1;
     mark(t, true, MS_PHASE_BUILD, 0);
     ms_parallel_build_begin(tape, &t->model.run->parallel);
-    ms_step_build_model(&t->model, t->err);
+    build_model(t);
     ms_figures_count_parameters(tape, t->simulation);
     ms_parallel_build_end(tape);
     ms_optimizer_build(tape);
@@ -233,6 +248,7 @@ static void train(trainer *t)
         run_evaluation(t);
     ms_figures_sum_gradients(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
+    t->simulation->host_weight_bytes += ms_parallel_on_host(&t->tape).weight_bytes;
     for (uint32_t i = 0; i < t->model.run->offload_tags.count; i++)
         t->simulation->offloaded[i] = ms_offload_bytes_of_tag(&t->tape, i);
     t->simulation->host_peak_bytes =

@@ -2,27 +2,56 @@
 #include "config/resolve/resolve_parallel.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* An option that only one technique has. */
 typedef struct option {
     const char *name;
-    ms_parallel_kind kind;
+    uint32_t kinds; /* one bit for each ms_parallel_kind that has it */
 } option;
 
-static const option options[] = {
-    {"param-dtype", MS_PARALLEL_FSDP2},           {"reduce-dtype", MS_PARALLEL_FSDP2},
-    {"reshard-after-forward", MS_PARALLEL_FSDP2}, {"bucket-cap-mb", MS_PARALLEL_DDP},
-    {"gradient-as-bucket-view", MS_PARALLEL_DDP}, {"static-graph", MS_PARALLEL_DDP},
+enum {
+    OF_DDP = 1 << MS_PARALLEL_DDP,
+    OF_FSDP1 = 1 << MS_PARALLEL_FSDP1,
+    OF_FSDP2 = 1 << MS_PARALLEL_FSDP2,
+    OF_FSDP = 1 << MS_PARALLEL_FSDP2 | OF_FSDP1
 };
+
+static const option options[] = {
+    {"param-dtype", OF_FSDP},
+    {"reduce-dtype", OF_FSDP},
+    {"reshard-after-forward", OF_FSDP},
+    {"bucket-cap-mb", OF_DDP},
+    {"gradient-as-bucket-view", OF_DDP},
+    {"static-graph", OF_DDP},
+    {"use-orig-params", OF_FSDP1},
+    {"forward-prefetch", OF_FSDP1},
+    {"backward-prefetch", OF_FSDP1},
+    {"limit-all-gathers", OF_FSDP1},
+    {"reshard-ranks", OF_FSDP2},
+    {"zero-optimizer", OF_DDP},
+    {"parameters-as-bucket-view", OF_DDP},
+    {"reshard-after-backward", OF_FSDP2},
+    {"fsdp-offload", OF_FSDP2},
+    {"fsdp-units", OF_FSDP2},
+    {"fsdp-build", OF_FSDP},
+};
+
+static const char *layouts_of(uint32_t kinds)
+{
+    return kinds == OF_DDP     ? "dp=N"
+           : kinds == OF_FSDP2 ? "fsdp=N and hsdp=RxS"
+           : kinds == OF_FSDP1 ? "fsdp1=N and hsdp1=RxS"
+                               : "fsdp=N, hsdp=RxS, fsdp1=N and hsdp1=RxS";
+}
 
 static ms_status check_options(const ms_resolving *c)
 {
     ms_parallel_kind kind = c->run->parallel.layout.kind;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].kind != kind && ms_resolve_is_set(c, options[i].name))
+        if (!(options[i].kinds >> kind & 1) && ms_resolve_is_set(c, options[i].name))
             return ms_resolve_fail(c, options[i].name, "it is an option of %s, but parallel is %s",
-                                   options[i].kind == MS_PARALLEL_DDP ? "dp=N"
-                                                                      : "fsdp=N and hsdp=RxS",
+                                   layouts_of(options[i].kinds),
                                    ms_layout_text(c->arena, &c->run->parallel.layout));
     return MS_OK;
 }
@@ -64,7 +93,7 @@ static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
 static const char *unsupported(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
-    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    bool shards = ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer;
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
@@ -77,7 +106,7 @@ static const char *unsupported(const ms_resolving *c)
         return "with evaluations";
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
-    if (shards && run->autocast != MS_AUTOCAST_NONE)
+    if (ms_layout_shards(&run->parallel.layout) && run->autocast != MS_AUTOCAST_NONE)
         return "with autocast: use param-dtype";
     if (shards && run->liger)
         return "with Liger's kernels";
@@ -97,9 +126,70 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
         parallel->reduce_dtype = parallel->param_dtype;
-    if (parallel->layout.kind == MS_PARALLEL_FSDP2)
+    if (ms_layout_shards(&parallel->layout))
         c->run->dtype = parallel->param_dtype;
     return MS_OK;
+}
+
+/* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
+ */
+static ms_status check_reshard_ranks(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    uint64_t ranks = parallel->reshard_ranks, shards = parallel->layout.shards;
+    if (ranks == 0)
+        return MS_OK;
+    if (parallel->keeps_unsharded)
+        return ms_resolve_fail(c, "reshard-ranks",
+                               "it divides what reshard-after-forward keeps whole");
+    if (ranks > 1 && ranks < shards && shards % ranks == 0)
+        return MS_OK;
+    return ms_resolve_fail(c, "reshard-ranks",
+                           "%" PRIu64 ", but a divisor of the %" PRIu64
+                           " ranks that share parameters is needed, neither 1 nor all",
+                           ranks, shards);
+}
+
+/* The ends of a model are found by their operators, which these families have in torchtitan's
+ * order. */
+static const char *why_no_end_units(const ms_resolving *c)
+{
+    static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
+    const ms_run_config *run = c->run;
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        is_known |= strcmp(c->model->family->model_type, families[i]) == 0;
+    if (!is_known || c->model->head != MS_HEAD_CAUSAL_LM)
+        return "for this model";
+    if (c->model->tie_word_embeddings)
+        return "with tied embeddings";
+    if (run->liger || run->treatments.loss_chunks || run->training.label_smoothing > 0)
+        return "with a loss other than the model's own";
+    return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
+}
+
+static ms_status check_fsdp2(const ms_resolving *c)
+{
+    ms_status status = check_reshard_ranks(c);
+    const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK && parallel->offloads &&
+        (parallel->builds_on_device || parallel->reshard_ranks))
+        status = ms_resolve_fail(c, "fsdp-offload",
+                                 "it is not predicted with fsdp-build device or reshard-ranks");
+    const char *why = c->run->parallel.has_end_units ? why_no_end_units(c) : NULL;
+    if (status != MS_OK || !why)
+        return status;
+    return ms_resolve_fail(c, "fsdp-units", "torchtitan's units are not predicted %s", why);
+}
+
+static ms_status note_limit(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
+        return MS_OK;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "without limit-all-gathers, memory that is reserved depends on how far the "
+                       "host runs ahead of the device: here it does not");
 }
 
 ms_status ms_resolve_parallel(const ms_resolving *c)
@@ -110,10 +200,20 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         status = check_rank(c);
     if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
         return status;
+    if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
+        return ms_resolve_fail(c, "parameters-as-bucket-view",
+                               "it is an option of zero-optimizer, which is not set");
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
     parallel->keeps_unsharded = !c->draft->reshards;
-    return MS_OK;
+    parallel->keeps_after_backward = !c->draft->reshards_after_backward;
+    parallel->has_end_units = c->draft->fsdp_units == MS_UNITS_TORCHTITAN;
+    parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
+    parallel->has_flat_parameters = !c->draft->keeps_orig_params;
+    status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = note_limit(c);
+    return status;
 }

@@ -18,11 +18,32 @@ static const key_row keys[] = {
     {"dp", MS_PARALLEL_DDP, false, NULL},
     {"fsdp", MS_PARALLEL_FSDP2, false, NULL},
     {"hsdp", MS_PARALLEL_FSDP2, true, NULL},
+    {"fsdp1", MS_PARALLEL_FSDP1, false, NULL},
+    {"hsdp1", MS_PARALLEL_FSDP1, true, NULL},
     {"tp", MS_PARALLEL_NONE, false, "tensor parallelism"},
     {"pp", MS_PARALLEL_NONE, false, "pipeline parallelism"},
     {"cp", MS_PARALLEL_NONE, false, "context parallelism"},
     {"ep", MS_PARALLEL_NONE, false, "expert parallelism"},
     {"zero", MS_PARALLEL_NONE, false, "DeepSpeed's ZeRO"},
+};
+
+const char *const ms_prefetch_names[] = {
+    [MS_PREFETCH_PRE] = "pre",
+    [MS_PREFETCH_POST] = "post",
+    [MS_PREFETCH_NONE] = "none",
+    NULL,
+};
+
+const char *const ms_fsdp_unit_names[] = {
+    [MS_UNITS_LAYERS] = "layers",
+    [MS_UNITS_TORCHTITAN] = "torchtitan",
+    NULL,
+};
+
+const char *const ms_fsdp_build_names[] = {
+    [MS_BUILD_META] = "meta",
+    [MS_BUILD_DEVICE] = "device",
+    NULL,
 };
 
 static const key_row *find_key(const char *text, size_t length)
@@ -49,8 +70,8 @@ static bool read_ranks(const key_row *row, const char *value, ms_layout *layout)
     if (!read_count(value, length, &first) ||
         (cross && !read_count(cross + 1, strlen(cross + 1), &second)))
         return false;
-    bool shards = row->kind == MS_PARALLEL_FSDP2;
     layout->kind = row->kind;
+    bool shards = ms_layout_shards(layout);
     layout->shards = cross ? second : shards ? first : 1;
     layout->copies = cross || !shards ? first : 1;
     return ms_layout_world(layout) <= MS_MOST_RANKS;
@@ -76,8 +97,8 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
     if (row && read_ranks(row, value + 1, layout))
         return MS_OK;
     return ms_fail(err, MS_ERR_USAGE,
-                   "found '%.40s', expected none, dp=N, fsdp=N or "
-                   "hsdp=COPIESxSHARDS, with at most %d ranks",
+                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, "
+                   "hsdp=COPIESxSHARDS or hsdp1=COPIESxSHARDS, with at most %d ranks",
                    text, MS_MOST_RANKS);
 }
 
@@ -87,9 +108,11 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
         return "none";
     if (layout->kind == MS_PARALLEL_DDP)
         return ms_arena_printf(arena, "dp=%" PRIu64, layout->copies);
+    const char *first = layout->kind == MS_PARALLEL_FSDP1 ? "1" : "";
     if (layout->copies == 1)
-        return ms_arena_printf(arena, "fsdp=%" PRIu64, layout->shards);
-    return ms_arena_printf(arena, "hsdp=%" PRIu64 "x%" PRIu64, layout->copies, layout->shards);
+        return ms_arena_printf(arena, "fsdp%s=%" PRIu64, first, layout->shards);
+    return ms_arena_printf(arena, "hsdp%s=%" PRIu64 "x%" PRIu64, first, layout->copies,
+                           layout->shards);
 }
 
 const char *ms_layout_name(const ms_layout *layout)
@@ -98,6 +121,8 @@ const char *ms_layout_name(const ms_layout *layout)
         return "one rank";
     if (layout->kind == MS_PARALLEL_DDP)
         return "DistributedDataParallel";
+    if (layout->kind == MS_PARALLEL_FSDP1)
+        return layout->copies == 1 ? "FSDP1" : "FSDP1 with HYBRID_SHARD";
     return layout->copies == 1 ? "FSDP2" : "HSDP";
 }
 

@@ -13,10 +13,28 @@
 #include "tensor/dtype.h"
 
 typedef enum ms_parallel_kind {
-    MS_PARALLEL_NONE, /* one rank */
-    MS_PARALLEL_DDP,  /* DistributedDataParallel: every rank holds the model */
-    MS_PARALLEL_FSDP2 /* fully_shard: every rank holds a shard of each parameter */
+    MS_PARALLEL_NONE,  /* one rank */
+    MS_PARALLEL_DDP,   /* DistributedDataParallel: every rank holds the model */
+    MS_PARALLEL_FSDP2, /* fully_shard: every rank holds a shard of each parameter */
+    MS_PARALLEL_FSDP1  /* FullyShardedDataParallel: of flat parameters */
 } ms_parallel_kind;
+
+/* When FullyShardedDataParallel gathers the unit that backward needs next. */
+typedef enum ms_prefetch {
+    MS_PREFETCH_PRE,  /* before this unit's backward */
+    MS_PREFETCH_POST, /* after it, before its gradients are reduced */
+    MS_PREFETCH_NONE  /* when backward gets there */
+} ms_prefetch;
+
+extern const char *const ms_prefetch_names[];
+
+/* What fully_shard is called with: layers and the root, or the ends of the model as well. */
+typedef enum ms_fsdp_units { MS_UNITS_LAYERS, MS_UNITS_TORCHTITAN } ms_fsdp_units;
+/* Where a model is built that is sharded then. */
+typedef enum ms_fsdp_build { MS_BUILD_META, MS_BUILD_DEVICE } ms_fsdp_build;
+
+extern const char *const ms_fsdp_unit_names[];
+extern const char *const ms_fsdp_build_names[];
 
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
@@ -30,17 +48,36 @@ typedef struct ms_parallel {
     uint64_t rank;        /* the rank that is predicted, from 0 */
     bool syncs_last_only; /* micro-steps before the last do not reduce gradients (no_sync) */
     /* DistributedDataParallel */
-    uint64_t bucket_cap_mb; /* a bucket is closed when it has reached so many MiB */
-    bool has_bucket_views;  /* gradients are views of the buckets */
-    bool has_static_graph;  /* every step uses the same parameters in the same way */
-    /* fully_shard */
+    uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
+    bool has_bucket_views;    /* gradients are views of the buckets */
+    bool has_static_graph;    /* every step uses the same parameters in the same way */
+    bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
+    bool has_parameter_views; /* its parameters are views of a buffer for each rank */
+    /* fully_shard, FullyShardedDataParallel */
     ms_dtype shard_dtype;  /* of the shards, which the optimizer updates */
     ms_dtype param_dtype;  /* gathered and computed with */
     ms_dtype reduce_dtype; /* of gradients when they are reduced */
     bool keeps_unsharded;  /* a layer's parameters stay from forward to backward */
+    bool builds_on_device; /* whole parameters are made there first, not on the meta device */
+    /* fully_shard */
+    bool has_end_units;        /* embeddings, and last norm with head, are units (torchtitan) */
+    bool keeps_after_backward; /* parameters stay after backward, but after the last one */
+    bool offloads;             /* shards, gradients and states are on the host */
+    uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */
+    /* FullyShardedDataParallel */
+    bool has_flat_parameters; /* the optimizer updates these, not the original parameters */
+    bool prefetches_forward;  /* the next unit is gathered while one runs */
+    bool limits_all_gathers;
+    ms_prefetch backward_prefetch;
 } ms_parallel;
 
 enum { MS_MOST_RANKS = 1 << 20 };
+
+/* Whether ranks hold shards of the parameters. */
+static inline bool ms_layout_shards(const ms_layout *layout)
+{
+    return layout->kind == MS_PARALLEL_FSDP2 || layout->kind == MS_PARALLEL_FSDP1;
+}
 
 /* The ranks of a layout. */
 static inline uint64_t ms_layout_world(const ms_layout *layout)
@@ -48,12 +85,12 @@ static inline uint64_t ms_layout_world(const ms_layout *layout)
     return layout->shards * layout->copies;
 }
 
-/* Parses "none", "dp=8", "fsdp=8" or "hsdp=2x8" (copies x shards). An error is the rest of a
- * sentence: "found ...". */
+/* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards) or "fsdp1=8". An error is the rest
+ * of a sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);
-/* The technique's name in sentences: "DistributedDataParallel", "FSDP2", "HSDP". */
+/* The technique's name in sentences: "DistributedDataParallel", "FSDP2", "HSDP", "FSDP1". */
 const char *ms_layout_name(const ms_layout *layout);
 
 /* Refuses several ranks for `what`: "a plan". */

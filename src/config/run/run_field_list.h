@@ -120,9 +120,9 @@
       "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
       .show_report = show_routing) \
     X("parallel", "SPEC", \
-      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards", "none", \
+      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8, copies x shards", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8")) \
+      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
@@ -139,6 +139,36 @@
       "yes", \
       "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
       .show_report = show_reshards) \
+    X("reshard-ranks", "N", "fully_shard divides a layer's weights among N ranks after forward", \
+      "0: frees them", "Several ranks", count, AT(run.parallel.reshard_ranks), \
+      .maximum = MS_MOST_RANKS, .default_is_words = true, .report = "reshard_ranks", \
+      .show_report = show_reshard_ranks) \
+    X("reshard-after-backward", "YESNO", \
+      "fully_shard frees weights after the backward of a micro-step that is not the last", "yes", \
+      "Several ranks", answer, AT(reshards_after_backward), \
+      .report = "reshard_after_backward", .show_report = show_reshards_after_backward) \
+    X("fsdp-units", "NAME", "layers, or torchtitan's: ends of the model are units too", "layers", \
+      "Several ranks", choice, AT(fsdp_units), .choices = ms_fsdp_unit_names, \
+      .report = "fsdp_units", .show_report = show_fsdp_units) \
+    X("fsdp-build", "PLACE", "where FSDP's model is built: on the meta device or the device", \
+      "meta", "Several ranks", choice, AT(fsdp_build), .choices = ms_fsdp_build_names, \
+      .report = "fsdp_build", .show_report = show_fsdp_build) \
+    X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
+      "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \
+      .show_report = show_fsdp_offload) \
+    X("use-orig-params", "YESNO", "FSDP1's optimizer updates original parameters, not flat ones", \
+      "yes", "Several ranks", answer, AT(keeps_orig_params), .report = "use_orig_params", \
+      .show_report = show_orig_params) \
+    X("forward-prefetch", "YESNO", "FSDP1 gathers the next layer while one runs forward", "no", \
+      "Several ranks", answer, AT(run.parallel.prefetches_forward), \
+      .report = "forward_prefetch", .show_report = show_forward_prefetch) \
+    X("backward-prefetch", "WHEN", "FSDP1 gathers the next layer of backward: pre, post or none", \
+      "pre", "Several ranks", choice, AT(run.parallel.backward_prefetch), \
+      .choices = ms_prefetch_names, .report = "backward_prefetch", \
+      .show_report = show_backward_prefetch) \
+    X("limit-all-gathers", "YESNO", "FSDP1's host waits when two all-gathers are under way", "yes", \
+      "Several ranks", answer, AT(run.parallel.limits_all_gathers), \
+      .report = "limit_all_gathers", .show_report = show_limits) \
     X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed", "25", \
       "Several ranks", count, AT(run.parallel.bucket_cap_mb), .minimum = 1, .maximum = 1 << 20, \
       .report = "bucket_cap_mb", .show_report = show_bucket_cap) \
@@ -148,6 +178,12 @@
     X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
       "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
       .show_report = show_static_graph) \
+    X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
+      "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
+      .show_report = show_zero_optimizer) \
+    X("parameters-as-bucket-view", "YESNO", "its parameters are views of one buffer a rank", "no", \
+      "Several ranks", answer, AT(run.parallel.has_parameter_views), \
+      .report = "parameters_as_bucket_view", .show_report = show_parameter_views) \
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \

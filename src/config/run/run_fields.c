@@ -133,21 +133,22 @@ static void show_dtype(const void *source, ms_arena *arena, ms_config_shown *sho
 {
     const ms_run_config *run = ((const ms_run_seen *)source)->run;
     (void)arena;
-    ms_dtype dtype = is_kind(source, MS_PARALLEL_FSDP2) ? run->parallel.shard_dtype : run->dtype;
+    ms_dtype dtype =
+        ms_layout_shards(&run->parallel.layout) ? run->parallel.shard_dtype : run->dtype;
     show_text(shown, ms_dtype_weight_names[dtype]);
 }
 
 static void show_param_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    if (is_kind(source, MS_PARALLEL_FSDP2))
+    if (ms_layout_shards(&parallel_of(source)->layout))
         show_text(shown, ms_dtype_weight_names[parallel_of(source)->param_dtype]);
 }
 
 static void show_reduce_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    if (is_kind(source, MS_PARALLEL_FSDP2))
+    if (ms_layout_shards(&parallel_of(source)->layout))
         show_text(shown, ms_dtype_weight_names[parallel_of(source)->reduce_dtype]);
 }
 
@@ -159,8 +160,76 @@ static void show_answer(ms_config_shown *shown, bool answer)
 static void show_reshards(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    if (is_kind(source, MS_PARALLEL_FSDP2))
+    if (ms_layout_shards(&parallel_of(source)->layout))
         show_answer(shown, !parallel_of(source)->keeps_unsharded);
+}
+
+static void show_reshard_ranks(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (parallel_of(source)->reshard_ranks)
+        *shown =
+            (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->reshard_ranks};
+}
+
+static void show_reshards_after_backward(const void *source, ms_arena *arena,
+                                         ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_answer(shown, !parallel_of(source)->keeps_after_backward);
+}
+
+static void show_fsdp_units(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    ms_fsdp_units units =
+        parallel_of(source)->has_end_units ? MS_UNITS_TORCHTITAN : MS_UNITS_LAYERS;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_text(shown, ms_fsdp_unit_names[units]);
+}
+
+static void show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    ms_fsdp_build place = parallel_of(source)->builds_on_device ? MS_BUILD_DEVICE : MS_BUILD_META;
+    if (ms_layout_shards(&parallel_of(source)->layout))
+        show_text(shown, ms_fsdp_build_names[place]);
+}
+
+static void show_fsdp_offload(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2))
+        show_answer(shown, parallel_of(source)->offloads);
+}
+
+static void show_orig_params(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_answer(shown, !parallel_of(source)->has_flat_parameters);
+}
+
+static void show_forward_prefetch(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_answer(shown, parallel_of(source)->prefetches_forward);
+}
+
+static void show_backward_prefetch(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_text(shown, ms_prefetch_names[parallel_of(source)->backward_prefetch]);
+}
+
+static void show_limits(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1))
+        show_answer(shown, parallel_of(source)->limits_all_gathers);
 }
 
 static void show_bucket_cap(const void *source, ms_arena *arena, ms_config_shown *shown)
@@ -169,6 +238,20 @@ static void show_bucket_cap(const void *source, ms_arena *arena, ms_config_shown
     if (is_kind(source, MS_PARALLEL_DDP))
         *shown =
             (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->bucket_cap_mb};
+}
+
+static void show_zero_optimizer(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_zero_optimizer);
+}
+
+static void show_parameter_views(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP) && parallel_of(source)->has_zero_optimizer)
+        show_answer(shown, parallel_of(source)->has_parameter_views);
 }
 
 static void show_bucket_views(const void *source, ms_arena *arena, ms_config_shown *shown)

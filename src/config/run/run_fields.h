@@ -28,6 +28,10 @@ typedef struct ms_run_draft {
     ms_dtype adapter_dtype;
     bool ignore_sharding;
     bool reshards; /* --reshard-after-forward */
+    bool reshards_after_backward;
+    ms_fsdp_units fsdp_units;
+    ms_fsdp_build fsdp_build;
+    bool keeps_orig_params;                /* --use-orig-params */
     double mfu;                            /* 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
     uint64_t is_set[MS_CONFIG_WORDS(MS_RUN_FIELD_COUNT)];

@@ -245,7 +245,7 @@ static const char *weight_types(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
     const char *name = ms_dtype_info_of(run->dtype)->short_name;
-    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    bool shards = ms_layout_shards(&run->parallel.layout);
     if (!shards || run->parallel.shard_dtype == run->dtype)
         return name;
     return ms_arena_printf(view->arena, "%s computed in %s",
