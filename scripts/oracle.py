@@ -84,9 +84,10 @@ def config_of(case):
     return {**case["config"], "quantization_config": said}
 
 
-LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}"}
+LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "tp": "tp={tp}", "tp_fsdp2": "tp={tp},fsdp={shards}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
-         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch"}
+         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch", "tp",
+         "sequence_parallel", "loss_parallel"}
 
 
 def parallel_options(case):
@@ -97,12 +98,13 @@ def parallel_options(case):
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies = p.get("replicate", 1)
-    layout = f"hsdp={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
+    layout = f"hsdp={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=p["world"] // p.get("tp", 1), **p)
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
+    command += [part for key in ("sequence_parallel", "loss_parallel") if p.get(key) for part in ("--" + key.replace("_", "-"), "yes")]
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])

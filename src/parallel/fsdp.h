@@ -16,6 +16,7 @@ typedef struct ms_fsdp_parameter {
     ms_tensor accumulated; /* gradients that were not reduced, in the type of the reduction */
     uint64_t padded;       /* elements of a shard, with the padding of the last rows */
     uint64_t local;        /* elements of this rank's shard */
+    bool redistributes;    /* its gradient, a DTensor, is placed otherwise and made anew */
 } ms_fsdp_parameter;
 
 typedef struct ms_fsdp_unit {

@@ -150,8 +150,14 @@ static void accumulate(ms_tape *tape, ms_fsdp_parameter *row)
 /* The whole gradient, which the caller then owns; 0: there is none. */
 static ms_tensor take_gradient(ms_tape *tape, ms_fsdp_parameter *row)
 {
-    return row->accumulated ? take(&row->accumulated)
-                            : take(&tape->parameters.items[row->index].grad);
+    ms_tensor grad =
+        row->accumulated ? take(&row->accumulated) : take(&tape->parameters.items[row->index].grad);
+    if (!grad || !row->redistributes || ms_idle(tape))
+        return grad;
+    ms_tensor placed = ms_empty_like(tape, row->full, (ms_dtype)ms_info(tape, grad)->dtype);
+    ms_retain(tape, placed);
+    ms_release(tape, grad);
+    return placed;
 }
 
 static void cat_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,

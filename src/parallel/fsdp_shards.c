@@ -14,7 +14,8 @@ typedef struct rows {
 
 static rows rows_of(const ms_fsdp *all, const ms_shape *shape)
 {
-    uint64_t ranks = all->parallel->layout.shards, rank = all->parallel->rank % ranks;
+    uint64_t ranks = all->parallel->layout.shards,
+             rank = all->parallel->rank / all->parallel->layout.tensor % ranks;
     uint64_t count = shape->rank ? shape->dims[0].value : 1;
     rows r = {.padded = count / ranks + (count % ranks != 0)};
     uint64_t before = rank * r.padded;
@@ -47,12 +48,14 @@ static ms_tensor new_shard(ms_tape *tape, const ms_fsdp *all, const ms_parameter
 
 static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t index)
 {
-    const ms_parameter *parameter = &tape->parameters.items[index];
+    ms_parameter *parameter = &tape->parameters.items[index];
     const rows r = rows_of(all, &ms_info(tape, parameter->tensor)->shape);
     const ms_fsdp_parameter row = {.index = index,
                                    .full = parameter->tensor,
                                    .padded = r.padded * r.elements,
-                                   .local = r.local * r.elements};
+                                   .local = r.local * r.elements,
+                                   .redistributes = parameter->redistributes};
+    parameter->redistributes = false; /* the optimizer sees what was reduced */
     if (!ms_vec_push(&all->parameters, row))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }

@@ -16,7 +16,7 @@ typedef struct ms_parallel_technique {
     void (*backward_begins)(ms_tape *tape);
 } ms_parallel_technique;
 
-extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp;
+extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_tp;
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 

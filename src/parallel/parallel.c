@@ -17,6 +17,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_NONE] = NULL,
     [MS_PARALLEL_DDP] = &ms_parallel_ddp,
     [MS_PARALLEL_FSDP2] = &ms_parallel_fsdp,
+    [MS_PARALLEL_TP] = &ms_parallel_tp,
 };
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape)

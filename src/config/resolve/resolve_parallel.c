@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "config/resolve/resolve_tensor.h"
+
 /* An option that only one technique has. */
 typedef struct option {
     const char *name;
@@ -78,6 +80,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     ms_status status = check_options(c);
     if (status == MS_OK)
         status = check_rank(c);
+    if (status == MS_OK)
+        status = ms_resolve_tensor_parallel(c);
     if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
         return status;
     const char *why = unsupported(c->run);
