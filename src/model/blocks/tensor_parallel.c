@@ -73,10 +73,14 @@ static ms_tensor call_column(ms_model *model, const ms_leaf_module *leaf,
 static ms_tensor call_row(ms_model *model, const ms_leaf_module *leaf,
                           const ms_linear_module *module, ms_tensor x, ms_linear_fn linear)
 {
+    ms_tape *tape = model->tape;
     (void)leaf;
-    ms_tensor out = linear(model->tape, x, module->weight, module->bias);
-    return splits_sequence(model) ? ms_mesh_sum_tokens(model->tape, out, MS_WAITS_FOR_OPERATOR)
-                                  : ms_mesh_sum(model->tape, out);
+    ms_retain(tape, x); /* the module's argument, until its call returns */
+    ms_tensor out = linear(tape, x, module->weight, module->bias);
+    out = splits_sequence(model) ? ms_mesh_sum_tokens(tape, out, MS_WAITS_FOR_OPERATOR)
+                                 : ms_mesh_sum(tape, out);
+    ms_consume(tape, ms_unown(tape, x));
+    return out;
 }
 
 static ms_tensor call_head(ms_model *model, const ms_leaf_module *leaf,
