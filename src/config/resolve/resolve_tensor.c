@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Families whose modules have a plan (model/blocks/tensor_parallel.c). */
-static const char *const families[] = {"llama", "qwen3"};
+static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", "seed_oss"};
 
 static bool has_plan(const ms_model_config *model)
 {
@@ -41,8 +41,6 @@ static const char *unsupported_model(const ms_model_config *model)
         return "with a head that is no causal language model";
     if (model->tie_word_embeddings)
         return "with tied embeddings";
-    if (model->attention_bias || model->mlp_bias)
-        return "with biases";
     return any_layer_slides(model) ? "with sliding windows" : NULL;
 }
 
@@ -114,9 +112,11 @@ ms_status ms_resolve_tensor_parallel(const ms_resolving *c)
     if (c->run->parallel.layout.tensor <= 1)
         return check_options(c);
     if (!has_plan(c->model))
-        return ms_resolve_fail(c, "parallel",
-                               "tensor parallelism is predicted for llama and qwen3, not for %s",
-                               c->model->model_type);
+        return ms_resolve_fail(
+            c, "parallel",
+            "tensor parallelism is predicted for llama, mistral, qwen2, qwen3 and seed_oss, "
+            "not for %s",
+            c->model->model_type);
     const char *why = unsupported_model(c->model);
     if (!why)
         why = unsupported_run(c->run);

@@ -19,7 +19,7 @@ typedef struct plan_row {
     style style;
 } plan_row;
 
-/* Of llama and qwen3: transformers' base_model_tp_plan, with embedding and head. */
+/* Of llama and its kin: transformers' base_model_tp_plan, with embedding and head. */
 static const plan_row plan[] = {
     {"embed_tokens", STYLE_TABLE}, {"q_proj", STYLE_COLUMN}, {"k_proj", STYLE_COLUMN},
     {"v_proj", STYLE_COLUMN},      {"o_proj", STYLE_ROW},    {"gate_proj", STYLE_COLUMN},
@@ -76,7 +76,11 @@ static ms_tensor call_row(ms_model *model, const ms_leaf_module *leaf,
     ms_tape *tape = model->tape;
     (void)leaf;
     ms_retain(tape, x); /* the module's argument, until its call returns */
+    ms_tensor bias = 0; /* this rank's part of the sum that the bias becomes */
+    if (module->bias && !ms_idle(tape))
+        bias = ms_empty_like(tape, module->bias, (ms_dtype)ms_info(tape, module->bias)->dtype);
     ms_tensor out = linear(tape, x, module->weight, module->bias);
+    ms_consume(tape, bias);
     out = splits_sequence(model) ? ms_mesh_sum_tokens(tape, out, MS_WAITS_FOR_OPERATOR)
                                  : ms_mesh_sum(tape, out);
     ms_consume(tape, ms_unown(tape, x));
@@ -145,6 +149,15 @@ static const char *name_of(const ms_model *model, uint32_t scope)
     return trace->names.items[trace->scopes.items[scope].name];
 }
 
+static void place(ms_model *model, ms_tensor tensor, bool redistributes, uint64_t ranks)
+{
+    ms_tape *tape = model->tape;
+    ms_parameter *parameter = &tape->parameters.items[ms_info(tape, tensor)->leaf];
+    parameter->is_distributed = true;
+    parameter->redistributes = redistributes;
+    parameter->ranks = ranks;
+}
+
 /* Norms are DTensors where the ranks run them on parts: their gradients are sums to be made. */
 static void attach_leaf(ms_model *model, ms_leaf_module *leaf)
 {
@@ -152,11 +165,9 @@ static void attach_leaf(ms_model *model, ms_leaf_module *leaf)
     bool is_norm = leaf->kind == MS_LEAF_NORM && splits_sequence(model);
     if (s == STYLE_NONE && !is_norm)
         return;
-    ms_tape *tape = model->tape;
-    ms_parameter *parameter = &tape->parameters.items[ms_info(tape, leaf->weight)->leaf];
-    parameter->is_distributed = true;
-    parameter->redistributes = is_norm || s == STYLE_TABLE;
-    parameter->ranks = is_norm ? 1 : ranks_of(model);
+    place(model, leaf->weight, is_norm || s == STYLE_TABLE, is_norm ? 1 : ranks_of(model));
+    if (leaf->bias) /* a row-wise layer's is whole */
+        place(model, leaf->bias, is_norm, s == STYLE_COLUMN ? ranks_of(model) : 1);
     if (s != STYLE_NONE && s != STYLE_TABLE)
         leaf->call = calls[s];
 }
