@@ -54,8 +54,6 @@ static const char *unsupported_run(const ms_run_config *run)
         return "with HSDP";
     if (!is_adam || training->optimizer_impl != MS_OPTIMIZER_FUSED)
         return "with an optimizer other than the fused adamw and adam";
-    if (training->clip)
-        return "with clipped gradients";
     if (training->label_smoothing > 0 || training->logits_to_keep)
         return "with another loss";
     if (run->liger)

@@ -132,7 +132,6 @@ static const run_case runs[] = {
      0,
      0},
     {"tied embeddings", {{"config", "llama-3.2-1b"}, {"parallel", "tp=2"}}, "tied", 0, 0, 0},
-    {"clipped", {{"config", "qwen3-8b"}, {"parallel", "tp=2"}, {"clip", "1"}}, "clipped", 0, 0, 0},
     {"another optimizer",
      {{"config", "qwen3-8b"}, {"parallel", "tp=2"}, {"optimizer", "sgd"}},
      "optimizer",
