@@ -125,18 +125,28 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
 
-/* DTensor's gradients that are placed otherwise than their parameters, as the update reads them. */
-static ms_tensor_list placed_gradients(ms_tape *tape, const ms_stepped *stepped)
+/* DTensor's gradients that are placed otherwise than their parameters, as an operator reads them.
+ */
+static void place_gradients(ms_tape *tape, const ms_stepped *stepped, ms_tensor_list *list)
 {
-    ms_tensor_list list = {0};
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
         if (parameter->redistributes)
-            ms_list_push(tape, &list,
+            ms_list_push(tape, list,
                          ms_empty_like(tape, parameter->tensor,
                                        (ms_dtype)ms_info(tape, parameter->grad)->dtype));
     }
-    return list;
+}
+
+/* AdamW's operators on lists: the first moment reads the gradients once, the second twice. */
+static void place_for_lists(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_tensor_list list = {0};
+    place_gradients(tape, stepped, &list);
+    ms_list_drop(tape, &list);
+    place_gradients(tape, stepped, &list);
+    place_gradients(tape, stepped, &list);
+    ms_list_drop(tape, &list);
 }
 
 static void step_with(ms_tape *tape, const ms_stepped *stepped)
@@ -150,7 +160,11 @@ static void step_with(ms_tape *tape, const ms_stepped *stepped)
     update_work(tape, stepped, mark);
     if (tape->on_cpu)
         cpu_numbers(tape, row);
-    ms_tensor_list placed = placed_gradients(tape, stepped);
+    ms_tensor_list placed = {0};
+    if (update)
+        place_for_lists(tape, stepped);
+    else
+        place_gradients(tape, stepped, &placed);
     if (update && tape->status == MS_OK)
         update(tape, stepped);
     ms_list_drop(tape, &placed);

@@ -48,12 +48,14 @@ static const char *unsupported_model(const ms_model_config *model)
 static const char *unsupported_run(const ms_run_config *run)
 {
     const ms_training *training = &run->training;
-    bool is_adam =
-        training->optimizer == MS_OPTIMIZER_ADAMW || training->optimizer == MS_OPTIMIZER_ADAM;
+    bool is_fused = training->optimizer_impl == MS_OPTIMIZER_FUSED;
+    bool is_known = training->optimizer == MS_OPTIMIZER_ADAMW
+                        ? training->optimizer_impl != MS_OPTIMIZER_LOOP
+                        : training->optimizer == MS_OPTIMIZER_ADAM && is_fused;
     if (run->parallel.layout.copies > 1)
         return "with HSDP";
-    if (!is_adam || training->optimizer_impl != MS_OPTIMIZER_FUSED)
-        return "with an optimizer other than the fused adamw and adam";
+    if (!is_known)
+        return "with an optimizer other than the fused adamw and adam, and the foreach adamw";
     if (training->label_smoothing > 0 || training->logits_to_keep)
         return "with another loss";
     if (run->liger)

@@ -105,7 +105,7 @@ static ms_tensor call_norm(ms_model *model, const ms_norm_module *module, ms_ten
 
 ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_region_fn run)
 {
-    bool outer = ms_norm_begin(model);
+    bool outer = ms_norm_begin(model, &x);
     ms_tensor out = call_norm(model, module, x, run);
     ms_norm_end(model, outer);
     return out;

@@ -112,12 +112,13 @@ ms_tensor ms_module_input(ms_model *model, ms_tensor hidden)
     return splits_sequence(model) ? ms_mesh_gather_tokens(model->tape, hidden, true) : hidden;
 }
 
-bool ms_norm_begin(ms_model *model)
+bool ms_norm_begin(ms_model *model, ms_tensor *x)
 {
     bool outer = model->tape->is_distributed;
     if (splits_sequence(model)) {
         ms_mesh_wait_for(model->tape);
         model->tape->is_distributed = true;
+        *x = ms_mesh_own(model->tape, *x);
     }
     return outer;
 }

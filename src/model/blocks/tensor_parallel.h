@@ -21,8 +21,8 @@ void ms_tensor_parallel_positions(ms_model *model);
 ms_tensor ms_table_call(ms_model *model, ms_tensor weight, ms_tensor ids);
 /* The input of attention or of an MLP: all tokens, where the ranks have parts of them. */
 ms_tensor ms_module_input(ms_model *model, ms_tensor hidden);
-/* Around the operators of a norm, which each rank runs on its part. */
-bool ms_norm_begin(ms_model *model);
+/* Around the operators of a norm, which each rank runs on its part; *x: its input. */
+bool ms_norm_begin(ms_model *model, ms_tensor *x);
 void ms_norm_end(ms_model *model, bool outer);
 /* cross_entropy(logits.flatten(0, 1).float(), labels.flatten(0, 1)) of split logits. */
 ms_tensor ms_split_loss(ms_model *model, ms_tensor logits, ms_tensor labels);

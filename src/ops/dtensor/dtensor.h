@@ -34,6 +34,8 @@ void ms_mesh_wait_for(ms_tape *tape);
 
 /* From the same tensor on all ranks; its gradients are sums to be made. */
 ms_tensor ms_mesh_enter(ms_tape *tape, ms_tensor x);
+/* This rank's part, as it is; its gradient is the part's. */
+ms_tensor ms_mesh_own(ms_tape *tape, ms_tensor x);
 /* From parts of the tokens (dimension 1) to all of them; the gradient is a sum to be made.
  * `at_once`: backward waits for it. */
 ms_tensor ms_mesh_gather_tokens(ms_tape *tape, ms_tensor x, bool at_once);

@@ -7,12 +7,11 @@
 
 #include "ops/ops.h"
 
-static ms_tensor as_it_is(ms_tape *tape, ms_tensor tensor)
+static void pass_on(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    if (ms_idle(tape) || !tensor)
-        return 0;
-    const ms_tensor_info info = *ms_info(tape, tensor);
-    return ms_alias(tape, tensor, info.shape, info.strides);
+    (void)tape;
+    (void)node;
+    out[0] = grads[0];
 }
 
 typedef ms_tensor (*redistribution)(ms_tape *tape, ms_tensor x, uint64_t number);
@@ -39,7 +38,8 @@ static ms_tensor redistribute(ms_tape *tape, const ms_op *op, ms_tensor x, redis
 static ms_tensor enter(ms_tape *tape, ms_tensor x, uint64_t number)
 {
     (void)number;
-    return as_it_is(tape, x);
+    const ms_tensor_info info = *ms_info(tape, x);
+    return ms_alias(tape, x, info.shape, info.strides);
 }
 
 static void enter_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
@@ -53,6 +53,15 @@ static const ms_op enter_op = {"from_local", "_FromTorchTensorBackward", enter_b
 ms_tensor ms_mesh_enter(ms_tape *tape, ms_tensor x)
 {
     return redistribute(tape, &enter_op, x, enter, 0);
+}
+
+/* ---- a rank's part ---- */
+
+static const ms_op own_op = {"from_local", "_FromTorchTensorBackward", pass_on};
+
+ms_tensor ms_mesh_own(ms_tape *tape, ms_tensor x)
+{
+    return redistribute(tape, &own_op, x, enter, 0);
 }
 
 /* ---- tokens ---- */
@@ -90,13 +99,7 @@ static ms_tensor sum(ms_tape *tape, ms_tensor x, uint64_t number)
     return ms_mesh_all_reduce(tape, x);
 }
 
-static void sum_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    (void)node;
-    out[0] = as_it_is(tape, grads[0]);
-}
-
-static const ms_op sum_op = {"all_reduce", "RedistributeBackward", sum_backward};
+static const ms_op sum_op = {"all_reduce", "RedistributeBackward", pass_on};
 
 ms_tensor ms_mesh_sum(ms_tape *tape, ms_tensor x)
 {
