@@ -84,11 +84,12 @@ def config_of(case):
     return {**case["config"], "quantization_config": said}
 
 
-LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}"}
+LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}",
+           "tp": "tp={tp}", "tp_fsdp2": "tp={tp},fsdp={shards}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
          "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
-         "parameters_as_bucket_view"}
+         "parameters_as_bucket_view", "tp", "sequence_parallel", "loss_parallel"}
 
 
 def fsdp1_options(p):
@@ -107,7 +108,7 @@ def parallel_options(case):
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies, first = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else ""
-    layout = f"hsdp{first}={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(**p)
+    layout = f"hsdp{first}={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=p["world"] // p.get("tp", 1), **p)
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
@@ -122,6 +123,7 @@ def parallel_options(case):
     command += fsdp1_options(p) if first else []
     command += ["--zero-optimizer", "yes"] if p["strategy"] == "zero_optimizer" else []
     command += ["--parameters-as-bucket-view", "yes"] if p.get("parameters_as_bucket_view") else []
+    command += [part for key in ("sequence_parallel", "loss_parallel") if p.get(key) for part in ("--" + key.replace("_", "-"), "yes")]
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     command += ["--static-graph", "yes"] if p.get("static_graph") else []

@@ -62,7 +62,7 @@ static bool can_accumulate_in_place(ms_tape *tape, ms_tensor tensor)
            ms_is_dense(info);
 }
 
-void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
+static void accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor, bool may_change)
 {
     if (!tensor)
         return;
@@ -70,7 +70,7 @@ void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
         *slot = tensor;
         return;
     }
-    if (!can_accumulate_in_place(tape, *slot)) {
+    if (!may_change || !can_accumulate_in_place(tape, *slot)) {
         static const ms_op add = {.name = "accumulate_gradient"};
         ms_op_mark mark = ms_op_begin(tape, &add);
         ms_tensor sum = ms_empty_like(tape, *slot, (ms_dtype)ms_info(tape, *slot)->dtype);
@@ -83,6 +83,11 @@ void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
         *slot = sum;
     }
     ms_release(tape, tensor);
+}
+
+void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
+{
+    accumulate(tape, slot, tensor, true);
 }
 
 ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
@@ -249,8 +254,8 @@ static void hand_on(ms_tape *tape, node_run *run)
                 accumulate_parameter(tape, edge.leaf);
         } else if (edge.node != MS_NONE) {
             ms_node *next = &tape->nodes.items[edge.node];
-            ms_accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output],
-                          run->out[i]);
+            accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output], run->out[i],
+                       !next->is_distributed);
             if (--next->dependencies == 0)
                 heap_push(tape, run->base, edge.node);
         } else {

@@ -129,6 +129,7 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
     node->first_meta = tape->metas.count;
     node->dependencies = 0;
     node->visited = false;
+    node->is_distributed = tape->is_distributed;
     for (uint32_t i = 0; i < input_count; i++) {
         node->edges[i] = edge_of(tape, inputs[i]);
         ms_meta meta = {0};

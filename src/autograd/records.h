@@ -77,6 +77,7 @@ struct ms_node {
     uint64_t numbers[MS_NODE_NUMBERS]; /* arguments of its backward */
     uint32_t dependencies;
     bool visited;
+    bool is_distributed; /* its outputs are DTensors, whose gradients are never added in place */
 };
 
 enum { MS_OPTIMIZER_STATES = 6 };
@@ -87,8 +88,11 @@ typedef struct ms_parameter {
     ms_tensor sum;  /* sum of its gradients in fp32; 0: they are accumulated in `grad` */
     ms_tensor cast; /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
-    bool is_embedding; /* the weight of an embedding, for optimizers that distinguish them */
-    bool is_reached;   /* a gradient has arrived */
+    bool is_embedding;   /* the weight of an embedding, for optimizers that distinguish them */
+    bool is_reached;     /* a gradient has arrived */
+    bool is_distributed; /* a DTensor over ranks that share products: a group of the optimizer */
+    bool redistributes;  /* its gradient is placed otherwise: the optimizer makes its own */
+    uint64_t ranks;      /* that have a part of it; 0 or 1: it is whole */
     ms_tensor states[MS_OPTIMIZER_STATES]; /* of its optimizer */
     bool states_made;
     bool is_captured; /* not a parameter but an input whose gradient is requested: passed on

@@ -56,6 +56,7 @@ typedef struct ms_tape {
     bool is_meta;         /* new storages have bytes but no memory, as on PyTorch's meta device */
     uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
+    bool is_distributed; /* results of operators are DTensors: see ms_node */
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
     ms_tensor code_maps[2];                      /* quantisation maps of 8-bit optimizer states */
     ms_hooks hooks;

@@ -52,12 +52,14 @@ static void embedding_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 static const ms_op embedding_op = {"embedding", "EmbeddingBackward0", embedding_backward};
 
-ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids)
+ms_tensor ms_embedding_rows(ms_tape *tape, ms_tensor weight, ms_tensor ids, ms_dim rows)
 {
     if (ms_idle(tape) || !weight || !ids)
         return 0;
     ms_op_mark mark = ms_op_begin(tape, &embedding_op);
     uint32_t node = ms_record(tape, &embedding_op, 1, &weight);
+    if (node != MS_NONE)
+        tape->metas.items[tape->nodes.items[node].first_meta].shape.dims[0] = rows;
     ms_node_numbers(tape, node, 1, (uint64_t[]){ms_elements(&ms_info(tape, ids)->shape)});
     ms_save(tape, node, ids);
     ms_shape shape = ms_info(tape, ids)->shape;
@@ -66,4 +68,11 @@ ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids)
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, weight)->dtype);
     ms_consume(tape, copy);
     return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){ids, weight}, out);
+}
+
+ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids)
+{
+    return ms_idle(tape) || !weight
+               ? 0
+               : ms_embedding_rows(tape, weight, ids, ms_info(tape, weight)->shape.dims[0]);
 }

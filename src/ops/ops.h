@@ -173,6 +173,8 @@ ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor b
 
 /* ---- embedding and loss (embedding.c, loss.c) ---- */
 ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
+/* The same where the gradient has so many rows, more than this part of the weight. */
+ms_tensor ms_embedding_rows(ms_tape *tape, ms_tensor weight, ms_tensor ids, ms_dim rows);
 /* cross_entropy over [N, V] logits and [N] labels: the scalar loss. */
 ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
 ms_tensor ms_log_softmax(ms_tape *tape, ms_tensor logits); /* of the last dimension */

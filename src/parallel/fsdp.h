@@ -18,6 +18,7 @@ typedef struct ms_fsdp_parameter {
     uint64_t padded;       /* elements of a shard, with the padding of the last rows */
     uint64_t local;        /* elements of this rank's shard */
     ms_tensor spread;      /* between forward and backward: a shard among fewer ranks, or 0 */
+    bool redistributes;    /* its gradient, a DTensor, is placed otherwise and made anew */
 } ms_fsdp_parameter;
 
 typedef struct ms_fsdp_unit {

@@ -246,8 +246,14 @@ static ms_tensor take_gradient(ms_tape *tape, ms_fsdp_parameter *row)
 {
     if (row->index == MS_NONE)
         return 0;
-    return row->accumulated ? take(&row->accumulated)
-                            : take(&tape->parameters.items[row->index].grad);
+    ms_tensor grad =
+        row->accumulated ? take(&row->accumulated) : take(&tape->parameters.items[row->index].grad);
+    if (!grad || !row->redistributes || ms_idle(tape))
+        return grad;
+    ms_tensor placed = ms_empty_like(tape, row->full, (ms_dtype)ms_info(tape, grad)->dtype);
+    ms_retain(tape, placed);
+    ms_release(tape, grad);
+    return placed;
 }
 
 static void cat_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,

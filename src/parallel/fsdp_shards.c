@@ -14,7 +14,8 @@ typedef struct rows {
 
 static rows rows_of(const ms_fsdp *all, const ms_shape *shape)
 {
-    uint64_t ranks = all->parallel->layout.shards, rank = all->parallel->rank % ranks;
+    uint64_t ranks = all->parallel->layout.shards,
+             rank = all->parallel->rank / all->parallel->layout.tensor % ranks;
     uint64_t count = shape->rank ? shape->dims[0].value : 1;
     rows r = {.padded = count / ranks + (count % ranks != 0)};
     uint64_t before = rank * r.padded;
@@ -68,6 +69,17 @@ static ms_placed placed(const ms_tape *tape, uint32_t i)
                        .is_embedding = parameter->is_embedding};
 }
 
+/* Whether its gradient is a DTensor that is placed otherwise; the optimizer sees what was reduced.
+ */
+static bool takes_placement(ms_tape *tape, uint32_t parameter)
+{
+    if (parameter == MS_NONE)
+        return false;
+    bool redistributes = tape->parameters.items[parameter].redistributes;
+    tape->parameters.items[parameter].redistributes = false;
+    return redistributes;
+}
+
 static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
 {
     const ms_placed p = placed(tape, place);
@@ -77,7 +89,8 @@ static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
                                    .scope = p.scope,
                                    .full = p.tensor,
                                    .padded = r.padded * r.elements,
-                                   .local = r.local * r.elements};
+                                   .local = r.local * r.elements,
+                                   .redistributes = takes_placement(tape, p.parameter)};
     all->by_place.items[place] = all->parameters.count;
     if (!ms_vec_push(&all->parameters, row))
         ms_tape_fail(tape, MS_ERR_NOMEM);

@@ -18,7 +18,8 @@ typedef struct ms_parallel_technique {
     void (*clip)(ms_tape *tape); /* NULL: as without ranks */
 } ms_parallel_technique;
 
-extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_fsdp1;
+extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_fsdp1,
+    ms_parallel_tp;
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 

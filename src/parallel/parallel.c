@@ -19,6 +19,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_DDP] = &ms_parallel_ddp,
     [MS_PARALLEL_FSDP2] = &ms_parallel_fsdp,
     [MS_PARALLEL_FSDP1] = &ms_parallel_fsdp1,
+    [MS_PARALLEL_TP] = &ms_parallel_tp,
 };
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape)
@@ -81,12 +82,6 @@ ms_parallel_host ms_parallel_on_host(const ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);
     return technique && technique->on_host ? technique->on_host(tape) : (ms_parallel_host){0};
-}
-
-bool ms_parallel_norms_are_partial(const ms_tape *tape)
-{
-    const ms_parallel *parallel = ms_parallel_of(tape);
-    return parallel && parallel->layout.kind == MS_PARALLEL_FSDP2;
 }
 
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count)

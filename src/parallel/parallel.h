@@ -23,8 +23,6 @@ void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 void ms_parallel_backward_begins(ms_tape *tape);
 /* Clips gradients in the technique's own way; false: it has none. */
 bool ms_parallel_clip(ms_tape *tape);
-/* Whether a gradient's norm is one of a shard, so that ranks must add theirs. */
-bool ms_parallel_norms_are_partial(const ms_tape *tape);
 /* Shards that the host keeps; all 0: none. */
 typedef struct ms_parallel_host {
     uint64_t weight_bytes;  /* of all, with padding */

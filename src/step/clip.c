@@ -25,20 +25,38 @@ static ms_tensor gradient_of(const ms_parameter *parameter)
     return parameter->sum ? parameter->sum : parameter->grad;
 }
 
-/* That of the weights, or of their shards. */
-static ms_dtype type_of_gradients(ms_tape *tape)
+/* ---- groups: DTensors over ranks that share products, and the others ---- */
+
+typedef struct clip_group {
+    bool is_distributed;
+    ms_dtype dtype;
+    uint32_t rounds; /* dimensions of the mesh over which gradients are split */
+} clip_group;
+
+static bool belongs(const ms_parameter *parameter, const clip_group *group)
 {
-    const ms_run_config *run = ms_step_run(tape);
-    return ms_layout_shards(&run->parallel.layout) ? run->parallel.shard_dtype : run->dtype;
+    return parameter->is_distributed == group->is_distributed;
+}
+
+/* Of a DTensor: its gradient is a sum to be made, or it is whole on every rank. */
+static bool is_partial(const ms_parameter *parameter)
+{
+    return parameter->redistributes && parameter->ranks <= 1;
+}
+
+static bool is_whole(const ms_parameter *parameter)
+{
+    return parameter->is_distributed && (parameter->redistributes || parameter->ranks <= 1);
 }
 
 /* One partial result per chunk of the largest gradient on the device for each, in fp32. */
-static uint64_t norm_buffer_bytes(ms_tape *tape)
+static uint64_t norm_buffer_bytes(ms_tape *tape, const clip_group *group)
 {
     uint64_t most = 0, count = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
-        ms_tensor grad = gradient_of(&tape->parameters.items[i]);
-        if (!grad)
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        ms_tensor grad = gradient_of(parameter);
+        if (!grad || !belongs(parameter, group))
             continue;
         uint64_t elements = ms_elements(&ms_info(tape, grad)->shape);
         most = elements > most ? elements : most;
@@ -49,15 +67,21 @@ static uint64_t norm_buffer_bytes(ms_tape *tape)
 
 typedef ms_vec(ms_tensor) norm_list;
 
+static void push(ms_tape *tape, norm_list *list, ms_tensor tensor)
+{
+    if (!ms_vec_push(list, tensor))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
 /* One norm for each gradient on the device, or for each that the host keeps. */
-static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, ms_dtype dtype)
+static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, const clip_group *group)
 {
     ms_shape scalar = {.rank = 0};
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
         bool wanted = at_home ? ms_host_parameters_has(tape, i) : gradient_of(parameter) != 0;
-        if (wanted && !ms_vec_push(norms, ms_empty(tape, scalar, dtype)))
-            ms_tape_fail(tape, MS_ERR_NOMEM);
+        if (wanted && belongs(parameter, group))
+            push(tape, norms, ms_empty(tape, scalar, group->dtype));
     }
 }
 
@@ -67,64 +91,126 @@ static void drop_norms(ms_tape *tape, norm_list *norms, uint32_t left)
         ms_consume(tape, norms->items[--norms->count]);
 }
 
-/* Norms of shards: their squares are summed over the ranks. Returns the roots, or 0. */
-static ms_tensor norms_of_ranks(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
+/* The sums of partial gradients. */
+static void push_sums(ms_tape *tape, norm_list *list, const clip_group *group)
 {
-    if (!ms_parallel_norms_are_partial(tape))
-        return 0;
-    ms_tensor squares = ms_empty_bytes(tape, bytes, dtype);
-    ms_tensor sums = ms_empty_bytes(tape, bytes, dtype);
-    ms_tensor roots = ms_empty_bytes(tape, bytes, dtype);
-    ms_consume(tape, squares);
-    ms_consume(tape, sums);
-    return roots;
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        if (parameter->grad && belongs(parameter, group) && is_partial(parameter))
+            push(tape, list, ms_empty_like(tape, parameter->grad, group->dtype));
+    }
+}
+
+/* Norms of what every rank has whole, divided by their number. */
+static void push_shares(ms_tape *tape, norm_list *list, const clip_group *group)
+{
+    ms_shape scalar = {.rank = 0};
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        if (parameter->grad && belongs(parameter, group) && is_whole(parameter))
+            push(tape, list, ms_empty(tape, scalar, group->dtype));
+    }
+}
+
+/* The stack of norms, squared, all-reduced, and the root of that: the last result, floating. */
+static ms_tensor reduce_stack(ms_tape *tape, ms_tensor stacked, const clip_group *group)
+{
+    ms_tensor last = 0;
+    for (uint32_t i = 0; i < group->rounds; i++) {
+        ms_tensor squares = ms_empty_like(tape, stacked, group->dtype);
+        ms_tensor sums = ms_empty_like(tape, stacked, group->dtype);
+        ms_tensor roots = ms_empty_like(tape, stacked, group->dtype);
+        ms_consume(tape, squares);
+        ms_consume(tape, sums);
+        ms_consume(tape, last);
+        last = roots;
+    }
+    return last;
 }
 
 /* norm = vector_norm(stack(norm.to(device) for norm in foreach_norm(grads))) */
-static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
+static ms_tensor total_norm(ms_tape *tape, const clip_group *group)
 {
-    norm_list norms = {0};
+    norm_list norms = {0}, placed = {0};
     ms_shape scalar = {.rank = 0};
+    push_sums(tape, &placed, group);
     ms_tensor partial =
-        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape), MS_DTYPE_F32);
-    push_norms(tape, &norms, false, dtype);
+        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape, group), MS_DTYPE_F32);
+    push_norms(tape, &norms, false, group);
     ms_consume(tape, partial);
+    drop_norms(tape, &placed, 0);
     uint32_t of_device = norms.count;
-    push_norms(tape, &norms, true, dtype);
-    uint64_t bytes = ms_dtype_bytes(dtype) * (uint64_t)norms.count;
-    ms_tensor stacked = ms_empty_bytes(tape, bytes, dtype);
+    push_norms(tape, &norms, true, group);
+    push_shares(tape, &placed, group);
+    ms_tensor stacked =
+        ms_empty_bytes(tape, ms_dtype_bytes(group->dtype) * norms.count, group->dtype);
+    drop_norms(tape, &placed, 0);
     drop_norms(tape, &norms, of_device);
-    ms_tensor roots = norms_of_ranks(tape, bytes, dtype);
-    ms_tensor norm = ms_empty(tape, scalar, dtype);
+    ms_tensor roots = reduce_stack(tape, stacked, group);
+    ms_tensor norm = ms_empty(tape, scalar, group->dtype);
     ms_consume(tape, roots);
     ms_consume(tape, stacked);
     drop_norms(tape, &norms, 0);
     ms_vec_free(&norms);
+    ms_vec_free(&placed);
     return norm;
+}
+
+static void clip_with(ms_tape *tape, const clip_group *group)
+{
+    ms_shape scalar = {.rank = 0};
+    norm_list placed = {0};
+    ms_tensor norm = total_norm(tape, group);
+    ms_tensor sum = ms_empty(tape, scalar, group->dtype);
+    ms_tensor reciprocal = ms_empty(tape, scalar, group->dtype);
+    ms_tensor coefficient = ms_empty(tape, scalar, group->dtype);
+    ms_consume(tape, reciprocal);
+    ms_consume(tape, sum);
+    ms_tensor clamped = ms_empty(tape, scalar, group->dtype);
+    push_sums(tape, &placed, group);
+    drop_norms(tape, &placed, 0);
+    ms_vec_free(&placed);
+    ms_consume(tape, coefficient);
+    ms_consume(tape, clamped);
+    ms_consume(tape, norm);
+}
+
+static bool has_group(const ms_tape *tape, bool is_distributed)
+{
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        if (tape->parameters.items[i].is_distributed == is_distributed)
+            return true;
+    return false;
+}
+
+/* Gradients of a sharded model have the type of the shards. */
+static ms_dtype norm_dtype(const ms_run_config *run)
+{
+    bool shards = ms_layout_shards(&run->parallel.layout);
+    if (run->training.accumulation == MS_ACCUMULATE_F32)
+        return MS_DTYPE_F32;
+    return shards ? run->parallel.shard_dtype : run->dtype;
 }
 
 void ms_clip_gradients(ms_tape *tape)
 {
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
+    const ms_run_config *run = ms_step_run(tape);
     work_on_host(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
     if (ms_parallel_on_host(tape).weight_bytes || ms_parallel_clip(tape)) {
         ms_op_end(tape, mark);
         return;
     }
-    bool widens = ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32;
-    ms_dtype dtype = widens ? MS_DTYPE_F32 : type_of_gradients(tape);
-    ms_shape scalar = {.rank = 0};
-    ms_tensor norm = total_norm(tape, dtype);
-    ms_tensor sum = ms_empty(tape, scalar, dtype);
-    ms_tensor reciprocal = ms_empty(tape, scalar, dtype);
-    ms_tensor coefficient = ms_empty(tape, scalar, dtype);
-    ms_consume(tape, reciprocal);
-    ms_consume(tape, sum);
-    ms_tensor clamped = ms_empty(tape, scalar, dtype);
-    ms_consume(tape, coefficient);
-    ms_consume(tape, clamped);
-    ms_consume(tape, norm);
+    uint32_t shards =
+        run->parallel.layout.kind == MS_PARALLEL_FSDP2 && run->parallel.layout.shards > 1;
+    clip_group group = {true, norm_dtype(run), shards + 1};
+    bool any = has_group(tape, true);
+    if (any)
+        clip_with(tape, &group);
+    group = (clip_group){false, group.dtype, shards};
+    if (!any || has_group(tape, false))
+        clip_with(tape, &group);
     ms_op_end(tape, mark);
     work_on_host(tape, SCALE_PASSES);
 }

@@ -17,7 +17,8 @@ void ms_figures_count_parameters(ms_tape *tape, ms_simulation *s)
 {
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        s->trainable_param_count += ms_elements(&ms_info(tape, parameter->tensor)->shape);
+        uint64_t ranks = parameter->ranks ? parameter->ranks : 1;
+        s->trainable_param_count += ranks * ms_elements(&ms_info(tape, parameter->tensor)->shape);
         if (ms_host_parameters_has(tape, i))
             s->host_weight_bytes += tensor_bytes(tape, parameter->tensor);
     }

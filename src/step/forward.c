@@ -3,8 +3,10 @@
 
 #include "autograd/rerun.h"
 #include "model/blocks/blocks.h"
+#include "model/blocks/tensor_parallel.h"
 #include "model/families.h"
 #include "ops/ops.h"
+#include "parallel/parallel.h"
 
 /* What accelerate makes of outputs: what ran under autocast is handed on in fp32. */
 static ms_tensor handed_on(const ms_model *model, ms_tensor output)
@@ -17,18 +19,56 @@ static ms_tensor handed_on(const ms_model *model, ms_tensor output)
     return wide;
 }
 
+bool ms_forward_has_loss(const ms_model *model)
+{
+    return model->run->training.label_smoothing <= 0 && !model->run->parallel.splits_loss;
+}
+
+/* ---- the model's outputs, where the loss is made of them ---- */
+
+/* fully_shard hears of the gradient of an output. */
+static void output_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    (void)node;
+    const ms_tensor_info info = *ms_info(tape, grads[0]);
+    ms_parallel_backward_begins(tape);
+    out[0] = ms_alias(tape, grads[0], info.shape, info.strides);
+}
+
+static const ms_op output_op = {NULL, "output", output_backward};
+
+/* The same tensor, whose gradient is heard of; it stays owned. */
+static ms_tensor heard_of(ms_tape *tape, ms_tensor output)
+{
+    if (ms_idle(tape) || !output)
+        return output;
+    const ms_tensor_info info = *ms_info(tape, output);
+    uint32_t node = ms_record(tape, &output_op, 1, &output);
+    ms_tensor out = ms_alias(tape, output, info.shape, info.strides);
+    ms_attach(tape, node, 1, &out);
+    ms_retain(tape, out);
+    ms_release(tape, output);
+    return out;
+}
+
 /* Trainer gives a model no labels where it smooths them itself. */
 static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
     const ms_model_inputs in = {.ids = ids,
-                                .labels = model->run->training.label_smoothing > 0 ? 0 : ids,
+                                .labels = ms_forward_has_loss(model) ? ids : 0,
                                 .kept_logits = model->run->training.logits_to_keep,
                                 .keeps_logits = keeps_logits};
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
+    if (!tape->is_evaluating)
+        ms_module_begin(tape, MS_NONE);
     ms_model_forward(model, &in, &out);
+    if (!tape->is_evaluating) /* a loss that is not the model's own comes after it */
+        ms_module_end(tape, MS_NONE);
+    if (!ms_forward_has_loss(model) && model->run->parallel.layout.kind == MS_PARALLEL_FSDP2)
+        out.logits = heard_of(tape, out.logits);
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     tape->has_autocast = false;
@@ -46,6 +86,8 @@ ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits)
         ms_release(tape, out.auxiliary);
         out.auxiliary = 0;
     }
+    if (model->run->parallel.splits_loss)
+        out.loss = ms_hand_out(tape, ms_split_loss(model, out.logits, ids));
     if (!keeps_logits) {
         ms_release(tape, out.logits);
         out.logits = 0;

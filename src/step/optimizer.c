@@ -9,6 +9,7 @@
 #include "autograd/work.h"
 #include "parallel/parallel.h"
 #include "step/optimizer_host.h"
+#include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
 #include "step/run.h"
 
@@ -126,6 +127,30 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
 
+/* DTensor's gradients that are placed otherwise than their parameters, as an operator reads them.
+ */
+static void place_gradients(ms_tape *tape, const ms_stepped *stepped, ms_tensor_list *list)
+{
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
+        if (parameter->redistributes)
+            ms_list_push(tape, list,
+                         ms_empty_like(tape, parameter->tensor,
+                                       (ms_dtype)ms_info(tape, parameter->grad)->dtype));
+    }
+}
+
+/* AdamW's operators on lists: the first moment reads the gradients once, the second twice. */
+static void place_for_lists(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_tensor_list list = {0};
+    place_gradients(tape, stepped, &list);
+    ms_list_drop(tape, &list);
+    place_gradients(tape, stepped, &list);
+    place_gradients(tape, stepped, &list);
+    ms_list_drop(tape, &list);
+}
+
 static void step_with(ms_tape *tape, const ms_stepped *stepped)
 {
     const ms_optimizer_row *row = stepped->row;
@@ -137,13 +162,19 @@ static void step_with(ms_tape *tape, const ms_stepped *stepped)
     update_work(tape, stepped, mark);
     if (tape->on_cpu)
         cpu_numbers(tape, row);
+    ms_tensor_list placed = {0};
+    if (update)
+        place_for_lists(tape, stepped);
+    else
+        place_gradients(tape, stepped, &placed);
     if (update && tape->status == MS_OK)
         update(tape, stepped);
+    ms_list_drop(tape, &placed);
     ms_op_end(tape, mark);
 }
 
-/* Steps the parameters with a gradient that the row is for. */
-static void step_part(ms_tape *tape, const ms_optimizer_row *row)
+/* Steps the parameters of a group with a gradient that the row is for. */
+static void step_group(ms_tape *tape, const ms_optimizer_row *row, bool is_distributed)
 {
     ms_vec(uint32_t) numbers = {0};
     uint32_t own = 0;
@@ -151,11 +182,20 @@ static void step_part(ms_tape *tape, const ms_optimizer_row *row)
     for (uint32_t k = 0; k < (some ? own : tape->parameters.count); k++) {
         uint32_t i = some ? some[k] : k;
         const ms_parameter *parameter = &tape->parameters.items[i];
-        if (parameter->grad && row_for(tape, parameter) == row && !ms_vec_push(&numbers, i))
+        if (parameter->grad && parameter->is_distributed == is_distributed &&
+            row_for(tape, parameter) == row && !ms_vec_push(&numbers, i))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
-    step_with(tape, &(ms_stepped){row, numbers.items, numbers.count});
+    if (numbers.count || !is_distributed)
+        step_with(tape, &(ms_stepped){row, numbers.items, numbers.count});
     ms_vec_free(&numbers);
+}
+
+/* Lists of tensors may not mix DTensors with others: they are groups of their own. */
+static void step_part(ms_tape *tape, const ms_optimizer_row *row)
+{
+    step_group(tape, row, true);
+    step_group(tape, row, false);
 }
 
 static void drop_gradient(ms_tape *tape, ms_parameter *parameter)
@@ -219,6 +259,9 @@ void ms_optimizer_step(ms_tape *tape)
 
 void ms_zero_grad(ms_tape *tape)
 {
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        if (tape->parameters.items[i].is_distributed)
+            drop_gradient(tape, &tape->parameters.items[i]);
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         drop_gradient(tape, &tape->parameters.items[i]);
 }

@@ -5,6 +5,7 @@
 #include "config/model/quantize_modules.h"
 #include "model/blocks/adapter.h"
 #include "model/blocks/packed/quantized.h"
+#include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
 #include "trace/build.h"
 #include "treatments/selective.h"
@@ -68,6 +69,7 @@ void ms_step_build_model(ms_model *model, ms_error *err)
     if (!ms_model_index_leaves(model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_quantized_finish(model);
+    ms_tensor_parallel_attach(model);
     if (model->run->upcast)
         ms_upcast(model);
     ms_status attached = ms_adapter_attach(model, err);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "config/run/attention.h"
 #include "model/blocks/adapter.h"
+#include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
 #include "step/accumulation.h"
 #include "step/clip.h"
@@ -59,11 +60,9 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
-    ms_module_begin(tape, MS_NONE);
     /* the outputs are there while the root's hooks run, which may allocate */
     bool keeps_logits = t->model.run->parallel.reshard_ranks > 0;
     const ms_model_outputs out = ms_forward(&t->model, t->ids, keeps_logits);
-    ms_module_end(tape, MS_NONE);
     ms_release(tape, out.logits);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return out.loss;
@@ -82,7 +81,8 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
     ms_shape scalar = {.rank = 0};
     ms_dtype dtype = loss ? (ms_dtype)ms_info(tape, loss)->dtype : MS_DTYPE_F32;
     ms_tensor *one = ms_local(&f, ms_empty(tape, scalar, dtype));
-    ms_parallel_backward_begins(tape);
+    if (ms_forward_has_loss(&t->model)) /* else the gradient of its output begins it */
+        ms_parallel_backward_begins(tape);
     ms_backward(tape, loss, *one);
     ms_locals_end(&f, NULL);
     mark(t, false, MS_PHASE_BACKWARD, micro_step);
@@ -186,6 +186,7 @@ static bool build(trainer *t)
     build_model(t);
     ms_figures_count_parameters(tape, t->simulation);
     ms_parallel_build_end(tape);
+    ms_tensor_parallel_positions(&t->model);
     ms_optimizer_build(tape);
     ms_accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;

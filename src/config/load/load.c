@@ -223,6 +223,11 @@ static ms_status apply_adapter(loading *l, const char *run_path)
             l->err, MS_ERR_USAGE,
             "parameter-device host is not supported with an adapter: the host keeps what "
             "the optimizer updates, and a frozen base is not updated; leave out one of them");
+    if ((has_file || has_text) && l->run->parallel.layout.tensor > 1)
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "parallel: %s is not predicted with an adapter; `memscope capture --world "
+                       "N` measures it",
+                       ms_layout_name(&l->run->parallel.layout));
     if (!has_file && !has_text)
         return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
                                    "adapter-dtype without an adapter: give adapter or lora too")

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/resolve/resolve_tensor.h"
+
 /* An option that only one technique has. */
 typedef struct option {
     const char *name;
@@ -198,6 +200,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     ms_status status = check_options(c);
     if (status == MS_OK)
         status = check_rank(c);
+    if (status == MS_OK)
+        status = ms_resolve_tensor_parallel(c);
     if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
         return status;
     if (parallel->has_parameter_views && !parallel->has_zero_optimizer)

@@ -20,7 +20,7 @@ static const key_row keys[] = {
     {"hsdp", MS_PARALLEL_FSDP2, true, NULL},
     {"fsdp1", MS_PARALLEL_FSDP1, false, NULL},
     {"hsdp1", MS_PARALLEL_FSDP1, true, NULL},
-    {"tp", MS_PARALLEL_NONE, false, "tensor parallelism"},
+    {"tp", MS_PARALLEL_TP, false, NULL},
     {"pp", MS_PARALLEL_NONE, false, "pipeline parallelism"},
     {"cp", MS_PARALLEL_NONE, false, "context parallelism"},
     {"ep", MS_PARALLEL_NONE, false, "expert parallelism"},
@@ -60,46 +60,83 @@ static bool read_count(const char *text, size_t length, uint64_t *count)
            *count <= MS_MOST_RANKS;
 }
 
-static bool read_ranks(const key_row *row, const char *value, ms_layout *layout)
+static bool read_ranks(const key_row *row, const char *value, size_t length, ms_layout *layout)
 {
     uint64_t first = 0, second = 1;
-    const char *cross = row->has_copies ? strchr(value, 'x') : NULL;
+    const char *cross = row->has_copies ? memchr(value, 'x', length) : NULL;
     if (row->has_copies && !cross)
         return false;
-    size_t length = cross ? (size_t)(cross - value) : strlen(value);
-    if (!read_count(value, length, &first) ||
-        (cross && !read_count(cross + 1, strlen(cross + 1), &second)))
+    size_t before = cross ? (size_t)(cross - value) : length;
+    if (!read_count(value, before, &first) ||
+        (cross && !read_count(cross + 1, length - before - 1, &second)))
         return false;
-    layout->kind = row->kind;
-    bool shards = ms_layout_shards(layout);
-    layout->shards = cross ? second : shards ? first : 1;
-    layout->copies = cross || !shards ? first : 1;
-    return ms_layout_world(layout) <= MS_MOST_RANKS;
+    bool shards = row->kind == MS_PARALLEL_FSDP2 || row->kind == MS_PARALLEL_FSDP1;
+    if (row->kind == MS_PARALLEL_TP) {
+        layout->tensor = first;
+    } else {
+        layout->shards = cross ? second : shards ? first : 1;
+        layout->copies = cross || !shards ? first : 1;
+    }
+    if (row->kind != MS_PARALLEL_TP || layout->kind == MS_PARALLEL_NONE)
+        layout->kind = row->kind;
+    return layout->shards * layout->copies <= MS_MOST_RANKS &&
+           ms_layout_world(layout) <= MS_MOST_RANKS;
+}
+
+static ms_status refuse_key(const char *text, const key_row *row, ms_error *err)
+{
+    return ms_fail(err, MS_ERR_USAGE,
+                   "found '%.40s': %s is not predicted yet; "
+                   "`memscope capture --world N` measures it",
+                   text, row->unsupported);
+}
+
+/* Tensor parallelism goes with fully_shard; nothing else is combined. */
+static bool combines(ms_parallel_kind before, ms_parallel_kind kind)
+{
+    return before == MS_PARALLEL_NONE || (before == MS_PARALLEL_TP && kind == MS_PARALLEL_FSDP2) ||
+           (before == MS_PARALLEL_FSDP2 && kind == MS_PARALLEL_TP);
 }
 
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1};
+    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1};
     if (strcmp(text, "none") == 0)
         return MS_OK;
-    const char *value = strchr(text, '=');
-    const key_row *row = value ? find_key(text, (size_t)(value - text)) : NULL;
-    if (row && row->unsupported)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "found '%.40s': %s is not predicted yet; "
-                       "`memscope capture --world N` measures it",
-                       text, row->unsupported);
-    if (row && strchr(value, ','))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "found '%.40s': combinations are not predicted yet; "
-                       "`memscope capture --world N` measures them",
-                       text);
-    if (row && read_ranks(row, value + 1, layout))
+    bool is_read = true;
+    for (const char *part = text; is_read && part;) {
+        const char *comma = strchr(part, ','), *value = strchr(part, '=');
+        size_t length = comma ? (size_t)(comma - part) : strlen(part);
+        bool has_value = value && value < part + length;
+        const key_row *row = has_value ? find_key(part, (size_t)(value - part)) : NULL;
+        if (row && row->unsupported)
+            return refuse_key(text, row, err);
+        if (row && (!combines(layout->kind, row->kind) ||
+                    (row->kind == MS_PARALLEL_TP && layout->tensor > 1)))
+            return ms_fail(err, MS_ERR_USAGE,
+                           "found '%.40s': this combination is not predicted yet; "
+                           "`memscope capture --world N` measures it",
+                           text);
+        is_read = row && read_ranks(row, value + 1, length - (size_t)(value + 1 - part), layout);
+        part = comma ? comma + 1 : NULL;
+    }
+    if (is_read && layout->kind == MS_PARALLEL_TP && layout->tensor == 1)
+        layout->kind = MS_PARALLEL_NONE;
+    if (is_read)
         return MS_OK;
     return ms_fail(err, MS_ERR_USAGE,
-                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, "
-                   "hsdp=COPIESxSHARDS or hsdp1=COPIESxSHARDS, with at most %d ranks",
+                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
+                   "hsdp1=COPIESxSHARDS, tp=N or tp=N,fsdp=M, with at most %d ranks",
                    text, MS_MOST_RANKS);
+}
+
+static const char *shards_text(ms_arena *arena, const ms_layout *layout)
+{
+    const char *first = layout->kind == MS_PARALLEL_FSDP1 ? "1" : "";
+    if (layout->copies == 1)
+        return ms_arena_printf(arena, "fsdp%s=%" PRIu64, first, layout->shards);
+    return ms_arena_printf(arena, "hsdp%s=%" PRIu64 "x%" PRIu64, first, layout->copies,
+                           layout->shards);
 }
 
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
@@ -108,11 +145,12 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
         return "none";
     if (layout->kind == MS_PARALLEL_DDP)
         return ms_arena_printf(arena, "dp=%" PRIu64, layout->copies);
-    const char *first = layout->kind == MS_PARALLEL_FSDP1 ? "1" : "";
-    if (layout->copies == 1)
-        return ms_arena_printf(arena, "fsdp%s=%" PRIu64, first, layout->shards);
-    return ms_arena_printf(arena, "hsdp%s=%" PRIu64 "x%" PRIu64, first, layout->copies,
-                           layout->shards);
+    if (layout->kind == MS_PARALLEL_TP)
+        return ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
+    const char *shards = shards_text(arena, layout);
+    if (layout->tensor == 1 || !shards)
+        return shards;
+    return ms_arena_printf(arena, "tp=%" PRIu64 ",%s", layout->tensor, shards);
 }
 
 const char *ms_layout_name(const ms_layout *layout)
@@ -123,6 +161,10 @@ const char *ms_layout_name(const ms_layout *layout)
         return "DistributedDataParallel";
     if (layout->kind == MS_PARALLEL_FSDP1)
         return layout->copies == 1 ? "FSDP1" : "FSDP1 with HYBRID_SHARD";
+    if (layout->kind == MS_PARALLEL_TP)
+        return "tensor parallelism";
+    if (layout->tensor > 1)
+        return "tensor parallelism with FSDP2";
     return layout->copies == 1 ? "FSDP2" : "HSDP";
 }
 

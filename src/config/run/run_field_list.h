@@ -120,9 +120,10 @@
       "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
       .show_report = show_routing) \
     X("parallel", "SPEC", \
-      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8, copies x shards", "none", \
+      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), " \
+      "tp=4 or tp=2,fsdp=4 (tensor parallelism)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8")) \
+      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
@@ -187,6 +188,13 @@
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \
+    X("sequence-parallel", "YESNO", "with tensor parallelism, norms and residuals are split by tokens", \
+      "no", \
+      "Several ranks", answer, AT(run.parallel.splits_sequence), .report = "sequence_parallel", \
+      .show_report = show_splits_sequence) \
+    X("loss-parallel", "YESNO", "with tensor parallelism, the loss is split by vocabulary", "no", \
+      "Several ranks", answer, AT(run.parallel.splits_loss), .report = "loss_parallel", \
+      .show_report = show_splits_loss) \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
       "Device", word, AT(device), .report = "device", .show_report = show_device, \
       .detail = "device_title", .show_detail = show_device_title) \

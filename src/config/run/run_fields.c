@@ -276,6 +276,20 @@ static void show_no_sync(const void *source, ms_arena *arena, ms_config_shown *s
         show_answer(shown, parallel_of(source)->syncs_last_only);
 }
 
+static void show_splits_sequence(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (parallel_of(source)->layout.tensor > 1)
+        show_answer(shown, parallel_of(source)->splits_sequence);
+}
+
+static void show_splits_loss(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (parallel_of(source)->layout.tensor > 1)
+        show_answer(shown, parallel_of(source)->splits_loss);
+}
+
 /* ---- the rows ---- */
 
 static const char *const types[][2] = {

@@ -6,6 +6,7 @@
 
 #include "ops/liger/liger.h"
 #include "autograd/graph.h"
+#include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
 #include "treatments/offload.h"
@@ -79,7 +80,7 @@ ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, 
                              ms_tensor ids)
 {
     uint32_t previous = ms_scope_enter(model->tape, scope);
-    ms_tensor out = ms_embedding(model->tape, weight, ids);
+    ms_tensor out = ms_table_call(model, weight, ids);
     if (scale) /* embed_scale.to(weight.dtype) */
         out = ms_mul(model->tape, out,
                      ms_to(model->tape, scale, (ms_dtype)ms_info(model->tape, weight)->dtype));
@@ -91,7 +92,8 @@ ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, 
 
 /* ---- norms ---- */
 
-ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_region_fn run)
+static ms_tensor call_norm(ms_model *model, const ms_norm_module *module, ms_tensor x,
+                           ms_region_fn run)
 {
     const ms_scope *scopes = model->tape->trace->scopes.items;
     uint32_t parent = scopes[module->scope].parent;
@@ -100,6 +102,14 @@ ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor 
     if (layer == MS_NONE || ms_layer_scope(model->tape, layer) != parent)
         return run(model->tape, model, region.number, x);
     return ms_part_call(model->tape, treatment_of(model, layer), MS_MODULE_NORM, &region, x);
+}
+
+ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_region_fn run)
+{
+    bool outer = ms_norm_begin(model, &x);
+    ms_tensor out = call_norm(model, module, x, run);
+    ms_norm_end(model, outer);
+    return out;
 }
 
 const ms_norm_module *ms_norm_of(uint64_t number)

@@ -7,6 +7,7 @@
 
 #include "config/model/quantize_modules.h"
 #include "model/blocks/packed/quantized.h"
+#include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
 
 /* Enters a module into the model's list. */
@@ -52,6 +53,7 @@ static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char 
 {
     struct ms_quantized *quantized = NULL;
     ms_linear_module module = {.scope = child(model, parent, name)};
+    ms_plan_shard(model, name, &out, &in);
     if (is_quantized(model) && is_converted(model, module.scope, is_head)) {
         quantized = ms_quantized_new(model, module.scope, out, in);
         if (!quantized)
@@ -116,6 +118,7 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
                            ms_dim width)
 {
     uint32_t scope = child(model, parent, name);
+    ms_plan_shard(model, name, &rows, &width);
     ms_tensor weight = ms_parameter_new(model, scope, "weight", MS_SHAPE(rows, width));
     if (weight && !ms_idle(model->tape))
         model->tape->parameters.items[ms_info(model->tape, weight)->leaf].is_embedding = true;

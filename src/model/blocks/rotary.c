@@ -10,6 +10,8 @@
 ms_tensor ms_position_ids(ms_model *model)
 {
     ms_tape *tape = model->tape;
+    if (model->position_ids)
+        return model->position_ids;
     ms_tensor range = ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I64);
     return ms_unsqueeze(tape, ms_add_scalar(tape, range), 0);
 }

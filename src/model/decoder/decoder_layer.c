@@ -2,6 +2,7 @@
 #include "model/decoder/decoder_layer.h"
 
 #include "model/blocks/cache.h"
+#include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_tables.h"
 #include "ops/liger/liger.h"
@@ -209,7 +210,8 @@ ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_
 {
     ms_decoder *d = model->modules;
     ms_tensor weights = 0;
-    ms_tensor out = d->style.attention(model, d, layer, hidden, &weights);
+    ms_tensor input = ms_module_input(model, hidden);
+    ms_tensor out = d->style.attention(model, d, layer, input, &weights);
     ms_local(f, weights);
     return out;
 }
@@ -225,7 +227,7 @@ static ms_tensor run_mlp(ms_tape *tape, void *context, uint64_t number, ms_tenso
 ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
 {
     const ms_region region = {.run = run_mlp, .context = model, .number = layer->number};
-    return ms_mlp_call(model, &region, hidden);
+    return ms_mlp_call(model, &region, ms_module_input(model, hidden));
 }
 
 /* hidden = norm(hidden), where the layer has one. */
