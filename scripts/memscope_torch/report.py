@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """runtime_report.json; schemas/runtime_report.schema.json says what it holds. And the files beside it."""
+import ctypes
 import json
 import os
 import pickle
@@ -207,8 +208,18 @@ def summary(tracer, steady, highest, peak, replay):
         "peak_memory_bytes": highest["peak_bytes"] if highest else tracer.peaks.peak(figures, "allocated"),
         "reserved_memory_bytes": max((row["peak_reserved_bytes"] for row in steady), default=tracer.peaks.peak(figures, "reserved")),
         "allocator_retries": figures["num_alloc_retries"],
+        **managed(),
         "peak_stage": highest["phase"] if highest else None,
     }
+
+
+def managed():
+    """What the program has had of memory that host and device share, in a member of the summary; nothing where it had none."""
+    most = getattr(ctypes.CDLL(None), "memscope_null_managed_bytes", None)
+    if not most:
+        return {}
+    most.restype = ctypes.c_uint64
+    return {"managed_memory_bytes": most()} if most() else {}
 
 
 def notes(source, steady, replay, entries):

@@ -38,6 +38,11 @@ static void write_peak(const ms_recorded *r, const ms_page *page)
     if (r->device_bytes > 0)
         fprintf(page->out, " of the device's %s GiB", ms_gib(r->device_bytes, device));
     fputc('\n', page->out);
+    if (r->managed_bytes > 0)
+        fprintf(page->out,
+                "  not in these figures: %s GiB that host and device share (cudaMallocManaged), on "
+                "the device\n  while that has room\n",
+                ms_gib(r->managed_bytes, peak));
 }
 
 /* The first step comes before what was compiled is in use, and holds what the compiler tried. */
