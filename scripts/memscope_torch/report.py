@@ -47,7 +47,9 @@ def hint(source):
     """What the program was doing, what it needs, and what can be done."""
     if not source.failure:
         return None
-    reads, bounds = source.reads.rows if source.reads else (), source.answers.bounds if source.answers else ()
+    read = source.reads.rows if source.reads else {}
+    reads = [place for place, (count, _, played_back) in read.items() if played_back < count]
+    bounds = source.answers.bounds if source.answers else ()
     if source.outcome == "out_of_memory":
         return hints.of_bounds(bounds, shown.path)
     why = hints.of(*source.failure) or (source.reads and hints.of_uncovered(source.reads.uncovered, shown.path)) or \
@@ -107,7 +109,7 @@ def document(source):
            "hint": hint(source), "metadata": metadata(tracer)}
     if tracer is None or not is_used():
         return out, None, None
-    from . import compiled, rows
+    from . import capture, compiled, cudnn, rows
     steady = tracer.steady()
     replay = _replay(tracer)
     highest = max(steady, key=lambda row: row["peak_bytes"], default=None)
@@ -123,6 +125,8 @@ def document(source):
         out["peak"], out["timeline"] = peak, rows.timeline(replay, _phase_at(tracer))
         out["modules"] = rows.modules(replay, tracer.paths.classes)
     out.update(seen(source.reads, source.answers, source.reads.calls() if os.environ.get("MEMSCOPE_NULL_CALLS") else None))
+    if capture.is_null():
+        out["answers"] += cudnn.replaced(sys.modules["torch"], tracer.roots)
     entries = _entries(tracer)
     out["notes"] = notes(source, steady, replay, entries)
     return out, replay, entries

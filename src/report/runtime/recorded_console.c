@@ -156,7 +156,7 @@ static void write_reads(const ms_recorded *r, const ms_page *page)
 /* What the figures rest on. */
 static void write_answers(const ms_recorded *r, const ms_page *page)
 {
-    ms_page_heading(page, "Assumed, where values on the device matter", "");
+    ms_page_heading(page, "Assumed, as the device is not there", "");
     for (uint32_t i = 0; i < r->answer_count && i < MOST_READS; i++) {
         ms_page_put(page, "  %6" PRIu64 "x %s: %s", r->answers[i].count, r->answers[i].question,
                     r->answers[i].assumes);
