@@ -7,6 +7,7 @@ import contextlib
 import functools
 import inspect
 import sys
+import threading
 from collections import namedtuple
 
 # `how`: a function of this file that makes the answering function. `on_device`: which path a device takes for such a
@@ -29,8 +30,14 @@ def rows():
             "all() of the mask runs and is read; then there is no mask, as of encoders"),
         Row(MASKS, "find_packed_sequence_indices", "transformers 4.53 to 5.23", _one_sequence, "each row of the batch is one sequence",
             "differences and sums of the positions run and a bool is read; then the indices that were made are dropped. Measured: the cases of tests/oracle have these allocations"),
+        Row("transformers.generation.utils", "GenerationMixin._has_unfinished_sequences", "transformers 4.53 to 5.23", _ends_at_limit,
+            "no sequence ends before the limit on its length: what is generated is as long as it can be",
+            "a bool is read for each token, and says whether every sequence has ended: by its last token or by the limit"),
         Row("trl.trainer.utils", "_fused_forward", "trl 1.0 to 1.16", _selects_all, "every token has a label: prompts that are masked would make it less",
             "hidden states and labels are copied where the mask is set, and the loss runs on those, by Triton's kernels, which work in place and are launched here as well"),
+        *[Row(f"trl.trainer.{name}_trainer", f"{trainer}._generate_single_turn", "trl 1.16", _keeps_whole, "every completion is as long as it can be",
+              "the mask of each completion up to its last token is copied to the host, which cuts it there: the batch that is trained is as long as the longest")
+          for name, trainer in (("grpo", "GRPOTrainer"), ("rloo", "RLOOTrainer"), ("distillation", "DistillationTrainer"))],
         Row("trl.trainer.distillation_trainer", "_chunked_divergence_loss", "trl 1.16", _selects_all, "every token of a completion has a label",
             "as in trl.trainer.utils, of student and teacher"),
         Row("megatron.training.training", "build_train_valid_test_data_loaders", "Megatron-LM core 0.14", _reads_data,
@@ -195,6 +202,56 @@ def _reads_data(answers, row, function):
         return made
 
     return build
+
+
+def _ends_at_limit(answers, row, module):
+    """Criteria are asked before each question; the limit is the one that does not hang on values."""
+    check, has_more = module.StoppingCriteriaList.__call__, module.GenerationMixin._has_unfinished_sequences
+    state = threading.local()
+
+    @functools.wraps(check)
+    def checked(criteria, input_ids, *args, **kwargs):
+        limit = criteria.max_length
+        state.is_reached = input_ids.is_cuda and limit is not None and input_ids.shape[1] >= limit
+        return check(criteria, input_ids, *args, **kwargs)
+
+    @functools.wraps(has_more)
+    def asked(model, this_peer_finished, *args, **kwargs):
+        is_reached, state.is_reached = getattr(state, "is_reached", False), False
+        if is_reached:
+            answers.give(f"{row.module}.{row.function}", row.assumes)
+        return has_more(model, is_reached or this_peer_finished, *args, **kwargs)
+
+    module.StoppingCriteriaList.__call__ = _untraced(check, checked)
+    module.GenerationMixin._has_unfinished_sequences = _untraced(has_more, asked)
+
+
+def _keeps_whole(answers, row, module):
+    """While the method runs, masks that are copied to the host are set."""
+    name, method = row.function.split(".")
+    owner = getattr(module, name, None)
+    function, copy, running = getattr(owner, method, None), sys.modules["torch"].Tensor.cpu, []
+    if not function:
+        return
+
+    def copied(tensor, *args, **kwargs):
+        answers.reads.last_played_back = None
+        found = copy(tensor, *args, **kwargs)
+        if running and tensor.is_cuda and tensor.dim() == 2 and "bool" in str(tensor.dtype) and answers.reads.last_played_back is False:
+            answers.give(f"{row.module}.{row.function}", row.assumes)
+            found.fill_(True)
+        return found
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        running.append(method)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            running.pop()
+
+    sys.modules["torch"].Tensor.cpu = _untraced(copy, copied)
+    setattr(owner, method, run)
 
 
 def _selects_all(answers, row, _module):

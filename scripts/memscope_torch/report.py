@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """runtime_report.json; schemas/runtime_report.schema.json says what it holds. And the files beside it."""
+import ctypes
 import json
 import os
 import pickle
@@ -46,7 +47,9 @@ def hint(source):
     """What the program was doing, what it needs, and what can be done."""
     if not source.failure:
         return None
-    reads, bounds = source.reads.rows if source.reads else (), source.answers.bounds if source.answers else ()
+    read = source.reads.rows if source.reads else {}
+    reads = [place for place, (count, _, played_back) in read.items() if played_back < count]
+    bounds = source.answers.bounds if source.answers else ()
     if source.outcome == "out_of_memory":
         return hints.of_bounds(bounds, shown.path)
     why = hints.of(*source.failure) or (source.reads and hints.of_uncovered(source.reads.uncovered, shown.path)) or \
@@ -106,7 +109,7 @@ def document(source):
            "hint": hint(source), "metadata": metadata(tracer)}
     if tracer is None or not is_used():
         return out, None, None
-    from . import compiled, rows
+    from . import capture, compiled, cudnn, rows
     steady = tracer.steady()
     replay = _replay(tracer)
     highest = max(steady, key=lambda row: row["peak_bytes"], default=None)
@@ -122,6 +125,8 @@ def document(source):
         out["peak"], out["timeline"] = peak, rows.timeline(replay, _phase_at(tracer))
         out["modules"] = rows.modules(replay, tracer.paths.classes)
     out.update(seen(source.reads, source.answers, source.reads.calls() if os.environ.get("MEMSCOPE_NULL_CALLS") else None))
+    if capture.is_null():
+        out["answers"] += cudnn.replaced(sys.modules["torch"], tracer.roots)
     entries = _entries(tracer)
     out["notes"] = notes(source, steady, replay, entries)
     return out, replay, entries
@@ -207,8 +212,18 @@ def summary(tracer, steady, highest, peak, replay):
         "peak_memory_bytes": highest["peak_bytes"] if highest else tracer.peaks.peak(figures, "allocated"),
         "reserved_memory_bytes": max((row["peak_reserved_bytes"] for row in steady), default=tracer.peaks.peak(figures, "reserved")),
         "allocator_retries": figures["num_alloc_retries"],
+        **managed(),
         "peak_stage": highest["phase"] if highest else None,
     }
+
+
+def managed():
+    """What the program has had of memory that host and device share, in a member of the summary; nothing where it had none."""
+    most = getattr(ctypes.CDLL(None), "memscope_null_managed_bytes", None)
+    if not most:
+        return {}
+    most.restype = ctypes.c_uint64
+    return {"managed_memory_bytes": most()} if most() else {}
 
 
 def notes(source, steady, replay, entries):

@@ -219,6 +219,8 @@ static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *e
         status = ms_recorded_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
     if (status == MS_OK)
         status = ms_recorded_count(summary, "allocator_retries", &r->retries, err);
+    if (status == MS_OK)
+        status = get_count_if_any(summary, "managed_memory_bytes", &r->managed_bytes, err);
     return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
 }
 

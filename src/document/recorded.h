@@ -101,6 +101,7 @@ struct ms_recorded {
     uint64_t world_size, rank; /* of a world; 0: not reported */
     bool has_rank;
     uint64_t steps, start_bytes, peak_bytes, reserved_bytes, retries;
+    uint64_t managed_bytes; /* of memory that host and device share, which no other figure holds */
     ms_recorded_phase *phases;
     ms_recorded_category *categories;
     ms_recorded_point *timeline; /* ascending */

@@ -44,6 +44,11 @@ static void copy_out(void *to, const void *from, uint64_t bytes)
         ms_null_listening()->read(from, bytes, is_known);
 }
 
+static bool is_managed(const void *to, const void *from)
+{
+    return ms_null_manager_of(to) >= 0 || ms_null_manager_of(from) >= 0;
+}
+
 void ms_null_copy(void *to, const void *from, uint64_t bytes)
 {
     bool to_device = ms_null_device_of(to) >= 0, from_device = ms_null_device_of(from) >= 0;
@@ -53,7 +58,7 @@ void ms_null_copy(void *to, const void *from, uint64_t bytes)
         ms_null_remember(to, from, bytes);
     } else if (from_device) {
         copy_out(to, from, bytes);
-    } else {
+    } else if (bytes <= MS_NULL_REMEMBERED_BYTES || !is_managed(to, from)) {
         memmove(to, from, bytes);
     }
 }
@@ -63,6 +68,6 @@ void ms_null_fill(void *to, int value, uint64_t bytes)
 {
     if (ms_null_device_of(to) >= 0)
         ms_null_forget(to, bytes);
-    else
+    else if (bytes <= MS_NULL_REMEMBERED_BYTES || !is_managed(to, to))
         memset(to, value, bytes);
 }

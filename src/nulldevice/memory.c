@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Device memory: a range of addresses per device, which is never accessed, and a count of the bytes
- * in use.
+ * in use. Managed memory is the host's: its pages move to a device that uses them, as far as there
+ * is room, so that it counts on no device.
  */
 #define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
 #include "nulldevice/memory.h"
@@ -29,6 +30,8 @@ typedef struct space {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static space spaces[MS_NULL_MAX_DEVICES];
 static ms_null_ranges pinned, taken; /* taken: by handle, what is not at an address */
+static ms_null_ranges managed;       /* with the device as data */
+static uint64_t managed_bytes, most_managed_bytes;
 static uintptr_t next_handle = 1;
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
@@ -107,11 +110,15 @@ void *ms_null_allocate(int device, uint64_t bytes)
     return address;
 }
 
+static void free_managed(const void *address);
+
 void ms_null_free(const void *address)
 {
     int device = ms_null_device_of(address);
-    if (device < 0)
+    if (device < 0) {
+        free_managed(address);
         return;
+    }
     pthread_mutex_lock(&lock);
     uint64_t bytes = displace(&spaces[device].ranges, (uintptr_t)address);
     spaces[device].used_bytes -= bytes;
@@ -229,4 +236,62 @@ bool ms_null_is_pinned(const void *address)
     bool found = ms_null_ranges_find(&pinned, (uintptr_t)address);
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+/* ---- of both ---- */
+
+void *ms_null_manage(uint64_t bytes)
+{
+    uintptr_t device = (uintptr_t)ms_null_current_device();
+    uint64_t granted = round_up(bytes, GRANULE);
+    if (bytes > SPACE_BYTES)
+        return NULL;
+    void *address = mmap(NULL, granted, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    bool kept = ms_null_ranges_insert(&managed,
+                                      (ms_null_range){(uintptr_t)address, granted, (void *)device});
+    managed_bytes += kept ? granted : 0;
+    if (managed_bytes > most_managed_bytes)
+        most_managed_bytes = managed_bytes;
+    pthread_mutex_unlock(&lock);
+    if (!kept) {
+        munmap(address, granted);
+        return NULL;
+    }
+    ms_null_note_taken(MS_NULL_OF_DEVICE, (int)device, (uintptr_t)address, bytes, granted);
+    return address;
+}
+
+static void free_managed(const void *address)
+{
+    int device = ms_null_manager_of(address);
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = displace(&managed, (uintptr_t)address);
+    managed_bytes -= bytes;
+    pthread_mutex_unlock(&lock);
+    if (!bytes)
+        return;
+    ms_null_note_given_back(MS_NULL_OF_DEVICE, device, (uintptr_t)address);
+    munmap((void *)(uintptr_t)address, bytes);
+}
+
+int ms_null_manager_of(const void *address)
+{
+    pthread_mutex_lock(&lock);
+    const ms_null_range *range = ms_null_ranges_find(&managed, (uintptr_t)address);
+    int device = range ? (int)(uintptr_t)range->data : -1;
+    pthread_mutex_unlock(&lock);
+    return device;
+}
+
+/* The most that the process has had at once, with what the device rounds up. */
+MS_NULL_CALL(uint64_t, memscope_null_managed_bytes, (void))
+{
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = most_managed_bytes;
+    pthread_mutex_unlock(&lock);
+    return bytes;
 }

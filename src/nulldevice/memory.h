@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Device memory, and pinned host memory.
+ * Device memory, pinned host memory, and managed memory, which host and device both use.
  */
 #ifndef MS_NULLDEVICE_MEMORY_H
 #define MS_NULLDEVICE_MEMORY_H
@@ -22,5 +22,9 @@ int ms_null_device_of(const void *address);
 void *ms_null_pin(uint64_t bytes);
 void ms_null_unpin(void *address);
 bool ms_null_is_pinned(const void *address);
+/* The host uses it as its own; what it does not touch takes no memory. It may exceed the device. */
+void *ms_null_manage(uint64_t bytes);
+/* The device that a managed address was allocated on; -1 for any other address. */
+int ms_null_manager_of(const void *address);
 
 #endif

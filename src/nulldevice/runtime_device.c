@@ -171,7 +171,8 @@ MS_NULL_CALL(int, cudaGetDeviceProperties_v2, (ms_null_properties_12 * p, int de
         SPAN(multiprocessors, multiprocessors),
         SPAN(integrated, maps_host_memory),
         SPAN(surface_alignment, unified_addressing),
-        SPAN(bus_bits, host_atomics),
+        SPAN(bus_bits, local_l1),
+        SPAN(shared_bytes_of_multiprocessor, host_atomics), /* aligned in another way */
         SPAN(pageable_access, cooperative_launch),
         SPAN(shared_bytes_opt_in, rest),
     };

@@ -17,6 +17,12 @@ MS_NULL_CALL(int, cudaMalloc, (void **address, size_t bytes))
     return *address || bytes == 0 ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
 }
 
+MS_NULL_CALL(int, cudaMallocManaged, (void **address, size_t bytes))
+{
+    *address = bytes ? ms_null_manage(bytes) : NULL;
+    return *address ? MS_NULL_OK : bytes ? MS_NULL_OUT_OF_MEMORY : MS_NULL_INVALID_VALUE;
+}
+
 MS_NULL_CALL(int, cudaFree, (void *address))
 {
     ms_null_free(address);
@@ -61,6 +67,11 @@ MS_NULL_CALL(int, cudaPointerGetAttributes, (ms_null_pointer * p, const void *ad
     if (device >= 0) {
         p->type = MS_NULL_DEVICE;
         memcpy(&p->device_pointer, &address, sizeof address);
+    } else if (ms_null_manager_of(address) >= 0) {
+        p->type = MS_NULL_MANAGED;
+        p->device = ms_null_manager_of(address);
+        memcpy(&p->device_pointer, &address, sizeof address);
+        memcpy(&p->host_pointer, &address, sizeof address);
     } else {
         bool is_pinned = ms_null_is_pinned(address);
         p->type = is_pinned ? MS_NULL_HOST : MS_NULL_UNREGISTERED;
@@ -168,6 +179,11 @@ MS_NULL_CALL(int, cudaGetSymbolAddress, (void **address))
 }
 
 MS_NULL_SUCCEEDS(cudaMemPrefetchAsync)
+MS_NULL_SUCCEEDS(cudaMemAdvise)
+MS_NULL_SUCCEEDS(cuMemPrefetchAsync)
+MS_NULL_SUCCEEDS(cuMemPrefetchAsync_v2)
+MS_NULL_SUCCEEDS(cuMemAdvise)
+MS_NULL_SUCCEEDS(cuMemAdvise_v2)
 MS_NULL_SUCCEEDS(cudaMemcpyToSymbol)
 MS_NULL_SUCCEEDS(cudaHostRegister)
 MS_NULL_SUCCEEDS(cudaHostUnregister)
@@ -178,6 +194,11 @@ MS_NULL_SUCCEEDS(cudaDeviceEnablePeerAccess)
 MS_NULL_CALL(int, cuMemAlloc_v2, (void **address, size_t bytes))
 {
     return bytes ? cudaMalloc(address, bytes) : MS_NULL_INVALID_VALUE;
+}
+
+MS_NULL_CALL(int, cuMemAllocManaged, (void **address, size_t bytes))
+{
+    return cudaMallocManaged(address, bytes);
 }
 
 MS_NULL_CALL(int, cuMemFree_v2, (void *address))
@@ -235,6 +256,5 @@ MS_NULL_CALL(int, cuMemcpyDtoDAsync_v2,
 
 /* clang-format off */
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
-UNCOVERED(cudaMallocManaged)
 UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcOpenEventHandle)
     /* clang-format on */

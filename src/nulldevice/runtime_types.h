@@ -101,6 +101,7 @@ typedef struct ms_null_launch {
     unsigned attribute_count;
 } ms_null_launch;
 
-enum { MS_NULL_UNREGISTERED = 0, MS_NULL_HOST = 1, MS_NULL_DEVICE = 2 }; /* ms_null_pointer.type */
+/* ms_null_pointer.type */
+enum { MS_NULL_UNREGISTERED = 0, MS_NULL_HOST = 1, MS_NULL_DEVICE = 2, MS_NULL_MANAGED = 3 };
 
 #endif

@@ -101,8 +101,9 @@ enum { MEMORY_OF_HOST = 1, MEMORY_OF_DEVICE = 2 }; /* CUmemorytype */
 /* Each attribute has a type of its own, so one that is not here is not written. */
 MS_NULL_CALL(int, cuPointerGetAttribute, (void *value, int attribute, const void *address))
 {
-    int device = ms_null_device_of(address);
+    int device = ms_null_device_of(address), manager = ms_null_manager_of(address);
     bool is_pinned = device < 0 && ms_null_is_pinned(address);
+    device = device < 0 ? manager : device;
     if (device < 0 && !is_pinned)
         return MS_NULL_INVALID_VALUE;
     switch (attribute) {
@@ -114,6 +115,9 @@ MS_NULL_CALL(int, cuPointerGetAttribute, (void *value, int attribute, const void
         return MS_NULL_OK;
     case MS_NULL_POINTER_ON_DEVICE:
         *(const void **)value = address;
+        return MS_NULL_OK;
+    case MS_NULL_POINTER_IS_MANAGED:
+        *(unsigned *)value = manager >= 0;
         return MS_NULL_OK;
     case MS_NULL_POINTER_DEVICE:
         *(int *)value = is_pinned ? 0 : device;

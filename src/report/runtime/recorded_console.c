@@ -38,6 +38,11 @@ static void write_peak(const ms_recorded *r, const ms_page *page)
     if (r->device_bytes > 0)
         fprintf(page->out, " of the device's %s GiB", ms_gib(r->device_bytes, device));
     fputc('\n', page->out);
+    if (r->managed_bytes > 0)
+        fprintf(page->out,
+                "  not in these figures: %s GiB that host and device share (cudaMallocManaged), on "
+                "the device\n  while that has room\n",
+                ms_gib(r->managed_bytes, peak));
 }
 
 /* The first step comes before what was compiled is in use, and holds what the compiler tried. */
@@ -151,7 +156,7 @@ static void write_reads(const ms_recorded *r, const ms_page *page)
 /* What the figures rest on. */
 static void write_answers(const ms_recorded *r, const ms_page *page)
 {
-    ms_page_heading(page, "Assumed, where values on the device matter", "");
+    ms_page_heading(page, "Assumed, as the device is not there", "");
     for (uint32_t i = 0; i < r->answer_count && i < MOST_READS; i++) {
         ms_page_put(page, "  %6" PRIu64 "x %s: %s", r->answers[i].count, r->answers[i].question,
                     r->answers[i].assumes);

@@ -68,6 +68,8 @@ CASES = [
     ("workers", [], 0, "stepped", ""),
     ("labels", [], 0, "stepped", "alike 13"),
     ("main_parameters", [], 0, "stepped", ""),
+    ("generates", [], 0, "stepped", "generated 40"),
+    ("managed", [], 0, "stepped", ""),
     ("fused_attention", ["--device", "b200"], 0, "stepped", ""),
     ("module_info", [], 0, "stepped", ""),
     ("only_modules", [], 0, "modules", ""),
@@ -109,7 +111,8 @@ PAIRS = [
 # Figures of a program's summary that its sizes give. main_parameters.py: four bf16 weights of 1024 x 1024; gradients in fp32 and
 # a placeholder in bf16; fp32 copies with two moments.
 SUMMARIES = {"main_parameters": {"param_count": 4 << 20, "weight_memory_bytes": 8 << 20, "grad_memory_bytes": (16 + 2) << 20,
-                                 "optimizer_memory_bytes": 48 << 20}}
+                                 "optimizer_memory_bytes": 48 << 20},
+             "managed": {"managed_memory_bytes": 4 << 20}}
 
 
 # What programs import besides torch and transformers.

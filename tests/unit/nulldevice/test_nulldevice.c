@@ -57,6 +57,9 @@ static void properties_are_the_same_in_the_layout_of_cuda_12(void **state)
     assert_int_equal(old.cooperative_launch, p.cooperative_launch);
     assert_int_equal(old.shared_bytes_opt_in, p.shared_bytes_opt_in);
     assert_int_equal(old.blocks_of_multiprocessor, p.blocks_of_multiprocessor);
+    assert_int_equal(old.shared_bytes_of_multiprocessor, p.shared_bytes_of_multiprocessor);
+    assert_true(old.registers_of_multiprocessor > 0);
+    assert_int_equal(old.registers_of_multiprocessor, p.registers_of_multiprocessor);
     assert_int_equal(of_12(&old, 2), INVALID_DEVICE);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What engines ask the null device: NVML, names of the driver's calls, where pinned memory is, and
- * memory that their processes share.
+ * What engines and optimizers ask the null device: NVML, names of the driver's calls, where pinned
+ * and managed memory is, and memory that their processes share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +137,56 @@ static void pinned_memory_belongs_to_the_current_device(void **state)
     assert_null(p.device_pointer);
 }
 
+/* The host writes there, a large copy leaves it alone, and it may exceed the device. */
+static void managed_memory_is_the_hosts(void **state)
+{
+    int (*manage)(void **, size_t, unsigned), (*release)(void *),
+        (*ask)(ms_null_pointer *, const void *);
+    int (*about)(void *, int, const void *), (*room)(size_t *, size_t *);
+    int (*copy)(void *, const void *, size_t, int), (*fill)(void *, int, size_t);
+    uint64_t (*most)(void);
+    ms_null_pointer p;
+    void *a = NULL, *b = NULL;
+    size_t before = 0, after = 0, total = 0;
+    unsigned is_managed = 0, kind = 0;
+    (void)state;
+    find("cudaMallocManaged", &manage);
+    find("cudaFree", &release);
+    find("cudaPointerGetAttributes", &ask);
+    find("cuPointerGetAttribute", &about);
+    find("cudaMemGetInfo", &room);
+    find("cudaMemcpy", &copy);
+    find("cudaMemset", &fill);
+    find("memscope_null_managed_bytes", &most);
+    assert_int_equal(room(&before, &total), OK);
+    assert_int_equal(most(), 0);
+    assert_int_equal(manage(&a, 0, 1), MS_NULL_INVALID_VALUE);
+    assert_int_equal(manage(&a, 2 * total + 1, 1), OK);
+    assert_int_equal(manage(&b, 5, 1), OK);
+    assert_int_equal(most(), 2 * total + 4 * MIB);
+    assert_int_equal(room(&after, &total), OK);
+    assert_int_equal(after, before);
+    memcpy(b, "four", 5);
+    assert_int_equal(copy(a, b, 5, 4), OK);
+    assert_string_equal(a, "four");
+    assert_int_equal(fill(b, 0, 5), OK);
+    assert_string_equal(b, "");
+    assert_int_equal(fill(a, 1, 2 * total), OK);
+    assert_string_equal(a, "four");
+    assert_int_equal(ask(&p, (char *)a + total), OK);
+    assert_int_equal(p.type, MS_NULL_MANAGED);
+    assert_int_equal(p.device, 0);
+    assert_int_equal(about(&is_managed, 8, a), OK);
+    assert_int_equal(is_managed, 1);
+    assert_int_equal(about(&kind, 2, a), OK);
+    assert_int_equal(kind, 2);
+    assert_int_equal(release(a), OK);
+    assert_int_equal(release(b), OK);
+    assert_int_equal(ask(&p, a), OK);
+    assert_int_equal(p.type, MS_NULL_UNREGISTERED);
+    assert_int_equal(most(), 2 * total + 4 * MIB);
+}
+
 typedef struct shared_memory {
     char reserved[64];
 } shared_memory;
@@ -184,6 +234,7 @@ int main(void)
         cmocka_unit_test(capability_is_that_of_cuda),
         cmocka_unit_test(calls_are_found_by_name),
         cmocka_unit_test(pinned_memory_belongs_to_the_current_device),
+        cmocka_unit_test(managed_memory_is_the_hosts),
         cmocka_unit_test(memory_of_other_processes_is_opened),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);

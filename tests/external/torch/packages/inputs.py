@@ -15,10 +15,12 @@ import os
 import pathlib
 import struct
 import sys
+import zlib
 
 LONG = "word " * 600
 PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Llama-2-13b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2", "phi-1_5", "Gemma-2b", "Gemma-2-2b", "Llama-3.1-8B",
-             "Mistral-7B-v0.2", "Llama-3.2-1B", "Llama-3.2-3B", "Phi-3-mini-4k-instruct", "tiny-llama-1.1b"]  # litgpt's names
+             "Mistral-7B-v0.2", "Llama-3.2-1B", "Llama-3.2-3B", "Phi-3-mini-4k-instruct", "tiny-llama-1.1b", "falcon-7b", "Gemma-2-9b"]  # litgpt's names
+OLD = ["Gemma-2-2b", "stablelm-base-alpha-3b", "phi-1_5", "Llama-2-7b-hf", "phi-2"]  # those that litgpt==0.4.10 runs
 
 
 def write_json(path, value):
@@ -101,8 +103,10 @@ def litgpt(folder, name):
 
 def data(folder):
     rows = 256
+    write_json(os.path.join(folder, "..", "zero3.json"), {"zero_optimization": {"stage": 3}, "bf16": {"enabled": True}, "train_batch_size": "auto",
+                                                          "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"})
     write_json(os.path.join(folder, "instructions.json"), [{"instruction": LONG, "input": "", "output": LONG}] * rows)
-    for name, row in (("sft", {"prompt": "A question? ", "completion": LONG}),
+    for name, row in (("prompts", {"prompt": [{"role": "user", "content": "word " * 50}], "solution": "1"}), ("sft", {"prompt": "A question? ", "completion": LONG}),
                       ("preference", {"prompt": "A question? ", "chosen": LONG, "rejected": LONG})):
         path = os.path.join(folder, name, "train.jsonl")
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -110,11 +114,28 @@ def data(folder):
             file.write((json.dumps(row) + "\n") * rows)
 
 
+def images(folder):
+    """Grey squares of 512 x 512 in two classes."""
+    line = b"\0" + bytes(3 * 512)
+
+    def part(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    picture = b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", 512, 512, 8, 2, 0, 0, 0)) + part(b"IDAT", zlib.compress(line * 512)) + part(b"IEND", b"")
+    for name in (f"{part}/{kind}" for part in ("train", "validation") for kind in "ab"):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+        for number in range(64):
+            with open(os.path.join(folder, name, f"{number}.png"), "wb") as file:
+                file.write(picture)
+
+
 def main():
     folder = sys.argv[1]
     if len(sys.argv) > 2:
-        litgpt(os.path.join(folder, sys.argv[2], "Gemma-2-2b"), "Gemma-2-2b")
+        for name in OLD:
+            litgpt(os.path.join(folder, sys.argv[2], name), name)
         return
+    images(os.path.join(folder, "images"))
     data(os.path.join(folder, "data"))
     hugging_face(os.path.join(folder, "qwen2.5-0.5b"), "Qwen2", vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
                  num_attention_heads=14, num_key_value_heads=2, max_position_embeddings=32768, rope_theta=1e6, rms_norm_eps=1e-6)
