@@ -89,11 +89,34 @@ KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_af
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch"}
 
 
+ZERO = {"reduce_bucket_size", "overlap_comm", "contiguous_gradients", "stage3_prefetch_bucket_size", "stage3_max_live_parameters",
+        "stage3_max_reuse_distance", "stage3_param_persistence_threshold"}
+ZERO_UNSEEN = {"stage", "allgather_bucket_size"}  # of no consequence for memory
+HOST = {"offload_optimizer": "--optimizer-device", "offload_param": "--parameter-device"}
+
+
+def zero_options(p):
+    """DeepSpeed's configuration of a case."""
+    zero, options = p["config"]["zero_optimization"], []
+    unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST) | set(p["config"]) - {"zero_optimization", "bf16", "fp16"}
+    unknown |= {"zero_init"} if p.get("zero_init") is False else set()
+    if unknown:
+        return ["--parallel", "zero=" + "+".join(sorted(unknown))]
+    for key in sorted(ZERO & set(zero)):
+        value = zero[key]
+        options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
+    for key in sorted(set(HOST) & set(zero)):
+        options += [HOST[key], "host"]
+    return ["--parallel", f"zero={zero['stage']},dp={p['world']}", "--rank", str(p.get("rank", 0)), *options]
+
+
 def parallel_options(case):
     """The layout of a case of several ranks; one that cannot be said ends in a refusal."""
     p = case.get("parallel")
     if not p:
         return []
+    if p["strategy"] == "deepspeed":
+        return zero_options(p)
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies = p.get("replicate", 1)
@@ -195,6 +218,8 @@ def phase_rows(ours, measured, pairs, prefix="", base=0):
     """(figure, ours, measured) for each phase and pair of keys; phases are matched by name."""
     mine = dict(zip(phase_names(ours), ours))
     for name, m in zip(phase_names(measured), measured):
+        if name.startswith("accumulate"):  # DeepSpeed's step() that does nothing
+            continue
         for key, measured_key in pairs:
             o = mine.get(name, {}).get(key)
             yield prefix + name + "." + key.replace("_bytes", ""), None if o is None else o - base, m[measured_key]

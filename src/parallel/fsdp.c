@@ -148,5 +148,7 @@ static void micro_step(ms_tape *tape, bool is_last)
     all->reduces = is_last || !all->parallel->syncs_last_only;
 }
 
-const ms_parallel_technique ms_parallel_fsdp = {build_begin, build_end, micro_step,
-                                                backward_begins};
+const ms_parallel_technique ms_parallel_fsdp = {.build_begin = build_begin,
+                                                .build_end = build_end,
+                                                .micro_step = micro_step,
+                                                .backward_begins = backward_begins};

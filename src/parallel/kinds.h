@@ -14,9 +14,13 @@ typedef struct ms_parallel_technique {
     void (*build_end)(ms_tape *tape);
     void (*micro_step)(ms_tape *tape, bool is_last);
     void (*backward_begins)(ms_tape *tape);
+    void (*backward_ends)(ms_tape *tape);
+    void (*update_begins)(ms_tape *tape);
+    void (*update_ends)(ms_tape *tape);
+    bool is_engine; /* its own engine scales the loss and clips gradients */
 } ms_parallel_technique;
 
-extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp;
+extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_zero;
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 

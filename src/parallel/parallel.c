@@ -17,6 +17,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_NONE] = NULL,
     [MS_PARALLEL_DDP] = &ms_parallel_ddp,
     [MS_PARALLEL_FSDP2] = &ms_parallel_fsdp,
+    [MS_PARALLEL_ZERO] = &ms_parallel_zero,
 };
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape)
@@ -63,6 +64,33 @@ void ms_parallel_backward_begins(ms_tape *tape)
     const ms_parallel_technique *technique = technique_of(tape);
     if (technique && technique->backward_begins && !ms_idle(tape))
         technique->backward_begins(tape);
+}
+
+void ms_parallel_backward_ends(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->backward_ends && !ms_idle(tape))
+        technique->backward_ends(tape);
+}
+
+void ms_parallel_update_begins(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->update_begins && !ms_idle(tape))
+        technique->update_begins(tape);
+}
+
+void ms_parallel_update_ends(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->update_ends && !ms_idle(tape))
+        technique->update_ends(tape);
+}
+
+bool ms_parallel_has_engine(const ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->is_engine;
 }
 
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)

@@ -21,5 +21,13 @@ void ms_parallel_build_end(ms_tape *tape);
 void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 /* The gradient of the loss is there, and no node has run. */
 void ms_parallel_backward_begins(ms_tape *tape);
+/* The last node has run. */
+void ms_parallel_backward_ends(ms_tape *tape);
+
+/* Around the optimizer's step. */
+void ms_parallel_update_begins(ms_tape *tape);
+void ms_parallel_update_ends(ms_tape *tape);
+/* Whether an engine of its own divides and scales the loss, and clips gradients with the update. */
+bool ms_parallel_has_engine(const ms_tape *tape);
 
 #endif

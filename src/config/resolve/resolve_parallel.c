@@ -10,10 +10,23 @@ typedef struct option {
 } option;
 
 static const option options[] = {
-    {"param-dtype", MS_PARALLEL_FSDP2},           {"reduce-dtype", MS_PARALLEL_FSDP2},
-    {"reshard-after-forward", MS_PARALLEL_FSDP2}, {"bucket-cap-mb", MS_PARALLEL_DDP},
+    {"param-dtype", MS_PARALLEL_FSDP2},
+    {"reduce-dtype", MS_PARALLEL_FSDP2},
+    {"reshard-after-forward", MS_PARALLEL_FSDP2},
+    {"bucket-cap-mb", MS_PARALLEL_DDP},
     {"gradient-as-bucket-view", MS_PARALLEL_DDP},
+    {"reduce-bucket-size", MS_PARALLEL_ZERO},
+    {"overlap-comm", MS_PARALLEL_ZERO},
+    {"contiguous-gradients", MS_PARALLEL_ZERO},
+    {"stage3-prefetch-bucket-size", MS_PARALLEL_ZERO},
+    {"stage3-max-live-parameters", MS_PARALLEL_ZERO},
+    {"stage3-max-reuse-distance", MS_PARALLEL_ZERO},
+    {"stage3-param-persistence-threshold", MS_PARALLEL_ZERO},
 };
+
+static const char *const layouts[] = {[MS_PARALLEL_DDP] = "dp=N",
+                                      [MS_PARALLEL_FSDP2] = "fsdp=N and hsdp=RxS",
+                                      [MS_PARALLEL_ZERO] = "zero=STAGE,dp=N"};
 
 static ms_status check_options(const ms_resolving *c)
 {
@@ -21,8 +34,7 @@ static ms_status check_options(const ms_resolving *c)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].kind != kind && ms_resolve_is_set(c, options[i].name))
             return ms_resolve_fail(c, options[i].name, "it is an option of %s, but parallel is %s",
-                                   options[i].kind == MS_PARALLEL_DDP ? "dp=N"
-                                                                      : "fsdp=N and hsdp=RxS",
+                                   layouts[options[i].kind],
                                    ms_layout_text(c->arena, &c->run->parallel.layout));
     return MS_OK;
 }
@@ -40,7 +52,8 @@ static ms_status check_rank(const ms_resolving *c)
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_run_config *run)
 {
-    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2;
+    bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
+    bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2 || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
@@ -54,7 +67,7 @@ static const char *unsupported(const ms_run_config *run)
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
     if (shards && run->autocast != MS_AUTOCAST_NONE)
-        return "with autocast: use param-dtype";
+        return is_zero ? "with autocast" : "with autocast: use param-dtype";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
 }
@@ -67,6 +80,8 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
         parallel->reduce_dtype = parallel->param_dtype;
+    if (!ms_resolve_is_set(c, "overlap-comm"))
+        parallel->zero.overlap_comm = parallel->layout.stage == 3;
     if (parallel->layout.kind == MS_PARALLEL_FSDP2)
         c->run->dtype = parallel->param_dtype;
     return MS_OK;

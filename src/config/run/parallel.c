@@ -22,7 +22,6 @@ static const key_row keys[] = {
     {"pp", MS_PARALLEL_NONE, false, "pipeline parallelism"},
     {"cp", MS_PARALLEL_NONE, false, "context parallelism"},
     {"ep", MS_PARALLEL_NONE, false, "expert parallelism"},
-    {"zero", MS_PARALLEL_NONE, false, "DeepSpeed's ZeRO"},
 };
 
 static const key_row *find_key(const char *text, size_t length)
@@ -56,11 +55,37 @@ static bool read_ranks(const key_row *row, const char *value, ms_layout *layout)
     return ms_layout_world(layout) <= MS_MOST_RANKS;
 }
 
+/* "zero=K,dp=N" in either order. */
+static bool read_zero(const char *text, ms_layout *layout)
+{
+    static const char *const names[] = {"zero=", "dp="};
+    uint64_t values[] = {0, 0};
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, ",");
+        int which = strncmp(at, names[1], 3) == 0;
+        size_t name = strlen(names[which]);
+        if (length <= name || strncmp(at, names[which], name) != 0 || values[which] ||
+            !read_count(at + name, length - name, &values[which]))
+            return false;
+        at += length + (at[length] == ',');
+    }
+    *layout = (ms_layout){MS_PARALLEL_ZERO, values[1], 1, (uint32_t)values[0]};
+    return values[0] >= 1 && values[0] <= 3 && values[1];
+}
+
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1};
+    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 0};
     if (strcmp(text, "none") == 0)
         return MS_OK;
+    if (strstr(text, "zero="))
+        return read_zero(text, layout)
+                   ? MS_OK
+                   : ms_fail(
+                         err, MS_ERR_USAGE,
+                         "found '%.40s', expected zero=STAGE,dp=N: DeepSpeed's stage 1, 2 or 3, "
+                         "and at most %d ranks",
+                         text, MS_MOST_RANKS);
     const char *value = strchr(text, '=');
     const key_row *row = value ? find_key(text, (size_t)(value - text)) : NULL;
     if (row && row->unsupported)
@@ -76,8 +101,8 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
     if (row && read_ranks(row, value + 1, layout))
         return MS_OK;
     return ms_fail(err, MS_ERR_USAGE,
-                   "found '%.40s', expected none, dp=N, fsdp=N or "
-                   "hsdp=COPIESxSHARDS, with at most %d ranks",
+                   "found '%.40s', expected none, dp=N, fsdp=N, "
+                   "hsdp=COPIESxSHARDS or zero=STAGE,dp=N, with at most %d ranks",
                    text, MS_MOST_RANKS);
 }
 
@@ -87,6 +112,9 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
         return "none";
     if (layout->kind == MS_PARALLEL_DDP)
         return ms_arena_printf(arena, "dp=%" PRIu64, layout->copies);
+    if (layout->kind == MS_PARALLEL_ZERO)
+        return ms_arena_printf(arena, "zero=%" PRIu32 ",dp=%" PRIu64, layout->stage,
+                               layout->shards);
     if (layout->copies == 1)
         return ms_arena_printf(arena, "fsdp=%" PRIu64, layout->shards);
     return ms_arena_printf(arena, "hsdp=%" PRIu64 "x%" PRIu64, layout->copies, layout->shards);
@@ -98,6 +126,9 @@ const char *ms_layout_name(const ms_layout *layout)
         return "one rank";
     if (layout->kind == MS_PARALLEL_DDP)
         return "DistributedDataParallel";
+    static const char *const stages[] = {"ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
+    if (layout->kind == MS_PARALLEL_ZERO)
+        return stages[layout->stage];
     return layout->copies == 1 ? "FSDP2" : "HSDP";
 }
 

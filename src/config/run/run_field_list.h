@@ -105,9 +105,11 @@
       "Training", answer, AT(run.upcast), .default_is_words = true, .report = "upcast", \
       .show_report = show_upcast) \
     X("parallel", "SPEC", \
-      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards", "none", \
+      "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), hsdp=2x8 (copies x shards) or zero=2,dp=8", \
+      "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8")) \
+      .show_report = show_parallel, \
+      .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "zero=2,dp=8")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
@@ -133,6 +135,33 @@
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \
+    X("reduce-bucket-size", "N", "elements of a bucket of gradients of ZeRO", "500000000", \
+      "Several ranks", count, AT(run.parallel.zero.reduce_bucket_size), .minimum = 1, \
+      .maximum = UINT32_MAX, .report = "reduce_bucket_size", .show_report = show_zero_bucket) \
+    X("overlap-comm", "YESNO", "ZeRO reduces gradients while backward runs", "yes in stage 3", \
+      "Several ranks", answer, AT(run.parallel.zero.overlap_comm), .default_is_words = true, \
+      .report = "overlap_comm", .show_report = show_zero_overlap) \
+    X("contiguous-gradients", "YESNO", "ZeRO copies gradients into a bucket", "yes", \
+      "Several ranks", answer, AT(run.parallel.zero.contiguous_gradients), \
+      .report = "contiguous_gradients", .show_report = show_zero_contiguous) \
+    X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 gathers ahead", "50000000", \
+      "Several ranks", count, AT(run.parallel.zero.prefetch_bucket_size), \
+      .maximum = UINT32_MAX, .report = "stage3_prefetch_bucket_size", \
+      .show_report = show_zero_prefetch) \
+    X("stage3-max-live-parameters", "N", "elements that ZeRO-3 keeps gathered", "1000000000", \
+      "Several ranks", count, AT(run.parallel.zero.max_live_parameters), \
+      .maximum = UINT64_C(1) << 60, .report = "stage3_max_live_parameters", \
+      .show_report = show_zero_live) \
+    X("stage3-max-reuse-distance", "N", \
+      "ZeRO-3 keeps what is used again within so many elements", "1000000000", \
+      "Several ranks", count, AT(run.parallel.zero.max_reuse_distance), \
+      .maximum = UINT64_C(1) << 60, .report = "stage3_max_reuse_distance", \
+      .show_report = show_zero_reuse) \
+    X("stage3-param-persistence-threshold", "N", \
+      "parameters of at most so many elements stay gathered in ZeRO-3", "100000", \
+      "Several ranks", count, AT(run.parallel.zero.param_persistence_threshold), \
+      .maximum = UINT64_C(1) << 60, .report = "stage3_param_persistence_threshold", \
+      .show_report = show_zero_threshold) \
     X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
       "Training", file, AT(plan), .default_is_words = true) \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The settings of DeepSpeed's `zero_optimization` that decide memory, under its own names. Sizes
+ * are numbers of elements.
+ */
+#ifndef MS_CONFIG_RUN_ZERO_H
+#define MS_CONFIG_RUN_ZERO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ms_zero {
+    uint64_t reduce_bucket_size;
+    bool overlap_comm;         /* gradients are reduced on a stream of their own */
+    bool contiguous_gradients; /* gradients are copied into a bucket */
+    /* stage 3 */
+    uint64_t prefetch_bucket_size;        /* gathered ahead of their use */
+    uint64_t max_live_parameters;         /* gathered at a time */
+    uint64_t max_reuse_distance;          /* gathered parameters that are used again so soon stay */
+    uint64_t param_persistence_threshold; /* smaller parameters stay gathered */
+} ms_zero;
+
+#endif
