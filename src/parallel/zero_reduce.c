@@ -47,44 +47,55 @@ static void make_buffers(ms_tape *tape, ms_zero12 *all)
 
 /* ---- a bucket ---- */
 
-/* The ranks whose partitions the bucket's parameters touch, in their order: how many changes there
- * are, and whether this rank is one of them. */
-static uint64_t pieces_of(const ms_zero12 *all, bool *has_ours)
-{
-    uint64_t pieces = 0, previous = UINT64_MAX;
-    *has_ours = false;
-    for (uint32_t i = 0; i < all->bucket.count; i++) {
-        const ms_zero_place *place = &all->places.items[all->bucket.items[i]];
-        uint64_t first = place->first / all->partition;
-        uint64_t last = (place->first + place->elements - 1) / all->partition;
-        pieces += last - first + (first != previous);
-        previous = last;
-        *has_ours |= first <= all->parallel->rank && all->parallel->rank <= last;
-    }
-    return pieces;
-}
-
-/* allreduce_and_scatter: pieces are flattened together until they exceed a bucket's size, which
- * those of an oversized parameter may do. */
-static void all_reduce(ms_tape *tape, ms_zero12 *all, ms_tensor source)
-{
+/* Pieces of a bucket that are reduced at a time. */
+typedef struct group {
+    uint64_t elements, pieces;
     bool has_ours;
-    uint64_t pieces = pieces_of(all, &has_ours), ranks = all->parallel->layout.shards;
-    uint64_t size = ms_dtype_bytes(all->dtype), bytes = all->collected * size;
-    bool is_copied = pieces > 1 && !all->is_oversized;
-    tape->stream = ms_zero_pool(all);
-    ms_tensor copy = is_copied ? ms_zero_vector(tape, all->collected, all->dtype,
+} group;
+
+/* Pieces that are reduced in one tensor; a single piece is reduced where it is. */
+static void reduce_group(ms_tape *tape, ms_zero12 *all, ms_tensor source, group *g)
+{
+    if (!g->pieces || ms_idle(tape))
+        return;
+    uint64_t ranks = all->parallel->layout.shards;
+    uint64_t bytes = g->elements * ms_dtype_bytes(all->dtype);
+    bool is_copied = g->pieces > 1;
+    ms_tensor copy = is_copied ? ms_zero_vector(tape, g->elements, all->dtype,
                                                 "bucket being reduced", MS_CATEGORY_GRADIENT)
                                : 0;
     uint32_t work =
         ms_collective(tape, MS_WORK_ALL_REDUCE, all->stream, 2 * (bytes / ranks * (ranks - 1)));
     if (!all->parallel->zero.overlap_comm)
         ms_work_wait(tape, work);
-    if (has_ours)
-        record_use(tape, all, source);
-    if (!is_copied)
+    if (g->has_ours || !is_copied)
         record_use(tape, all, source);
     ms_release(tape, copy);
+    *g = (group){0};
+}
+
+/* Divides the bucket into pieces by the ranks that update them; neighbours for the same rank are
+ * one piece. Pieces are grouped until they exceed a bucket's size. */
+static void all_reduce(ms_tape *tape, ms_zero12 *all, ms_tensor source)
+{
+    group g = {0};
+    uint64_t partition = all->partition, previous = UINT64_MAX, piece = 0;
+    tape->stream = ms_zero_pool(all);
+    for (uint32_t i = 0; i < all->bucket.count; i++) {
+        const ms_zero_place *place = &all->places.items[all->bucket.items[i]];
+        uint64_t end = place->first + place->elements;
+        for (uint64_t at = place->first; at < end; at += piece) {
+            uint64_t rank = at / partition, border = (rank + 1) * partition;
+            piece = (end < border ? end : border) - at;
+            if (rank != previous && g.elements > all->parallel->zero.reduce_bucket_size)
+                reduce_group(tape, all, source, &g);
+            g.pieces += rank != previous;
+            g.elements += piece;
+            g.has_ours |= rank == all->parallel->rank;
+            previous = rank;
+        }
+    }
+    reduce_group(tape, all, source, &g);
     tape->stream = MS_STREAM_OPERATORS;
 }
 
