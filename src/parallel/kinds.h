@@ -16,11 +16,12 @@ typedef struct ms_parallel_technique {
     void (*backward_begins)(ms_tape *tape);
     void (*backward_ends)(ms_tape *tape);
     void (*update_begins)(ms_tape *tape);
-    void (*update_ends)(ms_tape *tape);
-    bool is_engine; /* its own engine scales the loss and clips gradients */
+    bool (*update_ends)(ms_tape *tape); /* true: the optimizer steps again, other parameters */
+    bool is_engine;                     /* its own engine scales the loss and clips gradients */
 } ms_parallel_technique;
 
-extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_zero;
+extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_zero,
+    ms_parallel_zero3;
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 

@@ -29,6 +29,8 @@ const ms_parallel *ms_parallel_of(const ms_tape *tape)
 static const ms_parallel_technique *technique_of(const ms_tape *tape)
 {
     const ms_parallel *parallel = ms_parallel_of(tape);
+    if (parallel && parallel->layout.kind == MS_PARALLEL_ZERO && parallel->layout.stage == 3)
+        return &ms_parallel_zero3;
     return parallel ? techniques[parallel->layout.kind] : NULL;
 }
 
@@ -80,11 +82,10 @@ void ms_parallel_update_begins(ms_tape *tape)
         technique->update_begins(tape);
 }
 
-void ms_parallel_update_ends(ms_tape *tape)
+bool ms_parallel_update_ends(ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);
-    if (technique && technique->update_ends && !ms_idle(tape))
-        technique->update_ends(tape);
+    return technique && technique->update_ends && !ms_idle(tape) && technique->update_ends(tape);
 }
 
 bool ms_parallel_has_engine(const ms_tape *tape)

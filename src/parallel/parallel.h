@@ -26,7 +26,8 @@ void ms_parallel_backward_ends(ms_tape *tape);
 
 /* Around the optimizer's step. */
 void ms_parallel_update_begins(ms_tape *tape);
-void ms_parallel_update_ends(ms_tape *tape);
+/* True: gradients of further parameters are there, which the optimizer steps next. */
+bool ms_parallel_update_ends(ms_tape *tape);
 /* Whether an engine of its own divides and scales the loss, and clips gradients with the update. */
 bool ms_parallel_has_engine(const ms_tape *tape);
 

@@ -60,9 +60,10 @@ static void update_begins(ms_tape *tape)
     ms_zero_prepare_update(tape, ms_zero12_of(tape));
 }
 
-static void update_ends(ms_tape *tape)
+static bool update_ends(ms_tape *tape)
 {
     ms_zero_finish_update(tape, ms_zero12_of(tape));
+    return false;
 }
 
 const ms_parallel_technique ms_parallel_zero = {.build_end = build_end,

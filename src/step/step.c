@@ -124,8 +124,9 @@ static void run_step(trainer *t)
     mark(t, true, MS_PHASE_OPTIMIZER, 0);
     ms_accumulation_hand_over(tape);
     ms_parallel_update_begins(tape);
-    ms_optimizer_step(tape);
-    ms_parallel_update_ends(tape);
+    do
+        ms_optimizer_step(tape);
+    while (ms_parallel_update_ends(tape));
     mark(t, false, MS_PHASE_OPTIMIZER, 0);
     mark(t, true, MS_PHASE_ZERO_GRAD, 0);
     ms_zero_grad(tape);
