@@ -99,12 +99,12 @@ def zero_options(p):
     """DeepSpeed's configuration of a case."""
     zero, options = p["config"]["zero_optimization"], []
     unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST) | set(p["config"]) - {"zero_optimization", "bf16", "fp16"}
-    unknown |= {"zero_init"} if p.get("zero_init") is False else set()
     if unknown:
         return ["--parallel", "zero=" + "+".join(sorted(unknown))]
     for key in sorted(ZERO & set(zero)):
         value = zero[key]
         options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
+    options += ["--zero-init", "no"] if p.get("zero_init") is False else []
     for key in sorted(set(HOST) & set(zero)):
         options += [HOST[key], "host"]
     return ["--parallel", f"zero={zero['stage']},dp={p['world']}", "--rank", str(p.get("rank", 0)), *options]

@@ -76,7 +76,7 @@ typedef struct ms_zero3 {
     ms_zero3_stack forward, backward;
     bool is_rerun; /* the forward stack is that of a recomputation */
     /* tensors */
-    ms_tensor shards, bucket, gradients, barrier;
+    ms_tensor shards, bucket, gradients, barrier, first_barrier;
     uint64_t collected; /* elements in the bucket */
     ms_zero_indices collected_parameters;
     ms_tensor norm; /* of all gradients; stays until the next step has its own */

@@ -59,13 +59,32 @@ static void find_tied_head(ms_tape *tape, ms_zero3 *all)
             all->tied_head = i;
 }
 
+/* Without zero.Init the whole model is there before any parameter is divided. */
+static bool is_made_by_module(const ms_zero3 *all)
+{
+    return all->parallel->zero.init;
+}
+
+/* The head's own parameter goes when it is tied to the embedding's. */
+static void make_tied_head(ms_tape *tape, const ms_zero3 *all)
+{
+    if (all->tied_head == MS_NONE || !is_made_by_module(all))
+        return;
+    const ms_zero3_parameter *row = &all->parameters.items[all->tied_to];
+    ms_tensor whole = ms_zero_vector(tape, row->elements, all->dtype, NULL, 0);
+    ms_tensor shard = ms_zero_vector(tape, row->shard, all->dtype, NULL, 0);
+    ms_release(tape, whole);
+    ms_release(tape, shard);
+}
+
 /* The parameters of a module are made together, then each is divided. */
 static void make_shards(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
 {
     uint32_t count = tape->parameters.count;
     for (uint32_t i = 0, end = 0; i < count && !ms_idle(tape); i++) {
         uint32_t scope = tape->parameters.items[i].scope;
-        for (; end < count && (end == i || (end > i && tape->parameters.items[end].scope == scope));
+        for (; is_made_by_module(all) && end < count &&
+               (end == i || (end > i && tape->parameters.items[end].scope == scope));
              end++)
             ms_storage_refill(tape, tape->parameters.items[end].tensor);
         ms_tensor shard = ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0);
@@ -151,9 +170,9 @@ static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
 {
     ms_zero_tensors shards = {0};
-    for (uint32_t i = 0; i < tape->parameters.count; i++)
+    for (uint32_t i = 0; i < tape->parameters.count && tape->is_meta; i++)
         ms_storage_empty(tape, tape->parameters.items[i].tensor);
-    for (uint32_t i = 0; i < tape->module_buffers.count; i++)
+    for (uint32_t i = 0; i < tape->module_buffers.count && tape->is_meta; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
     if (tape->parameters.count)
@@ -161,8 +180,10 @@ void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
     list_parameters(tape, all);
     find_tied_head(tape, all);
     make_shards(tape, all, &shards);
-    for (uint32_t i = 0; i < tape->module_buffers.count; i++)
+    for (uint32_t i = 0; i < tape->module_buffers.count && is_made_by_module(all); i++)
         ms_storage_refill(tape, tape->module_buffers.items[i]);
+    make_tied_head(tape, all);
+    all->first_barrier = ms_zero_vector(tape, 1, MS_DTYPE_U8, NULL, 0); /* of another group */
     make_optimizer(tape, all, &shards);
     ms_vec_free(&shards);
     gather_once(tape, all);

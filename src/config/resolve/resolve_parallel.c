@@ -16,6 +16,7 @@ static const option options[] = {
     {"bucket-cap-mb", MS_PARALLEL_DDP},
     {"gradient-as-bucket-view", MS_PARALLEL_DDP},
     {"reduce-bucket-size", MS_PARALLEL_ZERO},
+    {"zero-init", MS_PARALLEL_ZERO},
     {"overlap-comm", MS_PARALLEL_ZERO},
     {"contiguous-gradients", MS_PARALLEL_ZERO},
     {"stage3-prefetch-bucket-size", MS_PARALLEL_ZERO},

@@ -144,6 +144,9 @@
     X("contiguous-gradients", "YESNO", "ZeRO copies gradients into a bucket", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.contiguous_gradients), \
       .report = "contiguous_gradients", .show_report = show_zero_contiguous) \
+    X("zero-init", "YESNO", "ZeRO-3 divides the model while it is built (zero.Init)", "yes", \
+      "Several ranks", answer, AT(run.parallel.zero.init), .report = "zero_init", \
+      .show_report = show_zero_init) \
     X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 gathers ahead", "50000000", \
       "Several ranks", count, AT(run.parallel.zero.prefetch_bucket_size), \
       .maximum = UINT32_MAX, .report = "stage3_prefetch_bucket_size", \

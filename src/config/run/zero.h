@@ -14,6 +14,7 @@ typedef struct ms_zero {
     bool overlap_comm;         /* gradients are reduced on a stream of their own */
     bool contiguous_gradients; /* gradients are copied into a bucket */
     /* stage 3 */
+    bool init; /* the model is built under deepspeed.zero.Init, divided from the start */
     uint64_t prefetch_bucket_size;        /* gathered ahead of their use */
     uint64_t max_live_parameters;         /* gathered at a time */
     uint64_t max_reuse_distance;          /* gathered parameters that are used again so soon stay */
