@@ -143,6 +143,8 @@ def command_of(case, config_path, args):
         command += ["--seq", str(case.get("seq", 128))]
     if case.get("lora"):
         command += ["--lora", lora_text(case["lora"])]
+        if case["lora"].get("autocast_adapter_dtype") is False:
+            command += ["--adapter-dtype", case["weights"]]
         if case["lora"].get("adapter_dtype"):
             command += ["--adapter-dtype", case["lora"]["adapter_dtype"]]
     if case.get("quantize") and "skip" not in case:
@@ -253,7 +255,8 @@ def figures_of(report, measured):
     """(group, figure, ours, measured); only what was measured."""
     summary = report["summary"]
     for key, ours in STATIC.items():
-        if key in measured:
+        # states that are on the host are none of the device's
+        if key in measured and not (key.startswith("local_optimizer") and summary.get("optimizer_memory_bytes") == 0):
             yield "static", key, summary.get(ours), measured[key]
     if "saved_bytes" in measured:
         yield "saved", "saved_bytes", summary.get("saved_bytes"), measured["saved_bytes"]

@@ -17,7 +17,8 @@ typedef struct ms_parallel_technique {
     void (*backward_ends)(ms_tape *tape);
     void (*update_begins)(ms_tape *tape);
     bool (*update_ends)(ms_tape *tape); /* true: the optimizer steps again, other parameters */
-    bool is_engine;                     /* its own engine scales the loss and clips gradients */
+    uint64_t (*host_bytes)(ms_tape *tape, uint64_t states); /* of an optimizer on the host */
+    bool is_engine; /* its own engine scales the loss and clips gradients */
 } ms_parallel_technique;
 
 extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_zero,

@@ -88,6 +88,12 @@ bool ms_parallel_update_ends(ms_tape *tape)
     return technique && technique->update_ends && !ms_idle(tape) && technique->update_ends(tape);
 }
 
+uint64_t ms_parallel_host_bytes(ms_tape *tape, uint64_t states)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->host_bytes ? technique->host_bytes(tape, states) : 0;
+}
+
 bool ms_parallel_has_engine(const ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);

@@ -28,6 +28,9 @@ void ms_parallel_backward_ends(ms_tape *tape);
 void ms_parallel_update_begins(ms_tape *tape);
 /* True: gradients of further parameters are there, which the optimizer steps next. */
 bool ms_parallel_update_ends(ms_tape *tape);
+/* Bytes on the host of an optimizer that keeps so many states for an element; 0: the technique has
+ * none there. */
+uint64_t ms_parallel_host_bytes(ms_tape *tape, uint64_t states);
 /* Whether an engine of its own divides and scales the loss, and clips gradients with the update. */
 bool ms_parallel_has_engine(const ms_tape *tape);
 

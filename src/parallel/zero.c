@@ -13,6 +13,7 @@ static void free_state(void *state)
     ms_vec_free(&all->bucket);
     ms_vec_free(&all->kept);
     ms_vec_free(&all->averaged);
+    ms_vec_free(&all->norms);
 }
 
 static const ms_state_kind kind = {
@@ -57,13 +58,24 @@ static void backward_ends(ms_tape *tape)
 
 static void update_begins(ms_tape *tape)
 {
-    ms_zero_prepare_update(tape, ms_zero12_of(tape));
+    ms_zero12 *all = ms_zero12_of(tape);
+    if (all->parallel->zero.offloads_optimizer)
+        ms_zero_offload_update(tape, all);
+    else
+        ms_zero_prepare_update(tape, all);
 }
 
 static bool update_ends(ms_tape *tape)
 {
-    ms_zero_finish_update(tape, ms_zero12_of(tape));
+    ms_zero12 *all = ms_zero12_of(tape);
+    if (!all->parallel->zero.offloads_optimizer)
+        ms_zero_finish_update(tape, all);
     return false;
+}
+
+static uint64_t host_bytes(ms_tape *tape, uint64_t states)
+{
+    return ms_zero_offload_host_bytes(ms_zero12_of(tape), states);
 }
 
 const ms_parallel_technique ms_parallel_zero = {.build_end = build_end,
@@ -71,4 +83,5 @@ const ms_parallel_technique ms_parallel_zero = {.build_end = build_end,
                                                 .backward_ends = backward_ends,
                                                 .update_begins = update_begins,
                                                 .update_ends = update_ends,
+                                                .host_bytes = host_bytes,
                                                 .is_engine = true};

@@ -35,6 +35,8 @@ typedef struct ms_zero12 {
     uint64_t ours_filled;     /* elements */
     ms_zero_tensors kept;     /* those gradients, views of `ours`; summed over micro-steps */
     ms_zero_tensors averaged; /* the pieces of the partition's gradient */
+    ms_tensor staging;        /* offload: as large as the largest parameter */
+    ms_zero_tensors norms;    /* offload: of the gradients that went to the host */
     ms_tensor norm;           /* of all gradients; stays until the next step has its own */
     ms_tensor total,
         previous;    /* while the optimizer runs: the norm not yet divided, and the last */
@@ -52,6 +54,15 @@ static inline uint32_t ms_zero_pool(const ms_zero12 *all)
 /* Flattens the parameters and makes the fp32 partition (zero_flat.c). */
 void ms_zero_flatten(ms_tape *tape, ms_zero12 *all);
 
+/* Offload of the optimizer (zero_offload.c): its buffer; a gradient of the partition goes to the
+ * host; the update there. */
+void ms_zero_offload_build(ms_tape *tape, ms_zero12 *all);
+void ms_zero_offload_gradient(ms_tape *tape, ms_zero12 *all, uint32_t parameter);
+void ms_zero_offload_update(ms_tape *tape, ms_zero12 *all);
+uint64_t ms_zero_offload_host_bytes(const ms_zero12 *all, uint64_t states);
+/* Elements of a parameter that lie in this rank's partition. */
+uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter);
+
 /* Gradients (zero_reduce.c): one is complete; backward is over. */
 void ms_zero_collect(ms_tape *tape, ms_zero12 *all, uint32_t parameter);
 void ms_zero_finish_backward(ms_tape *tape, ms_zero12 *all);
@@ -62,6 +73,8 @@ void ms_zero_finish_update(ms_tape *tape, ms_zero12 *all);
 
 /* ---- shared with stage 3 (zero_norm.c) ---- */
 
+/* torch.linalg.vector_norm(gradient.to(float64)), retained. */
+ms_tensor ms_zero_norm_of(ms_tape *tape, ms_tensor gradient);
 /* The norms of gradients, computed in fp64, one after the other; returns the global one, retained.
  */
 ms_tensor ms_zero_norm(ms_tape *tape, const ms_zero_tensors *gradients);

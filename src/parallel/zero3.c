@@ -215,7 +215,7 @@ static void install(ms_tape *tape, void *state)
 
 static void build_begin(ms_tape *tape)
 {
-    tape->is_meta = ms_parallel_of(tape)->zero.init;
+    tape->is_meta = tape->has_own_linear = ms_parallel_of(tape)->zero.init;
 }
 
 static void build_end(ms_tape *tape)

@@ -40,6 +40,16 @@ static void move_parameter(ms_tape *tape, const ms_zero12 *all, ms_tensor parame
     ms_consume(tape, view);
 }
 
+uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter)
+{
+    const ms_zero_place *place = &all->places.items[parameter];
+    uint64_t begin = all->parallel->rank * all->partition, end = begin + all->partition;
+    uint64_t first = place->first > begin ? place->first : begin;
+    uint64_t last = place->first + place->elements;
+    last = last < end ? last : end;
+    return last > first ? last - first : 0;
+}
+
 void ms_zero_flatten(ms_tape *tape, ms_zero12 *all)
 {
     uint64_t ranks = all->parallel->layout.shards, unit = ALIGNMENT * ranks;
@@ -59,6 +69,11 @@ void ms_zero_flatten(ms_tape *tape, ms_zero12 *all)
     for (uint32_t i = 0; i < count && !ms_idle(tape); i++)
         move_parameter(tape, all, tape->parameters.items[i].tensor);
     ms_tensor copy = ms_zero_vector(tape, all->partition, all->dtype, NULL, 0);
+    if (all->parallel->zero.offloads_optimizer) {
+        ms_release(tape, copy);
+        ms_zero_offload_build(tape, all);
+        return;
+    }
     ms_tensor master =
         ms_zero_vector(tape, all->partition, MS_DTYPE_F32, "fp32 partition", MS_CATEGORY_WEIGHT);
     ms_release(tape, copy);

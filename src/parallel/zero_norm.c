@@ -49,8 +49,7 @@ void ms_zero_drop(ms_tape *tape, ms_zero_tensors *list)
     list->count = 0;
 }
 
-/* torch.linalg.vector_norm(gradient.to(float64)) */
-static ms_tensor norm_of(ms_tape *tape, ms_tensor gradient)
+ms_tensor ms_zero_norm_of(ms_tape *tape, ms_tensor gradient)
 {
     enum { SUM_BYTES = 8, COUNTED_BYTES = 4 }; /* of a partial result, here and in fp32 */
     uint64_t elements = ms_elements(&ms_info(tape, gradient)->shape);
@@ -74,7 +73,7 @@ ms_tensor ms_zero_norm(ms_tape *tape, const ms_zero_tensors *gradients)
 {
     ms_zero_tensors norms = {0};
     for (uint32_t i = 0; i < gradients->count && !ms_idle(tape); i++)
-        if (!ms_vec_push(&norms, norm_of(tape, gradients->items[i])))
+        if (!ms_vec_push(&norms, ms_zero_norm_of(tape, gradients->items[i])))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_tensor stacked = ms_empty(tape, vector_of(tape, norms.count), MS_DTYPE_F64);
     ms_tensor powers = ms_empty(tape, vector_of(tape, norms.count), MS_DTYPE_F64);

@@ -68,10 +68,17 @@ static void reduce_group(ms_tape *tape, ms_zero12 *all, ms_tensor source, group 
         ms_collective(tape, MS_WORK_ALL_REDUCE, all->stream, 2 * (bytes / ranks * (ranks - 1)));
     if (!all->parallel->zero.overlap_comm)
         ms_work_wait(tape, work);
-    if (g->has_ours || !is_copied)
+    if (g->has_ours || !is_copied || all->parallel->zero.offloads_optimizer)
         record_use(tape, all, source);
     ms_release(tape, copy);
     *g = (group){0};
+}
+
+/* Without contiguous gradients all of the bucket's are flattened and reduced together. */
+static void reduce_flattened(ms_tape *tape, ms_zero12 *all)
+{
+    group g = {.elements = all->collected, .pieces = all->bucket.count};
+    reduce_group(tape, all, tape->parameters.items[all->bucket.items[0]].grad, &g);
 }
 
 /* Divides the bucket into pieces by the ranks that update them; neighbours for the same rank are
@@ -126,12 +133,18 @@ static void reduce_bucket(ms_tape *tape, ms_zero12 *all)
     ms_tensor first = tape->parameters.items[all->bucket.items[0]].grad;
     ms_tensor held = all->is_oversized ? first : 0; /* a local variable */
     ms_retain(tape, held);
-    all_reduce(tape, all, held ? held : all->buffers[all->current]);
+    if (all->parallel->zero.contiguous_gradients)
+        all_reduce(tape, all, held ? held : all->buffers[all->current]);
+    else
+        reduce_flattened(tape, all);
     for (uint32_t i = 0; i < all->bucket.count && !ms_idle(tape); i++) {
         uint32_t index = all->bucket.items[i];
-        if (all->places.items[index].is_ours)
+        bool is_ours = all->places.items[index].is_ours;
+        if (is_ours && all->parallel->zero.offloads_optimizer)
+            ms_zero_offload_gradient(tape, all, index);
+        else if (is_ours && all->parallel->zero.contiguous_gradients)
             copy_out(tape, all, index);
-        else if (all->parallel->layout.stage == 2)
+        else if (!is_ours && all->parallel->layout.stage == 2)
             drop_gradient(tape, &tape->parameters.items[index]);
     }
     ms_release(tape, held);
@@ -151,9 +164,12 @@ static void add_to_bucket(ms_tape *tape, ms_zero12 *all, uint32_t index)
         if (zero->overlap_comm)
             all->current = 1 - all->current;
     }
-    all->is_oversized = elements > zero->reduce_bucket_size;
-    if (!all->is_oversized)
+    all->is_oversized = zero->contiguous_gradients && elements > zero->reduce_bucket_size;
+    if (zero->contiguous_gradients && !all->is_oversized)
         move_gradient(tape, parameter, all->buffers[all->current]);
+    else if (zero->offloads_optimizer) /* grad.data = grad.clone() */
+        move_gradient(tape, parameter,
+                      ms_unown(tape, ms_zero_vector(tape, elements, all->dtype, NULL, 0)));
     all->collected += elements;
     if (!ms_vec_push(&all->bucket, index))
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -232,8 +248,9 @@ void ms_zero_finish_backward(ms_tape *tape, ms_zero12 *all)
         if (tape->parameters.items[i].grad)
             add_to_bucket(tape, all, i);
     reduce_bucket(tape, all);
-    keep_ours(tape, all);
-    if (all->is_last)
+    if (!all->parallel->zero.offloads_optimizer)
+        keep_ours(tape, all);
+    if (all->is_last && !all->parallel->zero.offloads_optimizer)
         average(tape, all);
     release_buffers(tape, all);
     for (uint32_t i = 0; i < all->places.count; i++)

@@ -9,6 +9,7 @@
 #include "step/optimizer_host.h"
 #include "step/optimizer_row.h"
 #include "step/run.h"
+#include "parallel/parallel.h"
 
 #define AS_LISTS(foreach, loop)                                                                    \
     {                                                                                              \
@@ -225,8 +226,10 @@ uint64_t ms_optimizer_state_bytes(ms_tape *tape)
 uint64_t ms_optimizer_host_bytes(ms_tape *tape)
 {
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
-    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
-        return ms_optimizer_bytes_on_host(tape, row);
+    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST) {
+        uint64_t of_rank = ms_parallel_host_bytes(tape, ms_optimizer_state_count(row));
+        return of_rank ? of_rank : ms_optimizer_bytes_on_host(tape, row);
+    }
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         if (tape->parameters.items[i].states_made)

@@ -51,15 +51,25 @@ static ms_status check_rank(const ms_resolving *c)
 }
 
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
-static const char *unsupported(const ms_run_config *run)
+static const char *unsupported(const ms_resolving *c)
 {
+    const ms_run_config *run = c->run;
     bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
+    const ms_zero *zero = &run->parallel.zero;
+    if (is_zero && !zero->contiguous_gradients && zero->overlap_comm &&
+        run->parallel.layout.stage < 3)
+        return "with overlap-comm but without contiguous-gradients";
+    if (is_zero && run->parallel.syncs_last_only)
+        return "with no-sync";
+    if (is_zero && run->parallel.layout.stage == 3 && c->model->num_experts)
+        return "for mixtures of experts";
     bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2 || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
-    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST &&
+        !(is_zero && run->parallel.layout.stage < 3))
         return "with an optimizer on the host";
     if (run->training.accumulation != MS_ACCUMULATE_SAME)
         return "with gradients accumulated in fp32";
@@ -96,11 +106,13 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         status = check_rank(c);
     if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
         return status;
-    const char *why = unsupported(c->run);
+    const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
     parallel->keeps_unsharded = !c->draft->reshards;
+    parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
     return ms_note_add(c->notes, c->arena, c->err,
                        "rank %" PRIu64 " of %" PRIu64 " under %s; buffers of NCCL, some "
                        "hundred MiB, are not in the figures",

@@ -13,6 +13,7 @@ typedef struct ms_zero {
     uint64_t reduce_bucket_size;
     bool overlap_comm;         /* gradients are reduced on a stream of their own */
     bool contiguous_gradients; /* gradients are copied into a bucket */
+    bool offloads_optimizer;   /* the optimizer and its partition are on the host */
     /* stage 3 */
     bool init; /* the model is built under deepspeed.zero.Init, divided from the start */
     uint64_t prefetch_bucket_size;        /* gathered ahead of their use */
