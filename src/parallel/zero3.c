@@ -247,10 +247,16 @@ static bool update_ends(ms_tape *tape)
     return ms_zero3_finish_update(tape, ms_zero3_of(tape));
 }
 
+static uint64_t host_bytes(ms_tape *tape, uint64_t states)
+{
+    return ms_zero3_offload_host_bytes(ms_zero3_of(tape), states);
+}
+
 const ms_parallel_technique ms_parallel_zero3 = {.build_begin = build_begin,
                                                  .build_end = build_end,
                                                  .micro_step = micro_step,
                                                  .backward_ends = backward_ends,
                                                  .update_begins = update_begins,
                                                  .update_ends = update_ends,
+                                                 .host_bytes = host_bytes,
                                                  .is_engine = true};

@@ -76,7 +76,8 @@ typedef struct ms_zero3 {
     ms_zero3_stack forward, backward;
     bool is_rerun; /* the forward stack is that of a recomputation */
     /* tensors */
-    ms_tensor shards, bucket, gradients, barrier, first_barrier;
+    ms_tensor shards, bucket, gradients, barrier, overflow;
+    ms_tensor returned; /* offload: the gradient that came from the host last */
     uint64_t collected; /* elements in the bucket */
     ms_zero_indices collected_parameters;
     ms_tensor norm; /* of all gradients; stays until the next step has its own */
@@ -114,6 +115,11 @@ void ms_zero3_build(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
 void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_prepare_update(ms_tape *tape, ms_zero3 *all);
+/* offload_optimizer (zero3_offload.c): a shard's gradient meets the host's; the update there. */
+void ms_zero3_offload_gradient(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
+void ms_zero3_offload_update(ms_tape *tape, ms_zero3 *all);
+uint64_t ms_zero3_offload_host_bytes(const ms_zero3 *all, uint64_t states);
+
 bool ms_zero3_finish_update(ms_tape *tape, ms_zero3 *all);
 
 #endif

@@ -156,15 +156,19 @@ static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards
     ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
     all->shards = ms_zero_vector(tape, sum, all->dtype, "shards of parameters", MS_CATEGORY_WEIGHT);
     make_groups(tape, all);
-    make_masters(tape, all);
+    bool is_here = !all->parallel->zero.offloads_optimizer;
+    if (is_here)
+        make_masters(tape, all);
     barrier(tape, all);
-    ms_release(tape, ms_zero_vector(tape, largest_group(all), MS_DTYPE_F32, NULL, 0));
+    if (is_here)
+        ms_release(tape, ms_zero_vector(tape, largest_group(all), MS_DTYPE_F32, NULL, 0));
     barrier(tape, all);
     if (all->parallel->zero.contiguous_gradients)
         all->bucket = ms_zero_vector(tape, all->parallel->zero.reduce_bucket_size, all->dtype,
                                      "bucket of gradients", MS_CATEGORY_GRADIENT);
-    all->gradients =
-        ms_zero_vector(tape, sum, all->dtype, "gradients of the shards", MS_CATEGORY_GRADIENT);
+    if (is_here)
+        all->gradients =
+            ms_zero_vector(tape, sum, all->dtype, "gradients of the shards", MS_CATEGORY_GRADIENT);
 }
 
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
@@ -183,7 +187,8 @@ void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
     for (uint32_t i = 0; i < tape->module_buffers.count && is_made_by_module(all); i++)
         ms_storage_refill(tape, tape->module_buffers.items[i]);
     make_tied_head(tape, all);
-    all->first_barrier = ms_zero_vector(tape, 1, MS_DTYPE_U8, NULL, 0); /* of another group */
+    if (!all->parallel->zero.offloads_optimizer) /* inf_or_nan_tracker */
+        all->overflow = ms_zero_vector(tape, 1, MS_DTYPE_U8, NULL, 0);
     make_optimizer(tape, all, &shards);
     ms_vec_free(&shards);
     gather_once(tape, all);

@@ -6,6 +6,8 @@
  */
 #include "parallel/zero3.h"
 
+#include <stdlib.h>
+
 #include "trace/build.h"
 
 static void drop_gradient(ms_tape *tape, const ms_zero3 *all, uint32_t index, bool is_recorded)
@@ -52,6 +54,12 @@ static ms_tensor interleave(ms_tape *tape, ms_zero3 *all)
     return flat;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
 {
     if (!all->collected_parameters.count || ms_idle(tape))
@@ -61,8 +69,16 @@ void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
     tape->stream = all->reduce_pool;
     ms_tensor flat = interleave(tape, all);
     ms_collective(tape, MS_WORK_REDUCE_SCATTER, all->reduce_stream, bytes / ranks * (ranks - 1));
-    for (uint32_t i = 0; i < all->collected_parameters.count; i++)
+    if (all->parallel->zero.offloads_optimizer)
+        qsort(all->collected_parameters.items, all->collected_parameters.count, sizeof(uint32_t),
+              compare_numbers);
+    for (uint32_t i = 0; i < all->collected_parameters.count; i++) {
+        if (all->parallel->zero.offloads_optimizer)
+            ms_zero3_offload_gradient(tape, all, all->collected_parameters.items[i]);
         drop_gradient(tape, all, all->collected_parameters.items[i], true);
+    }
+    ms_release(tape, all->returned);
+    all->returned = 0;
     ms_release(tape, flat);
     tape->stream = MS_STREAM_OPERATORS;
     all->collected_parameters.count = 0;
@@ -121,6 +137,10 @@ static void widen(ms_tape *tape, ms_zero3 *all)
 void ms_zero3_prepare_update(ms_tape *tape, ms_zero3 *all)
 {
     ms_zero3_release_all(tape, all);
+    if (all->parallel->zero.offloads_optimizer) {
+        ms_zero3_offload_update(tape, all);
+        return;
+    }
     for (uint32_t i = 0; i < all->groups.count && !ms_idle(tape); i++)
         if (!ms_vec_push(&all->norms, norm_of_group(tape, all, &all->groups.items[i])))
             ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -134,7 +154,7 @@ void ms_zero3_prepare_update(ms_tape *tape, ms_zero3 *all)
 
 bool ms_zero3_finish_update(ms_tape *tape, ms_zero3 *all)
 {
-    if (!all->groups.count || ms_idle(tape))
+    if (!all->groups.count || all->parallel->zero.offloads_optimizer || ms_idle(tape))
         return false;
     ms_parameter *master = &tape->parameters.items[all->groups.items[all->group].master];
     ms_tensor grad = master->grad;

@@ -68,8 +68,7 @@ static const char *unsupported(const ms_resolving *c)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
-    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST &&
-        !(is_zero && run->parallel.layout.stage < 3))
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
         return "with an optimizer on the host";
     if (run->training.accumulation != MS_ACCUMULATE_SAME)
         return "with gradients accumulated in fp32";
