@@ -18,6 +18,7 @@ typedef struct ms_parallel_technique {
     void (*update_begins)(ms_tape *tape);
     bool (*update_ends)(ms_tape *tape); /* true: the optimizer steps again, other parameters */
     uint64_t (*host_bytes)(ms_tape *tape, uint64_t states); /* of an optimizer on the host */
+    uint64_t (*gradient_bytes)(ms_tape *tape); /* of gradients that stay until the update */
     bool is_engine; /* its own engine scales the loss and clips gradients */
 } ms_parallel_technique;
 

@@ -94,6 +94,15 @@ uint64_t ms_parallel_host_bytes(ms_tape *tape, uint64_t states)
     return technique && technique->host_bytes ? technique->host_bytes(tape, states) : 0;
 }
 
+bool ms_parallel_gradient_bytes(ms_tape *tape, uint64_t *bytes)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (!technique || !technique->gradient_bytes)
+        return false;
+    *bytes = technique->gradient_bytes(tape);
+    return true;
+}
+
 bool ms_parallel_has_engine(const ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);

@@ -31,6 +31,9 @@ bool ms_parallel_update_ends(ms_tape *tape);
 /* Bytes on the host of an optimizer that keeps so many states for an element; 0: the technique has
  * none there. */
 uint64_t ms_parallel_host_bytes(ms_tape *tape, uint64_t states);
+/* Bytes of the gradients that stay on this rank until the update; false: those of all parameters.
+ */
+bool ms_parallel_gradient_bytes(ms_tape *tape, uint64_t *bytes);
 /* Whether an engine of its own divides and scales the loss, and clips gradients with the update. */
 bool ms_parallel_has_engine(const ms_tape *tape);
 

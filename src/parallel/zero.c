@@ -78,10 +78,22 @@ static uint64_t host_bytes(ms_tape *tape, uint64_t states)
     return ms_zero_offload_host_bytes(ms_zero12_of(tape), states);
 }
 
+/* Stage 1 keeps all of them until the last reduction, stage 2 its partition, the host all there is.
+ */
+static uint64_t gradient_bytes(ms_tape *tape)
+{
+    const ms_zero12 *all = ms_zero12_of(tape);
+    if (all->parallel->zero.offloads_optimizer)
+        return 0;
+    uint64_t ranks = all->parallel->layout.stage == 1 ? all->parallel->layout.shards : 1;
+    return all->partition * ranks * ms_dtype_bytes(all->dtype);
+}
+
 const ms_parallel_technique ms_parallel_zero = {.build_end = build_end,
                                                 .micro_step = micro_step,
                                                 .backward_ends = backward_ends,
                                                 .update_begins = update_begins,
                                                 .update_ends = update_ends,
                                                 .host_bytes = host_bytes,
+                                                .gradient_bytes = gradient_bytes,
                                                 .is_engine = true};

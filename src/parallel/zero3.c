@@ -252,6 +252,12 @@ static uint64_t host_bytes(ms_tape *tape, uint64_t states)
     return ms_zero3_offload_host_bytes(ms_zero3_of(tape), states);
 }
 
+static uint64_t gradient_bytes(ms_tape *tape)
+{
+    const ms_zero3 *all = ms_zero3_of(tape);
+    return all->gradients ? ms_tensor_bytes(tape, all->gradients) : 0;
+}
+
 const ms_parallel_technique ms_parallel_zero3 = {.build_begin = build_begin,
                                                  .build_end = build_end,
                                                  .micro_step = micro_step,
@@ -259,4 +265,5 @@ const ms_parallel_technique ms_parallel_zero3 = {.build_begin = build_begin,
                                                  .update_begins = update_begins,
                                                  .update_ends = update_ends,
                                                  .host_bytes = host_bytes,
+                                                 .gradient_bytes = gradient_bytes,
                                                  .is_engine = true};

@@ -153,6 +153,16 @@ static void reduce_bucket(ms_tape *tape, ms_zero12 *all)
     all->is_oversized = false;
 }
 
+/* grad.data = grad.clone() */
+static void clone_gradient(ms_tape *tape, ms_zero12 *all, ms_parameter *parameter,
+                           uint64_t elements)
+{
+    ms_tensor clone = ms_zero_vector(tape, elements, all->dtype, "gradient", MS_CATEGORY_GRADIENT);
+    if (clone)
+        move_gradient(tape, parameter, clone);
+    ms_release(tape, clone);
+}
+
 /* reduce_independent_p_g_buckets_and_remove_grads */
 static void add_to_bucket(ms_tape *tape, ms_zero12 *all, uint32_t index)
 {
@@ -167,9 +177,8 @@ static void add_to_bucket(ms_tape *tape, ms_zero12 *all, uint32_t index)
     all->is_oversized = zero->contiguous_gradients && elements > zero->reduce_bucket_size;
     if (zero->contiguous_gradients && !all->is_oversized)
         move_gradient(tape, parameter, all->buffers[all->current]);
-    else if (zero->offloads_optimizer) /* grad.data = grad.clone() */
-        move_gradient(tape, parameter,
-                      ms_unown(tape, ms_zero_vector(tape, elements, all->dtype, NULL, 0)));
+    else if (zero->offloads_optimizer)
+        clone_gradient(tape, all, parameter, elements);
     all->collected += elements;
     if (!ms_vec_push(&all->bucket, index))
         ms_tape_fail(tape, MS_ERR_NOMEM);

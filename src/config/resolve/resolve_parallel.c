@@ -2,6 +2,7 @@
 #include "config/resolve/resolve_parallel.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* An option that only one technique has. */
 typedef struct option {
@@ -50,19 +51,46 @@ static ms_status check_rank(const ms_resolving *c)
                            parallel->rank, world - 1);
 }
 
+/* ZeRO-3 prefetches at every module, also at those without parameters: of these models all are
+ * known. */
+static bool has_known_modules(const ms_model_config *model)
+{
+    static const char *const types[] = {"llama",  "mistral", "qwen2",       "qwen3",
+                                        "gemma",  "gemma2",  "gemma3_text", "olmo2",
+                                        "cohere", "granite", "starcoder2",  "smollm3"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], model->model_type) == 0)
+            return true;
+    return false;
+}
+
+/* The same for ZeRO. */
+static const char *unsupported_by_zero(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
+    const ms_zero *zero = &run->parallel.zero;
+    bool is_stage3 = run->parallel.layout.stage == 3;
+    if (run->parallel.syncs_last_only)
+        return "with no-sync";
+    if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
+        return "with overlap-comm but without contiguous-gradients";
+    if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
+        return "for models of this type";
+    if (is_stage3 && run->liger)
+        return "with Liger kernels";
+    if (is_stage3 && *run->treat)
+        return "with treatments other than checkpointing";
+    return NULL;
+}
+
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
     bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
-    const ms_zero *zero = &run->parallel.zero;
-    if (is_zero && !zero->contiguous_gradients && zero->overlap_comm &&
-        run->parallel.layout.stage < 3)
-        return "with overlap-comm but without contiguous-gradients";
-    if (is_zero && run->parallel.syncs_last_only)
-        return "with no-sync";
-    if (is_zero && run->parallel.layout.stage == 3 && c->model->num_experts)
-        return "for mixtures of experts";
+    const char *by_zero = is_zero ? unsupported_by_zero(c) : NULL;
+    if (by_zero)
+        return by_zero;
     bool shards = run->parallel.layout.kind == MS_PARALLEL_FSDP2 || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
