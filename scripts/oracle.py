@@ -92,7 +92,7 @@ KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_af
 ZERO = {"reduce_bucket_size", "overlap_comm", "contiguous_gradients", "stage3_prefetch_bucket_size", "stage3_max_live_parameters",
         "stage3_max_reuse_distance", "stage3_param_persistence_threshold"}
 ZERO_UNSEEN = {"stage", "allgather_bucket_size"}  # of no consequence for memory
-HOST = {"offload_optimizer": "--optimizer-device", "offload_param": "--parameter-device"}
+HOST = {"offload_optimizer": ["--optimizer-device", "host"], "offload_param": ["--offload-param", "yes"]}
 
 
 def zero_options(p):
@@ -106,7 +106,7 @@ def zero_options(p):
         options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
     options += ["--zero-init", "no"] if p.get("zero_init") is False else []
     for key in sorted(set(HOST) & set(zero)):
-        options += [HOST[key], "host"]
+        options += HOST[key]
     return ["--parallel", f"zero={zero['stage']},dp={p['world']}", "--rank", str(p.get("rank", 0)), *options]
 
 

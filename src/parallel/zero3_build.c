@@ -87,7 +87,9 @@ static void make_shards(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
                (end == i || (end > i && tape->parameters.items[end].scope == scope));
              end++)
             ms_storage_refill(tape, tape->parameters.items[end].tensor);
-        ms_tensor shard = ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0);
+        ms_tensor shard = 0; /* on the host with offload_param */
+        if (!all->parallel->zero.offloads_parameters)
+            shard = ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0);
         if (!ms_vec_push(shards, shard))
             ms_tape_fail(tape, MS_ERR_NOMEM);
         ms_storage_empty(tape, tape->parameters.items[i].tensor);
@@ -142,6 +144,9 @@ static void gather_once(ms_tape *tape, const ms_zero3 *all)
 {
     for (uint32_t i = 0; i < all->parameters.count && !ms_idle(tape); i++) {
         ms_storage_refill(tape, tape->parameters.items[i].tensor);
+        if (all->parallel->zero.offloads_parameters)
+            ms_release(tape,
+                       ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0));
         ms_storage_empty(tape, tape->parameters.items[i].tensor);
     }
 }
@@ -153,8 +158,11 @@ static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards
         sum += all->parameters.items[i].shard;
     barrier(tape, all);
     ms_zero_drop(tape, shards);
-    ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
-    all->shards = ms_zero_vector(tape, sum, all->dtype, "shards of parameters", MS_CATEGORY_WEIGHT);
+    if (!all->parallel->zero.offloads_parameters)
+        ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
+    if (!all->parallel->zero.offloads_parameters)
+        all->shards =
+            ms_zero_vector(tape, sum, all->dtype, "shards of parameters", MS_CATEGORY_WEIGHT);
     make_groups(tape, all);
     bool is_here = !all->parallel->zero.offloads_optimizer;
     if (is_here)

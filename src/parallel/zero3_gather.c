@@ -35,6 +35,27 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Shards that come from the host for a gather, and go when it has begun. */
+static void bring(ms_tape *tape, const ms_zero3 *all, const uint32_t *members, uint32_t count,
+                  ms_zero_tensors *brought)
+{
+    for (uint32_t i = 0; i < count && all->parallel->zero.offloads_parameters; i++) {
+        uint64_t elements = row_of(all, members[i])->shard;
+        ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, elements * ms_dtype_bytes(all->dtype)));
+        ms_tensor shard =
+            ms_zero_vector(tape, elements, all->dtype, "shard", MS_CATEGORY_TEMPORARY);
+        if (!ms_vec_push(brought, shard))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+static void drop_brought(ms_tape *tape, ms_zero_tensors *brought)
+{
+    while (brought->count)
+        ms_release(tape, brought->items[--brought->count]);
+    ms_vec_free(brought);
+}
+
 /* all_gather_coalesced of parameters that are away: the last `count` of `gathered`. */
 static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
 {
@@ -58,8 +79,12 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
         tape->stream = all->gather_pool;
         gather.flat = ms_zero_vector(tape, shards * ranks, all->dtype, "gathered parameters",
                                      MS_CATEGORY_TEMPORARY);
-        tape->stream = MS_STREAM_OPERATORS;
     }
+    ms_zero_tensors brought = {0};
+    tape->stream = all->gather_pool;
+    bring(tape, all, members, count, &brought);
+    drop_brought(tape, &brought);
+    tape->stream = MS_STREAM_OPERATORS;
     gather.work = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
                                 shards * ms_dtype_bytes(all->dtype) * (ranks - 1));
     if (!ms_vec_push(&all->gathers, gather))
@@ -174,6 +199,10 @@ void ms_zero3_release_all(ms_tape *tape, ms_zero3 *all)
 /* _allgather_params_coalesced: each has a flat tensor of its own, from the operators' pool. */
 void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all)
 {
+    ms_zero_tensors brought = {0};
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        if (row_of(all, i)->persists)
+            bring(tape, all, &i, 1, &brought);
     for (uint32_t i = 0; i < all->parameters.count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
         if (!row->persists || row->status != MS_ZERO3_AWAY)
@@ -181,6 +210,7 @@ void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all)
         refill(tape, all, i, MS_STREAM_OPERATORS);
         row->status = MS_ZERO3_HERE;
     }
+    drop_brought(tape, &brought);
 }
 
 /* ---- fetch ---- */

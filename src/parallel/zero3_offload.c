@@ -54,10 +54,23 @@ static uint64_t elements_of_shards(const ms_zero3 *all)
     return sum;
 }
 
+/* The sum of the norms, its root, and what replaces infinity. */
+static void total_norm(ms_tape *tape)
+{
+    static const ms_dtype types[] = {MS_DTYPE_F32, MS_DTYPE_F32, MS_DTYPE_U8,
+                                     MS_DTYPE_U8,  MS_DTYPE_U8,  MS_DTYPE_F32};
+    ms_tensor scalars[sizeof types / sizeof *types];
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        scalars[i] = ms_zero_vector(tape, 1, types[i], NULL, 0);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        ms_release(tape, scalars[i]);
+}
+
 void ms_zero3_offload_update(ms_tape *tape, ms_zero3 *all)
 {
     enum { PASSES = 7 };
     uint64_t elements = elements_of_shards(all);
+    total_norm(tape);
     const ms_work update =
         ms_work_of(MS_WORK_HOST_UPDATE, PASSES * elements * ms_dtype_bytes(MS_DTYPE_F32));
     ms_work_wait(tape, ms_work_begin(tape, update));

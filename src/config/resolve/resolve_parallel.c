@@ -18,6 +18,7 @@ static const option options[] = {
     {"gradient-as-bucket-view", MS_PARALLEL_DDP},
     {"reduce-bucket-size", MS_PARALLEL_ZERO},
     {"zero-init", MS_PARALLEL_ZERO},
+    {"offload-param", MS_PARALLEL_ZERO},
     {"overlap-comm", MS_PARALLEL_ZERO},
     {"contiguous-gradients", MS_PARALLEL_ZERO},
     {"stage3-prefetch-bucket-size", MS_PARALLEL_ZERO},
@@ -72,6 +73,10 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     bool is_stage3 = run->parallel.layout.stage == 3;
     if (run->parallel.syncs_last_only)
         return "with no-sync";
+    if (zero->offloads_parameters && !is_stage3)
+        return "with offload-param: it is of stage 3";
+    if (zero->offloads_parameters && run->training.optimizer_device != MS_OPTIMIZER_ON_HOST)
+        return "with offload-param but an optimizer on the device";
     if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
         return "with overlap-comm but without contiguous-gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))

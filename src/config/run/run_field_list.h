@@ -147,6 +147,9 @@
     X("zero-init", "YESNO", "ZeRO-3 divides the model while it is built (zero.Init)", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.init), .report = "zero_init", \
       .show_report = show_zero_init) \
+    X("offload-param", "YESNO", "ZeRO-3 keeps the shards of parameters on the host", "no", \
+      "Several ranks", answer, AT(run.parallel.zero.offloads_parameters), \
+      .report = "offload_param", .show_report = show_offload_param) \
     X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 gathers ahead", "50000000", \
       "Several ranks", count, AT(run.parallel.zero.prefetch_bucket_size), \
       .maximum = UINT32_MAX, .report = "stage3_prefetch_bucket_size", \

@@ -230,6 +230,13 @@ static void show_zero_init(const void *source, ms_arena *arena, ms_config_shown 
         show_answer(shown, parallel_of(source)->zero.init);
 }
 
+static void show_offload_param(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_ZERO) && parallel_of(source)->layout.stage == 3)
+        show_answer(shown, parallel_of(source)->zero.offloads_parameters);
+}
+
 /* ---- the rows ---- */
 
 static const char *const types[][2] = {

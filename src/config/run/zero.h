@@ -16,6 +16,7 @@ typedef struct ms_zero {
     bool offloads_optimizer;   /* the optimizer and its partition are on the host */
     /* stage 3 */
     bool init; /* the model is built under deepspeed.zero.Init, divided from the start */
+    bool offloads_parameters;             /* their shards are on the host */
     uint64_t prefetch_bucket_size;        /* gathered ahead of their use */
     uint64_t max_live_parameters;         /* gathered at a time */
     uint64_t max_reuse_distance;          /* gathered parameters that are used again so soon stay */

@@ -56,6 +56,10 @@ static const zero_case cases[] = {
      {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}},
      3,
      true},
+    {"stage 3, all on the host",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}, {"offload-param", "yes"}},
+     3,
+     true},
 };
 
 static void simulate(const zero_case *c, ms_arena *arena, ms_simulation *simulation)
@@ -142,6 +146,7 @@ static const refusal refusals[] = {
     {{COMMON, {"parallel", "zero=2,dp=8"}, {"autocast", "bf16"}}, "with autocast"},
     {{COMMON, {"parallel", "zero=2,dp=8"}, {"overlap-comm", "yes"}, {"contiguous-gradients", "no"}},
      "without contiguous-gradients"},
+    {{COMMON, {"parallel", "zero=3,dp=8"}, {"offload-param", "yes"}}, "an optimizer on the device"},
     {{{"config", "gpt2"}, {"parallel", "zero=3,dp=8"}}, "models of this type"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=all-linear"}}, "with an adapter"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"liger", "all"}}, "with Liger kernels"},
