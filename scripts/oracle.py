@@ -98,12 +98,14 @@ HOST = {"offload_optimizer": ["--optimizer-device", "host"], "offload_param": ["
 def zero_options(p):
     """DeepSpeed's configuration of a case."""
     zero, options = p["config"]["zero_optimization"], []
-    unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST) | set(p["config"]) - {"zero_optimization", "bf16", "fp16"}
+    unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST) | set(p["config"]) - {"zero_optimization", "bf16", "fp16", "data_types"}
     if unknown:
         return ["--parallel", "zero=" + "+".join(sorted(unknown))]
     for key in sorted(ZERO & set(zero)):
         value = zero[key]
         options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
+    accumulated = p["config"].get("data_types", {}).get("grad_accum_dtype")
+    options += ["--grad-accumulation-dtype", accumulated] if accumulated else []
     options += ["--zero-init", "no"] if p.get("zero_init") is False else []
     for key in sorted(set(HOST) & set(zero)):
         options += HOST[key]

@@ -11,6 +11,7 @@ static void free_state(void *state)
     ms_zero12 *all = state;
     ms_vec_free(&all->places);
     ms_vec_free(&all->bucket);
+    ms_vec_free(&all->widened);
     ms_vec_free(&all->kept);
     ms_vec_free(&all->averaged);
     ms_vec_free(&all->norms);
@@ -86,7 +87,8 @@ static uint64_t gradient_bytes(ms_tape *tape)
     if (all->parallel->zero.offloads_optimizer)
         return 0;
     uint64_t ranks = all->parallel->layout.stage == 1 ? all->parallel->layout.shards : 1;
-    return all->partition * ranks * ms_dtype_bytes(all->dtype);
+    ms_dtype dtype = all->parallel->zero.accumulates_f32 ? MS_DTYPE_F32 : all->dtype;
+    return all->partition * ranks * ms_dtype_bytes(dtype);
 }
 
 const ms_parallel_technique ms_parallel_zero = {.build_end = build_end,

@@ -26,13 +26,15 @@ typedef struct ms_zero12 {
     uint32_t master;              /* into tape->parameters: the fp32 partition */
     ms_vec(ms_zero_place) places; /* by parameter */
     bool has_buffers;
-    ms_tensor buffers[2];     /* where gradients are collected; the second one with overlap_comm */
-    uint32_t current;         /* the buffer that is being filled */
-    uint64_t collected;       /* elements in the bucket */
-    ms_zero_indices bucket;   /* its parameters */
-    bool is_oversized;        /* its only parameter is larger than a buffer */
-    ms_tensor ours;           /* reduced gradients of the parameters of this rank's partition */
-    uint64_t ours_filled;     /* elements */
+    ms_tensor buffers[2];   /* where gradients are collected; the second one with overlap_comm */
+    uint32_t current;       /* the buffer that is being filled */
+    uint64_t collected;     /* elements in the bucket */
+    ms_zero_indices bucket; /* its parameters */
+    bool is_oversized;      /* its only parameter is larger than a buffer */
+    ms_tensor ours;         /* reduced gradients of the parameters of this rank's partition */
+    uint64_t ours_filled;   /* elements */
+    ms_tensor wide;         /* grad_accum_dtype fp32: the partition's gradient, from the first on */
+    ms_vec(uint64_t) widened; /* elements of the pieces that are added to it next */
     ms_zero_tensors kept;     /* those gradients, views of `ours`; summed over micro-steps */
     ms_zero_tensors averaged; /* the pieces of the partition's gradient */
     ms_tensor staging;        /* offload: as large as the largest parameter */

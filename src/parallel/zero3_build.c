@@ -174,9 +174,10 @@ static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards
     if (all->parallel->zero.contiguous_gradients)
         all->bucket = ms_zero_vector(tape, all->parallel->zero.reduce_bucket_size, all->dtype,
                                      "bucket of gradients", MS_CATEGORY_GRADIENT);
+    ms_dtype of_gradients = all->parallel->zero.accumulates_f32 ? MS_DTYPE_F32 : all->dtype;
     if (is_here)
-        all->gradients =
-            ms_zero_vector(tape, sum, all->dtype, "gradients of the shards", MS_CATEGORY_GRADIENT);
+        all->gradients = ms_zero_vector(tape, sum, of_gradients, "gradients of the shards",
+                                        MS_CATEGORY_GRADIENT);
 }
 
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all)

@@ -54,6 +54,16 @@ static ms_tensor interleave(ms_tape *tape, ms_zero3 *all)
     return flat;
 }
 
+/* Each reduced part in the type of the sums. */
+static void widen_parts(ms_tape *tape, const ms_zero3 *all, ms_zero_tensors *wide)
+{
+    for (uint32_t i = 0; i < all->collected_parameters.count && !ms_idle(tape); i++) {
+        uint64_t elements = all->parameters.items[all->collected_parameters.items[i]].shard;
+        if (!ms_vec_push(wide, ms_zero_vector(tape, elements, MS_DTYPE_F32, NULL, 0)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -69,6 +79,12 @@ void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
     tape->stream = all->reduce_pool;
     ms_tensor flat = interleave(tape, all);
     ms_collective(tape, MS_WORK_REDUCE_SCATTER, all->reduce_stream, bytes / ranks * (ranks - 1));
+    ms_zero_tensors wide = {0};
+    if (all->parallel->zero.accumulates_f32) {
+        widen_parts(tape, all, &wide);
+        ms_release(tape, flat);
+        flat = 0;
+    }
     if (all->parallel->zero.offloads_optimizer)
         qsort(all->collected_parameters.items, all->collected_parameters.count, sizeof(uint32_t),
               compare_numbers);
@@ -80,6 +96,8 @@ void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
     ms_release(tape, all->returned);
     all->returned = 0;
     ms_release(tape, flat);
+    ms_zero_drop(tape, &wide);
+    ms_vec_free(&wide);
     tape->stream = MS_STREAM_OPERATORS;
     all->collected_parameters.count = 0;
     all->collected = 0;
@@ -123,8 +141,10 @@ static ms_tensor norm_of_group(ms_tape *tape, const ms_zero3 *all, const ms_zero
 static void widen(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero3_group *group = &all->groups.items[all->group];
-    ms_tensor flat =
-        group->count > 1 ? ms_zero_vector(tape, group->elements, all->dtype, NULL, 0) : 0;
+    bool is_wide = all->parallel->zero.accumulates_f32;
+    ms_tensor flat = group->count > 1 && !is_wide
+                         ? ms_zero_vector(tape, group->elements, all->dtype, NULL, 0)
+                         : 0;
     ms_tensor wide = flat;
     if (all->dtype != MS_DTYPE_F32 || !flat) {
         wide = ms_zero_vector(tape, group->elements, MS_DTYPE_F32, "fp32 gradients",

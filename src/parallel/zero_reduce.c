@@ -68,6 +68,9 @@ static void reduce_group(ms_tape *tape, ms_zero12 *all, ms_tensor source, group 
         ms_collective(tape, MS_WORK_ALL_REDUCE, all->stream, 2 * (bytes / ranks * (ranks - 1)));
     if (!all->parallel->zero.overlap_comm)
         ms_work_wait(tape, work);
+    for (uint32_t i = 0; i < all->widened.count && !ms_idle(tape); i++)
+        ms_release(tape, ms_zero_vector(tape, all->widened.items[i], MS_DTYPE_F32, NULL, 0));
+    all->widened.count = 0;
     if (g->has_ours || !is_copied || all->parallel->zero.offloads_optimizer)
         record_use(tape, all, source);
     ms_release(tape, copy);
@@ -81,6 +84,17 @@ static void reduce_flattened(ms_tape *tape, ms_zero12 *all)
     reduce_group(tape, all, tape->parameters.items[all->bucket.items[0]].grad, &g);
 }
 
+/* The partition's gradient in fp32, once one of its gradients is reduced. */
+static void make_wide(ms_tape *tape, ms_zero12 *all)
+{
+    bool has_ours = false;
+    for (uint32_t i = 0; i < all->bucket.count; i++)
+        has_ours |= all->places.items[all->bucket.items[i]].is_ours;
+    if (has_ours && all->parallel->zero.accumulates_f32 && !all->wide)
+        all->wide = ms_zero_vector(tape, all->partition, MS_DTYPE_F32, "fp32 gradients",
+                                   MS_CATEGORY_GRADIENT);
+}
+
 /* Divides the bucket into pieces by the ranks that update them; neighbours for the same rank are
  * one piece. Pieces are grouped until they exceed a bucket's size. */
 static void all_reduce(ms_tape *tape, ms_zero12 *all, ms_tensor source)
@@ -88,15 +102,20 @@ static void all_reduce(ms_tape *tape, ms_zero12 *all, ms_tensor source)
     group g = {0};
     uint64_t partition = all->partition, previous = UINT64_MAX, piece = 0;
     tape->stream = ms_zero_pool(all);
+    make_wide(tape, all);
     for (uint32_t i = 0; i < all->bucket.count; i++) {
         const ms_zero_place *place = &all->places.items[all->bucket.items[i]];
         uint64_t end = place->first + place->elements;
         for (uint64_t at = place->first; at < end; at += piece) {
             uint64_t rank = at / partition, border = (rank + 1) * partition;
             piece = (end < border ? end : border) - at;
-            if (rank != previous && g.elements > all->parallel->zero.reduce_bucket_size)
+            bool is_widened = rank == all->parallel->rank && all->parallel->zero.accumulates_f32;
+            bool is_new = rank != previous || is_widened;
+            if (is_new && g.elements > all->parallel->zero.reduce_bucket_size)
                 reduce_group(tape, all, source, &g);
-            g.pieces += rank != previous;
+            if (is_widened && !ms_vec_push(&all->widened, piece))
+                ms_tape_fail(tape, MS_ERR_NOMEM);
+            g.pieces += is_new;
             g.elements += piece;
             g.has_ours |= rank == all->parallel->rank;
             previous = rank;
@@ -142,7 +161,8 @@ static void reduce_bucket(ms_tape *tape, ms_zero12 *all)
         bool is_ours = all->places.items[index].is_ours;
         if (is_ours && all->parallel->zero.offloads_optimizer)
             ms_zero_offload_gradient(tape, all, index);
-        else if (is_ours && all->parallel->zero.contiguous_gradients)
+        else if (is_ours && all->parallel->zero.contiguous_gradients &&
+                 !all->parallel->zero.accumulates_f32)
             copy_out(tape, all, index);
         else if (!is_ours && all->parallel->layout.stage == 2)
             drop_gradient(tape, &tape->parameters.items[index]);
@@ -257,9 +277,10 @@ void ms_zero_finish_backward(ms_tape *tape, ms_zero12 *all)
         if (tape->parameters.items[i].grad)
             add_to_bucket(tape, all, i);
     reduce_bucket(tape, all);
-    if (!all->parallel->zero.offloads_optimizer)
+    bool keeps = !all->parallel->zero.offloads_optimizer && !all->parallel->zero.accumulates_f32;
+    if (keeps)
         keep_ours(tape, all);
-    if (all->is_last && !all->parallel->zero.offloads_optimizer)
+    if (all->is_last && keeps)
         average(tape, all);
     release_buffers(tape, all);
     for (uint32_t i = 0; i < all->places.count; i++)

@@ -16,14 +16,31 @@ static ms_tensor flatten(ms_tape *tape, ms_zero12 *all)
     return only;
 }
 
+/* Gradients that are in fp32 already: views of the partition's. */
+static void list_wide(ms_tape *tape, ms_zero12 *all)
+{
+    if (!all->wide)
+        all->wide = ms_zero_vector(tape, all->partition, MS_DTYPE_F32, "fp32 gradients",
+                                   MS_CATEGORY_GRADIENT);
+    for (uint32_t i = 0; i < all->places.count && !ms_idle(tape); i++) {
+        uint64_t elements = ms_zero_elements_in_partition(all, i);
+        if (elements && !ms_vec_push(&all->averaged, ms_zero_narrow(tape, all->wide, elements)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
 void ms_zero_prepare_update(ms_tape *tape, ms_zero12 *all)
 {
+    bool is_wide = all->parallel->zero.accumulates_f32;
+    if (is_wide)
+        list_wide(tape, all);
     ms_tensor before = all->norm;
     ms_tensor total = ms_zero_norm(tape, &all->averaged);
     all->norm = ms_zero_vector(tape, 1, MS_DTYPE_F32, "norm of gradients", MS_CATEGORY_TEMPORARY);
-    ms_tensor flat = flatten(tape, all);
+    ms_tensor flat = is_wide ? all->wide : flatten(tape, all);
     ms_tensor wide = flat;
-    if (all->dtype != MS_DTYPE_F32)
+    all->wide = 0;
+    if (!is_wide && all->dtype != MS_DTYPE_F32)
         wide = ms_zero_vector(tape, all->partition, MS_DTYPE_F32, "fp32 gradients",
                               MS_CATEGORY_GRADIENT);
     if (wide != flat)

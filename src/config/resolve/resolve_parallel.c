@@ -81,6 +81,12 @@ static const char *unsupported_by_zero(const ms_resolving *c)
         return "with overlap-comm but without contiguous-gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
         return "for models of this type";
+    bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
+    if (is_wide && run->parallel.layout.stage == 1)
+        return "with gradients accumulated in fp32, for which DeepSpeed has another optimizer";
+    if (is_wide &&
+        (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST || !zero->contiguous_gradients))
+        return "with gradients accumulated in fp32 on the host or without contiguous-gradients";
     if (is_stage3 && run->liger)
         return "with Liger kernels";
     if (is_stage3 && *run->treat)
@@ -103,7 +109,7 @@ static const char *unsupported(const ms_resolving *c)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
         return "with an optimizer on the host";
-    if (run->training.accumulation != MS_ACCUMULATE_SAME)
+    if (run->training.accumulation != MS_ACCUMULATE_SAME && !is_zero)
         return "with gradients accumulated in fp32";
     if (run->training.eval_batch)
         return "with evaluations";
@@ -144,6 +150,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                ms_layout_name(&parallel->layout), why);
     parallel->keeps_unsharded = !c->draft->reshards;
     parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    parallel->zero.accumulates_f32 =
+        c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
     parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
     return ms_note_add(c->notes, c->arena, c->err,
                        "rank %" PRIu64 " of %" PRIu64 " under %s; buffers of NCCL, some "

@@ -14,6 +14,7 @@ typedef struct ms_zero {
     bool overlap_comm;         /* gradients are reduced on a stream of their own */
     bool contiguous_gradients; /* gradients are copied into a bucket */
     bool offloads_optimizer;   /* the optimizer and its partition are on the host */
+    bool accumulates_f32;      /* grad_accum_dtype */
     /* stage 3 */
     bool init; /* the model is built under deepspeed.zero.Init, divided from the start */
     bool offloads_parameters;             /* their shards are on the host */

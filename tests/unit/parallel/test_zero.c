@@ -15,7 +15,7 @@ typedef struct zero_case {
     const char *label;
     ms_run_setting settings[MOST_SETTINGS];
     uint32_t stage;
-    bool is_on_host;
+    bool is_on_host, is_wide;
 } zero_case;
 
 #define COMMON                                                                                     \
@@ -25,41 +25,66 @@ typedef struct zero_case {
     }
 
 static const zero_case cases[] = {
-    {"stage 1", {COMMON, {"parallel", "zero=1,dp=8"}}, 1, false},
+    {"stage 1", {COMMON, {"parallel", "zero=1,dp=8"}}, 1, false, false},
     {"stage 1, overlapped",
      {COMMON, {"parallel", "zero=1,dp=8"}, {"overlap-comm", "yes"}, {"rank", "7"}},
      1,
+     false,
      false},
-    {"stage 2", {COMMON, {"parallel", "zero=2,dp=8"}}, 2, false},
-    {"stage 2, micro-steps", {COMMON, {"parallel", "dp=8,zero=2"}, {"accumulate", "3"}}, 2, false},
+    {"stage 2", {COMMON, {"parallel", "zero=2,dp=8"}}, 2, false, false},
+    {"stage 2, micro-steps",
+     {COMMON, {"parallel", "dp=8,zero=2"}, {"accumulate", "3"}},
+     2,
+     false,
+     false},
     {"stage 2, scattered gradients",
      {COMMON, {"parallel", "zero=2,dp=8"}, {"contiguous-gradients", "no"}},
      2,
+     false,
      false},
+    {"stage 2, sums in fp32",
+     {COMMON,
+      {"parallel", "zero=2,dp=8"},
+      {"grad-accumulation-dtype", "fp32"},
+      {"accumulate", "2"},
+      {"rank", "3"}},
+     2,
+     false,
+     true},
+    {"stage 3, sums in fp32",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"grad-accumulation-dtype", "fp32"}},
+     3,
+     false,
+     true},
     {"stage 2 on the host",
      {COMMON, {"parallel", "zero=2,dp=8"}, {"optimizer-device", "host"}},
      2,
-     true},
-    {"stage 3", {COMMON, {"parallel", "zero=3,dp=8"}}, 3, false},
+     true,
+     false},
+    {"stage 3", {COMMON, {"parallel", "zero=3,dp=8"}}, 3, false, false},
     {"stage 3, checkpoints",
      {COMMON,
       {"parallel", "zero=3,dp=8"},
       {"checkpointing", "all"},
       {"stage3-max-reuse-distance", "0"}},
      3,
+     false,
      false},
     {"stage 3, one stream",
      {COMMON, {"parallel", "zero=3,dp=8"}, {"overlap-comm", "no"}},
      3,
+     false,
      false},
     {"stage 3 on the host",
      {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}},
      3,
-     true},
+     true,
+     false},
     {"stage 3, all on the host",
      {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}, {"offload-param", "yes"}},
      3,
-     true},
+     true,
+     false},
 };
 
 static void simulate(const zero_case *c, ms_arena *arena, ms_simulation *simulation)
@@ -82,7 +107,7 @@ static void test_kept(void **state)
         ms_simulation s;
         simulate(c, arena, &s);
         uint64_t all = s.trainable_param_count, part = all / RANKS;
-        uint64_t gradients = 2 * (c->stage == 1 ? all : part);
+        uint64_t gradients = (c->is_wide ? 4 : 2) * (c->stage == 1 ? all : part);
         uint64_t states = c->is_on_host ? 0 : 8 * part + 4;
         assert_int_equal(s.optimizer_state_bytes, states);
         assert_int_equal(s.gradient_bytes, c->is_on_host ? 0 : gradients);
@@ -147,6 +172,8 @@ static const refusal refusals[] = {
     {{COMMON, {"parallel", "zero=2,dp=8"}, {"overlap-comm", "yes"}, {"contiguous-gradients", "no"}},
      "without contiguous-gradients"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"offload-param", "yes"}}, "an optimizer on the device"},
+    {{COMMON, {"parallel", "zero=1,dp=8"}, {"grad-accumulation-dtype", "fp32"}},
+     "another optimizer"},
     {{{"config", "gpt2"}, {"parallel", "zero=3,dp=8"}}, "models of this type"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=all-linear"}}, "with an adapter"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"liger", "all"}}, "with Liger kernels"},
