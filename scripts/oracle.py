@@ -100,11 +100,36 @@ def fsdp1_options(p):
     return command + (["--backward-prefetch", p["backward_prefetch"] or "none"] if "backward_prefetch" in p else [])
 
 
+ZERO = {"reduce_bucket_size", "overlap_comm", "contiguous_gradients", "stage3_prefetch_bucket_size", "stage3_max_live_parameters",
+        "stage3_max_reuse_distance", "stage3_param_persistence_threshold"}
+ZERO_UNSEEN = {"stage", "allgather_bucket_size"}  # of no consequence for memory
+HOST = {"offload_optimizer": ["--optimizer-device", "host"], "offload_param": ["--offload-param", "yes"]}
+
+
+def zero_options(p):
+    """DeepSpeed's configuration of a case."""
+    zero, options = p["config"]["zero_optimization"], []
+    unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST) | set(p["config"]) - {"zero_optimization", "bf16", "fp16", "data_types"}
+    if unknown:
+        return ["--parallel", "zero=" + "+".join(sorted(unknown))]
+    for key in sorted(ZERO & set(zero)):
+        value = zero[key]
+        options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
+    accumulated = p["config"].get("data_types", {}).get("grad_accum_dtype")
+    options += ["--grad-accumulation-dtype", accumulated] if accumulated else []
+    options += ["--zero-init", "no"] if p.get("zero_init") is False else []
+    for key in sorted(set(HOST) & set(zero)):
+        options += HOST[key]
+    return ["--parallel", f"zero={zero['stage']},dp={p['world']}", "--rank", str(p.get("rank", 0)), *options]
+
+
 def parallel_options(case):
     """The layout of a case of several ranks; one that cannot be said ends in a refusal."""
     p = case.get("parallel")
     if not p:
         return []
+    if p["strategy"] == "deepspeed":
+        return zero_options(p)
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies, first = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else ""
@@ -219,6 +244,8 @@ def phase_rows(ours, measured, pairs, prefix="", base=0):
     """(figure, ours, measured) for each phase and pair of keys; phases are matched by name."""
     mine = dict(zip(phase_names(ours), ours))
     for name, m in zip(phase_names(measured), measured):
+        if name.startswith("accumulate"):  # DeepSpeed's step() that does nothing
+            continue
         for key, measured_key in pairs:
             o = mine.get(name, {}).get(key)
             yield prefix + name + "." + key.replace("_bytes", ""), None if o is None else o - base, m[measured_key]
@@ -255,7 +282,8 @@ def figures_of(report, measured):
     if shards and not summary.get("weight_memory_bytes"):  # the host has the shards, as many gradients, and the states
         summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": summary["host_memory_bytes"] - 2 * shards}
     for key, ours in STATIC.items():
-        if key in measured:
+        # states that are on the host are none of the device's
+        if key in measured and not (key.startswith("local_optimizer") and summary.get("optimizer_memory_bytes") == 0):
             yield "static", key, summary.get(ours), measured[key]
     if "saved_bytes" in measured:
         yield "saved", "saved_bytes", summary.get("saved_bytes"), measured["saved_bytes"]

@@ -288,6 +288,7 @@ static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
         tape->buffers.items[run.node.first_buffer + i] = 0;
     }
     enter_module(tape, run.node.module);
+    ms_hooks_node_begins(tape, run.node.scope, run.node.op);
     if (run.node.hooks != MS_NONE)
         unpack_saved(tape, &run);
     compute(tape, &run);

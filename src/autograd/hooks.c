@@ -141,6 +141,15 @@ void ms_hooks_backward_ends(ms_tape *tape)
     }
 }
 
+void ms_hooks_node_begins(ms_tape *tape, uint32_t scope, const ms_op *op)
+{
+    for (uint32_t i = tape->hooks.modules.count; i-- > 0;) {
+        ms_module_hooks hooks = tape->hooks.modules.items[i];
+        if (hooks.before_node)
+            hooks.before_node(tape, hooks.context, scope, op);
+    }
+}
+
 /* ---- gradients ---- */
 
 void ms_hooks_push_gradient(ms_tape *tape, ms_gradient_hook hook)

@@ -44,6 +44,8 @@ typedef struct ms_module_hooks {
     void (*after_forward)(struct ms_tape *tape, void *context, uint32_t scope);
     void (*before_backward)(struct ms_tape *tape, void *context, uint32_t scope);
     void (*after_backward)(struct ms_tape *tape, void *context, uint32_t scope);
+    /* A node of any module begins, before its saved tensors are unpacked. */
+    void (*before_node)(struct ms_tape *tape, void *context, uint32_t scope, const ms_op *op);
     void *context;
 } ms_module_hooks;
 
@@ -114,6 +116,7 @@ void ms_hooks_forward_ends(struct ms_tape *tape, uint32_t scope);
 /* Backward moves from one module to another; MS_NONE: outside any. */
 void ms_hooks_backward_moves(struct ms_tape *tape, uint32_t from, uint32_t to);
 void ms_hooks_backward_ends(struct ms_tape *tape);
+void ms_hooks_node_begins(struct ms_tape *tape, uint32_t scope, const ms_op *op);
 void ms_hooks_accumulated(struct ms_tape *tape, uint32_t parameter);
 void ms_hooks_op_begins(struct ms_tape *tape, const ms_op *op);
 void ms_hooks_op_ends(struct ms_tape *tape);

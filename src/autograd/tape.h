@@ -54,6 +54,7 @@ typedef struct ms_tape {
     uint32_t op_depth;    /* nesting depth of running operators */
     bool muted;           /* allocations have no bytes: see ms_op_hooks */
     bool is_meta;         /* new storages have bytes but no memory, as on PyTorch's meta device */
+    bool has_own_linear;  /* F.linear is one function of Python, as zero.Init replaces it */
     uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     bool is_distributed; /* results of operators are DTensors: see ms_node */

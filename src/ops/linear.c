@@ -105,9 +105,11 @@ static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
 static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
+    if (ms_node_wants(node, MM_X) && tape->has_own_linear)
+        out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     if (ms_node_wants(node, MM_WEIGHT))
         out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
-    if (ms_node_wants(node, MM_X))
+    if (ms_node_wants(node, MM_X) && !tape->has_own_linear)
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     if (ms_input_meta(tape, node, MM_X)->shape.rank > 2)
         set_view(tape, out[MM_X]);
@@ -194,7 +196,7 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
     ms_tensor cast_x = ms_autocast_lower(tape, x);
-    bool is_part = !has_rows(tape, cast_x), adds_bias = bias && is_part;
+    bool is_part = !has_rows(tape, cast_x), adds_bias = bias && (is_part || tape->has_own_linear);
     if (is_part && ms_needs_grad(tape, cast_weight))
         cast_x = ms_clone(tape, cast_x);
     ms_tensor out = product(tape, bias && !adds_bias ? &linear_bias_op : &mm_op, cast_x,

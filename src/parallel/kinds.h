@@ -16,10 +16,16 @@ typedef struct ms_parallel_technique {
     void (*backward_begins)(ms_tape *tape);
     ms_parallel_host (*on_host)(const ms_tape *tape);
     void (*clip)(ms_tape *tape); /* NULL: as without ranks */
+    void (*backward_ends)(ms_tape *tape);
+    void (*update_begins)(ms_tape *tape);
+    bool (*update_ends)(ms_tape *tape); /* true: the optimizer steps again, other parameters */
+    uint64_t (*host_bytes)(ms_tape *tape, uint64_t states); /* of an optimizer on the host */
+    uint64_t (*gradient_bytes)(ms_tape *tape); /* of gradients that stay until the update */
+    bool is_engine; /* its own engine scales the loss and clips gradients */
 } ms_parallel_technique;
 
 extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_fsdp1,
-    ms_parallel_tp;
+    ms_parallel_tp, ms_parallel_zero, ms_parallel_zero3;
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 

@@ -20,6 +20,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_FSDP2] = &ms_parallel_fsdp,
     [MS_PARALLEL_FSDP1] = &ms_parallel_fsdp1,
     [MS_PARALLEL_TP] = &ms_parallel_tp,
+    [MS_PARALLEL_ZERO] = &ms_parallel_zero,
 };
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape)
@@ -31,6 +32,8 @@ const ms_parallel *ms_parallel_of(const ms_tape *tape)
 static const ms_parallel_technique *technique_of(const ms_tape *tape)
 {
     const ms_parallel *parallel = ms_parallel_of(tape);
+    if (parallel && parallel->layout.kind == MS_PARALLEL_ZERO && parallel->layout.stage == 3)
+        return &ms_parallel_zero3;
     return parallel ? techniques[parallel->layout.kind] : NULL;
 }
 
@@ -104,6 +107,47 @@ void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
     }
     tape->is_meta = false;
     ms_consume(tape, gone);
+}
+
+void ms_parallel_backward_ends(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->backward_ends && !ms_idle(tape))
+        technique->backward_ends(tape);
+}
+
+void ms_parallel_update_begins(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->update_begins && !ms_idle(tape))
+        technique->update_begins(tape);
+}
+
+bool ms_parallel_update_ends(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->update_ends && !ms_idle(tape) && technique->update_ends(tape);
+}
+
+uint64_t ms_parallel_host_bytes(ms_tape *tape, uint64_t states)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->host_bytes ? technique->host_bytes(tape, states) : 0;
+}
+
+bool ms_parallel_gradient_bytes(ms_tape *tape, uint64_t *bytes)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (!technique || !technique->gradient_bytes)
+        return false;
+    *bytes = technique->gradient_bytes(tape);
+    return true;
+}
+
+bool ms_parallel_has_engine(const ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->is_engine;
 }
 
 uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)

@@ -32,5 +32,20 @@ typedef struct ms_parallel_host {
 ms_parallel_host ms_parallel_on_host(const ms_tape *tape);
 /* The parameters that this rank's optimizer has, in its order; NULL: all. */
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
+/* The last node has run. */
+void ms_parallel_backward_ends(ms_tape *tape);
+
+/* Around the optimizer's step. */
+void ms_parallel_update_begins(ms_tape *tape);
+/* True: gradients of further parameters are there, which the optimizer steps next. */
+bool ms_parallel_update_ends(ms_tape *tape);
+/* Bytes on the host of an optimizer that keeps so many states for an element; 0: the technique has
+ * none there. */
+uint64_t ms_parallel_host_bytes(ms_tape *tape, uint64_t states);
+/* Bytes of the gradients that stay on this rank until the update; false: those of all parameters.
+ */
+bool ms_parallel_gradient_bytes(ms_tape *tape, uint64_t *bytes);
+/* Whether an engine of its own divides and scales the loss, and clips gradients with the update. */
+bool ms_parallel_has_engine(const ms_tape *tape);
 
 #endif

@@ -4,6 +4,7 @@
 #include "ops/ops.h"
 #include "step/optimizer.h"
 #include "step/run.h"
+#include "parallel/parallel.h"
 #include "trace/build.h"
 
 static void name_gradient(ms_tape *tape, const ms_parameter *parameter, ms_tensor tensor)
@@ -52,7 +53,8 @@ static void add_to_sum(ms_tape *tape, void *context, uint32_t index)
 
 void ms_accumulation_build(ms_tape *tape)
 {
-    if (ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32)
+    if (ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32 &&
+        !ms_parallel_has_engine(tape))
         ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = add_to_sum});
 }
 

@@ -41,7 +41,9 @@ void ms_figures_sum(ms_tape *tape, ms_simulation *simulation)
 
 void ms_figures_sum_gradients(ms_tape *tape, ms_simulation *simulation)
 {
-    if (ms_step_run(tape)->training.optimizer_in_backward || ms_parallel_on_host(tape).weight_bytes)
+    if (ms_step_run(tape)->training.optimizer_in_backward ||
+        ms_parallel_on_host(tape).weight_bytes ||
+        ms_parallel_gradient_bytes(tape, &simulation->gradient_bytes))
         return;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];

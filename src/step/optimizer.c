@@ -292,8 +292,10 @@ uint64_t ms_optimizer_state_bytes(ms_tape *tape)
 uint64_t ms_optimizer_host_bytes(ms_tape *tape)
 {
     const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
-    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
-        return ms_optimizer_bytes_on_host(tape, row);
+    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST) {
+        uint64_t of_rank = ms_parallel_host_bytes(tape, ms_optimizer_state_count(row));
+        return of_rank ? of_rank : ms_optimizer_bytes_on_host(tape, row);
+    }
     const ms_parallel_host host = ms_parallel_on_host(tape);
     if (host.weight_bytes) /* and a gradient for each that is trained */
         return host.weight_bytes + (1 + full_states(row)) * host.trained_bytes +

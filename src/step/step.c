@@ -77,6 +77,11 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
         ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
     tape->pass = MS_PASS_BACKWARD;
     tape->on_backward_thread = true;
+    ms_locals scaled = ms_locals_begin(tape);
+    if (ms_parallel_has_engine(tape)) { /* loss / micro-steps, times the scale of the loss */
+        loss = *ms_local(&scaled, ms_div_scalar(tape, loss));
+        loss = *ms_local(&scaled, ms_mul_scalar(tape, loss));
+    }
     ms_locals f = ms_locals_begin(tape);
     ms_shape scalar = {.rank = 0};
     ms_dtype dtype = loss ? (ms_dtype)ms_info(tape, loss)->dtype : MS_DTYPE_F32;
@@ -85,6 +90,8 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
         ms_parallel_backward_begins(tape);
     ms_backward(tape, loss, *one);
     ms_locals_end(&f, NULL);
+    ms_parallel_backward_ends(tape);
+    ms_locals_end(&scaled, NULL);
     mark(t, false, MS_PHASE_BACKWARD, micro_step);
     tape->pass = MS_PASS_UPDATE;
 }
@@ -112,14 +119,17 @@ static void run_step(trainer *t)
         ms_graph_drop(tape);
     }
     tape->repeats = 1;
-    if (t->model.run->training.clip) {
+    if (t->model.run->training.clip && !ms_parallel_has_engine(tape)) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
         mark(t, false, MS_PHASE_CLIP, 0);
     }
     mark(t, true, MS_PHASE_OPTIMIZER, 0);
     ms_accumulation_hand_over(tape);
-    ms_optimizer_step(tape);
+    ms_parallel_update_begins(tape);
+    do
+        ms_optimizer_step(tape);
+    while (ms_parallel_update_ends(tape));
     mark(t, false, MS_PHASE_OPTIMIZER, 0);
     mark(t, true, MS_PHASE_ZERO_GRAD, 0);
     ms_zero_grad(tape);

@@ -223,7 +223,8 @@ static ms_status apply_adapter(loading *l, const char *run_path)
             l->err, MS_ERR_USAGE,
             "parameter-device host is not supported with an adapter: the host keeps what "
             "the optimizer updates, and a frozen base is not updated; leave out one of them");
-    if ((has_file || has_text) && l->run->parallel.layout.tensor > 1)
+    const ms_layout *layout = &l->run->parallel.layout;
+    if ((has_file || has_text) && (layout->tensor > 1 || layout->stage == 3))
         return ms_fail(l->err, MS_ERR_USAGE,
                        "parallel: %s is not predicted with an adapter; `memscope capture --world "
                        "N` measures it",

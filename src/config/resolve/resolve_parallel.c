@@ -16,6 +16,7 @@ enum {
     OF_DDP = 1 << MS_PARALLEL_DDP,
     OF_FSDP1 = 1 << MS_PARALLEL_FSDP1,
     OF_FSDP2 = 1 << MS_PARALLEL_FSDP2,
+    OF_ZERO = 1 << MS_PARALLEL_ZERO,
     OF_FSDP = 1 << MS_PARALLEL_FSDP2 | OF_FSDP1
 };
 
@@ -37,11 +38,21 @@ static const option options[] = {
     {"fsdp-offload", OF_FSDP2},
     {"fsdp-units", OF_FSDP2},
     {"fsdp-build", OF_FSDP},
+    {"reduce-bucket-size", OF_ZERO},
+    {"zero-init", OF_ZERO},
+    {"offload-param", OF_ZERO},
+    {"overlap-comm", OF_ZERO},
+    {"contiguous-gradients", OF_ZERO},
+    {"stage3-prefetch-bucket-size", OF_ZERO},
+    {"stage3-max-live-parameters", OF_ZERO},
+    {"stage3-max-reuse-distance", OF_ZERO},
+    {"stage3-param-persistence-threshold", OF_ZERO},
 };
 
 static const char *layouts_of(uint32_t kinds)
 {
     return kinds == OF_DDP     ? "dp=N"
+           : kinds == OF_ZERO  ? "zero=STAGE,dp=N"
            : kinds == OF_FSDP2 ? "fsdp=N and hsdp=RxS"
            : kinds == OF_FSDP1 ? "fsdp1=N and hsdp1=RxS"
                                : "fsdp=N, hsdp=RxS, fsdp1=N and hsdp1=RxS";
@@ -91,25 +102,73 @@ static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
     return false;
 }
 
+/* ZeRO-3 prefetches at every module, also at those without parameters: of these models all are
+ * known. */
+static bool has_known_modules(const ms_model_config *model)
+{
+    static const char *const types[] = {"llama",  "mistral", "qwen2",       "qwen3",
+                                        "gemma",  "gemma2",  "gemma3_text", "olmo2",
+                                        "cohere", "granite", "starcoder2",  "smollm3"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], model->model_type) == 0)
+            return true;
+    return false;
+}
+
+/* The same for ZeRO. */
+static const char *unsupported_by_zero(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
+    const ms_zero *zero = &run->parallel.zero;
+    bool is_stage3 = run->parallel.layout.stage == 3;
+    if (run->parallel.syncs_last_only)
+        return "with no-sync";
+    if (zero->offloads_parameters && !is_stage3)
+        return "with offload-param: it is of stage 3";
+    if (zero->offloads_parameters && run->training.optimizer_device != MS_OPTIMIZER_ON_HOST)
+        return "with offload-param but an optimizer on the device";
+    if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
+        return "with overlap-comm but without contiguous-gradients";
+    if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
+        return "for models of this type";
+    bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
+    if (is_wide && run->parallel.layout.stage == 1)
+        return "with gradients accumulated in fp32, for which DeepSpeed has another optimizer";
+    if (is_wide &&
+        (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST || !zero->contiguous_gradients))
+        return "with gradients accumulated in fp32 on the host or without contiguous-gradients";
+    if (is_stage3 && run->liger)
+        return "with Liger kernels";
+    if (is_stage3 && *run->treat)
+        return "with treatments other than checkpointing";
+    return NULL;
+}
+
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
-    bool shards = ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer;
+    bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
+    const char *by_zero = is_zero ? unsupported_by_zero(c) : NULL;
+    if (by_zero)
+        return by_zero;
+    bool shards =
+        ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
-    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
         return "with an optimizer on the host";
-    if (run->training.accumulation != MS_ACCUMULATE_SAME)
+    if (run->training.accumulation != MS_ACCUMULATE_SAME && !is_zero)
         return "with gradients accumulated in fp32";
     if (run->training.eval_batch)
         return "with evaluations";
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
-    if (ms_layout_shards(&run->parallel.layout) && run->autocast != MS_AUTOCAST_NONE)
-        return "with autocast: use param-dtype";
+    bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
+    if (casts && run->autocast != MS_AUTOCAST_NONE)
+        return is_zero ? "with autocast" : "with autocast: use param-dtype";
     if (shards && run->liger)
         return "with Liger's kernels";
     if (shards && treats_more(run, c->model->num_layers))
@@ -128,6 +187,8 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
         parallel->reduce_dtype = parallel->param_dtype;
+    if (!ms_resolve_is_set(c, "overlap-comm"))
+        parallel->zero.overlap_comm = parallel->layout.stage == 3;
     if (ms_layout_shards(&parallel->layout))
         c->run->dtype = parallel->param_dtype;
     return MS_OK;
@@ -212,6 +273,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
     parallel->keeps_unsharded = !c->draft->reshards;
+    parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    parallel->zero.accumulates_f32 =
+        c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
+    parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
     parallel->keeps_after_backward = !c->draft->reshards_after_backward;
     parallel->has_end_units = c->draft->fsdp_units == MS_UNITS_TORCHTITAN;
     parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;

@@ -24,7 +24,6 @@ static const key_row keys[] = {
     {"pp", MS_PARALLEL_NONE, false, "pipeline parallelism"},
     {"cp", MS_PARALLEL_NONE, false, "context parallelism"},
     {"ep", MS_PARALLEL_NONE, false, "expert parallelism"},
-    {"zero", MS_PARALLEL_NONE, false, "DeepSpeed's ZeRO"},
 };
 
 const char *const ms_prefetch_names[] = {
@@ -79,6 +78,9 @@ static bool read_ranks(const key_row *row, const char *value, size_t length, ms_
     }
     if (row->kind != MS_PARALLEL_TP || layout->kind == MS_PARALLEL_NONE)
         layout->kind = row->kind;
+    /* PyTorch takes another path with one rank or one copy, which is not predicted. */
+    if ((shards && layout->shards < 2) || (cross && layout->copies < 2))
+        return false;
     return layout->shards * layout->copies <= MS_MOST_RANKS &&
            ms_layout_world(layout) <= MS_MOST_RANKS;
 }
@@ -98,11 +100,37 @@ static bool combines(ms_parallel_kind before, ms_parallel_kind kind)
            (before == MS_PARALLEL_FSDP2 && kind == MS_PARALLEL_TP);
 }
 
+/* "zero=K,dp=N" in either order. */
+static bool read_zero(const char *text, ms_layout *layout)
+{
+    static const char *const names[] = {"zero=", "dp="};
+    uint64_t values[] = {0, 0};
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, ",");
+        int which = strncmp(at, names[1], 3) == 0;
+        size_t name = strlen(names[which]);
+        if (length <= name || strncmp(at, names[which], name) != 0 || values[which] ||
+            !read_count(at + name, length - name, &values[which]))
+            return false;
+        at += length + (at[length] == ',');
+    }
+    *layout = (ms_layout){MS_PARALLEL_ZERO, values[1], 1, 1, (uint32_t)values[0]};
+    return values[0] >= 1 && values[0] <= 3 && values[1];
+}
+
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1};
+    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1, 0};
     if (strcmp(text, "none") == 0)
         return MS_OK;
+    if (strstr(text, "zero="))
+        return read_zero(text, layout)
+                   ? MS_OK
+                   : ms_fail(
+                         err, MS_ERR_USAGE,
+                         "found '%.40s', expected zero=STAGE,dp=N: DeepSpeed's stage 1, 2 or 3, "
+                         "and at most %d ranks",
+                         text, MS_MOST_RANKS);
     bool is_read = true;
     for (const char *part = text; is_read && part;) {
         const char *comma = strchr(part, ','), *value = strchr(part, '=');
@@ -124,10 +152,11 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
         layout->kind = MS_PARALLEL_NONE;
     if (is_read)
         return MS_OK;
-    return ms_fail(err, MS_ERR_USAGE,
-                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
-                   "hsdp1=COPIESxSHARDS, tp=N or tp=N,fsdp=M, with at most %d ranks",
-                   text, MS_MOST_RANKS);
+    return ms_fail(
+        err, MS_ERR_USAGE,
+        "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
+        "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M or zero=STAGE,dp=N, with at most %d ranks",
+        text, MS_MOST_RANKS);
 }
 
 static const char *shards_text(ms_arena *arena, const ms_layout *layout)
@@ -145,6 +174,9 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
         return "none";
     if (layout->kind == MS_PARALLEL_DDP)
         return ms_arena_printf(arena, "dp=%" PRIu64, layout->copies);
+    if (layout->kind == MS_PARALLEL_ZERO)
+        return ms_arena_printf(arena, "zero=%" PRIu32 ",dp=%" PRIu64, layout->stage,
+                               layout->shards);
     if (layout->kind == MS_PARALLEL_TP)
         return ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
     const char *shards = shards_text(arena, layout);
@@ -165,6 +197,9 @@ const char *ms_layout_name(const ms_layout *layout)
         return "tensor parallelism";
     if (layout->tensor > 1)
         return "tensor parallelism with FSDP2";
+    static const char *const stages[] = {"ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
+    if (layout->kind == MS_PARALLEL_ZERO)
+        return stages[layout->stage];
     return layout->copies == 1 ? "FSDP2" : "HSDP";
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "config/run/zero.h"
 #include "tensor/dtype.h"
 
 typedef enum ms_parallel_kind {
@@ -17,7 +18,8 @@ typedef enum ms_parallel_kind {
     MS_PARALLEL_DDP,   /* DistributedDataParallel: every rank holds the model */
     MS_PARALLEL_FSDP2, /* fully_shard: every rank holds a shard of each parameter */
     MS_PARALLEL_FSDP1, /* FullyShardedDataParallel: of flat parameters */
-    MS_PARALLEL_TP     /* tensor parallelism alone: ranks share each layer's products */
+    MS_PARALLEL_TP,    /* tensor parallelism alone: ranks share each layer's products */
+    MS_PARALLEL_ZERO   /* DeepSpeed ZeRO: every rank updates a part of the flattened parameters */
 } ms_parallel_kind;
 
 /* When FullyShardedDataParallel gathers the unit that backward needs next. */
@@ -43,6 +45,7 @@ typedef struct ms_layout {
     uint64_t shards; /* ranks that share one copy of the parameters; 1 unless they are sharded */
     uint64_t copies; /* of the parameters: the ranks are shards x copies x tensor */
     uint64_t tensor; /* ranks that share each product (tensor parallelism), neighbours; else 1 */
+    uint32_t stage;  /* of ZeRO: 1, 2 or 3; else 0 */
 } ms_layout;
 
 typedef struct ms_parallel {
@@ -74,6 +77,7 @@ typedef struct ms_parallel {
     /* tensor parallelism */
     bool splits_sequence; /* what lies between attention and MLP is split by tokens */
     bool splits_loss;     /* the loss works on logits that are split by vocabulary */
+    ms_zero zero;         /* DeepSpeed ZeRO */
 } ms_parallel;
 
 enum { MS_MOST_RANKS = 1 << 20 };
@@ -90,13 +94,13 @@ static inline uint64_t ms_layout_world(const ms_layout *layout)
     return layout->shards * layout->copies * layout->tensor;
 }
 
-/* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards), "fsdp1=8", "tp=4" or
- * "tp=2,fsdp=4". An error is the rest of a sentence: "found ...". */
+/* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards), "fsdp1=8", "tp=4",
+ * "tp=2,fsdp=4" or "zero=2,dp=8". An error is the rest of a sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);
 /* The technique's name in sentences: "DistributedDataParallel", "FSDP2", "HSDP", "FSDP1", "tensor
- * parallelism". */
+ * parallelism", "ZeRO-2". */
 const char *ms_layout_name(const ms_layout *layout);
 
 /* Refuses several ranks for `what`: "a plan". */

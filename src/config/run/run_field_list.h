@@ -121,9 +121,9 @@
       .show_report = show_routing) \
     X("parallel", "SPEC", \
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), " \
-      "tp=4 or tp=2,fsdp=4 (tensor parallelism)", "none", \
+      "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4")) \
+      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
@@ -195,6 +195,39 @@
     X("loss-parallel", "YESNO", "with tensor parallelism, the loss is split by vocabulary", "no", \
       "Several ranks", answer, AT(run.parallel.splits_loss), .report = "loss_parallel", \
       .show_report = show_splits_loss) \
+    X("reduce-bucket-size", "N", "elements of a bucket of gradients of ZeRO", "500000000", \
+      "Several ranks", count, AT(run.parallel.zero.reduce_bucket_size), .minimum = 1, \
+      .maximum = UINT32_MAX, .report = "reduce_bucket_size", .show_report = show_zero_bucket) \
+    X("overlap-comm", "YESNO", "ZeRO reduces gradients while backward runs", "yes in stage 3", \
+      "Several ranks", answer, AT(run.parallel.zero.overlap_comm), .default_is_words = true, \
+      .report = "overlap_comm", .show_report = show_zero_overlap) \
+    X("contiguous-gradients", "YESNO", "ZeRO copies gradients into a bucket", "yes", \
+      "Several ranks", answer, AT(run.parallel.zero.contiguous_gradients), \
+      .report = "contiguous_gradients", .show_report = show_zero_contiguous) \
+    X("zero-init", "YESNO", "ZeRO-3 divides the model while it is built (zero.Init)", "yes", \
+      "Several ranks", answer, AT(run.parallel.zero.init), .report = "zero_init", \
+      .show_report = show_zero_init) \
+    X("offload-param", "YESNO", "ZeRO-3 keeps the shards of parameters on the host", "no", \
+      "Several ranks", answer, AT(run.parallel.zero.offloads_parameters), \
+      .report = "offload_param", .show_report = show_offload_param) \
+    X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 gathers ahead", "50000000", \
+      "Several ranks", count, AT(run.parallel.zero.prefetch_bucket_size), \
+      .maximum = UINT32_MAX, .report = "stage3_prefetch_bucket_size", \
+      .show_report = show_zero_prefetch) \
+    X("stage3-max-live-parameters", "N", "elements that ZeRO-3 keeps gathered", "1000000000", \
+      "Several ranks", count, AT(run.parallel.zero.max_live_parameters), \
+      .maximum = UINT64_C(1) << 60, .report = "stage3_max_live_parameters", \
+      .show_report = show_zero_live) \
+    X("stage3-max-reuse-distance", "N", \
+      "ZeRO-3 keeps what is used again within so many elements", "1000000000", \
+      "Several ranks", count, AT(run.parallel.zero.max_reuse_distance), \
+      .maximum = UINT64_C(1) << 60, .report = "stage3_max_reuse_distance", \
+      .show_report = show_zero_reuse) \
+    X("stage3-param-persistence-threshold", "N", \
+      "parameters of at most so many elements stay gathered in ZeRO-3", "100000", \
+      "Several ranks", count, AT(run.parallel.zero.param_persistence_threshold), \
+      .maximum = UINT64_C(1) << 60, .report = "stage3_param_persistence_threshold", \
+      .show_report = show_zero_threshold) \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
       "Device", word, AT(device), .report = "device", .show_report = show_device, \
       .detail = "device_title", .show_detail = show_device_title) \

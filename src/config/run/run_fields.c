@@ -290,6 +290,57 @@ static void show_splits_loss(const void *source, ms_arena *arena, ms_config_show
         show_answer(shown, parallel_of(source)->splits_loss);
 }
 
+/* ---- DeepSpeed ZeRO ---- */
+
+static void show_zero_count(const void *source, bool from_stage, uint64_t count,
+                            ms_config_shown *shown)
+{
+    bool is_used = is_kind(source, MS_PARALLEL_ZERO) &&
+                   (!from_stage || parallel_of(source)->layout.stage == 3);
+    if (is_used)
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = count};
+}
+
+#define SHOW_ZERO_COUNT(function, from_stage, member)                                              \
+    static void function(const void *source, ms_arena *arena, ms_config_shown *shown)              \
+    {                                                                                              \
+        (void)arena;                                                                               \
+        show_zero_count(source, from_stage, parallel_of(source)->zero.member, shown);              \
+    }
+SHOW_ZERO_COUNT(show_zero_bucket, false, reduce_bucket_size)
+SHOW_ZERO_COUNT(show_zero_prefetch, true, prefetch_bucket_size)
+SHOW_ZERO_COUNT(show_zero_live, true, max_live_parameters)
+SHOW_ZERO_COUNT(show_zero_reuse, true, max_reuse_distance)
+SHOW_ZERO_COUNT(show_zero_threshold, true, param_persistence_threshold)
+
+static void show_zero_overlap(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_ZERO))
+        show_answer(shown, parallel_of(source)->zero.overlap_comm);
+}
+
+static void show_zero_contiguous(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_ZERO))
+        show_answer(shown, parallel_of(source)->zero.contiguous_gradients);
+}
+
+static void show_zero_init(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_ZERO) && parallel_of(source)->layout.stage == 3)
+        show_answer(shown, parallel_of(source)->zero.init);
+}
+
+static void show_offload_param(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_ZERO) && parallel_of(source)->layout.stage == 3)
+        show_answer(shown, parallel_of(source)->zero.offloads_parameters);
+}
+
 /* ---- the rows ---- */
 
 static const char *const types[][2] = {

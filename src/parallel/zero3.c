@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where ZeRO-3 takes part in a step. Its hooks are at every module; they are found from the scopes
+ * of operators and nodes: modules that are left end, those that are entered begin.
+ */
+#include "parallel/zero3.h"
+
+#include <string.h>
+
+static void install(ms_tape *tape, void *state);
+
+static void free_state(void *state)
+{
+    ms_zero3 *all = state;
+    ms_vec_free(&all->parameters);
+    ms_vec_free(&all->module_first);
+    ms_vec_free(&all->module_count);
+    ms_vec_free(&all->groups);
+    ms_vec_free(&all->modules);
+    ms_vec_free(&all->uses);
+    ms_vec_free(&all->gathers);
+    ms_vec_free(&all->gathered);
+    ms_vec_free(&all->collected_parameters);
+    ms_vec_free(&all->norms);
+}
+
+static const ms_state_kind kind = {
+    .bytes = sizeof(ms_zero3), .install = install, .free = free_state};
+
+ms_zero3 *ms_zero3_of(ms_tape *tape)
+{
+    return ms_hooks_find_state(tape, &kind);
+}
+
+/* ---- modules ---- */
+
+uint32_t ms_zero3_whole(const ms_zero3 *all)
+{
+    return all->module_first.count;
+}
+
+/* The activation function in the module of this scope. */
+static uint32_t activation_in(const ms_zero3 *all, uint32_t scope)
+{
+    return ms_zero3_whole(all) + 1 + scope;
+}
+
+uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
+{
+    *first = 0;
+    if (module >= all->module_first.count)
+        return 0;
+    if (module == all->tied_head) {
+        *first = all->tied_to;
+        return 1;
+    }
+    if (all->module_first.items[module] == MS_NONE)
+        return 0;
+    *first = all->module_first.items[module];
+    return all->module_count.items[module];
+}
+
+static bool is_activation(const ms_op *op)
+{
+    static const char *const names[] = {"silu", "gelu", "relu"};
+    for (size_t i = 0; op && op->name && i < sizeof names / sizeof *names; i++)
+        if (strcmp(op->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A list of layers is no module that is called. */
+static bool is_list(const ms_tape *tape, uint32_t scope)
+{
+    uint32_t layer = ms_layer_scope(tape, 0);
+    return layer != MS_NONE && tape->trace->scopes.items[layer].parent == scope;
+}
+
+/* The modules around an operator, outermost first. A recomputation has those of its layer. */
+static ms_zero3_stack modules_around(ms_tape *tape, const ms_zero3 *all, uint32_t scope,
+                                     const ms_op *op, bool is_rerun)
+{
+    ms_zero3_stack inner = {0}, outer = {0};
+    if (scope != MS_NONE && is_activation(op))
+        inner.modules[inner.count++] = activation_in(all, scope);
+    for (; scope != MS_NONE && inner.count + 1 < MS_ZERO3_DEPTH;
+         scope = tape->trace->scopes.items[scope].parent) {
+        bool is_in_layer = ms_scope_layer(tape, scope) != MS_NONE;
+        if (!is_list(tape, scope) && (is_in_layer || !is_rerun))
+            inner.modules[inner.count++] = scope;
+    }
+    if (!is_rerun)
+        inner.modules[inner.count++] = ms_zero3_whole(all);
+    while (inner.count)
+        outer.modules[outer.count++] = inner.modules[--inner.count];
+    return outer;
+}
+
+/* Backward through an embedding is not seen to end: token ids have no gradient. */
+static bool ends_in_backward(const ms_tape *tape, const ms_zero3 *all, uint32_t module)
+{
+    uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
+    return count && (module == all->tied_head || !tape->parameters.items[first].is_embedding);
+}
+
+static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
+{
+    ms_zero3_stack *stack = is_forward ? &all->forward : &all->backward;
+    while (stack->count > left) {
+        uint32_t module = stack->modules[--stack->count];
+        if (is_forward || ends_in_backward(tape, all, module))
+            ms_zero3_release(tape, all, module);
+    }
+}
+
+void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op)
+{
+    ms_zero3_stack *stack = is_forward ? &all->forward : &all->backward;
+    const ms_zero3_stack wanted = modules_around(tape, all, scope, op, is_forward && all->is_rerun);
+    uint32_t shared = 0;
+    while (shared < stack->count && shared < wanted.count &&
+           stack->modules[shared] == wanted.modules[shared])
+        shared++;
+    leave(tape, all, is_forward, shared);
+    while (stack->count < wanted.count) {
+        uint32_t module = wanted.modules[stack->count];
+        stack->modules[stack->count++] = module;
+        ms_zero3_fetch(tape, all, module);
+    }
+}
+
+void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward)
+{
+    leave(tape, all, is_forward, 0);
+}
+
+/* ---- hooks ---- */
+
+static void op_begins(ms_tape *tape, void *context, uint32_t number, const ms_op *op)
+{
+    ms_zero3 *all = context;
+    (void)number;
+    bool is_rerun = tape->pass == MS_PASS_RECOMPUTE;
+    if (tape->in_backward || (tape->pass != MS_PASS_FORWARD && !is_rerun) || ms_idle(tape))
+        return;
+    if (is_rerun && !all->is_rerun)
+        all->forward.count = 0;
+    all->is_rerun = is_rerun;
+    ms_zero3_move(tape, all, true, tape->scope, op);
+}
+
+/* A recomputation that stopped early leaves its modules without their hooks. */
+static void before_node(ms_tape *tape, void *context, uint32_t scope, const ms_op *op)
+{
+    ms_zero3 *all = context;
+    if (ms_idle(tape))
+        return;
+    all->forward.count = 0;
+    all->is_rerun = false;
+    ms_zero3_move(tape, all, false, scope, op);
+}
+
+static void before_forward(ms_tape *tape, void *context, uint32_t scope)
+{
+    ms_zero3 *all = context;
+    if (scope != MS_NONE || ms_idle(tape))
+        return;
+    ms_zero3_begin_pass(tape, all);
+    all->forward.count = all->backward.count = 0;
+    all->is_rerun = false;
+    ms_zero3_move(tape, all, true, MS_NONE, NULL);
+}
+
+static void after_forward(ms_tape *tape, void *context, uint32_t scope)
+{
+    if (scope == MS_NONE && !ms_idle(tape))
+        ms_zero3_leave_all(tape, context, true);
+}
+
+static void after_backward(ms_tape *tape, void *context, uint32_t scope)
+{
+    if (scope == MS_NONE && !ms_idle(tape))
+        ms_zero3_leave_all(tape, context, false);
+}
+
+static void accumulated(ms_tape *tape, void *context, uint32_t index)
+{
+    ms_zero3 *all = context;
+    if (index < all->parameters.count && !ms_idle(tape))
+        ms_zero3_collect(tape, all, index);
+}
+
+static void install(ms_tape *tape, void *state)
+{
+    ms_zero3 *all = state;
+    all->parallel = ms_parallel_of(tape);
+    uint64_t ranks = all->parallel->layout.shards;
+    bool overlaps = all->parallel->zero.overlap_comm;
+    uint32_t gathers = ms_collective_stream(tape, "all-gathers", ranks);
+    uint32_t reductions = ms_collective_stream(tape, "reduce-scatters", ranks);
+    all->gather_stream = gathers;
+    all->reduce_stream = reductions;
+    all->gather_pool = overlaps ? gathers : MS_STREAM_OPERATORS;
+    all->reduce_pool = overlaps ? reductions : MS_STREAM_OPERATORS;
+    ms_hooks_push_op(tape, (ms_op_hooks){.begin = op_begins, .context = state});
+    ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = accumulated, .context = state});
+    ms_hooks_push_module(tape, (ms_module_hooks){.before_forward = before_forward,
+                                                 .after_forward = after_forward,
+                                                 .after_backward = after_backward,
+                                                 .before_node = before_node,
+                                                 .context = state});
+}
+
+/* ---- the technique ---- */
+
+static void build_begin(ms_tape *tape)
+{
+    tape->is_meta = tape->has_own_linear = ms_parallel_of(tape)->zero.init;
+}
+
+static void build_end(ms_tape *tape)
+{
+    ms_zero3 *all = ms_hooks_state(tape, &kind);
+    if (all)
+        ms_zero3_build(tape, all);
+}
+
+static void micro_step(ms_tape *tape, bool is_last)
+{
+    ms_zero3_of(tape)->is_last = is_last;
+}
+
+static void backward_ends(ms_tape *tape)
+{
+    ms_zero3 *all = ms_zero3_of(tape);
+    ms_zero3_reduce(tape, all);
+    ms_zero3_release_leftovers(tape, all);
+}
+
+static void update_begins(ms_tape *tape)
+{
+    ms_zero3_prepare_update(tape, ms_zero3_of(tape));
+}
+
+static bool update_ends(ms_tape *tape)
+{
+    return ms_zero3_finish_update(tape, ms_zero3_of(tape));
+}
+
+static uint64_t host_bytes(ms_tape *tape, uint64_t states)
+{
+    return ms_zero3_offload_host_bytes(ms_zero3_of(tape), states);
+}
+
+static uint64_t gradient_bytes(ms_tape *tape)
+{
+    const ms_zero3 *all = ms_zero3_of(tape);
+    return all->gradients ? ms_tensor_bytes(tape, all->gradients) : 0;
+}
+
+const ms_parallel_technique ms_parallel_zero3 = {.build_begin = build_begin,
+                                                 .build_end = build_end,
+                                                 .micro_step = micro_step,
+                                                 .backward_ends = backward_ends,
+                                                 .update_begins = update_begins,
+                                                 .update_ends = update_ends,
+                                                 .host_bytes = host_bytes,
+                                                 .gradient_bytes = gradient_bytes,
+                                                 .is_engine = true};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * DeepSpeed ZeRO-3 while it runs: every rank has a shard of each parameter; a module's parameters
+ * are gathered before it runs, others ahead of their use, and released when no use is near. What
+ * comes next is known from a trace of the first pass.
+ */
+#ifndef MS_PARALLEL_ZERO3_H
+#define MS_PARALLEL_ZERO3_H
+
+#include "parallel/zero.h"
+
+enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16 };
+
+typedef enum ms_zero3_status { MS_ZERO3_AWAY, MS_ZERO3_COMING, MS_ZERO3_HERE } ms_zero3_status;
+
+typedef struct ms_zero3_parameter {
+    uint64_t elements, shard; /* of the parameter, and of a rank's shard with its padding */
+    bool persists;            /* stays gathered between uses */
+    bool is_from_gathers;     /* its memory is from the pool of the gathers' stream */
+    ms_zero3_status status;
+    uint32_t gather;                /* while it comes: into gathers */
+    int64_t fetched_for;            /* the last use in the trace that a fetch looked at */
+    uint32_t users[MS_ZERO3_USERS]; /* modules that run with it */
+    uint32_t user_count;
+} ms_zero3_parameter;
+
+/* An all-gather: of one parameter into its own memory, or of several through a flat tensor, which
+ * stays until each of them was asked for. */
+typedef struct ms_zero3_gather {
+    ms_tensor flat;
+    uint32_t first, count; /* into gathered */
+    uint32_t asked_for;
+    uint32_t work;
+    bool is_done;
+} ms_zero3_gather;
+
+typedef struct ms_zero3_use {
+    uint32_t parameter;
+    int64_t step; /* the module's place in the trace */
+} ms_zero3_use;
+
+typedef enum ms_zero3_tracing { MS_ZERO3_IDLE, MS_ZERO3_RECORDS, MS_ZERO3_KNOWS } ms_zero3_tracing;
+
+/* The modules that run, outermost first. */
+typedef struct ms_zero3_stack {
+    uint32_t modules[MS_ZERO3_DEPTH];
+    uint32_t count;
+} ms_zero3_stack;
+
+/* Parameters that the optimizer steps at a time. */
+typedef struct ms_zero3_group {
+    uint32_t first, count; /* parameters */
+    uint64_t elements;     /* of their shards */
+    uint32_t master;       /* into tape->parameters */
+} ms_zero3_group;
+
+typedef struct ms_zero3 {
+    const ms_parallel *parallel;
+    bool is_last; /* micro-step of the step */
+    ms_dtype dtype;
+    ms_vec(ms_zero3_parameter) parameters; /* as in tape->parameters */
+    ms_zero_indices module_first;          /* by scope: its own parameters, */
+    ms_zero_indices module_count;          /* which are neighbours */
+    ms_vec(ms_zero3_group) groups;
+    uint32_t tied_head; /* a module that uses the embedding's parameter, or MS_NONE */
+    uint32_t tied_to;   /* that parameter */
+    /* the coordinator of gathers */
+    ms_zero3_tracing tracing;
+    ms_zero_indices modules;   /* the trace, in the order in which they run */
+    ms_vec(ms_zero3_use) uses; /* of parameters, in that order */
+    uint32_t next_use;         /* that is not fetched yet */
+    int64_t step;
+    uint64_t available; /* elements gathered */
+    ms_vec(ms_zero3_gather) gathers;
+    ms_zero_indices gathered;
+    ms_zero3_stack forward, backward;
+    bool is_rerun; /* the forward stack is that of a recomputation */
+    /* tensors */
+    ms_tensor shards, bucket, gradients, barrier, overflow;
+    ms_tensor returned; /* offload: the gradient that came from the host last */
+    uint64_t collected; /* elements in the bucket */
+    ms_zero_indices collected_parameters;
+    ms_tensor norm; /* of all gradients; stays until the next step has its own */
+    ms_tensor total,
+        previous;          /* while the optimizer runs: the norm not yet divided, and the last */
+    ms_zero_tensors norms; /* then, of the groups */
+    uint32_t group;        /* that the optimizer steps */
+    uint32_t gather_stream, reduce_stream;
+    uint32_t gather_pool, reduce_pool; /* the operators' without overlap_comm */
+} ms_zero3;
+
+ms_zero3 *ms_zero3_of(ms_tape *tape);
+
+/* Modules are scopes; the whole model and activation functions follow them. */
+uint32_t ms_zero3_whole(const ms_zero3 *all);
+/* The number of a module's own parameters; sets the first. */
+uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first);
+/* Adjusts a stack to the module of this scope, which runs this operator. */
+void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op);
+void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward);
+
+/* The coordinator (zero3_gather.c). */
+void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);
+void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module);
+void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module);
+/* After backward: what no module released. After the step: everything; then what persists comes. */
+void ms_zero3_release_leftovers(ms_tape *tape, ms_zero3 *all);
+void ms_zero3_release_all(ms_tape *tape, ms_zero3 *all);
+void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all);
+
+/* Construction (zero3_build.c). */
+void ms_zero3_build(ms_tape *tape, ms_zero3 *all);
+
+/* Gradients and the update (zero3_reduce.c). */
+void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
+void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all);
+void ms_zero3_prepare_update(ms_tape *tape, ms_zero3 *all);
+/* offload_optimizer (zero3_offload.c): a shard's gradient meets the host's; the update there. */
+void ms_zero3_offload_gradient(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
+void ms_zero3_offload_update(ms_tape *tape, ms_zero3 *all);
+uint64_t ms_zero3_offload_host_bytes(const ms_zero3 *all, uint64_t states);
+
+bool ms_zero3_finish_update(ms_tape *tape, ms_zero3 *all);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Construction under zero.Init: each parameter is made whole on the device, then its shard, and the
+ * whole is released. The optimizer then moves all shards into one tensor by way of the host.
+ */
+#include "parallel/zero3.h"
+
+#include <string.h>
+
+/* Shards whose gradients are widened, and stepped, at a time. */
+static const uint64_t GROUP_ELEMENTS = UINT64_C(1000000000);
+
+/* dist.barrier(): its tensor lives until the next one. */
+static void barrier(ms_tape *tape, ms_zero3 *all)
+{
+    ms_tensor next = ms_zero_vector(tape, 1, MS_DTYPE_U8, NULL, 0);
+    ms_release(tape, all->barrier);
+    all->barrier = next;
+}
+
+static void list_parameters(ms_tape *tape, ms_zero3 *all)
+{
+    const ms_zero *zero = &all->parallel->zero;
+    uint64_t ranks = all->parallel->layout.shards;
+    uint32_t scopes = tape->trace->scopes.count;
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        uint64_t elements = ms_elements(&ms_info(tape, parameter->tensor)->shape);
+        const ms_zero3_parameter row = {.elements = elements,
+                                        .shard = (elements + ranks - 1) / ranks,
+                                        .persists = elements <= zero->param_persistence_threshold,
+                                        .gather = MS_NONE};
+        if (!ms_vec_push(&all->parameters, row))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+    for (uint32_t i = 0; i < scopes; i++)
+        if (!ms_vec_push(&all->module_first, MS_NONE) || !ms_vec_push(&all->module_count, 0u))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    for (uint32_t i = tape->parameters.count; i-- > 0 && tape->status == MS_OK;) {
+        uint32_t scope = tape->parameters.items[i].scope;
+        if (scope >= scopes)
+            continue;
+        all->module_first.items[scope] = i;
+        all->module_count.items[scope]++;
+    }
+}
+
+/* A head without parameters of its own uses the embedding's. */
+static void find_tied_head(ms_tape *tape, ms_zero3 *all)
+{
+    const ms_trace *trace = tape->trace;
+    all->tied_head = all->tied_to = MS_NONE;
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        if (tape->parameters.items[i].is_embedding && all->tied_to == MS_NONE)
+            all->tied_to = i;
+    for (uint32_t i = 0; i < trace->scopes.count; i++)
+        if (strcmp(trace->names.items[trace->scopes.items[i].name], "lm_head") == 0 &&
+            all->module_first.items[i] == MS_NONE && all->tied_to != MS_NONE)
+            all->tied_head = i;
+}
+
+/* Without zero.Init the whole model is there before any parameter is divided. */
+static bool is_made_by_module(const ms_zero3 *all)
+{
+    return all->parallel->zero.init;
+}
+
+/* The head's own parameter goes when it is tied to the embedding's. */
+static void make_tied_head(ms_tape *tape, const ms_zero3 *all)
+{
+    if (all->tied_head == MS_NONE || !is_made_by_module(all))
+        return;
+    const ms_zero3_parameter *row = &all->parameters.items[all->tied_to];
+    ms_tensor whole = ms_zero_vector(tape, row->elements, all->dtype, NULL, 0);
+    ms_tensor shard = ms_zero_vector(tape, row->shard, all->dtype, NULL, 0);
+    ms_release(tape, whole);
+    ms_release(tape, shard);
+}
+
+/* The parameters of a module are made together, then each is divided. */
+static void make_shards(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
+{
+    uint32_t count = tape->parameters.count;
+    for (uint32_t i = 0, end = 0; i < count && !ms_idle(tape); i++) {
+        uint32_t scope = tape->parameters.items[i].scope;
+        for (; is_made_by_module(all) && end < count &&
+               (end == i || (end > i && tape->parameters.items[end].scope == scope));
+             end++)
+            ms_storage_refill(tape, tape->parameters.items[end].tensor);
+        ms_tensor shard = 0; /* on the host with offload_param */
+        if (!all->parallel->zero.offloads_parameters)
+            shard = ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0);
+        if (!ms_vec_push(shards, shard))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+    }
+}
+
+static void make_groups(ms_tape *tape, ms_zero3 *all)
+{
+    ms_zero3_group group = {0};
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        sum += all->parameters.items[i].shard;
+    for (uint32_t i = 0; i < all->parameters.count; i++) {
+        group.count++;
+        group.elements += all->parameters.items[i].shard;
+        bool is_full = sum > GROUP_ELEMENTS && group.elements >= GROUP_ELEMENTS;
+        if (!is_full && i + 1 < all->parameters.count)
+            continue;
+        if (!ms_vec_push(&all->groups, group))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+        group = (ms_zero3_group){.first = i + 1};
+    }
+}
+
+/* converted = group.to(fp32); the master is a clone of it. */
+static void make_masters(ms_tape *tape, ms_zero3 *all)
+{
+    ms_tensor before = 0;
+    for (uint32_t i = 0; i < all->groups.count && !ms_idle(tape); i++) {
+        ms_zero3_group *group = &all->groups.items[i];
+        ms_tensor converted = ms_zero_vector(tape, group->elements, MS_DTYPE_F32, NULL, 0);
+        ms_release(tape, before);
+        before = converted;
+        ms_tensor master = ms_zero_vector(tape, group->elements, MS_DTYPE_F32, "fp32 partition",
+                                          MS_CATEGORY_WEIGHT);
+        group->master = ms_zero_add_master(tape, master);
+    }
+    ms_release(tape, before);
+}
+
+static uint64_t largest_group(const ms_zero3 *all)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < all->groups.count; i++)
+        if (all->groups.items[i].elements > largest)
+            largest = all->groups.items[i].elements;
+    return largest;
+}
+
+/* Each parameter is gathered once, for its hook. */
+static void gather_once(ms_tape *tape, const ms_zero3 *all)
+{
+    for (uint32_t i = 0; i < all->parameters.count && !ms_idle(tape); i++) {
+        ms_storage_refill(tape, tape->parameters.items[i].tensor);
+        if (all->parallel->zero.offloads_parameters)
+            ms_release(tape,
+                       ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0));
+        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+    }
+}
+
+static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        sum += all->parameters.items[i].shard;
+    barrier(tape, all);
+    ms_zero_drop(tape, shards);
+    if (!all->parallel->zero.offloads_parameters)
+        ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
+    if (!all->parallel->zero.offloads_parameters)
+        all->shards =
+            ms_zero_vector(tape, sum, all->dtype, "shards of parameters", MS_CATEGORY_WEIGHT);
+    make_groups(tape, all);
+    bool is_here = !all->parallel->zero.offloads_optimizer;
+    if (is_here)
+        make_masters(tape, all);
+    barrier(tape, all);
+    if (is_here)
+        ms_release(tape, ms_zero_vector(tape, largest_group(all), MS_DTYPE_F32, NULL, 0));
+    barrier(tape, all);
+    if (all->parallel->zero.contiguous_gradients)
+        all->bucket = ms_zero_vector(tape, all->parallel->zero.reduce_bucket_size, all->dtype,
+                                     "bucket of gradients", MS_CATEGORY_GRADIENT);
+    ms_dtype of_gradients = all->parallel->zero.accumulates_f32 ? MS_DTYPE_F32 : all->dtype;
+    if (is_here)
+        all->gradients = ms_zero_vector(tape, sum, of_gradients, "gradients of the shards",
+                                        MS_CATEGORY_GRADIENT);
+}
+
+void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
+{
+    ms_zero_tensors shards = {0};
+    for (uint32_t i = 0; i < tape->parameters.count && tape->is_meta; i++)
+        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+    for (uint32_t i = 0; i < tape->module_buffers.count && tape->is_meta; i++)
+        ms_storage_empty(tape, tape->module_buffers.items[i]);
+    tape->is_meta = false;
+    if (tape->parameters.count)
+        all->dtype = (ms_dtype)ms_info(tape, tape->parameters.items[0].tensor)->dtype;
+    list_parameters(tape, all);
+    find_tied_head(tape, all);
+    make_shards(tape, all, &shards);
+    for (uint32_t i = 0; i < tape->module_buffers.count && is_made_by_module(all); i++)
+        ms_storage_refill(tape, tape->module_buffers.items[i]);
+    make_tied_head(tape, all);
+    if (!all->parallel->zero.offloads_optimizer) /* inf_or_nan_tracker */
+        all->overflow = ms_zero_vector(tape, 1, MS_DTYPE_U8, NULL, 0);
+    make_optimizer(tape, all, &shards);
+    ms_vec_free(&shards);
+    gather_once(tape, all);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The coordinator of ZeRO-3's gathers: fetches what a module needs, prefetches what the trace has
+ * next, and releases what it has not soon.
+ */
+#include "parallel/zero3.h"
+
+#include <stdlib.h>
+
+#include "trace/build.h"
+
+static ms_zero3_parameter *row_of(const ms_zero3 *all, uint32_t parameter)
+{
+    return &all->parameters.items[parameter];
+}
+
+static ms_tensor tensor_of(const ms_tape *tape, uint32_t parameter)
+{
+    return tape->parameters.items[parameter].tensor;
+}
+
+/* ---- gathers ---- */
+
+static void refill(ms_tape *tape, ms_zero3 *all, uint32_t parameter, uint32_t stream)
+{
+    tape->stream = stream;
+    ms_storage_refill(tape, tensor_of(tape, parameter));
+    tape->stream = MS_STREAM_OPERATORS;
+    row_of(all, parameter)->is_from_gathers = stream != MS_STREAM_OPERATORS;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Shards that come from the host for a gather, and go when it has begun. */
+static void bring(ms_tape *tape, const ms_zero3 *all, const uint32_t *members, uint32_t count,
+                  ms_zero_tensors *brought)
+{
+    for (uint32_t i = 0; i < count && all->parallel->zero.offloads_parameters; i++) {
+        uint64_t elements = row_of(all, members[i])->shard;
+        ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, elements * ms_dtype_bytes(all->dtype)));
+        ms_tensor shard =
+            ms_zero_vector(tape, elements, all->dtype, "shard", MS_CATEGORY_TEMPORARY);
+        if (!ms_vec_push(brought, shard))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+static void drop_brought(ms_tape *tape, ms_zero_tensors *brought)
+{
+    while (brought->count)
+        ms_release(tape, brought->items[--brought->count]);
+    ms_vec_free(brought);
+}
+
+/* all_gather_coalesced of parameters that are away: the last `count` of `gathered`. */
+static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
+{
+    uint32_t count = all->gathered.count - first;
+    uint64_t ranks = all->parallel->layout.shards, shards = 0;
+    if (!count || ms_idle(tape))
+        return;
+    uint32_t *members = &all->gathered.items[first];
+    qsort(members, count, sizeof *members, compare_numbers);
+    for (uint32_t i = 0; i < count; i++) {
+        ms_zero3_parameter *row = row_of(all, members[i]);
+        row->status = MS_ZERO3_COMING;
+        row->gather = all->gathers.count;
+        all->available += row->elements;
+        shards += row->shard;
+    }
+    ms_zero3_gather gather = {.first = first, .count = count};
+    if (count == 1) {
+        refill(tape, all, members[0], all->gather_pool);
+    } else {
+        tape->stream = all->gather_pool;
+        gather.flat = ms_zero_vector(tape, shards * ranks, all->dtype, "gathered parameters",
+                                     MS_CATEGORY_TEMPORARY);
+    }
+    ms_zero_tensors brought = {0};
+    tape->stream = all->gather_pool;
+    bring(tape, all, members, count, &brought);
+    drop_brought(tape, &brought);
+    tape->stream = MS_STREAM_OPERATORS;
+    gather.work = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
+                                shards * ms_dtype_bytes(all->dtype) * (ranks - 1));
+    if (!ms_vec_push(&all->gathers, gather))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+static void add_to_gather(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
+{
+    if (!ms_vec_push(&all->gathered, parameter))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* The first wait copies all parameters of a gather out of its flat tensor. */
+static void wait_for(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
+{
+    ms_zero3_gather *gather = &all->gathers.items[row_of(all, parameter)->gather];
+    if (!gather->is_done) {
+        ms_work_wait(tape, gather->work);
+        for (uint32_t i = 0; i < gather->count && !ms_idle(tape); i++) {
+            uint32_t member = all->gathered.items[gather->first + i];
+            if (gather->flat)
+                refill(tape, all, member, all->gather_pool);
+            row_of(all, member)->status = MS_ZERO3_HERE;
+        }
+        gather->is_done = true;
+    }
+    row_of(all, parameter)->gather = MS_NONE;
+    if (++gather->asked_for < gather->count)
+        return;
+    ms_release(tape, gather->flat);
+    gather->flat = 0;
+}
+
+/* ---- release ---- */
+
+static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
+{
+    ms_zero3_parameter *row = row_of(all, parameter);
+    if (row->status != MS_ZERO3_HERE || row->user_count || ms_idle(tape))
+        return;
+    ms_tensor tensor = tensor_of(tape, parameter);
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    if (row->is_from_gathers &&
+        ms_trace_add_use(tape->trace, storage, MS_STREAM_OPERATORS) == MS_NONE)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_storage_empty(tape, tensor);
+    row->status = MS_ZERO3_AWAY;
+    all->available -= row->elements;
+}
+
+static void drop_user(ms_zero3_parameter *row, uint32_t module)
+{
+    for (uint32_t i = 0; i < row->user_count; i++)
+        if (row->users[i] == module)
+            row->users[i--] = row->users[--row->user_count];
+}
+
+/* Whether the trace has another use within the distance, or a prefetch passed over one. */
+static bool is_used_soon(const ms_zero3 *all, uint32_t parameter)
+{
+    if (row_of(all, parameter)->fetched_for > all->step)
+        return true;
+    uint64_t passed = 0;
+    for (uint32_t i = (uint32_t)all->step; i < all->modules.count; i++) {
+        if (passed >= all->parallel->zero.max_reuse_distance)
+            return false;
+        uint32_t first, count = ms_zero3_parameters_of(all, all->modules.items[i], &first);
+        for (uint32_t k = first; k < first + count; k++) {
+            if (k == parameter)
+                return true;
+            passed += row_of(all, k)->elements;
+        }
+    }
+    return false;
+}
+
+void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
+{
+    uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
+    for (uint32_t i = first; i < first + count; i++) {
+        ms_zero3_parameter *row = row_of(all, i);
+        bool stays = all->tracing == MS_ZERO3_KNOWS && (row->persists || is_used_soon(all, i));
+        drop_user(row, module);
+        if (!stays)
+            release_parameter(tape, all, i);
+    }
+}
+
+void ms_zero3_release_leftovers(ms_tape *tape, ms_zero3 *all)
+{
+    for (uint32_t i = 0; i < all->parameters.count; i++) {
+        ms_zero3_parameter *row = row_of(all, i);
+        if (!row->user_count)
+            continue;
+        row->user_count = 0;
+        if (!row->persists)
+            release_parameter(tape, all, i);
+    }
+}
+
+void ms_zero3_release_all(ms_tape *tape, ms_zero3 *all)
+{
+    for (uint32_t i = 0; i < all->parameters.count; i++) {
+        ms_zero3_parameter *row = row_of(all, i);
+        if (row->gather != MS_NONE)
+            wait_for(tape, all, i);
+        row->user_count = 0;
+        release_parameter(tape, all, i);
+    }
+}
+
+/* _allgather_params_coalesced: each has a flat tensor of its own, from the operators' pool. */
+void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all)
+{
+    ms_zero_tensors brought = {0};
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        if (row_of(all, i)->persists)
+            bring(tape, all, &i, 1, &brought);
+    for (uint32_t i = 0; i < all->parameters.count; i++) {
+        ms_zero3_parameter *row = row_of(all, i);
+        if (!row->persists || row->status != MS_ZERO3_AWAY)
+            continue;
+        refill(tape, all, i, MS_STREAM_OPERATORS);
+        row->status = MS_ZERO3_HERE;
+    }
+    drop_brought(tape, &brought);
+}
+
+/* ---- fetch ---- */
+
+static void add_user(ms_tape *tape, ms_zero3_parameter *row, uint32_t module)
+{
+    drop_user(row, module);
+    if (row->user_count < MS_ZERO3_USERS)
+        row->users[row->user_count++] = module;
+    else
+        ms_tape_fail(tape, MS_ERR_LIMIT);
+}
+
+/* The uses of this module's parameters leave the queue. */
+static void pass_own_uses(ms_zero3 *all, uint32_t first, uint32_t count)
+{
+    uint32_t wanted = 0;
+    for (uint32_t i = first; i < first + count; i++)
+        wanted += row_of(all, i)->fetched_for < all->step;
+    for (; wanted && all->next_use < all->uses.count; wanted--) {
+        const ms_zero3_use *use = &all->uses.items[all->next_use++];
+        row_of(all, use->parameter)->fetched_for = use->step;
+    }
+}
+
+static void prefetch(ms_tape *tape, ms_zero3 *all)
+{
+    const ms_zero *zero = &all->parallel->zero;
+    uint64_t room =
+        zero->max_live_parameters > all->available ? zero->max_live_parameters - all->available : 0;
+    uint64_t most = room < zero->prefetch_bucket_size ? room : zero->prefetch_bucket_size;
+    uint64_t elements = 0;
+    uint32_t first = all->gathered.count;
+    while (all->next_use < all->uses.count && elements < most && !ms_idle(tape)) {
+        const ms_zero3_use *use = &all->uses.items[all->next_use++];
+        ms_zero3_parameter *row = row_of(all, use->parameter);
+        if (use->step > row->fetched_for)
+            row->fetched_for = use->step;
+        bool is_new = row->status == MS_ZERO3_AWAY;
+        for (uint32_t i = first; i < all->gathered.count; i++)
+            is_new &= all->gathered.items[i] != use->parameter;
+        if (!is_new)
+            continue;
+        add_to_gather(tape, all, use->parameter);
+        elements += row->elements;
+    }
+    begin_gather(tape, all, first);
+}
+
+void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
+{
+    if (ms_idle(tape))
+        return;
+    uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
+    if (all->tracing == MS_ZERO3_RECORDS && !ms_vec_push(&all->modules, module))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    uint32_t begin = all->gathered.count;
+    for (uint32_t i = first; i < first + count; i++)
+        if (row_of(all, i)->status == MS_ZERO3_AWAY)
+            add_to_gather(tape, all, i);
+    begin_gather(tape, all, begin);
+    for (uint32_t i = first; i < first + count && !ms_idle(tape); i++) {
+        add_user(tape, row_of(all, i), module);
+        if (row_of(all, i)->gather != MS_NONE)
+            wait_for(tape, all, i);
+    }
+    if (all->tracing == MS_ZERO3_KNOWS) {
+        pass_own_uses(all, first, count);
+        if (all->parallel->zero.prefetch_bucket_size)
+            prefetch(tape, all);
+    }
+    all->step++;
+}
+
+/* ---- passes ---- */
+
+static void list_uses(ms_tape *tape, ms_zero3 *all)
+{
+    for (uint32_t i = 0; i < all->modules.count; i++) {
+        uint32_t first, count = ms_zero3_parameters_of(all, all->modules.items[i], &first);
+        for (uint32_t k = first; k < first + count; k++)
+            if (!ms_vec_push(&all->uses, (ms_zero3_use){k, i}))
+                ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+/* reset_step: the first pass of all is recorded, later ones know what comes. */
+void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all)
+{
+    if (all->tracing == MS_ZERO3_RECORDS) {
+        list_uses(tape, all);
+        all->tracing = MS_ZERO3_KNOWS;
+    } else if (all->tracing == MS_ZERO3_IDLE) {
+        all->tracing = MS_ZERO3_RECORDS;
+    }
+    for (uint32_t i = 0; i < all->parameters.count; i++) {
+        ms_zero3_parameter *row = row_of(all, i);
+        if (row->gather != MS_NONE) {
+            wait_for(tape, all, i);
+            release_parameter(tape, all, i);
+        }
+        row->fetched_for = INT64_MIN;
+    }
+    all->gathers.count = all->gathered.count = 0;
+    all->next_use = 0;
+    all->step = 0;
+    all->available = 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * DeepSpeed ZeRO: what a rank keeps, as formulas; a steady step frees what it allocates; layouts
+ * and settings that are refused.
+ */
+#include "step/step.h"
+
+#include <string.h>
+
+#include "unit/fixtures.h"
+
+enum { MOST_SETTINGS = 8, RANKS = 8, BUCKET = 1000000 };
+
+typedef struct zero_case {
+    const char *label;
+    ms_run_setting settings[MOST_SETTINGS];
+    uint32_t stage;
+    bool is_on_host, is_wide;
+} zero_case;
+
+#define COMMON                                                                                     \
+    {"config", "smollm2-135m"}, {"seq", "128"},                                                    \
+    {                                                                                              \
+        "reduce-bucket-size", "1000000"                                                            \
+    }
+
+static const zero_case cases[] = {
+    {"stage 1", {COMMON, {"parallel", "zero=1,dp=8"}}, 1, false, false},
+    {"stage 1, overlapped",
+     {COMMON, {"parallel", "zero=1,dp=8"}, {"overlap-comm", "yes"}, {"rank", "7"}},
+     1,
+     false,
+     false},
+    {"stage 2", {COMMON, {"parallel", "zero=2,dp=8"}}, 2, false, false},
+    {"stage 2, micro-steps",
+     {COMMON, {"parallel", "dp=8,zero=2"}, {"accumulate", "3"}},
+     2,
+     false,
+     false},
+    {"stage 2, scattered gradients",
+     {COMMON, {"parallel", "zero=2,dp=8"}, {"contiguous-gradients", "no"}},
+     2,
+     false,
+     false},
+    {"stage 2, sums in fp32",
+     {COMMON,
+      {"parallel", "zero=2,dp=8"},
+      {"grad-accumulation-dtype", "fp32"},
+      {"accumulate", "2"},
+      {"rank", "3"}},
+     2,
+     false,
+     true},
+    {"stage 3, sums in fp32",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"grad-accumulation-dtype", "fp32"}},
+     3,
+     false,
+     true},
+    {"stage 2 on the host",
+     {COMMON, {"parallel", "zero=2,dp=8"}, {"optimizer-device", "host"}},
+     2,
+     true,
+     false},
+    {"stage 3", {COMMON, {"parallel", "zero=3,dp=8"}}, 3, false, false},
+    {"stage 3, checkpoints",
+     {COMMON,
+      {"parallel", "zero=3,dp=8"},
+      {"checkpointing", "all"},
+      {"stage3-max-reuse-distance", "0"}},
+     3,
+     false,
+     false},
+    {"stage 3, one stream",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"overlap-comm", "no"}},
+     3,
+     false,
+     false},
+    {"stage 3 on the host",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}},
+     3,
+     true,
+     false},
+    {"stage 3, all on the host",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}, {"offload-param", "yes"}},
+     3,
+     true,
+     false},
+};
+
+static void simulate(const zero_case *c, ms_arena *arena, ms_simulation *simulation)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_error err = {0};
+    load_run_on("a100-80gb", arena, c->settings, MOST_SETTINGS, &model, &run);
+    if (ms_step_simulate(&model, &run, MS_STEPS_ALL, simulation, &err) != MS_OK)
+        fail_msg("%s: %s", c->label, err.text);
+}
+
+/* Every number of elements of this model is a multiple of the ranks, but not of twice them. */
+static void test_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const zero_case *c = &cases[i];
+        ms_arena *arena = ms_arena_create(0);
+        ms_simulation s;
+        simulate(c, arena, &s);
+        uint64_t all = s.trainable_param_count, part = all / RANKS;
+        uint64_t gradients = (c->is_wide ? 4 : 2) * (c->stage == 1 ? all : part);
+        uint64_t states = c->is_on_host ? 0 : 8 * part + 4;
+        assert_int_equal(s.optimizer_state_bytes, states);
+        assert_int_equal(s.gradient_bytes, c->is_on_host ? 0 : gradients);
+        if (c->stage < 3)
+            assert_int_equal(s.weight_bytes, 2 * all + (c->is_on_host ? 0 : 4 * part));
+        ms_simulation_free(&s);
+        ms_arena_free(arena);
+    }
+}
+
+/* What is alive where a mark of the last step stands. */
+static int64_t live_at(const ms_trace *trace, ms_phase phase, bool begin)
+{
+    int64_t live = 0, found = -1;
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        const ms_event *event = &trace->events.items[i];
+        if (event->kind == MS_EVENT_ALLOC)
+            live += (int64_t)trace->storages.items[event->id].bytes;
+        if (event->kind == MS_EVENT_FREE)
+            live -= (int64_t)trace->storages.items[event->id].bytes;
+        if (event->kind != MS_EVENT_MARK)
+            continue;
+        const ms_mark *mark = &trace->marks.items[event->id];
+        bool is_wanted = mark->step == 3 && mark->phase == phase && mark->begin == begin;
+        if (is_wanted && (found < 0 || !begin))
+            found = live;
+    }
+    return found;
+}
+
+static void test_balance(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ms_arena *arena = ms_arena_create(0);
+        ms_simulation s;
+        simulate(&cases[i], arena, &s);
+        int64_t before = live_at(&s.trace, MS_PHASE_FORWARD, true);
+        int64_t after = live_at(&s.trace, MS_PHASE_ZERO_GRAD, false);
+        if (before != after || before <= 0)
+            fail_msg("%s: %lld, then %lld", cases[i].label, (long long)before, (long long)after);
+        ms_simulation_free(&s);
+        ms_arena_free(arena);
+    }
+}
+
+/* ---- refusals ---- */
+
+typedef struct refusal {
+    ms_run_setting settings[MOST_SETTINGS];
+    const char *words;
+} refusal;
+
+static const refusal refusals[] = {
+    {{COMMON, {"parallel", "zero=4,dp=8"}}, "expected zero=STAGE,dp=N"},
+    {{COMMON, {"parallel", "zero=2"}}, "expected zero=STAGE,dp=N"},
+    {{COMMON, {"parallel", "zero=2,dp=8,dp=8"}}, "expected zero=STAGE,dp=N"},
+    {{COMMON, {"parallel", "dp=8"}}, "an option of zero=STAGE,dp=N"},
+    {{COMMON, {"parallel", "zero=2,dp=8"}, {"rank", "8"}}, "the ranks are 0 to 7"},
+    {{COMMON, {"parallel", "zero=2,dp=8"}, {"no-sync", "yes"}}, "with no-sync"},
+    {{COMMON, {"parallel", "zero=2,dp=8"}, {"autocast", "bf16"}}, "with autocast"},
+    {{COMMON, {"parallel", "zero=2,dp=8"}, {"overlap-comm", "yes"}, {"contiguous-gradients", "no"}},
+     "without contiguous-gradients"},
+    {{COMMON, {"parallel", "zero=3,dp=8"}, {"offload-param", "yes"}}, "an optimizer on the device"},
+    {{COMMON, {"parallel", "zero=1,dp=8"}, {"grad-accumulation-dtype", "fp32"}},
+     "another optimizer"},
+    {{{"config", "gpt2"}, {"parallel", "zero=3,dp=8"}}, "models of this type"},
+    {{COMMON, {"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=all-linear"}}, "with an adapter"},
+    {{COMMON, {"parallel", "zero=3,dp=8"}, {"liger", "all"}}, "with Liger kernels"},
+};
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        ms_arena *arena = ms_arena_create(0);
+        ms_model_config model;
+        ms_run_config run;
+        ms_notes notes = {0};
+        ms_error err = {0};
+        size_t count = 0;
+        while (count < MOST_SETTINGS && refusals[i].settings[count].field)
+            count++;
+        ms_status status =
+            ms_run_load(arena, refusals[i].settings, count, &model, &run, &notes, &err);
+        assert_int_not_equal(status, MS_OK);
+        if (!strstr(err.text, refusals[i].words))
+            fail_msg("'%s' lacks '%s'", err.text, refusals[i].words);
+        ms_arena_free(arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_balance),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
