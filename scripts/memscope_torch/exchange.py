@@ -17,7 +17,8 @@ class Exchange:
         self.folder = os.environ.get("MEMSCOPE_CAPTURE_KEPT")
 
     def install(self):
-        for name in ("broadcast_object_list", "scatter_object_list", "gather_object", "send_object_list", "recv_object_list"):
+        for name in ("broadcast_object_list", "scatter_object_list", "gather_object", "send_object_list",
+                     "recv_object_list"):
             function = getattr(self.c10d, name, None)
             if function:
                 setattr(self.c10d, name, self._follows(function, getattr(self, "_" + name.split("_")[0])))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Libraries whose own backward, clipping and step do more than PyTorch's inside them: buckets and partitions of gradients, their
-copies in fp32, norms, and copying weights back. Phases are those of the library's functions then."""
+"""Libraries whose own backward, clipping and step do more than PyTorch's inside them: buckets and partitions of
+gradients, their copies in fp32, norms, and copying weights back. Phases are those of the library's functions then."""
 
-# By module: class (None: the module itself), function, phase. Functions were read in DeepSpeed 0.19, Megatron-Core 0.14 and 0.16, and torch 2.6 to 2.15.
+# By module: class (None: the module itself), function, phase. Functions were read in DeepSpeed 0.19, Megatron-Core 0.14
+# and 0.16, and torch 2.6 to 2.15.
 FUNCTIONS = {
     "torch.distributed.fsdp.fully_sharded_data_parallel": [
         ("FullyShardedDataParallel", "clip_grad_norm_", "clip"),

@@ -17,7 +17,8 @@ _ID = b"\1" * 128  # as ncclGetUniqueId of the null device has it
 _FIRST_IDS = 64
 _FIRST_MADE = 4  # communicators of a group of torch 2.15, which has one and makes another after a fault
 _STORE_SECONDS = 20
-_ONE_ROOT = {"TORCH_NCCL_RANKS_PER_ROOT": str(1 << 30)}  # a large group waits for identifiers of several ranks otherwise
+# A large group waits for identifiers of several ranks otherwise.
+_ONE_ROOT = {"TORCH_NCCL_RANKS_PER_ROOT": str(1 << 30)}
 
 
 class OtherRank(SystemExit):

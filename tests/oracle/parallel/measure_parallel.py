@@ -135,7 +135,7 @@ def stand_in(strategy):
 
         ddp._verify_param_shape_across_processes = lambda *a, **k: None
     if strategy == "megatron":
-        from torch.testing._internal.distributed import fake_pg  # noqa: F401 makes the backend known, for the groups of gloo
+        from torch.testing._internal.distributed import fake_pg  # noqa: F401 makes the backend known, for gloo's
 
         new_group = dist.new_group
         dist.new_group = lambda *a, **k: new_group(

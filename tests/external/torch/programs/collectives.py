@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that collectives give where every rank holds what this one holds; then a few steps that divide by one of them."""
+"""Values that collectives give where every rank holds what this one holds; then steps that divide by one of them."""
 import os
 
 import torch
@@ -32,7 +32,8 @@ exchanged = torch.empty(world, dtype=torch.int64, device="cuda")
 dist.all_to_all_single(exchanged, on_device(*range(world)))
 expect(exchanged, *[rank] * world)
 received = torch.empty(2, dtype=torch.int64, device="cuda")
-ring = [dist.P2POp(dist.isend, on_device(4, rank), (rank + 1) % world), dist.P2POp(dist.irecv, received, (rank - 1) % world)]
+ring = [dist.P2POp(dist.isend, on_device(4, rank), (rank + 1) % world),
+        dist.P2POp(dist.irecv, received, (rank - 1) % world)]
 for work in dist.batch_isend_irecv(ring):
     work.wait()
 expect(received, 4, rank)

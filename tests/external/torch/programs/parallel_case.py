@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""parallel_case.py CASES.json ID: the loop of one rank of a case of tests/oracle/parallel, without its measuring. The ranks
-are those of a launcher, and the process group is NCCL's."""
+"""parallel_case.py CASES.json ID: the loop of one rank of a case of tests/oracle/parallel, without its measuring. The
+ranks are those of a launcher, and the process group is NCCL's."""
 import contextlib
 import gc
 import json
@@ -22,7 +22,7 @@ step = strategies.step_of(case)
 
 @contextlib.contextmanager
 def phase(name):
-    """Some cases pause after each, so that NCCL's watchdog sees that collectives are over and lets go of their tensors."""
+    """Some cases pause after each: NCCL's watchdog sees that collectives are over, and lets go of their tensors."""
     yield
     time.sleep(case.get("settle_s", 0))
 
