@@ -293,7 +293,7 @@ VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-ex
 # the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
 NOT_VALGRIND := %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues \
                 %/test_simulate %/test_targets %/test_trace_file \
-                %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nvml \
+                %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nccl %/test_nulldevice_nvml %/test_nulldevice_times \
                 %/test_backend_host %/test_offload %/test_stream_run %/test_stream_stress %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind

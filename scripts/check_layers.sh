@@ -40,7 +40,7 @@ calibrate:base json text tensor device config document:.
 report:base json text tensor device allocator config trace replay step measure simulate stream ledger plan largest document diff compare gate calibrate:kit view pictures step plan stream runtime compare diff check others .
 api:base json text tensor device allocator config trace replay model measure simulate stream ledger plan largest sweep document diff compare gate calibrate report:.
 cli:base:output parse capture commands .
-nulldevice::. libraries
+nulldevice::. driver libraries
 '
 
 sources=$(find src -name '*.[ch]')

@@ -124,6 +124,7 @@ def parallel_options(case):
     command += ["--parameters-as-bucket-view", "yes"] if p.get("parameters_as_bucket_view") else []
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
+    command += ["--static-graph", "yes"] if p.get("static_graph") else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])
 
 

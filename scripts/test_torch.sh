@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # test_torch.sh PYTHON [CASE]: what needs PyTorch built for CUDA, and no GPU. The null device's structs
-# and symbols against the libraries of that Python; programs captured; what following costs; the measured cases whose name
+# and symbols against the libraries of that Python; programs captured; ranks of distributed steps; what following costs; the measured cases whose name
 # has CASE in it, all without it, captured and compared to the byte (CASES: another file of measured ones); and, where CASE is compiled or none, those that Inductor compiles. Programs that need a library that
 # is not there are left out. test_torch.sh --venv FOLDER makes a Python that has all of them.
 set -u
@@ -48,6 +48,8 @@ fi
 python3 tests/external/torch/devices.py "$build/memscope" "$python" || bad=1
 "$python" tests/external/torch/trainers.py "$build/memscope" 2> "$work/trainers" || { bad=1; tail -5 "$work/trainers"; }
 python3 tests/external/torch/worlds.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/parallel.py "$build/memscope" "$python" tests/oracle/parallel/cases.json smollm2 llama-3.2-1b/w64 llama-3.2-1b-untied/tp2 \
+    llama-3.2-1b/w2-view llama-3.2-1b-untied/cp2 pp4-1f1b-m2 || bad=1
 python3 tests/external/torch/engines.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" programs || bad=1
 for script in test_wrap test_wrap_edges; do
@@ -59,5 +61,5 @@ python3 tests/external/torch/differences.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" overhead || bad=1
 cases() { python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }
 case $case in compiled*) ;; *) cases "${CASES:-tests/oracle/cuda_step_sm80.json}" ;; esac
-case $case in "" | compiled*) cases tests/external/torch/compiled.json ;; esac
+[ -n "${CASES:-}" ] || case $case in "" | compiled*) cases tests/external/torch/compiled.json ;; esac
 exit $bad

@@ -60,9 +60,10 @@ typedef struct ms_device_facts {
     uint32_t compute_capability; /* 80 = 8.0; 0: no CUDA device */
     uint32_t multiprocessors;
     uint64_t total_bytes;
-    double bf16_flops, memory_bytes_per_s; /* 0: not known */
-    uint64_t l2_bytes;                     /* level 2 cache; 0: not known */
-    uint64_t driver_bytes;                 /* the total that nvidia-smi shows; 0: not known */
+    double bf16_flops, memory_bytes_per_s;    /* 0: not known */
+    uint64_t l2_bytes;                        /* level 2 cache; 0: not known */
+    uint64_t driver_bytes;                    /* the total that nvidia-smi shows; 0: not known */
+    double fp32_flops, host_link_bytes_per_s; /* 0: not known */
 } ms_device_facts;
 /* A CUDA device by its name. */
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err);

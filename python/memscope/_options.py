@@ -43,6 +43,14 @@ class RunOptions(TypedDict, total=False):
     attention: Text                   # auto, flash, efficient, math, eager or cpu-flash [auto]
     experts: Text                     # how mixtures of experts run: auto, grouped or eager [auto]
     routing: Text                     # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
+    parallel: Text                    # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards [none]
+    rank: Number                      # the rank that is predicted, from 0 [0]
+    param_dtype: Text                 # type in which FSDP gathers weights and computes [that of the weights]
+    reduce_dtype: Text                # type in which FSDP reduces gradients [that of the computation]
+    reshard_after_forward: YesNo      # FSDP frees a layer's gathered weights after its forward [yes]
+    bucket_cap_mb: Number             # MiB at which a bucket of DDP is closed [25]
+    gradient_as_bucket_view: YesNo    # gradients are views of DDP's buckets [no]
+    no_sync: YesNo                    # micro-steps before the last do not reduce gradients [no]
     device: Text                      # a device of `memscope devices`, or cpu [a100-80gb]
     calibration: File                 # a calibration.json from `memscope calibrate` for that device [none]
     mfu: Number                       # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
@@ -222,6 +230,14 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("attention", "NAME", "auto"),
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
+        ("parallel", "SPEC", "none"),
+        ("rank", "N", "0"),
+        ("param-dtype", "TYPE", "that of the weights"),
+        ("reduce-dtype", "TYPE", "that of the computation"),
+        ("reshard-after-forward", "YESNO", "yes"),
+        ("bucket-cap-mb", "N", "25"),
+        ("gradient-as-bucket-view", "YESNO", "no"),
+        ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -295,6 +311,14 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("attention", "NAME", "auto"),
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
+        ("parallel", "SPEC", "none"),
+        ("rank", "N", "0"),
+        ("param-dtype", "TYPE", "that of the weights"),
+        ("reduce-dtype", "TYPE", "that of the computation"),
+        ("reshard-after-forward", "YESNO", "yes"),
+        ("bucket-cap-mb", "N", "25"),
+        ("gradient-as-bucket-view", "YESNO", "no"),
+        ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -342,6 +366,14 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("attention", "NAME", "auto"),
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
+        ("parallel", "SPEC", "none"),
+        ("rank", "N", "0"),
+        ("param-dtype", "TYPE", "that of the weights"),
+        ("reduce-dtype", "TYPE", "that of the computation"),
+        ("reshard-after-forward", "YESNO", "yes"),
+        ("bucket-cap-mb", "N", "25"),
+        ("gradient-as-bucket-view", "YESNO", "no"),
+        ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -398,6 +430,14 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("attention", "NAME", "auto"),
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
+        ("parallel", "SPEC", "none"),
+        ("rank", "N", "0"),
+        ("param-dtype", "TYPE", "that of the weights"),
+        ("reduce-dtype", "TYPE", "that of the computation"),
+        ("reshard-after-forward", "YESNO", "yes"),
+        ("bucket-cap-mb", "N", "25"),
+        ("gradient-as-bucket-view", "YESNO", "no"),
+        ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -446,6 +486,14 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("attention", "NAME", "auto"),
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
+        ("parallel", "SPEC", "none"),
+        ("rank", "N", "0"),
+        ("param-dtype", "TYPE", "that of the weights"),
+        ("reduce-dtype", "TYPE", "that of the computation"),
+        ("reshard-after-forward", "YESNO", "yes"),
+        ("bucket-cap-mb", "N", "25"),
+        ("gradient-as-bucket-view", "YESNO", "no"),
+        ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),

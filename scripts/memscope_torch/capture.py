@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from . import answers, apex, flashinfer, fused_attention, hints, importing, vllm_engine, world
+from . import answers, apex, flashinfer, fused_attention, hints, importing, stepping, vllm_engine, world
 
 _capture = None
 
@@ -52,7 +52,7 @@ def begin():
         asked = {**_capture.answers.actions(), **fused_attention.actions(notes), **flashinfer.actions(notes)}
         apex.supply(_capture.answers)
     others = {**asked, **world.actions(_capture.resign, _capture.answers.note), **vllm_engine.actions()}
-    importing.after_import({"torch": _capture.install, **others,
+    importing.after_import({"torch": _capture.install, **others, **stepping.actions(_capture.follow),
                             "multiprocessing.process": lambda module: _see_failures(module.BaseProcess, "run"),
                             "torch.multiprocessing.spawn": lambda module: _see_failures(module, "_wrap", True)})
     _capture.note("7-python")
@@ -108,6 +108,10 @@ class Capture:
         self.tracer.install()
         self.tracer.began = lambda: self.note("2-used")
         self.note("4-torch")
+
+    def follow(self, owner, name, phase):
+        if self.tracer and self.tracer.is_on:
+            self.tracer.follow(owner, name, phase)
 
     def note(self, stem):
         """What is known so far, for a report should the program be cut off; stems sort among those of whole reports."""

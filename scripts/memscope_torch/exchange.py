@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python objects that ranks give each other. `--rank all` runs ranks one after another, and keeps what one gives for those
-that come later; without it, and of ranks that come later, nothing is known."""
+"""Python objects that ranks give each other. `--rank all` runs ranks one after another, and keeps what one gives for the
+others; a rank that is given something by one that has not run yet says so, ends, and is run again after that one
+(src/cli/capture/ranks.c). Without it nothing is known."""
 import functools
 import hashlib
 import inspect
@@ -12,10 +13,11 @@ from collections import Counter
 class Exchange:
     def __init__(self, c10d, rank, tell):
         self.c10d, self.rank, self.tell, self.counts = c10d, rank, tell, Counter()
+        self.missing = None  # the file that was looked for last
         self.folder = os.environ.get("MEMSCOPE_CAPTURE_KEPT")
 
     def install(self):
-        for name in ("broadcast_object_list", "scatter_object_list", "send_object_list", "recv_object_list"):
+        for name in ("broadcast_object_list", "scatter_object_list", "gather_object", "send_object_list", "recv_object_list"):
             function = getattr(self.c10d, name, None)
             if function:
                 setattr(self.c10d, name, self._follows(function, getattr(self, "_" + name.split("_")[0])))
@@ -63,6 +65,16 @@ class Exchange:
         given["scatter_object_output_list"][0] = found[ranks.index(self.rank)]
         return None
 
+    def _gather(self, function, given, ranks):
+        """Ranks of which nothing is known are taken to give what this one gives."""
+        root, group = self._peer(given, "dst", ranks), _short(ranks)
+        if root != self.rank:
+            self._keep([given["obj"]], "gather", root, group, self.rank)
+            return function()
+        found = [self._find("gather", root, group, rank) if rank != root else None for rank in ranks]
+        given["object_gather_list"][:] = [objects[0] if objects else given["obj"] for objects in found]
+        return None
+
     def _send(self, function, given, ranks):
         self._keep(given["object_list"], "send", self.rank, self._peer(given, "dst", ranks))
         return function()
@@ -92,14 +104,17 @@ class Exchange:
                 pickle.dump(list(objects), file)
 
     def _find(self, *key):
-        path = self._path(*key)
+        self.missing = path = self._path(*key)
         if not path or not os.path.exists(path):
             return None
         with open(path, "rb") as file:
             return pickle.load(file)
 
     def _unknown(self, source):
-        how = "which runs later" if self.folder else "which is not run; --rank all runs the ranks in order and keeps what they send"
+        if self.missing:
+            with open(os.path.join(self.folder, f"waits-{self.rank}"), "w") as file:
+                file.write(os.path.basename(self.missing))
+        how = "which has not sent them" if self.folder else "which is not run; --rank all runs the ranks in order and keeps what they send"
         return RuntimeError(f"rank {self.rank} is given objects by rank {source}, {how}")
 
 

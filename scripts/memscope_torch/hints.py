@@ -83,7 +83,10 @@ def after_reads(value, reads, bounds, path):
 
 # Calls that the null device does not cover, by how their names begin: what needs them, and what goes round it.
 _EAGERLY = "with TORCHDYNAMO_DISABLE=1 in its environment a compiled program runs eagerly without them, and its figure is usually higher"
+_POOLS = ("cudaDeviceGetDefaultMemPool", "cudaMemPool", "cudaMallocFromPool", "cuMemPool", "cuMemAllocFromPool", "cuDeviceGetDefaultMemPool")
+_NATIVE = "without backend:cudaMallocAsync in PYTORCH_CUDA_ALLOC_CONF PyTorch's own allocator is captured"
 _FEATURES = [
+    (_POOLS, "memory pools of the driver", _NATIVE),
     (("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraph", "cuStreamBeginCapture", "cuGraph"), "CUDA graphs", _EAGERLY),
     (("cusolver",), "linear algebra of cuSOLVER", None), (("cusparse",), "sparse matrices of cuSPARSE", None),
     (("cufft",), "Fourier transforms of cuFFT", None), (("cudnn",), "cuDNN", None), (("nvrtc",), "kernels that are compiled as the program runs", None),

@@ -34,6 +34,17 @@ def row(name, start_bytes, highest, figures, micro_step=0):
     return out
 
 
+def levels(figures, path=()):
+    """Each current level and peak, by its names: most are of pools, a few of none, those of private pools of both (torch 2.15)."""
+    if not isinstance(figures, dict):
+        return
+    if "peak" in figures:
+        yield path, figures
+        return
+    for name, value in figures.items():
+        yield from levels(value, (*path, name))
+
+
 class Peaks:
     """Resets the allocator's peaks at every phase; what the program asks for is put together again."""
 
@@ -45,11 +56,8 @@ class Peaks:
             patch(module, "reset_peak_memory_stats", self.reset_by_program)
 
     def fold(self, into):
-        for name, pools in (stats() or {}).items():
-            if isinstance(pools, dict):
-                for pool, figures in pools.items():
-                    if isinstance(figures, dict):  # a few have no pools
-                        into[name, pool] = max(into.get((name, pool), 0), figures["peak"])
+        for path, level in levels(stats()):
+            into[path] = max(into.get(path, 0), level["peak"])
 
     def begin(self):
         if torch.cuda.is_initialized():
@@ -62,9 +70,8 @@ class Peaks:
 
     def stats_for_program(self, device=None):
         figures = self.nested(device)
-        for (name, pool), most in self.of_program.items():
-            if pool in figures.get(name, {}):
-                figures[name][pool]["peak"] = max(figures[name][pool]["peak"], most)
+        for path, level in levels(figures):
+            level["peak"] = max(level["peak"], self.of_program.get(path, 0))
         return figures
 
     def reset_by_program(self, device=None):

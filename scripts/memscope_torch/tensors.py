@@ -15,11 +15,12 @@ def tensors_in(value):
 
 
 def inner(tensor):
-    """A tensor that wraps others (sharded, quantised) is those."""
+    """A tensor that wraps others (sharded, quantised) is those; since torch 2.15 it names other things with them, as its mesh."""
     names = getattr(tensor, "__tensor_flatten__", None)
     if not names:
         return [tensor]
-    return [part for name in names()[0] for part in inner(getattr(tensor, name))]
+    held = (getattr(tensor, name) for name in names()[0])
+    return [part for value in held if isinstance(value, torch.Tensor) for part in inner(value)]
 
 
 def storages(tensors):

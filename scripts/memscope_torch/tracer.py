@@ -2,11 +2,12 @@
 """Follows training steps: modules, backward, optimizers; and what PyTorch's allocator does in each."""
 import functools
 import importlib
+import sys
 import weakref
 
 import torch
 
-from . import compiled, owners, phases, recording, world
+from . import compiled, owners, phases, recording, stepping, world
 from .collecting import without_collecting
 from .paths import Paths
 from .setting import Setting
@@ -22,7 +23,7 @@ class Tracer:
         self.wanted, self.ended, self.began = wanted, ended, lambda: None
         self.roots, self.optimizers = weakref.WeakSet(), weakref.WeakSet()
         self.paths = Paths(lambda: phases.events(phases.stats()))
-        self.depth = self.inside = 0
+        self.depth = self.inside = self.backwards = 0
         self.is_on = self.stepped = False
         self.steps, self.phases, self.recording, self.recorded = [], None, None, None
         self.setting, self.told = Setting(), None  # of this step, of the one that is told
@@ -44,14 +45,20 @@ class Tracer:
         self._patch(torch.autograd.Variable, "_execution_engine", self._engine())
         for owner in (optimizer.Optimizer, torch.nn.Module):
             self._patch(owner, "zero_grad", self._around(owner.zero_grad, "zero_grad"))
-        # As forward does, clipping lasts until the next phase: the norm that it returns goes before that, or stays.
-        clip = self._around(torch.nn.utils.clip_grad_norm_, "clip", lasts=True)
+        clip = self._around(torch.nn.utils.clip_grad_norm_, "clip")
         for module in (torch.nn.utils, importlib.import_module("torch.nn.utils.clip_grad")):
             self._patch(module, "clip_grad_norm_", clip)
+        for name in stepping.FUNCTIONS:
+            if name in sys.modules:
+                stepping.follow_in(sys.modules[name], self.follow)
 
     def _patch(self, owner, name, value):
         self.patches.append((owner, name, owner.__dict__.get(name, _MISSING)))
         setattr(owner, name, value)
+
+    def follow(self, owner, name, phase):
+        """A library's own function, which is a phase as a whole."""
+        self._patch(owner, name, self._around(getattr(owner, name), phase))
 
     def remove(self):
         self.is_on = False
@@ -113,10 +120,12 @@ class Tracer:
         def begin(tensors, *args, **kwargs):
             if self.is_on and self.phases:
                 self.paths.mark("", tensors)
-                self.setting.backward(tensors, self.inside > 0)
+                self.setting.backward(tensors, self.backwards > 0)
+            self.backwards += 1
             try:
                 return inside(tensors, *args, **kwargs)
             finally:
+                self.backwards -= 1
                 self.paths.labels.again()
 
         return never_traced(begin)
@@ -135,7 +144,8 @@ class Tracer:
 
         return Engine()
 
-    def _around(self, function, name, lasts=False):
+    def _around(self, function, name):
+        """As forward does, clipping lasts until the next phase: the norm that it returns goes before that, or stays."""
         @functools.wraps(function)
         def inside(*args, **kwargs):
             if is_tracing() or self.inside or self.phases is None or not self.is_on:
@@ -146,7 +156,7 @@ class Tracer:
                 return function(*args, **kwargs)
             finally:
                 self.inside -= 1
-                if self.phases and not lasts:
+                if self.phases and name != "clip":
                     self.phases.begin("between")
 
         return inside

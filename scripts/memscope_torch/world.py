@@ -6,6 +6,7 @@ other backends would talk over the network, and become PyTorch's `fake` ones. Wh
 """
 import contextlib
 import functools
+import inspect
 import os
 import sys
 
@@ -14,7 +15,9 @@ MOST_DEVICES = 16
 _REAL = {"nccl", "fake"}
 _ID = b"\1" * 128  # as ncclGetUniqueId of the null device has it
 _FIRST_IDS = 64
+_FIRST_MADE = 4  # communicators of a group of torch 2.15, which has one and makes another after a fault
 _STORE_SECONDS = 20
+_ONE_ROOT = {"TORCH_NCCL_RANKS_PER_ROOT": str(1 << 30)}  # a large group waits for identifiers of several ranks otherwise
 
 
 class OtherRank(SystemExit):
@@ -41,7 +44,7 @@ def actions(leave, tell):
         return {}
     if launched and launched[0] != (rank() if launched[1] == ranks else 0):
         os._exit(0)  # nobody waits for this one: it need not even import PyTorch
-    os.environ.update(_environment(ranks))
+    os.environ.update(_environment(ranks), **_ONE_ROOT)
     return {"torch.distributed.distributed_c10d": lambda module: _install(module, ranks, leave, tell)}
 
 
@@ -104,7 +107,9 @@ def _install(c10d, ranks, leave, tell):
     c10d._store_based_barrier = c10d.monitored_barrier = c10d.ProcessGroup.monitored_barrier = lambda *args, **kwargs: None
     c10d._get_split_source = lambda *args, **kwargs: None
     if measured:
-        c10d.PrefixStore = functools.partial(_prefixed, c10d.PrefixStore, measured)
+        making = _Making()
+        c10d._new_process_group_helper = making.follows(c10d._new_process_group_helper)
+        c10d.PrefixStore = functools.partial(_prefixed, c10d.PrefixStore, making)
     Exchange(c10d, measured, tell).install()
 
 
@@ -118,12 +123,42 @@ def _store():
     return store
 
 
-def _prefixed(make, measured, prefix, store):
-    """The store of a group, in which the first rank has written the identifiers of its communicators, and the lower one
-    of two ranks those of the communicators of both."""
+class _Making:
+    """The group that is being made: its name, and the rank of this process in it."""
+
+    def __init__(self):
+        self.name, self.rank = "", 0
+
+    def follows(self, make):
+        signature = inspect.signature(make)
+
+        @functools.wraps(make)
+        def follow(*args, **kwargs):
+            given = signature.bind(*args, **kwargs).arguments
+            self.name, members = given["group_name"], given["global_ranks_in_group"]
+            self.rank = members.index(rank()) if rank() in members else rank()
+            return make(*args, **kwargs)
+
+        return follow
+
+
+def _keys(making):
+    """Those below which lower ranks write: of the group's communicators, and of those of two ranks of it."""
+    pairs = range(making.rank)
+    yield from (str(number) for number in range(_FIRST_IDS))
+    yield from (f"{lower}:{making.rank}" for lower in pairs)
+    # As torch 2.15 has them.
+    for made in range(_FIRST_MADE):
+        yield f"{making.name}/nccl_storekey_{made}"
+        for pair in (f"p2p-{lower}-{making.rank}-{made}" for lower in pairs):
+            yield f"{pair}/{making.name}/{pair}/nccl_storekey_0"
+
+
+def _prefixed(make, making, prefix, store):
+    """The store of a group, in which the lower ranks have written the identifiers of its communicators."""
     made = make(prefix, store)
-    for key in (*range(_FIRST_IDS), *(f"{lower}:{measured}" for lower in range(measured))):
-        made.set(str(key), _ID)
+    for key in _keys(making):
+        made.set(key, _ID)
     return made
 
 

@@ -191,7 +191,9 @@ static void fill_facts(const ms_device *device, ms_device_facts *facts)
                                .bf16_flops = device->bf16_flops,
                                .memory_bytes_per_s = device->memory_bytes_per_s,
                                .l2_bytes = device->l2_bytes,
-                               .driver_bytes = device->driver_bytes};
+                               .driver_bytes = device->driver_bytes,
+                               .fp32_flops = device->fp32_flops,
+                               .host_link_bytes_per_s = device->host_link_bytes_per_s};
     snprintf(facts->name, sizeof facts->name, "%s", device->name);
     snprintf(facts->title, sizeof facts->title, "%s", device->title);
 }

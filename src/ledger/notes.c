@@ -5,9 +5,19 @@
 #include "config/model/layer_kinds.h"
 #include "ledger/ledger.h"
 
+static bool has_ranks(const ms_ledger *ledger)
+{
+    return ledger->run->parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
 static bool is_gpu(const ms_ledger *ledger)
 {
     return !ledger->run->device->is_cpu;
+}
+
+static bool is_alone(const ms_ledger *ledger)
+{
+    return is_gpu(ledger) && !has_ranks(ledger);
 }
 
 static bool is_cpu(const ms_ledger *ledger)
@@ -139,7 +149,8 @@ static const struct {
            "loss)"},
     {is_gpu, "torch.compile and CUDA graphs: the step is run eagerly"},
     {is_cpu, "torch.compile: the step is run eagerly"},
-    {is_gpu, "more than one device: data, tensor and pipeline parallelism"},
+    {is_alone, "more than one device (--parallel predicts data parallelism and FSDP2)"},
+    {has_ranks, "buffers of NCCL, some hundred MiB for each communicator"},
 };
 
 const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)

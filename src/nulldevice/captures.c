@@ -11,6 +11,7 @@
 
 #include "nulldevice/graphs.h"
 #include "nulldevice/nulldevice.h"
+#include "nulldevice/times.h"
 
 enum { NOT_CAPTURED = 0, IS_CAPTURED = 1, IS_INVALID = 2 }; /* cudaStreamCaptureStatus */
 
@@ -218,15 +219,21 @@ MS_NULL_CALL(int, cuStreamGetCaptureInfo_v3,
 
 /* ---- work, waiting and events ---- */
 
-void ms_null_work(const void *stream)
+void ms_null_work(const void *stream, double seconds)
 {
-    if (atomic_load(&known) == 0)
-        return;
-    pthread_mutex_lock(&lock);
-    const capture *c = find(&streams, plain(stream));
-    if (c)
-        c->graph->nodes++;
-    pthread_mutex_unlock(&lock);
+    bool is_captured = false;
+    if (atomic_load(&known) > 0) {
+        pthread_mutex_lock(&lock);
+        const capture *c = find(&streams, plain(stream));
+        is_captured = c != NULL;
+        if (c) {
+            c->graph->nodes++;
+            c->graph->seconds += seconds;
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    if (!is_captured)
+        ms_null_time_spend(stream, seconds);
 }
 
 static int spoil(capture *c)

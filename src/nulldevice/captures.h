@@ -5,8 +5,9 @@
 #ifndef MS_NULLDEVICE_CAPTURES_H
 #define MS_NULLDEVICE_CAPTURES_H
 
-/* Work was given to the stream: a node of the graph, if the stream is being captured. */
-void ms_null_work(const void *stream);
+/* Work that takes so many seconds was given to the stream: a node of the graph, if the stream is
+ * being captured. */
+void ms_null_work(const void *stream, double seconds);
 
 /* MS_NULL_OK, or CUDA's error for waiting for a stream, or for the whole device, that is being
  * captured; the capture is then invalid, as it is with CUDA. */

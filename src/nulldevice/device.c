@@ -12,8 +12,8 @@
 
 #define ASSUMED_L2_BYTES (UINT64_C(50) << 20) /* of an H100, where it is not known */
 
-static ms_null_device device = {"null device",    80, 108, UINT64_C(80) << 30,
-                                ASSUMED_L2_BYTES, 0,  1,   1};
+static ms_null_device device = {
+    .name = "null device", .capability = 80, .multiprocessors = 108, .bytes = UINT64_C(80) << 30};
 static ms_null_listener listener;
 
 /* CUDA's rule: numbers or identifiers up to the first that is no device. */
@@ -33,23 +33,41 @@ static int count_visible(const char *list, int installed)
     return count;
 }
 
+/* Where rates are not known they are an A100's. */
+static void assume_rates(void)
+{
+    const struct {
+        double *rate, assumed;
+    } rates[] = {{&device.flops_of_16_bits, 312e12},
+                 {&device.flops_of_32_bits, 19.5e12},
+                 {&device.bytes_per_s, 2.039e12},
+                 {&device.link_bytes_per_s, 25e9}};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (!(*rates[i].rate > 0))
+            *rates[i].rate = rates[i].assumed;
+}
+
 static void read_environment(void)
 {
     const char *text = getenv("MEMSCOPE_NULL_DEVICE"), *count = getenv("MEMSCOPE_NULL_COUNT");
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     ms_null_device read = device;
-    if (text && sscanf(text, "%127[^|]|%d|%d|%lu|%lu|%lu", read.name, &read.capability,
-                       &read.multiprocessors, &read.bytes, &read.l2_bytes, &read.driver_bytes) >= 4)
+    if (text && sscanf(text, "%127[^|]|%d|%d|%lu|%lu|%lu|%lf|%lf|%lf|%lf", read.name,
+                       &read.capability, &read.multiprocessors, &read.bytes, &read.l2_bytes,
+                       &read.driver_bytes, &read.flops_of_16_bits, &read.flops_of_32_bits,
+                       &read.bytes_per_s, &read.link_bytes_per_s) >= 4)
         device = read;
     else if (text)
         fprintf(stderr,
                 "memscope: MEMSCOPE_NULL_DEVICE=%.80s is not name|capability|"
-                "multiprocessors|bytes|bytes of L2|driver's bytes; the null device is an A100\n",
+                "multiprocessors|bytes|bytes of L2|driver's bytes|operations per second in 16 bits|"
+                "in 32 bits|bytes per second|of the link; the null device is an A100\n",
                 text);
     if (device.l2_bytes == 0)
         device.l2_bytes = ASSUMED_L2_BYTES;
     if (device.driver_bytes < device.bytes)
         device.driver_bytes = device.bytes;
+    assume_rates();
     int wanted = count ? atoi(count) : 1;
     device.installed = wanted < 1 ? 1 : wanted > MS_NULL_MAX_DEVICES ? MS_NULL_MAX_DEVICES : wanted;
     device.count = visible ? count_visible(visible, device.installed) : device.installed;

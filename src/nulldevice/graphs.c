@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "nulldevice/captures.h"
 #include "nulldevice/nulldevice.h"
 
 typedef struct object {
@@ -66,16 +67,48 @@ MS_NULL_CALL(int, cudaGraphNodeGetDependencies,
     return MS_NULL_OK;
 }
 
-MS_NULL_MAKES(cudaGraphInstantiate)
-MS_NULL_MAKES(cudaGraphInstantiateWithFlags)
+/* ---- instances ---- */
+
+typedef struct instance {
+    double seconds;
+} instance;
+
+MS_NULL_CALL(int, cudaGraphInstantiate, (instance * *made, const ms_null_graph *g))
+{
+    *made = calloc(1, sizeof **made);
+    if (!*made)
+        return MS_NULL_OUT_OF_MEMORY;
+    (*made)->seconds = g->seconds;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaGraphInstantiateWithFlags, (instance * *made, const ms_null_graph *g))
+{
+    return cudaGraphInstantiate(made, g);
+}
 
 /* The result begins with a code, whose 0 is success. */
-MS_NULL_CALL(int, cudaGraphExecUpdate, (void *instance, const ms_null_graph *g, int *result))
+MS_NULL_CALL(int, cudaGraphExecUpdate, (instance * made, const ms_null_graph *g, int *result))
 {
-    (void)instance, (void)g;
+    made->seconds = g->seconds;
     *result = 0;
     return MS_NULL_OK;
 }
+
+/* Also into a stream that is captured itself. */
+MS_NULL_CALL(int, cudaGraphLaunch, (const instance *made, const void *stream))
+{
+    ms_null_work(stream, made->seconds);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaGraphExecDestroy, (instance * made))
+{
+    free(made);
+    return MS_NULL_OK;
+}
+
+/* ---- what the driver keeps ---- */
 
 /* What the driver keeps for graphs, in bytes: it has none. */
 MS_NULL_CALL(int, cudaDeviceGetGraphMemAttribute, (int device, int attribute, uint64_t *value))
@@ -87,8 +120,6 @@ MS_NULL_CALL(int, cudaDeviceGetGraphMemAttribute, (int device, int attribute, ui
 
 MS_NULL_SUCCEEDS(cudaDeviceSetGraphMemAttribute)
 MS_NULL_SUCCEEDS(cudaDeviceGraphMemTrim)
-MS_NULL_SUCCEEDS(cudaGraphExecDestroy)
-MS_NULL_SUCCEEDS(cudaGraphLaunch)
 MS_NULL_SUCCEEDS(cudaGraphUpload)
 MS_NULL_SUCCEEDS(cudaGraphDebugDotPrint)
 MS_NULL_SUCCEEDS(cudaGraphConditionalHandleCreate)

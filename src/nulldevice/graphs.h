@@ -11,6 +11,7 @@
 
 typedef struct ms_null_graph {
     uint64_t nodes;
+    double seconds;         /* of its nodes, one after the other */
     struct object *objects; /* that live as long as the graph */
 } ms_null_graph;
 

@@ -4,8 +4,10 @@
  *     - KIND DEVICE ID
  *     ! KIND DEVICE ASKED
  *     w ID
+ *     p HOW CALL
  *
- * Taken, given back, refused, and used as cuBLAS's workspace. Functions are those that were
+ * Taken, given back, refused, and used as cuBLAS's workspace; the first call for memory of the
+ * driver's pools that was answered (a), and each that was not (u). Functions are those that were
  * running, innermost first, by their symbols. Each line is written at once, so that a program may
  * be cut off at any moment. A process has its own file.
  */
@@ -17,6 +19,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,5 +126,15 @@ void ms_null_note_workspace(const void *address)
     if (!address || !ms_null_ledger_is_open())
         return;
     int used = snprintf(line, sizeof line, "w %" PRIuPTR "\n", (uintptr_t)address);
+    put(line, (size_t)used);
+}
+
+void ms_null_note_pool(char how, const char *call)
+{
+    static atomic_bool was_noted;
+    char line[128];
+    if (!ms_null_ledger_is_open() || (how == 'a' && atomic_exchange(&was_noted, true)))
+        return;
+    int used = snprintf(line, sizeof line, "p %c %s\n", how, call);
     put(line, (size_t)used);
 }

@@ -24,6 +24,8 @@ void ms_null_note_taken(char kind, int device, uint64_t id, uint64_t asked, uint
 void ms_null_note_given_back(char kind, int device, uint64_t id);
 /* The memory there is cuBLAS's workspace. */
 void ms_null_note_workspace(const void *address);
+/* The driver's pools were asked: 'a' answered, 'u' not covered. */
+void ms_null_note_pool(char how, const char *call);
 void ms_null_note_refused(char kind, int device, uint64_t asked);
 
 #endif

@@ -6,7 +6,10 @@
  * environment describes:
  *
  *     MEMSCOPE_NULL_DEVICE=NAME|capability times ten|multiprocessors|bytes|bytes of L2|driver's
- * bytes MEMSCOPE_NULL_COUNT=number of such devices
+ * bytes|operations per second of products in 16 bits|in 32 bits|bytes per second of its memory|of
+ * the link to the host MEMSCOPE_NULL_COUNT=number of such devices
+ *
+ * What is left out at the end is not known.
  *
  * Functions that ignore their arguments are declared without parameters: in the calling conventions
  * of all CUDA platforms, the caller cleans up.
@@ -72,8 +75,10 @@ typedef struct ms_null_device {
     uint64_t bytes;        /* total memory that a CUDA program sees */
     uint64_t l2_bytes;     /* level 2 cache, which benchmarks flush with a buffer of its size */
     uint64_t driver_bytes; /* the total that the driver states, at least `bytes` */
-    int installed;         /* number of devices */
-    int count;             /* of these, visible by CUDA_VISIBLE_DEVICES */
+    double flops_of_16_bits, flops_of_32_bits, bytes_per_s; /* peaks of products and memory */
+    double link_bytes_per_s;                                /* to the host and back, each */
+    int installed;                                          /* number of devices */
+    int count; /* of these, visible by CUDA_VISIBLE_DEVICES */
 } ms_null_device;
 
 /* Read from the environment once. */

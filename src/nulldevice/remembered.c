@@ -50,22 +50,39 @@ static void remember(void *to, const void *from, uint64_t bytes)
         free(data);
 }
 
-/* What is remembered of all those addresses, or NULL. */
-static const char *recall(const void *from, uint64_t bytes)
+/* Whether all those addresses are remembered, which several copies may have written. */
+static bool is_known(uintptr_t from, uint64_t bytes)
 {
-    const ms_null_range *range = ms_null_ranges_find(&remembered, (uintptr_t)from);
-    if (!range || (uintptr_t)from + bytes > range->start + range->bytes)
-        return NULL;
-    return (const char *)range->data + ((uintptr_t)from - range->start);
+    uintptr_t end = from + bytes;
+    for (size_t at = ms_null_ranges_at(&remembered, from); from < end; at++) {
+        if (at == remembered.count || remembered.items[at].start > from)
+            return false;
+        from = remembered.items[at].start + remembered.items[at].bytes;
+    }
+    return true;
+}
+
+/* Of addresses that are known. */
+static void recall(char *to, uintptr_t from, uint64_t bytes)
+{
+    for (size_t at = ms_null_ranges_at(&remembered, from); bytes > 0; at++) {
+        const ms_null_range *range = &remembered.items[at];
+        uint64_t offset = from - range->start, part = range->bytes - offset;
+        part = part < bytes ? part : bytes;
+        memcpy(to, (const char *)range->data + offset, part);
+        to += part;
+        from += part;
+        bytes -= part;
+    }
 }
 
 void ms_null_remember_copy(void *to, const void *from, uint64_t bytes)
 {
     char *copy = NULL;
     pthread_mutex_lock(&lock);
-    const char *data = recall(from, bytes);
-    if (data && bytes > 0 && (copy = malloc(bytes)) != NULL)
-        memcpy(copy, data, bytes);
+    bool is_small = bytes > 0 && bytes <= MS_NULL_REMEMBERED_BYTES;
+    if (is_small && is_known((uintptr_t)from, bytes) && (copy = malloc(bytes)) != NULL)
+        recall(copy, (uintptr_t)from, bytes);
     if (copy)
         remember(to, copy, bytes);
     else
@@ -84,9 +101,9 @@ void ms_null_remember(void *to, const void *from, uint64_t bytes)
 bool ms_null_recall(void *to, const void *from, uint64_t bytes)
 {
     pthread_mutex_lock(&lock);
-    const char *data = recall(from, bytes);
-    if (data)
-        memcpy(to, data, bytes);
+    bool found = is_known((uintptr_t)from, bytes);
+    if (found)
+        recall(to, (uintptr_t)from, bytes);
     pthread_mutex_unlock(&lock);
-    return data != NULL;
+    return found;
 }

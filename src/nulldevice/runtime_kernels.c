@@ -9,8 +9,16 @@
 #include "nulldevice/captures.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
+#include "nulldevice/times.h"
 
 /* ---- kernels ---- */
+
+static void launch(ms_null_dimensions grid, ms_null_dimensions block, const void *stream)
+{
+    uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    ms_null_work(stream, ms_null_time_of_kernel(blocks * threads));
+}
 
 MS_NULL_CALL(void **, __cudaRegisterFatBinary, (void))
 {
@@ -36,8 +44,8 @@ MS_NULL_CALL(unsigned, __cudaPushCallConfiguration,
              (ms_null_dimensions grid, ms_null_dimensions block, size_t shared_bytes,
               const void *stream))
 {
-    (void)grid, (void)block, (void)shared_bytes;
-    ms_null_work(stream);
+    (void)shared_bytes;
+    launch(grid, block, stream);
     return 1;
 }
 
@@ -66,8 +74,8 @@ MS_NULL_CALL(int, cudaLaunchKernel,
              (const void *function, ms_null_dimensions grid, ms_null_dimensions block,
               void **values, size_t shared_bytes, const void *stream))
 {
-    (void)function, (void)grid, (void)block, (void)values, (void)shared_bytes;
-    ms_null_work(stream);
+    (void)function, (void)values, (void)shared_bytes;
+    launch(grid, block, stream);
     return MS_NULL_OK;
 }
 
@@ -85,9 +93,9 @@ MS_NULL_CALL(int, cudaLaunchCooperativeKernel,
     return cudaLaunchKernel(function, grid, block, values, shared_bytes, stream);
 }
 
-MS_NULL_CALL(int, cudaLaunchKernelExC, (const ms_null_runtime_launch *launch))
+MS_NULL_CALL(int, cudaLaunchKernelExC, (const ms_null_runtime_launch *config))
 {
-    ms_null_work(launch->stream);
+    launch(config->grid, config->block, config->stream);
     return MS_NULL_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "nulldevice/memory.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
+#include "nulldevice/times.h"
 
 MS_NULL_CALL(int, cudaMalloc, (void **address, size_t bytes))
 {
@@ -16,20 +17,10 @@ MS_NULL_CALL(int, cudaMalloc, (void **address, size_t bytes))
     return *address || bytes == 0 ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
 }
 
-MS_NULL_CALL(int, cudaMallocAsync, (void **address, size_t bytes))
-{
-    return cudaMalloc(address, bytes);
-}
-
 MS_NULL_CALL(int, cudaFree, (void *address))
 {
     ms_null_free(address);
     return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cudaFreeAsync, (void *address))
-{
-    return cudaFree(address);
 }
 
 MS_NULL_CALL(int, cudaMemGetInfo, (size_t * free_bytes, size_t *total_bytes))
@@ -131,7 +122,7 @@ MS_NULL_CALL(int, cudaMemcpyAsync,
              (void *to, const void *from, size_t bytes, int kind, const void *stream))
 {
     (void)kind;
-    ms_null_work(stream);
+    ms_null_work(stream, ms_null_time_of_copy(to, from, bytes));
     ms_null_copy(to, from, bytes);
     return MS_NULL_OK;
 }
@@ -161,7 +152,7 @@ MS_NULL_CALL(int, cudaMemset, (void *to, int value, size_t bytes))
 
 MS_NULL_CALL(int, cudaMemsetAsync, (void *to, int value, size_t bytes, const void *stream))
 {
-    ms_null_work(stream);
+    ms_null_work(stream, ms_null_time_of_bytes(bytes));
     ms_null_fill(to, value, bytes);
     return MS_NULL_OK;
 }
@@ -244,7 +235,6 @@ MS_NULL_CALL(int, cuMemcpyDtoDAsync_v2,
 
 /* clang-format off */
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
-UNCOVERED(cudaMallocManaged) UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
-UNCOVERED(cudaMemPoolSetAttribute) UNCOVERED(cudaMemPoolTrimTo)
+UNCOVERED(cudaMallocManaged)
 UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcOpenEventHandle)
     /* clang-format on */

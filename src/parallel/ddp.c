@@ -28,8 +28,10 @@ typedef struct ddp {
     ms_vec(bucket) buckets;
     ms_vec(uint32_t) bucket_of; /* by parameter */
     ms_vec(uint32_t) ready;     /* parameters in the order of the first backward pass */
+    ms_tensor used;             /* static_graph: which parameters a pass used */
     bool is_rebuilt;
-    bool syncs; /* in this micro-step */
+    bool syncs;                /* in this micro-step */
+    bool has_unsynced_forward; /* the forward before did not: then buffers are not broadcast */
     uint32_t stream;
     uint32_t last_work; /* or MS_NONE */
 } ddp;
@@ -202,15 +204,32 @@ static void run_broadcasts(ms_tape *tape, const ddp *all, const broadcasts *list
     ms_consume(tape, under_way);
 }
 
+/* In the order of their first tensors. An adapter's stand among the base's, behind its first. */
+static void sort_broadcasts(ms_tape *tape, broadcasts *list)
+{
+    if (!tape->frozen.count || !tape->parameters.count || list->count < 3)
+        return;
+    ms_dtype adapted = dtype_of(tape, tape->parameters.items[0].tensor);
+    for (uint32_t i = 2; i < list->count; i++) {
+        const broadcast row = list->items[i];
+        if (row.dtype != adapted || list->items[1].dtype == adapted)
+            continue;
+        for (uint32_t k = i; k > 1; k--)
+            list->items[k] = list->items[k - 1];
+        list->items[1] = row;
+    }
+}
+
 static void broadcast_all(ms_tape *tape, const ddp *all, bool with_parameters)
 {
     broadcasts list = {0};
-    for (uint32_t i = 0; i < tape->parameters.count && with_parameters; i++)
-        add_to_broadcasts(tape, &list, tape->parameters.items[i].tensor);
     for (uint32_t i = 0; i < tape->frozen.count && with_parameters; i++)
         add_to_broadcasts(tape, &list, tape->frozen.items[i]);
+    for (uint32_t i = 0; i < tape->parameters.count && with_parameters; i++)
+        add_to_broadcasts(tape, &list, tape->parameters.items[i].tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         add_to_broadcasts(tape, &list, tape->module_buffers.items[i]);
+    sort_broadcasts(tape, &list);
     run_broadcasts(tape, all, &list);
     ms_vec_free(&list);
 }
@@ -233,6 +252,8 @@ static void accumulated(ms_tape *tape, void *context, uint32_t index)
     ddp *all = context;
     if (index >= all->bucket_of.count || !all->syncs || ms_idle(tape))
         return;
+    if (all->parallel->has_static_graph && !all->is_rebuilt)
+        return; /* the first pass reduces everything when it is over */
     if (!all->is_rebuilt && !ms_vec_push(&all->ready, index))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (all->parallel->has_bucket_views)
@@ -245,17 +266,34 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
     ddp *all = context;
     if (scope != MS_NONE || ms_idle(tape))
         return;
-    if (all->syncs && !all->is_rebuilt && all->ready.count)
+    if (!all->is_rebuilt && all->ready.count)
         rebuild(tape, all);
     for (uint32_t i = 0; i < all->buckets.count; i++)
         all->buckets.items[i].pending = all->buckets.items[i].count;
-    if (all->syncs)
+    if (!all->has_unsynced_forward)
         broadcast_all(tape, all, false);
+    all->has_unsynced_forward = !all->syncs;
+}
+
+/* A static graph's first pass: all parameters in their own order. */
+static void reduce_late(ms_tape *tape, ddp *all)
+{
+    all->ready.count = 0;
+    for (uint32_t i = 0; i < all->bucket_of.count && tape->status == MS_OK; i++) {
+        if (!ms_vec_push(&all->ready, i))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+        if (all->parallel->has_bucket_views && tape->parameters.items[i].grad)
+            replace_by_view(tape, all, &tape->parameters.items[i], i);
+        complete(tape, all, i);
+    }
 }
 
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
     ddp *all = context;
+    bool is_late = all->parallel->has_static_graph && !all->is_rebuilt && all->syncs;
+    if (scope == MS_NONE && is_late && !ms_idle(tape))
+        reduce_late(tape, all);
     if (scope == MS_NONE && all->last_work != MS_NONE && !ms_idle(tape))
         ms_work_wait(tape, all->last_work);
     if (scope == MS_NONE)
@@ -286,6 +324,11 @@ static void build_end(ms_tape *tape)
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
         assign(tape, all, i, false);
     allocate_buckets(tape, all);
+    if (all->parallel->has_static_graph) {
+        all->used = ms_empty_bytes(tape, 4 * (uint64_t)tape->parameters.count, MS_DTYPE_I32);
+        ms_name_storage(tape, all->used, "parameters in use", MS_CATEGORY_BUFFER);
+        ms_retain(tape, all->used);
+    }
     if (all->parallel->has_zero_optimizer)
         ms_zero_optimizer_build(tape);
 }

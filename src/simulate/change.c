@@ -81,10 +81,16 @@ static bool move_parameters(ms_variation *v, const char **option)
     return applies;
 }
 
+/* Sharded weights have two types, and no autocast. */
+static bool is_sharded(const ms_run_config *run)
+{
+    return ms_layout_shards(&run->parallel.layout);
+}
+
 static bool use_bf16(ms_variation *v, const char **option)
 {
     ms_run_config *run = &v->run;
-    bool applies = run->dtype == MS_DTYPE_F32;
+    bool applies = run->dtype == MS_DTYPE_F32 && !is_sharded(run);
     ms_vary_dtype(v, MS_DTYPE_BF16);
     run->autocast = MS_AUTOCAST_NONE;
     *option = "--dtype bf16 --autocast none";
@@ -113,7 +119,7 @@ static bool use_autocast(ms_variation *v, const char **option)
 {
     ms_run_config *run = &v->run;
     bool is_fp32 = run->upcast || run->dtype == MS_DTYPE_F32;
-    bool applies = is_fp32 && run->autocast == MS_AUTOCAST_NONE;
+    bool applies = is_fp32 && run->autocast == MS_AUTOCAST_NONE && !is_sharded(run);
     bool uses_fp16 = run->dtype == MS_DTYPE_F16 || ms_device_before_ampere(run->device);
     run->autocast = uses_fp16 ? MS_AUTOCAST_F16 : MS_AUTOCAST_BF16;
     *option = uses_fp16 ? "--autocast fp16" : "--autocast bf16";
@@ -140,7 +146,7 @@ static bool use_fp16(ms_variation *v, const char **option)
     *option = has_dtype && casts ? "--dtype fp16 --autocast fp16"
               : casts            ? "--autocast fp16"
                                  : "--dtype fp16";
-    return has_dtype || casts;
+    return (has_dtype || casts) && !is_sharded(run);
 }
 
 static const ms_change changes[] = {

@@ -16,13 +16,12 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 "eval_batch", "eval_logits": see evaluation.py.
 "label_smoothing", "logits_to_keep": see losses.py; "grad_accumulation_dtype": see fp32_gradients.py.
 "liger": see liger.py.
+"compile": "whole" is torch.compile(model), "layer" compiles each decoder layer, both with "mode"; Inductor's cache is then empty.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
-"compile": "whole" (torch.compile(model)) or "layer" (each decoder layer), with "mode" as torch.compile has it. Set
-TORCHINDUCTOR_CACHE_DIR to an empty folder: what the first step takes hangs on the compiler's cache.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
-import argparse, contextlib, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
+import argparse, contextlib, gc, gzip, json, multiprocessing, os, re, shutil, sys, tempfile, traceback, warnings
 
 warnings.filterwarnings("ignore")
 import losses
@@ -109,6 +108,14 @@ def build_on_host(case, device):
     return model, HostParameters(model, device)
 
 
+def compiled(model, how, mode=None):
+    if how == "whole":
+        return torch.compile(model, mode=mode)
+    for layer in next(module for module in model.modules() if isinstance(module, torch.nn.ModuleList)):
+        layer.compile(mode=mode)
+    return model
+
+
 def optimizer_of(case, model, at_home):
     params = [p for p in model.parameters() if p.requires_grad]
     name = case["optimizer"]
@@ -138,11 +145,6 @@ class Step:
                 self.model.enable_input_require_grads()  # as trainers do
             treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)
-        if case.get("compile") == "whole":
-            self.model = torch.compile(self.model, mode=case.get("mode"))
-        elif case.get("compile") == "layer":
-            for layer in next(module for module in self.model.modules() if isinstance(module, torch.nn.ModuleList)):
-                layer.compile(mode=case.get("mode"))
         self.fp32_gradients = None
         if case.get("grad_accumulation_dtype") == "fp32":
             from fp32_gradients import Fp32Gradients
@@ -151,6 +153,8 @@ class Step:
         self.smoothing = losses.LabelSmoothing(self.model, case["label_smoothing"], self.inputs) if case.get("label_smoothing") else None
         if case.get("logits_to_keep"):
             self.inputs = losses.keep_logits(self.inputs, case["logits_to_keep"])
+        if case.get("compile"):
+            self.model = compiled(self.model, case["compile"], case.get("mode"))
 
     def make_inputs(self, batch=None):
         """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
@@ -363,12 +367,17 @@ def child(case, args, pipe):
     if case.get("backend"):
         for name, allow in (("FLASH_ATTENTION", "flash"), ("EFFICIENT_ATTENTION", "mem_efficient"), ("MATH", "math"), ("CUDNN_ATTENTION", "cudnn")):
             getattr(torch.backends.cuda, f"enable_{allow}_sdp")(name == case["backend"])
+    cache = tempfile.mkdtemp()
+    if case.get("compile"):
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
     try:
         path = args.events and os.path.join(args.events, case["id"].replace("/", "_") + ".json.gz")
         pipe.send(measure_cuda(case, path, args.stacks) if args.device == "cuda" else measure_cpu(case))
     except Exception:
         traceback.print_exc(limit=3)
         pipe.send({"error": "".join(traceback.format_exception_only(*sys.exc_info()[:2])).strip()})
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 def main():

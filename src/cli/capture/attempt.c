@@ -143,15 +143,21 @@ static ms_cli_ledger_ending end_of(const ms_cli_ledger *l, const ms_cli_ending *
     bool has_served = l->spans[MS_CLI_STAGE_SERVE].repeats > 0;
     bool was_stopped = ending->timed_out || ending->interrupted;
     bool has_failed = !was_stopped && (ending->signal || ending->code);
+    bool lacks_pools = l->uncovered_pool[0] && l->refused_device < 0;
     const char *stopped = ending->timed_out ? "time_limit" : "interrupted";
     if (ending->timed_out)
         snprintf(how, MS_CLI_HOW_BYTES, "was still running after %llu s",
                  (unsigned long long)request->seconds);
+    if (lacks_pools)
+        snprintf(how, MS_CLI_HOW_BYTES,
+                 "asks for memory pools of the driver (%s), which are not covered",
+                 l->uncovered_pool);
     return (ms_cli_ledger_ending){
-        .outcome = has_failed ? (l->refused_device >= 0 ? "out_of_memory" : "crashed")
+        .outcome = has_failed    ? (l->refused_device >= 0 ? "out_of_memory" : "crashed")
+                   : lacks_pools ? "crashed"
                    : was_stopped && !has_served ? stopped
                                                 : "served",
-        .how = has_failed || was_stopped ? how : NULL,
+        .how = has_failed || was_stopped || lacks_pools ? how : NULL,
         .was_running = was_stopped && has_served};
 }
 

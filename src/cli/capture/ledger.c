@@ -266,6 +266,17 @@ static void refuse(reading *r, const char *line)
     r->ledger->in_use_bytes = r->ledger->places[device].now.granted;
 }
 
+static void note_pool(ms_cli_ledger *l, const char *line)
+{
+    char how = 0;
+    char call[sizeof l->uncovered_pool] = "";
+    if (sscanf(line, "p %c %47s", &how, call) < 2)
+        return;
+    l->has_pools = l->has_pools || how == 'a';
+    if (how == 'u' && !l->uncovered_pool[0])
+        memcpy(l->uncovered_pool, call, sizeof call);
+}
+
 static void read_process(FILE *file, ms_cli_ledger *ledger)
 {
     char line[LINE_BYTES];
@@ -282,6 +293,9 @@ static void read_process(FILE *file, ms_cli_ledger *ledger)
             break;
         case 'w':
             name_workspace(&r, line);
+            break;
+        case 'p':
+            note_pool(ledger, line);
             break;
         case '!':
             refuse(&r, line);

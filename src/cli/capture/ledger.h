@@ -61,6 +61,8 @@ typedef struct ms_cli_ledger {
     uint64_t processes; /* that used the device; the figures are those of the one that used most */
     uint64_t refused_bytes, in_use_bytes; /* of the last allocation that a device refused; then */
     int refused_device;                   /* -1: none was */
+    bool has_pools;                       /* memory was asked of the driver's pools */
+    char uncovered_pool[48];              /* a call about them that is not covered; or "" */
 } ms_cli_ledger;
 
 /* NULL when no process of the folder used the device, or when out of memory; free() releases it. */

@@ -128,6 +128,11 @@ static void write_notes(FILE *out, const ms_cli_ledger *l, const ms_cli_ledger_e
                 ",\n  \"%" PRIu64
                 " processes used the device; the figures are those of the one that used most\"",
                 l->processes);
+    if (l->has_pools)
+        fputs(",\n  \"memory of cudaMallocAsync is counted as if the program had it to itself; "
+              "what the "
+              "driver's pool holds is not known\"",
+              out);
     if (l->refused_device >= 0 && strcmp(e->outcome, "out_of_memory") != 0)
         fprintf(out,
                 ",\n  \"device %d refused %" PRIu64 " bytes, with %" PRIu64

@@ -96,10 +96,11 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
     if (d)
         snprintf(rates, sizeof rates, "%.6e %.6e", d->bf16_flops, d->memory_bytes_per_s);
     if (d)
-        snprintf(device, sizeof device, "%s|%u|%u|%llu|%llu|%llu", d->title,
+        snprintf(device, sizeof device, "%s|%u|%u|%llu|%llu|%llu|%.4e|%.4e|%.4e|%.4e", d->title,
                  (unsigned)d->compute_capability, (unsigned)d->multiprocessors,
                  (unsigned long long)d->total_bytes, (unsigned long long)d->l2_bytes,
-                 (unsigned long long)d->driver_bytes);
+                 (unsigned long long)d->driver_bytes, d->bf16_flops, d->fp32_flops,
+                 d->memory_bytes_per_s, d->host_link_bytes_per_s);
     snprintf(compiled, sizeof compiled, "%s/inductor", folder);
     snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
     snprintf(count, sizeof count, "%llu", (unsigned long long)request->device_count);

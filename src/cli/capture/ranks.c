@@ -77,12 +77,13 @@ ms_status ms_cli_find_ranks(const ms_cli_settings *s, ms_cli_ranks *ranks, ms_er
 
 /* ---- each of them ---- */
 
+/* One of them, and how it ended when it ran last. */
 typedef struct run {
     ms_cli_attempt *attempt;
     ms_rank *ranks;
+    ms_error *endings;
     size_t count;
     uint64_t world;
-    ms_error worst; /* how the worst of those that failed ended */
 } run;
 
 static ms_status write_table(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -101,21 +102,57 @@ static int gravity(ms_status status)
                                           : 0;
 }
 
-static void take_failure(run *r, const ms_error *err)
+/* How the worst of those that failed ended. */
+static ms_status fail_as_worst(const run *r, ms_error *err)
 {
-    if (gravity(err->status) <= gravity(r->worst.status))
-        return;
-    r->worst = (ms_error){0};
-    ms_cli_fail(&r->worst, err->status, "rank %" PRIu64 ": %.400s", r->ranks[r->count - 1].rank,
-                err->text);
+    const ms_rank *rank = NULL;
+    const ms_error *worst = NULL;
+    for (size_t i = 0; i < r->count; i++)
+        if (gravity(r->endings[i].status) > (worst ? gravity(worst->status) : 0)) {
+            worst = &r->endings[i];
+            rank = &r->ranks[i];
+        }
+    return worst ? ms_cli_fail(err, worst->status, "rank %" PRIu64 ": %.400s", rank->rank,
+                               worst->text)
+                 : MS_OK;
 }
 
-static void say_rank(const run *r)
+/* Where a rank writes the name of what another one has not given it yet:
+ * scripts/memscope_torch/exchange.py. */
+static void name_wish(const run *r, uint64_t rank, char path[PATH_BYTES])
 {
-    const ms_rank *rank = &r->ranks[r->count - 1];
+    snprintf(path, PATH_BYTES, "%.4000s/waits-%" PRIu64, r->attempt->request.kept, rank);
+}
+
+static bool waits(const run *r, uint64_t rank)
+{
+    char path[PATH_BYTES];
+    name_wish(r, rank, path);
+    return access(path, F_OK) == 0;
+}
+
+/* Whether what a rank waits for is there by now; it then waits no longer. */
+static bool can_go_on(const run *r, uint64_t rank)
+{
+    char path[PATH_BYTES], wished[128] = "", found[2 * PATH_BYTES];
+    name_wish(r, rank, path);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    bool is_read = fgets(wished, sizeof wished, file) != NULL;
+    fclose(file);
+    snprintf(found, sizeof found, "%s/%s", r->attempt->request.kept, wished);
+    return is_read && access(found, F_OK) == 0 && unlink(path) == 0;
+}
+
+static void say_rank(const run *r, const ms_rank *rank)
+{
     if (r->attempt->settings->quiet)
         return;
-    if (rank->has_figures)
+    if (waits(r, rank->rank))
+        fprintf(stderr, "rank %" PRIu64 " of %" PRIu64 ": waits for objects of another rank\n",
+                rank->rank, r->world);
+    else if (rank->has_figures)
         fprintf(stderr, "rank %" PRIu64 " of %" PRIu64 ": peak %" PRIu64 " bytes in %s\n",
                 rank->rank, r->world, rank->peak_bytes,
                 rank->peak_stage[0] ? rank->peak_stage : "no step");
@@ -133,19 +170,36 @@ static void name_folder(const run *r, uint64_t rank, char path[PATH_BYTES])
 __attribute__((noinline)) static bool run_rank(run *r, uint64_t number)
 {
     char folder[PATH_BYTES];
-    ms_error err = {0};
+    ms_error *err = &r->endings[number];
     ms_cli_attempt one = *r->attempt;
     name_folder(r, number, folder);
     one.out = folder;
     one.request.rank = number;
-    one.rank = &r->ranks[r->count++];
-    one.rank->rank = number;
-    if (ms_cli_make_directory(folder, &err) == MS_OK)
-        ms_cli_attempt_run(&one, &err);
-    say_rank(r);
-    take_failure(r, &err);
-    return err.status == MS_OK || err.status == MS_ERR_OVER_BUDGET ||
-           (err.status == MS_ERR_USAGE && number > 0);
+    one.rank = &r->ranks[number];
+    *one.rank = (ms_rank){.rank = number};
+    *err = (ms_error){0};
+    if (ms_cli_make_directory(folder, err) == MS_OK)
+        ms_cli_attempt_run(&one, err);
+    say_rank(r, one.rank);
+    return err->status == MS_OK || err->status == MS_ERR_OVER_BUDGET ||
+           (err->status == MS_ERR_USAGE && (number > 0 || waits(r, number)));
+}
+
+/* In order, so that a rank has what earlier ones gave. One that is given something by a later one
+ * runs again when that has run; the last of those first, as along a pipeline backward. */
+static void run_all(run *r)
+{
+    bool go_on = true, again = true;
+    while (go_on && r->count < r->world)
+        go_on = run_rank(r, r->count++);
+    while (go_on && again) {
+        again = false;
+        for (uint64_t rank = r->count; go_on && rank-- > 0;)
+            if (can_go_on(r, rank)) {
+                again = true;
+                go_on = run_rank(r, rank);
+            }
+    }
 }
 
 /* The worst one's record is in its folder; a copy of it becomes the main one. */
@@ -188,30 +242,31 @@ static ms_status finish(run *r, const char *scratch, ms_error *err)
         status = ms_cli_write_file(path, &table, err);
     if (status == MS_OK && worst != SIZE_MAX)
         status = show(r, err);
-    if (status == MS_OK && r->worst.status != MS_OK)
-        *err = r->worst;
-    return err->status;
+    return status == MS_OK ? fail_as_worst(r, err) : status;
 }
 
 ms_status ms_cli_run_ranks(ms_cli_attempt *attempt, ms_error *err)
 {
     ms_cli_scratch scratch;
     uint64_t world = attempt->request.ranks;
-    run r = {.attempt = attempt, .world = world, .ranks = calloc((size_t)world, sizeof *r.ranks)};
-    if (!r.ranks)
-        return ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
-    ms_status status = ms_cli_scratch_make(attempt->out, &scratch, err);
+    run r = {.attempt = attempt,
+             .world = world,
+             .ranks = calloc((size_t)world, sizeof *r.ranks),
+             .endings = calloc((size_t)world, sizeof *r.endings)};
+    ms_status status = r.ranks && r.endings ? ms_cli_scratch_make(attempt->out, &scratch, err)
+                                            : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
     if (status == MS_OK) {
         char *kept = realpath(scratch.path, NULL);
         attempt->request.kept = kept;
-        for (uint64_t rank = 0; kept && rank < world && run_rank(&r, rank); rank++)
-            ;
+        if (kept)
+            run_all(&r);
         status = kept ? finish(&r, scratch.path, err)
                       : ms_cli_fail(err, MS_ERR_IO, "cannot write to %.100s: %s", attempt->out,
                                     strerror(errno));
         free(kept);
         ms_cli_scratch_remove(&scratch);
     }
+    free(r.endings);
     free(r.ranks);
     return status;
 }

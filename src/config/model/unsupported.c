@@ -13,25 +13,16 @@ static const char fp8[] = "training in fp8 is not supported";
 static const char precision[] =
     "dtype and autocast set the precision; training in fp8 is not supported";
 static const char compiled[] = "torch.compile is not supported: the step is run eagerly";
-static const char gpus[] =
-    "memscope predicts one GPU; with data parallelism each GPU also needs the buckets of "
-    "DistributedDataParallel, as many bytes as the gradients";
-static const char fsdp[] =
-    "FSDP is not supported: memscope predicts one device that holds everything" ONE_RANK;
-static const char zero[] =
-    "DeepSpeed is not supported: memscope predicts one device that holds everything" ONE_RANK;
-static const char megatron[] =
-    "Megatron is not supported: memscope predicts one device that holds everything" ONE_RANK;
-static const char tensors[] = "tensor parallelism is not supported: memscope predicts one device "
-                              "that holds everything" ONE_RANK;
-static const char pipeline[] =
-    "pipeline parallelism is not supported: memscope predicts one device "
-    "that holds everything" ONE_RANK;
-static const char sequences[] =
-    "context parallelism is not supported: memscope predicts one device "
-    "that holds whole sequences" ONE_RANK;
-static const char experts[] = "expert parallelism is not supported: memscope predicts one device "
-                              "that holds all experts" ONE_RANK;
+static const char gpus[] = "parallel sets the ranks: --parallel dp=8 predicts "
+                           "DistributedDataParallel, --parallel fsdp=8 FSDP2";
+static const char fsdp[] = "parallel sets the ranks: --parallel fsdp=8 predicts FSDP2, --parallel "
+                           "hsdp=2x8 two copies of eight shards";
+static const char zero[] = "DeepSpeed is not predicted yet" ONE_RANK;
+static const char megatron[] = "Megatron is not predicted yet" ONE_RANK;
+static const char tensors[] = "tensor parallelism is not predicted yet" ONE_RANK;
+static const char pipeline[] = "pipeline parallelism is not predicted yet" ONE_RANK;
+static const char sequences[] = "context parallelism is not predicted yet" ONE_RANK;
+static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;
 static const char serving[] = "inference is not supported: memscope predicts training steps";
 static const char cache[] =
     "a KV cache belongs to inference, which is not supported: memscope predicts training steps";

@@ -23,6 +23,7 @@ static const option options[] = {
     {"reshard-after-forward", OF_FSDP},
     {"bucket-cap-mb", OF_DDP},
     {"gradient-as-bucket-view", OF_DDP},
+    {"static-graph", OF_DDP},
     {"use-orig-params", OF_FSDP1},
     {"forward-prefetch", OF_FSDP1},
     {"backward-prefetch", OF_FSDP1},
@@ -76,9 +77,33 @@ static ms_status check_rank(const ms_resolving *c)
                            parallel->rank, world - 1);
 }
 
-/* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
-static const char *unsupported(const ms_run_config *run)
+/* Beyond checkpoints without more, treatments were not compared with PyTorch's under sharding. */
+static bool treats_more(const ms_run_config *run, uint64_t layers)
 {
+    for (uint64_t i = 0; i < layers; i++) {
+        const ms_treatment *t = &run->treatments.layers[i];
+        bool is_plain = t->kind == MS_TREAT_KEEP || t->kind == MS_TREAT_CHECKPOINT;
+        if (!is_plain || t->input != MS_INPUT_ON_DEVICE)
+            return true;
+        for (int part = 0; part < MS_PART_COUNT; part++)
+            if (t->parts[part])
+                return true;
+    }
+    return run->treatments.loss_chunks > 0;
+}
+
+static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
+{
+    for (uint64_t i = 0; i < layers; i++)
+        if (run->treatments.layers[i].kind == MS_TREAT_CHECKPOINT)
+            return run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
+    return false;
+}
+
+/* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
+static const char *unsupported(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
     bool shards = ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer;
     if (run->device->is_cpu)
         return "on the cpu";
@@ -94,6 +119,12 @@ static const char *unsupported(const ms_run_config *run)
         return "with a quantised base";
     if (ms_layout_shards(&run->parallel.layout) && run->autocast != MS_AUTOCAST_NONE)
         return "with autocast: use param-dtype";
+    if (shards && run->liger)
+        return "with Liger's kernels";
+    if (shards && treats_more(run, c->model->num_layers))
+        return "with treatments other than checkpoint";
+    if (shards && has_reentrant_checkpoints(run, c->model->num_layers))
+        return "with reentrant checkpoints";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
 }
@@ -185,7 +216,7 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
         return ms_resolve_fail(c, "parameters-as-bucket-view",
                                "it is an option of zero-optimizer, which is not set");
-    const char *why = unsupported(c->run);
+    const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
@@ -197,11 +228,5 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     status = check_fsdp2(c);
     if (status == MS_OK)
         status = note_limit(c);
-    if (status != MS_OK)
-        return status;
-    return ms_note_add(c->notes, c->arena, c->err,
-                       "rank %" PRIu64 " of %" PRIu64 " under %s; buffers of NCCL, some "
-                       "hundred MiB, are not in the figures",
-                       parallel->rank, ms_layout_world(&parallel->layout),
-                       ms_layout_name(&parallel->layout));
+    return status;
 }

@@ -50,6 +50,7 @@ typedef struct ms_parallel {
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
     bool has_bucket_views;    /* gradients are views of the buckets */
+    bool has_static_graph;    /* every step uses the same parameters in the same way */
     bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
     bool has_parameter_views; /* its parameters are views of a buffer for each rank */
     /* fully_shard, FullyShardedDataParallel */

@@ -152,7 +152,7 @@ static inline bool ms_loss_is_plain(const ms_run_config *run)
 static inline bool ms_optimizer_may_move(const ms_run_config *run)
 {
     return run->training.optimizer_device == MS_OPTIMIZER_ON_DEVICE &&
-           !run->training.optimizer_in_backward &&
+           run->parallel.layout.kind == MS_PARALLEL_NONE && !run->training.optimizer_in_backward &&
            run->training.accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu &&
            ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;
 }
@@ -160,8 +160,9 @@ static inline bool ms_optimizer_may_move(const ms_run_config *run)
 /* Whether the parameters are on the device and could be moved to the host, with the optimizer. */
 static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
-    return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
-           !run->adapter && !run->training.optimizer_in_backward &&
+    return run->parameter_device == MS_PARAMETERS_ON_DEVICE &&
+           run->parallel.layout.kind == MS_PARALLEL_NONE && !run->device->is_cpu && !run->adapter &&
+           !run->training.optimizer_in_backward &&
            run->training.accumulation == MS_ACCUMULATE_SAME &&
            ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;
 }

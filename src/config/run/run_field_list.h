@@ -104,6 +104,21 @@
       "yes for bitsandbytes", \
       "Training", answer, AT(run.upcast), .default_is_words = true, .report = "upcast", \
       .show_report = show_upcast) \
+    X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
+      "Training", file, AT(plan), .default_is_words = true) \
+    X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \
+      "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
+      .report = "checkpoint_kind") \
+    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
+      "Training", choice, AT(run.attention), .choices = ms_attention_names, .report = "attention", \
+      .show_report = show_attention, .detail = "attention_asked") \
+    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
+      "Training", choice, AT(run.experts), .choices = ms_experts_names, .report = "experts", \
+      .show_report = show_experts) \
+    X("routing", "NAME", \
+      "for eager experts: balanced, or skewed, where few experts get all tokens", "balanced", \
+      "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
+      .show_report = show_routing) \
     X("parallel", "SPEC", \
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8, copies x shards", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
@@ -160,6 +175,9 @@
     X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
       "Several ranks", answer, AT(run.parallel.has_bucket_views), \
       .report = "gradient_as_bucket_view", .show_report = show_bucket_views) \
+    X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
+      "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
+      .show_report = show_static_graph) \
     X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
       "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
       .show_report = show_zero_optimizer) \
@@ -169,21 +187,6 @@
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \
-    X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
-      "Training", file, AT(plan), .default_is_words = true) \
-    X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \
-      "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
-      .report = "checkpoint_kind") \
-    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
-      "Training", choice, AT(run.attention), .choices = ms_attention_names, .report = "attention", \
-      .show_report = show_attention, .detail = "attention_asked") \
-    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
-      "Training", choice, AT(run.experts), .choices = ms_experts_names, .report = "experts", \
-      .show_report = show_experts) \
-    X("routing", "NAME", \
-      "for eager experts: balanced, or skewed, where few experts get all tokens", "balanced", \
-      "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
-      .show_report = show_routing) \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
       "Device", word, AT(device), .report = "device", .show_report = show_device, \
       .detail = "device_title", .show_detail = show_device_title) \

@@ -135,21 +135,21 @@ static void show_dtype(const void *source, ms_arena *arena, ms_config_shown *sho
     (void)arena;
     ms_dtype dtype =
         ms_layout_shards(&run->parallel.layout) ? run->parallel.shard_dtype : run->dtype;
-    show_text(shown, ms_dtype_info_of(dtype)->name);
+    show_text(shown, ms_dtype_weight_names[dtype]);
 }
 
 static void show_param_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
     if (ms_layout_shards(&parallel_of(source)->layout))
-        show_text(shown, ms_dtype_info_of(parallel_of(source)->param_dtype)->name);
+        show_text(shown, ms_dtype_weight_names[parallel_of(source)->param_dtype]);
 }
 
 static void show_reduce_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
     if (ms_layout_shards(&parallel_of(source)->layout))
-        show_text(shown, ms_dtype_info_of(parallel_of(source)->reduce_dtype)->name);
+        show_text(shown, ms_dtype_weight_names[parallel_of(source)->reduce_dtype]);
 }
 
 static void show_answer(ms_config_shown *shown, bool answer)
@@ -259,6 +259,13 @@ static void show_bucket_views(const void *source, ms_arena *arena, ms_config_sho
     (void)arena;
     if (is_kind(source, MS_PARALLEL_DDP))
         show_answer(shown, parallel_of(source)->has_bucket_views);
+}
+
+static void show_static_graph(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_static_graph);
 }
 
 static void show_no_sync(const void *source, ms_arena *arena, ms_config_shown *shown)

@@ -154,13 +154,19 @@ static ms_status set_attention(ms_training_reading *r)
 
 /* ---- several GPUs ---- */
 
+/* Where the file says it. */
+static const char *place_of(ms_training_reading *r, const ms_sharding *s)
+{
+    ms_error at = {0};
+    ms_json_error_set(&at, s->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    return ms_arena_printf(r->arena, "%s (line %" PRIu32 " of the training arguments)",
+                           ms_json_key(s->value), at.line);
+}
+
 static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
 {
     ms_several_gpus *several = &r->draft->run.several_gpus;
-    ms_error at = {0};
-    ms_json_error_set(&at, s->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-    const char *place = ms_arena_printf(r->arena, "%s (line %" PRIu32 " of the training arguments)",
-                                        ms_json_key(s->value), at.line);
+    const char *place = place_of(r, s);
     several->is_ignored = s->kind == MS_SHARDING_SPLITS;
     several->has_buckets = s->has_buckets;
     if (place && several->is_ignored)
@@ -171,9 +177,39 @@ static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
     else if (place)
         several->text = ms_arena_printf(r->arena,
                                         "%s: each GPU holds everything; what %s keeps in addition "
-                                        "is not in these figures",
-                                        place, s->library);
+                                        "is not in these figures%s",
+                                        place, s->library,
+                                        s->has_buckets ? " (--parallel dp=N predicts it)" : "");
     return several->text ? MS_OK : ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
+}
+
+/* ---- a layout that is given, or that the file gives ---- */
+
+static bool has_layout(const ms_training_reading *r)
+{
+    return ms_run_field_is_set(r->draft, "parallel") &&
+           r->draft->run.parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
+/* Accelerate's file with a number of processes and nothing but DistributedDataParallel. Trainer and
+ * accelerate reduce the gradients of the last micro-step alone. */
+static ms_status take_copies(ms_training_reading *r, const ms_sharding *s)
+{
+    const char *layout = ms_arena_printf(r->arena, "dp=%" PRIu64, s->processes);
+    if (!layout)
+        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a layout");
+    ms_status status = ms_run_field_set(r->draft, r->arena, "parallel", layout, r->err);
+    if (status == MS_OK && !ms_run_field_is_set(r->draft, "no-sync"))
+        status = ms_run_field_set(r->draft, r->arena, "no-sync", "yes", r->err);
+    return status;
+}
+
+static ms_status note_layout(ms_training_reading *r, const ms_sharding *s)
+{
+    const char *layout = ms_layout_text(r->arena, &r->draft->run.parallel.layout);
+    const char *place = place_of(r, s);
+    return ms_note_add(r->notes, r->arena, r->err, "%s: predicted as --parallel %s has it",
+                       place ? place : "", layout ? layout : "");
 }
 
 /* Before anything else of the file, so that this is what its user reads first. */
@@ -184,13 +220,18 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
+    if (has_layout(r))
+        return note_layout(r, &s);
     ms_json_kind kind = ms_json_kind_of(s.value);
     bool is_container = kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY;
     if (s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding)
         return ms_json_fail(r->err, s.value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
                             MS_ERR_CONFIG,
-                            "this file shards over GPUs; memscope predicts one device that holds "
-                            "everything (use --ignore-sharding for that prediction)");
+                            "this file shards over GPUs: give the layout (--parallel fsdp=8), or "
+                            "--ignore-sharding for one device that holds everything");
+    bool is_asked = ms_run_field_is_set(r->draft, "parallel");
+    if (s.has_buckets && s.processes > 1 && !is_asked && !r->draft->ignore_sharding)
+        return take_copies(r, &s);
     return note_several(r, &s);
 }
 

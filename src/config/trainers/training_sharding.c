@@ -11,6 +11,7 @@
 
 #include "base/locale.h"
 #include "config/model/input.h"
+#include "config/run/parallel.h"
 #include "json/read.h"
 
 enum {
@@ -345,7 +346,11 @@ static ms_status look(const reading *r, const sharding_row *row, ms_sharding *fo
 static void heed_one_process(const reading *r, ms_sharding *found)
 {
     ms_json_value value;
-    if (!ms_json_find(r->root, "num_processes", &value) || number_of(value) != 1)
+    double processes = ms_json_find(r->root, "num_processes", &value) ? number_of(value) : 0;
+    bool is_count = processes > 1 && processes <= MS_MOST_RANKS;
+    if (is_count && processes == (double)(uint64_t)processes)
+        found->processes = (uint64_t)processes;
+    if (processes != 1)
         return;
     bool has_nothing = found->kind == MS_SHARDING_NONE || found->has_buckets;
     found->kind = has_nothing ? MS_SHARDING_NONE : MS_SHARDING_COPIES;

@@ -18,6 +18,7 @@ typedef struct ms_sharding {
     ms_sharding_kind kind;
     ms_json_value value; /* the value that specifies it; not for MS_SHARDING_NONE */
     const char *library; /* library whose own memory is not predicted: "DistributedDataParallel" */
+    uint64_t processes;  /* that accelerate starts; 0: the file does not say */
     bool has_buckets;    /* buckets as large as the gradients, in addition to them */
 } ms_sharding;
 

@@ -80,8 +80,9 @@ ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, 
 {
     uint32_t previous = ms_scope_enter(model->tape, scope);
     ms_tensor out = ms_embedding(model->tape, weight, ids);
-    if (scale)
-        out = ms_mul(model->tape, out, scale);
+    if (scale) /* embed_scale.to(weight.dtype) */
+        out = ms_mul(model->tape, out,
+                     ms_to(model->tape, scale, (ms_dtype)ms_info(model->tape, weight)->dtype));
     if (model->run->adapter && has_checkpoints(model))
         ms_require_grad(model->tape, out);
     model->tape->scope = previous;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuBLAS and cuBLASLt: handles, and products that complete at once. PyTorch allocates their
+ * cuBLAS and cuBLASLt: handles, and what is computed besides products. PyTorch allocates their
  * workspaces itself.
  */
 #include <string.h>
 
-#include "nulldevice/captures.h"
 #include "nulldevice/ledger.h"
 #include "nulldevice/nulldevice.h"
 
@@ -44,7 +43,6 @@ MS_NULL_CALL(size_t, cublasLtGetVersion, (void))
 MS_NULL_MAKES(cublasLtCreate)
 MS_NULL_MAKES(cublasLtMatmulDescCreate)
 MS_NULL_MAKES(cublasLtMatmulPreferenceCreate)
-MS_NULL_MAKES(cublasLtMatrixLayoutCreate)
 
 MS_NULL_CALL(int, cublasLtMatmulAlgoGetHeuristic,
              (void *handle, void *operation, void *a, void *b, void *c, void *d, void *preference,
@@ -54,26 +52,6 @@ MS_NULL_CALL(int, cublasLtMatmulAlgoGetHeuristic,
         (void)asked;
     memset(results, 0, sizeof *results);
     *found = 1;
-    return MS_NULL_OK;
-}
-
-/* The products that follow have no stream among their arguments. */
-MS_NULL_CALL(int, cublasSetStream_v2, (void *handle, const void *stream))
-{
-    (void)handle;
-    ms_null_work(stream);
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, cublasLtMatmul,
-             (void *handle, void *operation, void *alpha, void *a, void *a_layout, void *b,
-              void *b_layout, void *beta, void *c, void *c_layout, void *d, void *d_layout,
-              void *algorithm, void *workspace, size_t workspace_bytes, const void *stream))
-{
-    (void)handle, (void)operation, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout;
-    (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algorithm;
-    (void)workspace, (void)workspace_bytes;
-    ms_null_work(stream);
     return MS_NULL_OK;
 }
 
@@ -101,20 +79,20 @@ SUCCEEDS(cublasCrotg_v2) SUCCEEDS(cublasCscal_v2) SUCCEEDS(cublasCsrot_v2) SUCCE
 SUCCEEDS(cublasCsymv_v2) SUCCEEDS(cublasCsyr2_v2) SUCCEEDS(cublasCsyr2k_v2) SUCCEEDS(cublasCsyr_v2) SUCCEEDS(cublasCsyrk_v2) SUCCEEDS(cublasCtrmm_v2)
 SUCCEEDS(cublasCtrmv_v2) SUCCEEDS(cublasCtrsmBatched) SUCCEEDS(cublasCtrsm_v2) SUCCEEDS(cublasCtrsv_v2) SUCCEEDS(cublasDasum_v2)
 SUCCEEDS(cublasDaxpy_v2) SUCCEEDS(cublasDcopy_v2) SUCCEEDS(cublasDdot_v2) SUCCEEDS(cublasDestroy_v2) SUCCEEDS(cublasDgelsBatched)
-SUCCEEDS(cublasDgemmBatched) SUCCEEDS(cublasDgemmStridedBatched) SUCCEEDS(cublasDgemm_v2) SUCCEEDS(cublasDgemv_v2) SUCCEEDS(cublasDgeqrfBatched)
+SUCCEEDS(cublasDgemmBatched) SUCCEEDS(cublasDgemv_v2) SUCCEEDS(cublasDgeqrfBatched)
 SUCCEEDS(cublasDger_v2) SUCCEEDS(cublasDgetrfBatched) SUCCEEDS(cublasDgetrsBatched) SUCCEEDS(cublasDnrm2_v2) SUCCEEDS(cublasDotEx)
 SUCCEEDS(cublasDrot_v2) SUCCEEDS(cublasDrotg_v2) SUCCEEDS(cublasDrotm_v2) SUCCEEDS(cublasDrotmg_v2) SUCCEEDS(cublasDscal_v2) SUCCEEDS(cublasDswap_v2)
 SUCCEEDS(cublasDsymm_v2) SUCCEEDS(cublasDsymv_v2) SUCCEEDS(cublasDsyr2_v2) SUCCEEDS(cublasDsyr2k_v2) SUCCEEDS(cublasDsyr_v2) SUCCEEDS(cublasDsyrk_v2)
 SUCCEEDS(cublasDtrmm_v2) SUCCEEDS(cublasDtrmv_v2) SUCCEEDS(cublasDtrsmBatched) SUCCEEDS(cublasDtrsm_v2) SUCCEEDS(cublasDtrsv_v2)
-SUCCEEDS(cublasDzasum_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasGemmStridedBatchedEx) SUCCEEDS(cublasGetMatrixAsync) SUCCEEDS(cublasHgemm)
+SUCCEEDS(cublasDzasum_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasGetMatrixAsync)
 SUCCEEDS(cublasGetVectorAsync) SUCCEEDS(cublasIcamax_v2) SUCCEEDS(cublasIcamin_v2) SUCCEEDS(cublasIdamax_v2) SUCCEEDS(cublasIdamin_v2)
 SUCCEEDS(cublasIsamax_v2) SUCCEEDS(cublasIsamin_v2) SUCCEEDS(cublasIzamax_v2) SUCCEEDS(cublasIzamin_v2)
 SUCCEEDS(cublasLtMatmulDescDestroy) SUCCEEDS(cublasLtMatmulDescSetAttribute) SUCCEEDS(cublasLtMatmulPreferenceDestroy)
-SUCCEEDS(cublasLtMatmulPreferenceSetAttribute) SUCCEEDS(cublasLtMatrixLayoutDestroy) SUCCEEDS(cublasLtMatrixLayoutSetAttribute)
+SUCCEEDS(cublasLtMatmulPreferenceSetAttribute)
 SUCCEEDS(cublasSasum_v2) SUCCEEDS(cublasSaxpy_v2) SUCCEEDS(cublasScasum_v2) SUCCEEDS(cublasScnrm2_v2) SUCCEEDS(cublasScopy_v2) SUCCEEDS(cublasSdot_v2)
 SUCCEEDS(cublasSetMathMode) SUCCEEDS(cublasSetMatrixAsync) SUCCEEDS(cublasSetPointerMode_v2)
-SUCCEEDS(cublasSetVectorAsync) SUCCEEDS(cublasSgelsBatched) SUCCEEDS(cublasSgemmBatched) SUCCEEDS(cublasSgemmEx)
-SUCCEEDS(cublasSgemmStridedBatched) SUCCEEDS(cublasSgemm_v2) SUCCEEDS(cublasSgemv_v2) SUCCEEDS(cublasSgeqrfBatched) SUCCEEDS(cublasSger_v2)
+SUCCEEDS(cublasSetVectorAsync) SUCCEEDS(cublasSgelsBatched) SUCCEEDS(cublasSgemmBatched)
+SUCCEEDS(cublasSgemv_v2) SUCCEEDS(cublasSgeqrfBatched) SUCCEEDS(cublasSger_v2)
 SUCCEEDS(cublasSgetrfBatched) SUCCEEDS(cublasSgetrsBatched) SUCCEEDS(cublasSnrm2_v2) SUCCEEDS(cublasSrot_v2) SUCCEEDS(cublasSrotg_v2)
 SUCCEEDS(cublasSrotm_v2) SUCCEEDS(cublasSrotmg_v2) SUCCEEDS(cublasSscal_v2) SUCCEEDS(cublasSswap_v2) SUCCEEDS(cublasSsymm_v2) SUCCEEDS(cublasSsymv_v2)
 SUCCEEDS(cublasSsyr2_v2) SUCCEEDS(cublasSsyr2k_v2) SUCCEEDS(cublasSsyr_v2) SUCCEEDS(cublasSsyrk_v2) SUCCEEDS(cublasStrmm_v2) SUCCEEDS(cublasStrmv_v2)
@@ -126,7 +104,7 @@ SUCCEEDS(cublasZhemv_v2) SUCCEEDS(cublasZher2_v2) SUCCEEDS(cublasZher2k_v2) SUCC
 SUCCEEDS(cublasZrotg_v2) SUCCEEDS(cublasZscal_v2) SUCCEEDS(cublasZswap_v2) SUCCEEDS(cublasZsymm_v2) SUCCEEDS(cublasZsymv_v2) SUCCEEDS(cublasZsyr2_v2)
 SUCCEEDS(cublasZsyr2k_v2) SUCCEEDS(cublasZsyr_v2) SUCCEEDS(cublasZsyrk_v2) SUCCEEDS(cublasZtrmm_v2) SUCCEEDS(cublasZtrmv_v2)
 SUCCEEDS(cublasZtrsmBatched) SUCCEEDS(cublasZtrsm_v2) SUCCEEDS(cublasZtrsv_v2) SUCCEEDS(cublasLtDestroy) SUCCEEDS(cublasGetStream_v2)
-SUCCEEDS(cublasSetSmCountTarget) SUCCEEDS(cublasGemmBatchedEx)
+SUCCEEDS(cublasSetSmCountTarget)
 
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, CUBLAS_NOT_SUPPORTED)
 UNCOVERED(cublasLtMatmulAlgoCheck) UNCOVERED(cublasLtMatmulAlgoConfigGetAttribute) UNCOVERED(cublasLtMatmulAlgoConfigSetAttribute)

@@ -1,38 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * NCCL: communicators with one real rank. The others are assumed to have the same contents: gather
- * and broadcast therefore copy remembered contents, and sums are unknown device values.
+ * and broadcast therefore copy remembered contents, and a sum is a multiple of them.
  */
 #include <string.h>
 
 #include "nulldevice/copies.h"
 #include "nulldevice/memory.h"
 #include "nulldevice/libraries/nccl_types.h"
+#include "nulldevice/libraries/nccl_values.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"
 
 enum { NCCL_VERSION = 22809 };
 
-/* ---- communicators: all that is known of one is in its handle ---- */
-
-enum { RANK_BITS = 24, RANK_MASK = (1 << RANK_BITS) - 1 };
-
-/* Ranks 0: unknown, as of a communicator that was split off. */
-static void *communicator(int ranks, int rank)
-{
-    return (void *)((uintptr_t)1 << 2 * RANK_BITS | (uintptr_t)(ranks & RANK_MASK) << RANK_BITS |
-                    (uintptr_t)(rank & RANK_MASK));
-}
-
-static int ranks_of(const void *handle)
-{
-    return (int)((uintptr_t)handle >> RANK_BITS & RANK_MASK);
-}
-
-static int rank_of(const void *handle)
-{
-    return (int)((uintptr_t)handle & RANK_MASK);
-}
+/* ---- communicators ---- */
 
 MS_NULL_CALL(int, ncclGetVersion, (int *version))
 {
@@ -49,7 +31,7 @@ MS_NULL_CALL(int, ncclGetUniqueId, (ms_null_nccl_id * id))
 MS_NULL_CALL(int, ncclCommInitRank, (void **handle, int ranks, ms_null_nccl_id id, int rank))
 {
     (void)id;
-    *handle = communicator(ranks, rank);
+    *handle = ms_null_communicator(ranks, rank);
     return MS_NULL_OK;
 }
 
@@ -60,42 +42,43 @@ MS_NULL_CALL(int, ncclCommInitRankConfig, (void **handle, int ranks, ms_null_ncc
 
 MS_NULL_CALL(int, ncclCommInitRankScalable, (void **handle, int ranks, int rank))
 {
-    *handle = communicator(ranks, rank);
+    *handle = ms_null_communicator(ranks, rank);
     return MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclCommInitAll, (void **handles, int ranks))
 {
     for (int rank = 0; rank < ranks; rank++)
-        handles[rank] = communicator(ranks, rank);
+        handles[rank] = ms_null_communicator(ranks, rank);
     return MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclCommSplit, (void *handle, int color, int key, void **made))
 {
     (void)handle;
-    *made = color < 0 ? NULL : communicator(0, key);
+    *made = color < 0 ? NULL : ms_null_communicator(0, key);
     return MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclCommShrink, (void *handle, const int *excluded, int count, void **made))
 {
-    int rank = rank_of(handle);
+    int rank = ms_null_rank_of(handle);
     for (int i = 0; i < count; i++)
-        rank -= excluded[i] < rank_of(handle);
-    *made = communicator(ranks_of(handle) > count ? ranks_of(handle) - count : 0, rank);
+        rank -= excluded[i] < ms_null_rank_of(handle);
+    *made = ms_null_communicator(
+        ms_null_ranks_of(handle) > count ? ms_null_ranks_of(handle) - count : 0, rank);
     return MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclCommCount, (const void *handle, int *ranks))
 {
-    *ranks = ranks_of(handle);
+    *ranks = ms_null_ranks_of(handle);
     return MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclCommUserRank, (const void *handle, int *rank))
 {
-    *rank = rank_of(handle);
+    *rank = ms_null_rank_of(handle);
     return MS_NULL_OK;
 }
 
@@ -153,57 +136,53 @@ MS_NULL_CALL(int, ncclCommWindowRegister, (void *handle, void *buffer, size_t by
 
 static uint64_t bytes_of(size_t count, int type)
 {
-    bool is_known = type >= 0 && (size_t)type < sizeof ms_null_nccl_sizes;
-    return is_known ? count * ms_null_nccl_sizes[type] : 0;
+    return ms_null_nccl_bytes(count, type);
 }
 
 /* Of equal values the largest, the smallest and the mean are those values. */
-static int reduce(const void *from, void *to, uint64_t bytes, int operation, const void *handle)
+static int reduce(const void *from, void *to, size_t count, int type, int operation,
+                  const void *handle)
 {
-    bool same = ranks_of(handle) == 1 ||
-                (operation >= MS_NULL_NCCL_MAX && operation <= MS_NULL_NCCL_AVERAGE);
+    int ranks = ms_null_ranks_of(handle);
+    bool same = ranks == 1 || (operation >= MS_NULL_NCCL_MAX && operation <= MS_NULL_NCCL_AVERAGE);
     if (same)
-        ms_null_copy(to, from, bytes);
-    else
-        ms_null_forget(to, bytes);
+        ms_null_copy(to, from, bytes_of(count, type));
+    else if (operation != MS_NULL_NCCL_SUM || !ms_null_sum(from, to, count, type, ranks))
+        ms_null_forget(to, bytes_of(count, type));
     return MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclAllReduce,
              (const void *from, void *to, size_t count, int type, int operation, void *handle))
 {
-    return reduce(from, to, bytes_of(count, type), operation, handle);
+    return reduce(from, to, count, type, operation, handle);
 }
 
 MS_NULL_CALL(int, ncclReduce,
              (const void *from, void *to, size_t count, int type, int operation, int root,
               void *handle))
 {
-    return root == rank_of(handle) ? reduce(from, to, bytes_of(count, type), operation, handle)
-                                   : MS_NULL_OK;
+    return root == ms_null_rank_of(handle) ? reduce(from, to, count, type, operation, handle)
+                                           : MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclReduceScatter,
              (const void *from, void *to, size_t count, int type, int operation, void *handle))
 {
     uint64_t bytes = bytes_of(count, type);
-    const char *own = (const char *)from + bytes * (uint64_t)rank_of(handle);
-    return reduce(own, to, bytes, operation, handle);
-}
-
-MS_NULL_CALL(int, ncclBroadcast, (const void *from, void *to, size_t count, int type))
-{
-    ms_null_copy(to, from, bytes_of(count, type));
-    return MS_NULL_OK;
+    const char *own = (const char *)from + bytes * (uint64_t)ms_null_rank_of(handle);
+    return reduce(own, to, count, type, operation, handle);
 }
 
 /* In place: everybody has it already. */
 MS_NULL_SUCCEEDS(ncclBcast)
 
+/* ---- other collectives ---- */
+
 /* The same part from each rank. */
 static int gather(const void *part, void *to, uint64_t bytes, const void *handle)
 {
-    for (int rank = 0; rank < ranks_of(handle); rank++)
+    for (int rank = 0; rank < ms_null_ranks_of(handle); rank++)
         ms_null_copy((char *)to + bytes * (uint64_t)rank, part, bytes);
     return MS_NULL_OK;
 }
@@ -216,29 +195,25 @@ MS_NULL_CALL(int, ncclAllGather, (const void *from, void *to, size_t count, int 
 MS_NULL_CALL(int, ncclAlltoAll, (const void *from, void *to, size_t count, int type, void *handle))
 {
     uint64_t bytes = bytes_of(count, type);
-    return gather((const char *)from + bytes * (uint64_t)rank_of(handle), to, bytes, handle);
+    return gather((const char *)from + bytes * (uint64_t)ms_null_rank_of(handle), to, bytes,
+                  handle);
 }
 
 MS_NULL_CALL(int, ncclGather,
              (const void *from, void *to, size_t count, int type, int root, void *handle))
 {
-    return root == rank_of(handle) ? gather(from, to, bytes_of(count, type), handle) : MS_NULL_OK;
+    return root == ms_null_rank_of(handle) ? gather(from, to, bytes_of(count, type), handle)
+                                           : MS_NULL_OK;
 }
 
 MS_NULL_CALL(int, ncclScatter,
              (const void *from, void *to, size_t count, int type, int root, void *handle))
 {
     uint64_t bytes = bytes_of(count, type);
-    if (root == rank_of(handle))
+    if (root == ms_null_rank_of(handle))
         ms_null_copy(to, (const char *)from + bytes * (uint64_t)root, bytes);
     else
         ms_null_forget(to, bytes);
-    return MS_NULL_OK;
-}
-
-MS_NULL_CALL(int, ncclRecv, (void *to, size_t count, int type))
-{
-    ms_null_forget(to, bytes_of(count, type));
     return MS_NULL_OK;
 }
 
@@ -250,7 +225,7 @@ MS_NULL_CALL(int, ncclRedOpCreatePreMulSum, (int *operation))
 
 /* clang-format off */
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)
-SUCCEEDS(ncclSend) SUCCEEDS(ncclGroupStart) SUCCEEDS(ncclGroupEnd) SUCCEEDS(ncclGroupSimulateEnd) SUCCEEDS(ncclRedOpDestroy)
+SUCCEEDS(ncclGroupSimulateEnd) SUCCEEDS(ncclRedOpDestroy)
 SUCCEEDS(ncclCommAbort) SUCCEEDS(ncclCommDestroy) SUCCEEDS(ncclCommFinalize) SUCCEEDS(ncclCommRevoke)
 SUCCEEDS(ncclCommDeregister) SUCCEEDS(ncclCommWindowDeregister)
 

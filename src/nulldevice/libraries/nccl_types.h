@@ -16,10 +16,23 @@ typedef struct ms_null_nccl_id {
 /* ncclResult_t, ncclRedOp_t */
 enum { MS_NULL_NCCL_CUDA_ERROR = 1, MS_NULL_NCCL_INVALID_USAGE = 5 };
 enum {
+    MS_NULL_NCCL_SUM = 0,
     MS_NULL_NCCL_MAX = 2,
     MS_NULL_NCCL_MIN = 3,
     MS_NULL_NCCL_AVERAGE = 4,
     MS_NULL_NCCL_OPERATIONS = 5
+};
+
+/* Some of ncclDataType_t. */
+enum {
+    MS_NULL_NCCL_INT8 = 0,
+    MS_NULL_NCCL_UINT8 = 1,
+    MS_NULL_NCCL_INT32 = 2,
+    MS_NULL_NCCL_UINT32 = 3,
+    MS_NULL_NCCL_INT64 = 4,
+    MS_NULL_NCCL_UINT64 = 5,
+    MS_NULL_NCCL_FLOAT32 = 7,
+    MS_NULL_NCCL_FLOAT64 = 8
 };
 
 /* Bytes per element, by ncclDataType_t. */

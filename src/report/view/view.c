@@ -160,10 +160,26 @@ static bool fill_largest(ms_view *view)
     return true;
 }
 
+/* "h100-80gb"; copies of a model need the same on each device, shards may differ by a few rows. */
+static const char *devices(const ms_view *view)
+{
+    const ms_run_config *run = view->ledger->run;
+    const ms_parallel *parallel = &run->parallel;
+    uint64_t world = ms_layout_world(&parallel->layout);
+    if (parallel->layout.kind == MS_PARALLEL_NONE)
+        return run->device->name;
+    if (parallel->layout.kind == MS_PARALLEL_DDP)
+        return ms_arena_printf(view->arena, "each of %" PRIu64 " x %s", world, run->device->name);
+    return ms_arena_printf(view->arena, "rank %" PRIu64 " of %" PRIu64 " x %s", parallel->rank,
+                           world, run->device->name);
+}
+
 static const char *verdict(const ms_view *view)
 {
     const ms_summary *s = view->summary;
-    const char *device = view->ledger->run->device->name;
+    const char *device = devices(view);
+    if (!device)
+        return NULL;
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT];
     ms_gib(s->expected_device_bytes, need);
     ms_gib(s->budget_bytes, budget);
@@ -224,17 +240,28 @@ const char *ms_view_model(const ms_view *view)
     return model->name && *model->name ? model->name : model->model_type;
 }
 
+/* "bf16"; of shards in another type "fp32 computed in bf16". */
+static const char *weight_types(const ms_view *view)
+{
+    const ms_run_config *run = view->ledger->run;
+    const char *name = ms_dtype_info_of(run->dtype)->short_name;
+    bool shards = ms_layout_shards(&run->parallel.layout);
+    if (!shards || run->parallel.shard_dtype == run->dtype)
+        return name;
+    return ms_arena_printf(view->arena, "%s computed in %s",
+                           ms_dtype_info_of(run->parallel.shard_dtype)->short_name, name);
+}
+
 static const char *title(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
     const ms_field *fields = view->metadata;
-    const char *count = parameters(view);
-    if (!count)
+    const char *count = parameters(view), *types = weight_types(view);
+    if (!count || !types)
         return NULL;
     return ms_arena_printf(view->arena,
                            "%s: %s, batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
-                           ms_view_model(view), count, run->batch, run->seq_tokens,
-                           ms_dtype_info_of(run->dtype)->short_name,
+                           ms_view_model(view), count, run->batch, run->seq_tokens, types,
                            ms_metadata_text(fields, view->metadata_count, "optimizer"),
                            ms_metadata_text(fields, view->metadata_count, "optimizer_impl"));
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures programs with `memscope capture` and holds what it says against what is expected.
 
-usage: check.py MEMSCOPE PYTHON [programs [SUBSTRING] | cases [FILE [SUBSTRING]] | traces [FILE [SUBSTRING]] | overhead]
+usage: check.py MEMSCOPE PYTHON [programs [SUBSTRING[,SUBSTRING...]] | cases [FILE [SUBSTRING]] | traces [FILE [SUBSTRING]] | overhead]
 
 With RESULTS=FILE in the environment, FILE gets a line of JSON for each program and case: what tables are made of.
 """
@@ -152,7 +152,7 @@ def graphed(report, messages):
 def check_programs(memscope, python, only=""):
     bad = 0
     for name, options, code, outcome, words, *steps in CASES:
-        if only not in name:
+        if not is_chosen(name, only):
             continue
         if lacks(python, name):
             print(f"{name}: left out, there is no {NEEDS[name]}")
@@ -184,13 +184,17 @@ def check_programs(memscope, python, only=""):
         keep_result({"program": " ".join([name, *options]), "faults": faults}, report)
         print(f"{name} {' '.join(options)}: {'; '.join(faults) or 'as expected'}", flush=True)
         bad += bool(faults)
-    return bad + check_pairs(memscope, python)
+    return bad + check_pairs(memscope, python, only)
 
 
-def check_pairs(memscope, python):
+def is_chosen(name, only):
+    return any(part in name for part in only.split(","))
+
+
+def check_pairs(memscope, python, only):
     bad = 0
     for name, first, second, expected in PAIRS:
-        if lacks(python, name):
+        if not is_chosen(name, only) or lacks(python, name):
             continue
         peaks = []
         for options in (first, second):

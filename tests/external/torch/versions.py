@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cases of scripts/test_matrix.sh, and the table of what came of them.
 
-usage: versions.py cases MEASURED.json > CASES.json
-       versions.py table FOLDER MEASURED.json > TABLE.md
+usage: versions.py cases [compiled] MEASURED.json > CASES.json
+       versions.py table [compiled] FOLDER MEASURED.json > TABLE.md
+
+With "compiled" those of scripts/test_matrix.sh compiled, whose rows are in FOLDER/compiled.
 """
 import json
 import os
@@ -13,6 +15,20 @@ import sys
 # One of each kind: dtypes, autocast, checkpoints, eager attention, accumulation, optimizers, expandable segments.
 CASES = ["llama-3.2-1b/bf16", "smollm2-135m/autocast", "qwen3-0.6b/checkpoint", "gpt2/bf16", "gpt2-xl-12l/fp16-eager", "smollm2-135m/accumulate",
          "qwen3-0.6b/foreach-clip", "qwen2.5-0.5b/b8s2048", "smollm2-135m/expandable", "llama-3.2-1b/sgd"]
+
+# Of compiled.json: the whole model, and each layer.
+COMPILED = ["compiled/gpt2/whole/b1s1024", "compiled/h256-f688-8x4-d32-b1s512"]
+
+COMPILED_HEAD = """# Compiled programs under several versions of PyTorch
+
+Written by `scripts/test_matrix.sh compiled`; transformers {transformers}, compute capability 8.0, no GPU.
+
+- *Programs*: `compiled` (the whole model, each layer, a function, and all of it eagerly) and `graphs` (CUDA graphs) of `tests/external/torch/programs` that ended as they should.
+- *Captured as measured*: cases whose every figure in `memscope capture` (allocated, requested and reserved bytes; peak and end of every phase; first and steady step) is that
+  of `tests/oracle/measure_step.py` under the same PyTorch, which reads PyTorch's own statistics and has nothing of memscope in it but the null device. Inductor's cache is empty.
+
+| torch | CUDA | Python | programs | captured as measured | s a case |
+|---|---|---|---|---|---|"""
 
 HEAD = """# Captures under several versions of PyTorch
 
@@ -43,9 +59,9 @@ def load(path):
         return json.load(file)
 
 
-def cases(measured):
+def cases(measured, names=CASES):
     found = {case["id"]: {key: value for key, value in case.items() if key != "measured"} for case in load(measured)["cases"]}
-    print("[" + ",\n".join(json.dumps(found[name]) for name in CASES) + "]")
+    print("[" + ",\n".join(json.dumps(found[name]) for name in names) + "]")
 
 
 def read(folder, version):
@@ -93,30 +109,50 @@ def table(folder, reference_path):
         seconds = sorted(row["seconds"] for row in data["cases"])
         print(f"| {version} | {cuda} | {row.get('python', '-')} | {symbols} | {share(data['programs'])} | {share(data['cases'])} | {same} of {len(CASES)} | "
               f"{seconds[len(seconds) // 2] if seconds else '-'} |")
+    print_faults(found, [f"- torch {version}: {version_data['symbols']}" for version, version_data in found.items() if "not covered" in version_data["symbols"]])
+    by_version(found, known, reference["torch"], CASES)
+    print(CAUSES)
+
+
+def print_faults(found, more=()):
     faults = [f"- torch {version}, {row.get('program') or row.get('case')}: {'; '.join(row['faults'][:3])}"
               for version, data in found.items() for row in data["programs"] + data["cases"] if row["faults"]]
-    faults += [f"- torch {version}: {version_data['symbols']}" for version, version_data in found.items() if "not covered" in version_data["symbols"]]
-    print("\n## What fails\n\n" + ("\n".join(faults) or "Nothing."))
-    by_version(found, known, reference["torch"])
+    print("\n## What fails\n\n" + ("\n".join([*faults, *more]) or "Nothing."))
 
 
-def by_version(found, known, name):
+def compiled_table(folder, reference_path):
+    reference = load(reference_path)
+    folder = os.path.join(folder, "compiled")
+    found = {version: data for version in versions_in(folder) if (data := read(folder, version))}
+    print(COMPILED_HEAD.format(transformers=next(iter(found.values()))["transformers"]))
+    for version, data in found.items():
+        seconds = sorted(row["seconds"] for row in data["cases"])
+        python = (data["cases"] or data["programs"])[0].get("python", "-")
+        cuda = re.sub(r".*\+cu(\d+)(\d)$", r"\1.\2", data["torch"])
+        print(f"| {version} | {cuda} | {python} | {share(data['programs'])} | {share(data['cases'])} | {seconds[len(seconds) // 2] if seconds else '-'} |")
+    print_faults(found)
+    by_version(found, {case["id"]: case["measured"] for case in reference["cases"]}, reference["torch"], COMPILED)
+
+
+def by_version(found, known, name, names):
     print(f"\n## Peaks by version\n\nBytes allocated at the peak of the steady step, as torch {name} has it; and how other versions differ from that.\n")
     print("| case | " + name.split("+")[0] + " | " + " | ".join(found) + " |\n" + "|---" * (len(found) + 2) + "|")
-    for case in CASES:
+    for case in names:
         cells = []
         for data in found.values():
             bytes_there = peak(data["measured"].get(case, {}))
             cells.append("-" if bytes_there is None else f"{bytes_there - peak(known[case]):+,}" if bytes_there != peak(known[case]) else "=")
         print(f"| {case} | {peak(known[case]):,} | " + " | ".join(cells) + " |")
-    print(CAUSES)
 
 
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "cases":
-        cases(sys.argv[2])
-    elif len(sys.argv) == 4 and sys.argv[1] == "table":
-        table(sys.argv[2], sys.argv[3])
+    what, *rest = sys.argv[1:] or [""]
+    is_compiled = rest[:1] == ["compiled"]
+    rest = rest[is_compiled:]
+    if what == "cases" and len(rest) == 1:
+        cases(*rest, COMPILED if is_compiled else CASES)
+    elif what == "table" and len(rest) == 2:
+        (compiled_table if is_compiled else table)(*rest)
     else:
         sys.exit(__doc__.split("\n\n")[1])
 

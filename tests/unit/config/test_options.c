@@ -255,6 +255,10 @@ static const report_run report_runs[] = {
     {"quantised",
      {{"config", "llama-3.2-1b"}, {"quantize", "nf4"}, {"lora", "r=8,targets=all-linear"}},
      3},
+    {"sharded",
+     {{"config", "gpt2"}, {"parallel", "fsdp=8"}, {"param-dtype", "fp16"}, {"accumulate", "2"}},
+     4},
+    {"copies", {{"config", "gpt2"}, {"parallel", "dp=8"}}, 2},
     {"at an MFU", {{"config", "gpt2"}, {"mfu", "0.45"}}, 2},
     {"calibrated", {{"config", "gpt2"}, {"calibration", NULL}, {"device", "h100-80gb"}}, 3},
 };

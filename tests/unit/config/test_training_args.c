@@ -98,6 +98,9 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     if (run->quantization.kind != MS_QUANTIZE_NONE)
         put(out, "quantize %s upcast %s\n", ms_quantization_text(arena, &run->quantization),
             run->upcast ? "yes" : "no");
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE)
+        put(out, "parallel %s%s\n", ms_layout_text(arena, &run->parallel.layout),
+            run->parallel.syncs_last_only ? " no-sync" : "");
     const ms_several_gpus *several = &run->several_gpus;
     if (several->text)
         put(out, "%s%s %s\n", several->is_ignored ? "ignored" : "copies",

@@ -239,51 +239,6 @@ static void a_read_can_be_answered(void **state)
     release(a);
 }
 
-typedef struct unique_id {
-    char text[128];
-} unique_id;
-
-enum { NCCL_INT32 = 2, NCCL_SUM = 0, NCCL_MAX = 2 };
-
-/* Of four ranks that hold what this one holds. */
-static void ranks_are_equals(void **state)
-{
-    int (*allocate)(void **, size_t), (*release)(void *),
-        (*copy)(void *, const void *, size_t, int);
-    int (*begin)(void **, int, unique_id, int), (*count)(void *, int *);
-    int (*gather)(const void *, void *, size_t, int, void *, void *);
-    int (*reduce)(const void *, void *, size_t, int, int, void *, void *);
-    void *group = NULL, *room = NULL;
-    const int sent[2] = {5, 6};
-    int got[8] = {0}, ranks = 0;
-    (void)state;
-    find("cudaMalloc", &allocate);
-    find("cudaFree", &release);
-    find("cudaMemcpy", &copy);
-    find("ncclCommInitRank", &begin);
-    find("ncclCommCount", &count);
-    find("ncclAllGather", &gather);
-    find("ncclAllReduce", &reduce);
-    assert_int_equal(begin(&group, 4, (unique_id){{0}}, 1), OK);
-    assert_int_equal(count(group, &ranks), OK);
-    assert_int_equal(ranks, 4);
-    assert_int_equal(allocate(&room, 2 * MIB), OK);
-    char *a = room;
-    copy(a, sent, sizeof sent, HOST_TO_DEVICE);
-    gather(a, a + MIB, 2, NCCL_INT32, group, NULL);
-    for (size_t i = 0; i < 8; i += 2) {
-        copy(got + i, a + MIB + i * sizeof(int), sizeof sent, DEVICE_TO_HOST);
-        assert_memory_equal(got + i, sent, sizeof sent);
-    }
-    reduce(a, a, 2, NCCL_INT32, NCCL_MAX, group, NULL);
-    copy(got, a, sizeof sent, DEVICE_TO_HOST);
-    assert_int_equal(got[1], 6);
-    reduce(a, a, 2, NCCL_INT32, NCCL_SUM, group, NULL); /* not known, so nothing is played back */
-    copy(got, a, sizeof sent, DEVICE_TO_HOST);
-    assert_int_equal(got[1], 0);
-    release(room);
-}
-
 static uint64_t synchronizations;
 
 static void note_call(const char *name, uint64_t count)
@@ -329,7 +284,6 @@ int main(void)
         cmocka_unit_test(small_copies_come_back),
         cmocka_unit_test(a_read_can_be_answered),
         cmocka_unit_test(copies_go_when_the_allocator_hands_their_memory_out_again),
-        cmocka_unit_test(ranks_are_equals),
         cmocka_unit_test(calls_are_counted),
         cmocka_unit_test(uncovered_calls_say_their_name),
     };

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nulldevice/nulldevice.h"
 #include "unit/nulldevice.h"
 
 enum { OUT_OF_MEMORY = 2, LINE_BYTES = 8192 };
@@ -111,6 +112,27 @@ static void allocations_are_told_with_who_asked(void **state)
     begins_with(line_of(5), "- h 0 ");
 }
 
+/* Answered calls are told once. */
+static void the_drivers_pools_are_told(void **state)
+{
+    int (*from_pool)(void **, size_t, void *), (*to_pool)(void *, void *), (*make)(void **, void *);
+    void *a = NULL, *b = NULL, *made = NULL;
+    (void)state;
+    find("cudaMallocAsync", &from_pool);
+    find("cudaFreeAsync", &to_pool);
+    find("cudaMemPoolCreate", &make);
+    assert_int_equal(from_pool(&a, 5, NULL), OK);
+    begins_with(line_of(6), "p a cudaMallocAsync\n");
+    begins_with(line_of(7), "+ d 0 ");
+    assert_int_equal(from_pool(&b, 5, NULL), OK);
+    begins_with(line_of(8), "+ d 0 ");
+    assert_int_equal(to_pool(a, NULL), OK);
+    assert_int_equal(to_pool(b, NULL), OK);
+    assert_int_equal(free_bytes(), TOTAL_BYTES);
+    assert_int_equal(make(&made, NULL), MS_NULL_NOT_SUPPORTED);
+    begins_with(line_of(11), "p u cudaMemPoolCreate\n");
+}
+
 static void hear(const void *from, uint64_t bytes, int played_back)
 {
     (void)from, (void)bytes, (void)played_back;
@@ -125,7 +147,7 @@ static void nothing_is_told_where_a_package_listens(void **state)
     listen(hear, NULL);
     release(ledger_test_asks(5));
     listen(NULL, NULL);
-    assert_string_equal(line_of(6), "");
+    assert_string_equal(line_of(12), "");
 }
 
 static int open_ledger(void **state)
@@ -153,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest ledger[] = {
         cmocka_unit_test(allocations_are_told_with_who_asked),
+        cmocka_unit_test(the_drivers_pools_are_told),
         cmocka_unit_test(nothing_is_told_where_a_package_listens),
     };
     const struct CMUnitTest memory[] = {

@@ -10,6 +10,7 @@ import torch.multiprocessing
 
 def train(rank):
     os.environ["RANK"] = str(rank)
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", rank)))
     dist.init_process_group("nccl")
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64).cuda())
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

@@ -8,6 +8,7 @@
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_kernels.h"
 #include "nulldevice/runtime_types.h"
+#include "nulldevice/times.h"
 
 MS_NULL_MAKES(cuModuleLoad)
 MS_NULL_MAKES(cuModuleLoadData)
@@ -65,9 +66,10 @@ MS_NULL_CALL(int, cuLaunchKernel,
               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
               const void *stream))
 {
-    (void)function, (void)grid_x, (void)grid_y, (void)grid_z;
-    (void)block_x, (void)block_y, (void)block_z, (void)shared_bytes;
-    ms_null_work(stream);
+    uint64_t blocks = (uint64_t)grid_x * grid_y * grid_z;
+    uint64_t threads = (uint64_t)block_x * block_y * block_z;
+    (void)function, (void)shared_bytes;
+    ms_null_work(stream, ms_null_time_of_kernel(blocks * threads));
     return MS_NULL_OK;
 }
 
@@ -82,8 +84,9 @@ MS_NULL_CALL(int, cuLaunchCooperativeKernel,
 
 MS_NULL_CALL(int, cuLaunchKernelEx, (const ms_null_launch *launch))
 {
-    ms_null_work(launch->stream);
-    return MS_NULL_OK;
+    const unsigned *grid = launch->grid, *block = launch->block;
+    return cuLaunchKernel(NULL, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                          launch->shared_bytes, launch->stream);
 }
 
 MS_NULL_SUCCEEDS(cuModuleUnload)

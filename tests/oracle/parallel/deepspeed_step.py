@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""DeepSpeed's engine with an optimizer of PyTorch's."""
+
+import torch
+
+from steps import DTYPES, Step, model_on, optimizer_of, storages
+
+
+class DeepSpeedStep(Step):
+    def setup(self):
+        import deepspeed
+
+        p, c = self.p, self.case
+        config = {
+            "train_micro_batch_size_per_gpu": c["batch"],
+            "gradient_accumulation_steps": c.get("accumulate", 1),
+            "train_batch_size": c["batch"] * c.get("accumulate", 1) * self.world,
+            **p["config"],
+        }
+        if c.get("clip"):
+            config["gradient_clipping"] = 1.0
+        deepspeed.init_distributed(dist_backend="nccl", auto_mpi_discovery=False)
+        if config["zero_optimization"]["stage"] == 3 and p.get("zero_init", True):
+            with deepspeed.zero.Init(config_dict_or_path=config, dtype=DTYPES[c["weights"]]):
+                model = model_on(c, "cuda")
+        else:
+            model = model_on(c, "cuda")
+        params = [q for q in model.parameters() if q.requires_grad]
+        own = optimizer_of(c, params)
+        if p["config"]["zero_optimization"].get("offload_optimizer"):
+            config["zero_force_ds_cpu_optimizer"] = False
+        self.model, self.optimizer, *_ = deepspeed.initialize(
+            model=model, model_parameters=params, config=config, optimizer=own
+        )
+
+    def run(self, mark):
+        n = self.case.get("accumulate", 1)
+        for i in range(n):
+            with mark("forward"):
+                loss = self.forward()
+            with mark("backward"):
+                self.model.backward(loss)
+            del loss
+            with mark("optimizer" if i == n - 1 else "accumulate"):
+                self.model.step()
+
+    def static_figures(self):
+        z, out = self.optimizer, {"optimizer": type(self.optimizer).__name__}
+        inner = getattr(z, "optimizer", z)
+        state = [v for s in inner.state.values() for v in s.values() if torch.is_tensor(v)]
+        out["local_optimizer_state_bytes"] = sum(storages(state).values())
+        return out
