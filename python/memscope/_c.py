@@ -178,6 +178,8 @@ class ms_device_facts(Structure):
         ("memory_bytes_per_s", c_double),
         ("l2_bytes", c_uint64),
         ("driver_bytes", c_uint64),
+        ("fp32_flops", c_double),
+        ("host_link_bytes_per_s", c_double),
     ]
 
 

@@ -43,13 +43,24 @@ class RunOptions(TypedDict, total=False):
     attention: Text                   # auto, flash, efficient, math, eager or cpu-flash [auto]
     experts: Text                     # how mixtures of experts run: auto, grouped or eager [auto]
     routing: Text                     # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
-    parallel: Text                    # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2) or hsdp=2x8, copies x shards [none]
+    parallel: Text                    # ranks that train together: dp=8, fsdp=8, fsdp1=8 or hsdp=2x8 (copies x shards) [none]
     rank: Number                      # the rank that is predicted, from 0 [0]
     param_dtype: Text                 # type in which FSDP gathers weights and computes [that of the weights]
     reduce_dtype: Text                # type in which FSDP reduces gradients [that of the computation]
     reshard_after_forward: YesNo      # FSDP frees a layer's gathered weights after its forward [yes]
+    reshard_ranks: Number             # after forward fully_shard divides weights among N ranks; 0: among all [0]
+    reshard_after_backward: YesNo     # fully_shard frees weights after each backward, not the last alone [yes]
+    fsdp_units: Text                  # layers, or torchtitan's: ends of the model are units too [layers]
+    fsdp_build: Text                  # where FSDP's model is built: on the meta device or the device [meta]
+    fsdp_offload: YesNo               # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
+    use_orig_params: YesNo            # FSDP1's optimizer updates original parameters, not flat ones [yes]
+    forward_prefetch: YesNo           # FSDP1 gathers the next layer while one runs forward [no]
+    backward_prefetch: Text           # FSDP1 gathers the next layer of backward: pre, post or none [pre]
+    limit_all_gathers: YesNo          # FSDP1's host waits when two all-gathers are under way [yes]
     bucket_cap_mb: Number             # MiB at which a bucket of DDP is closed [25]
     gradient_as_bucket_view: YesNo    # gradients are views of DDP's buckets [no]
+    static_graph: YesNo               # DDP(static_graph=True) [no]
+    zero_optimizer: YesNo             # each rank of dp=N updates a part (ZeroRedundancyOptimizer) [no]
     no_sync: YesNo                    # micro-steps before the last do not reduce gradients [no]
     device: Text                      # a device of `memscope devices`, or cpu [a100-80gb]
     calibration: File                 # a calibration.json from `memscope calibrate` for that device [none]
@@ -94,7 +105,6 @@ class PlanOptions(RunOptions, total=False):
     graph: File                # plan checkpoints for the modules in this ModuleInfo file
     world_size: Number         # ranks that share parameters and gradients [1]
     ac_units: Text             # only these modules may be checkpointed [any]
-    fsdp_units: Text           # modules that are gathered as one [none]
     fsdp: bool                 # choose FSDP units instead of checkpoints
     latency: Number            # latency of an all-gather or reduce-scatter, for --fsdp [0.01]
     bandwidth: Text            # bytes gathered or scattered per second, for --fsdp [100GB]
@@ -235,8 +245,19 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
+        ("reshard-ranks", "N", "0"),
+        ("reshard-after-backward", "YESNO", "yes"),
+        ("fsdp-units", "NAME", "layers"),
+        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-offload", "YESNO", "no"),
+        ("use-orig-params", "YESNO", "yes"),
+        ("forward-prefetch", "YESNO", "no"),
+        ("backward-prefetch", "WHEN", "pre"),
+        ("limit-all-gathers", "YESNO", "yes"),
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
+        ("static-graph", "YESNO", "no"),
+        ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
@@ -316,8 +337,18 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
+        ("reshard-ranks", "N", "0"),
+        ("reshard-after-backward", "YESNO", "yes"),
+        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-offload", "YESNO", "no"),
+        ("use-orig-params", "YESNO", "yes"),
+        ("forward-prefetch", "YESNO", "no"),
+        ("backward-prefetch", "WHEN", "pre"),
+        ("limit-all-gathers", "YESNO", "yes"),
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
+        ("static-graph", "YESNO", "no"),
+        ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
@@ -371,8 +402,19 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
+        ("reshard-ranks", "N", "0"),
+        ("reshard-after-backward", "YESNO", "yes"),
+        ("fsdp-units", "NAME", "layers"),
+        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-offload", "YESNO", "no"),
+        ("use-orig-params", "YESNO", "yes"),
+        ("forward-prefetch", "YESNO", "no"),
+        ("backward-prefetch", "WHEN", "pre"),
+        ("limit-all-gathers", "YESNO", "yes"),
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
+        ("static-graph", "YESNO", "no"),
+        ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
@@ -435,8 +477,19 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
+        ("reshard-ranks", "N", "0"),
+        ("reshard-after-backward", "YESNO", "yes"),
+        ("fsdp-units", "NAME", "layers"),
+        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-offload", "YESNO", "no"),
+        ("use-orig-params", "YESNO", "yes"),
+        ("forward-prefetch", "YESNO", "no"),
+        ("backward-prefetch", "WHEN", "pre"),
+        ("limit-all-gathers", "YESNO", "yes"),
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
+        ("static-graph", "YESNO", "no"),
+        ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
@@ -491,8 +544,19 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
+        ("reshard-ranks", "N", "0"),
+        ("reshard-after-backward", "YESNO", "yes"),
+        ("fsdp-units", "NAME", "layers"),
+        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-offload", "YESNO", "no"),
+        ("use-orig-params", "YESNO", "yes"),
+        ("forward-prefetch", "YESNO", "no"),
+        ("backward-prefetch", "WHEN", "pre"),
+        ("limit-all-gathers", "YESNO", "yes"),
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
+        ("static-graph", "YESNO", "no"),
+        ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),

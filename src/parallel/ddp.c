@@ -92,6 +92,33 @@ static void assign(ms_tape *tape, ddp *all, uint32_t parameter, bool is_limited)
     b->is_closed = is_limited && b->bytes >= limit_of(all, b->dtype);
 }
 
+/* The gradient is copied into the bucket, of which it is a view from then on. */
+static void replace_by_view(ms_tape *tape, const ddp *all, ms_parameter *parameter, uint32_t index)
+{
+    ms_tensor flat = all->buckets.items[all->bucket_of.items[index]].flat;
+    if (ms_info(tape, parameter->grad)->storage == ms_info(tape, flat)->storage)
+        return;
+    const ms_tensor_info *info = ms_info(tape, parameter->grad);
+    const ms_shape shape = info->shape;
+    uint64_t strides[MS_MAX_RANK];
+    for (uint32_t i = 0; i < shape.rank; i++)
+        strides[i] = info->strides[i];
+    ms_tensor view = ms_alias(tape, flat, shape, strides);
+    ms_retain(tape, view);
+    ms_release(tape, parameter->grad);
+    parameter->grad = view;
+}
+
+/* Gradients of earlier micro-steps move to a new bucket when it is made. */
+static void take_over(ms_tape *tape, const ddp *all, uint32_t bucket_index)
+{
+    for (uint32_t i = 0; i < all->bucket_of.count && !ms_idle(tape); i++) {
+        ms_parameter *parameter = &tape->parameters.items[i];
+        if (all->bucket_of.items[i] == bucket_index && parameter->grad)
+            replace_by_view(tape, all, parameter, i);
+    }
+}
+
 static void allocate_buckets(ms_tape *tape, ddp *all)
 {
     for (uint32_t i = 0; i < all->buckets.count && tape->status == MS_OK; i++) {
@@ -99,6 +126,8 @@ static void allocate_buckets(ms_tape *tape, ddp *all)
         b->flat = ms_empty_bytes(tape, b->elements * ms_dtype_bytes(b->dtype), b->dtype);
         ms_name_storage(tape, b->flat, "bucket of gradients", MS_CATEGORY_GRADIENT);
         ms_retain(tape, b->flat);
+        if (all->parallel->has_bucket_views && all->is_rebuilt)
+            take_over(tape, all, i);
     }
 }
 
@@ -216,23 +245,6 @@ static void complete(ms_tape *tape, ddp *all, uint32_t parameter)
     uint64_t ranks = all->parallel->layout.copies;
     all->last_work =
         ms_collective(tape, MS_WORK_ALL_REDUCE, all->stream, 2 * (b->bytes / ranks * (ranks - 1)));
-}
-
-/* The gradient is copied into the bucket, of which it is a view from then on. */
-static void replace_by_view(ms_tape *tape, const ddp *all, ms_parameter *parameter, uint32_t index)
-{
-    ms_tensor flat = all->buckets.items[all->bucket_of.items[index]].flat;
-    if (ms_info(tape, parameter->grad)->storage == ms_info(tape, flat)->storage)
-        return;
-    const ms_tensor_info *info = ms_info(tape, parameter->grad);
-    const ms_shape shape = info->shape;
-    uint64_t strides[MS_MAX_RANK];
-    for (uint32_t i = 0; i < shape.rank; i++)
-        strides[i] = info->strides[i];
-    ms_tensor view = ms_alias(tape, flat, shape, strides);
-    ms_retain(tape, view);
-    ms_release(tape, parameter->grad);
-    parameter->grad = view;
 }
 
 static void accumulated(ms_tape *tape, void *context, uint32_t index)

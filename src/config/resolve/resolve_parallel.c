@@ -69,6 +69,17 @@ static ms_status check_options(const ms_resolving *c)
     return MS_OK;
 }
 
+/* PyTorch gathers nothing from one rank, and FSDP1 does not shard then. */
+static ms_status check_shards(const ms_resolving *c)
+{
+    const ms_layout *layout = &c->run->parallel.layout;
+    if (!ms_layout_shards(layout) || layout->shards > 1)
+        return MS_OK;
+    return ms_resolve_fail(c, "parallel", "%s shares the parameters with no other rank: %s",
+                           ms_layout_text(c->arena, layout),
+                           layout->copies > 1 ? "give dp=N" : "leave it out");
+}
+
 static ms_status check_rank(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
@@ -261,6 +272,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     ms_status status = check_options(c);
     if (status == MS_OK)
         status = check_rank(c);
+    if (status == MS_OK)
+        status = check_shards(c);
     if (status == MS_OK)
         status = ms_resolve_tensor_parallel(c);
     if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)

@@ -140,12 +140,12 @@
       "yes", \
       "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
       .show_report = show_reshards) \
-    X("reshard-ranks", "N", "fully_shard divides a layer's weights among N ranks after forward", \
-      "0: frees them", "Several ranks", count, AT(run.parallel.reshard_ranks), \
-      .maximum = MS_MOST_RANKS, .default_is_words = true, .report = "reshard_ranks", \
+    X("reshard-ranks", "N", "after forward fully_shard divides weights among N ranks; 0: among all", \
+      "0", "Several ranks", count, AT(run.parallel.reshard_ranks), \
+      .maximum = MS_MOST_RANKS, .report = "reshard_ranks", \
       .show_report = show_reshard_ranks) \
     X("reshard-after-backward", "YESNO", \
-      "fully_shard frees weights after the backward of a micro-step that is not the last", "yes", \
+      "fully_shard frees weights after each backward, not the last alone", "yes", \
       "Several ranks", answer, AT(reshards_after_backward), \
       .report = "reshard_after_backward", .show_report = show_reshards_after_backward) \
     X("fsdp-units", "NAME", "layers, or torchtitan's: ends of the model are units too", "layers", \

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Layouts and options that are not predicted together: one sentence each.
+ */
+#include "unit/fixtures.h"
+
+enum { MOST_SETTINGS = 4 };
+
+typedef struct refusal {
+    const char *label;
+    ms_run_setting settings[MOST_SETTINGS];
+    const char *expected; /* NULL: it is predicted */
+} refusal;
+
+static const refusal cases[] = {
+    {"an option of FSDP1",
+     {{"parallel", "fsdp=8"}, {"use-orig-params", "no"}},
+     "use-orig-params: it is an option of fsdp1=N and hsdp1=RxS, but parallel is fsdp=8"},
+    {"an option of FSDP2",
+     {{"parallel", "fsdp1=8"}, {"reshard-ranks", "2"}},
+     "reshard-ranks: it is an option of fsdp=N and hsdp=RxS, but parallel is fsdp1=8"},
+    {"an option of DDP",
+     {{"parallel", "hsdp1=2x8"}, {"zero-optimizer", "yes"}},
+     "zero-optimizer: it is an option of dp=N, but parallel is hsdp1=2x8"},
+    {"one shard",
+     {{"parallel", "fsdp1=1"}},
+     "parallel: fsdp1=1 shares the parameters with no other rank: leave it out"},
+    {"copies of one shard",
+     {{"parallel", "hsdp=4x1"}},
+     "parallel: hsdp=4x1 shares the parameters with no other rank: give dp=N"},
+    {"a rank too many",
+     {{"parallel", "hsdp1=2x4"}, {"rank", "8"}},
+     "rank: 8, but the ranks are 0 to 7"},
+    {"ranks that do not divide",
+     {{"parallel", "fsdp=8"}, {"reshard-ranks", "3"}},
+     "reshard-ranks: 3, but a divisor of the 8 ranks that share parameters is needed, neither 1 "
+     "nor all"},
+    {"kept whole and divided",
+     {{"parallel", "fsdp=8"}, {"reshard-ranks", "2"}, {"reshard-after-forward", "no"}},
+     "reshard-ranks: it divides what reshard-after-forward keeps whole"},
+    {"tied embeddings",
+     {{"parallel", "fsdp=8"}, {"fsdp-units", "torchtitan"}},
+     "fsdp-units: torchtitan's units are not predicted with tied embeddings"},
+    {"on the host from the device",
+     {{"parallel", "fsdp=8"}, {"fsdp-offload", "yes"}, {"fsdp-build", "device"}},
+     "fsdp-offload: it is not predicted with fsdp-build device or reshard-ranks"},
+    {"views of no optimizer",
+     {{"parallel", "dp=8"}, {"parameters-as-bucket-view", "yes"}},
+     "parameters-as-bucket-view: it is an option of zero-optimizer, which is not set"},
+    {"states of whole tensors",
+     {{"parallel", "dp=8"}, {"zero-optimizer", "yes"}, {"optimizer", "adamw-8bit"}},
+     "parallel: DistributedDataParallel is not predicted with this optimizer"},
+    {"an adapter of flat parameters",
+     {{"parallel", "fsdp1=8"}, {"lora", "r=8"}},
+     "parallel: FSDP1 is not predicted with an adapter; `memscope capture --world N` measures it"},
+    {"an adapter of another type",
+     {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "bf16"}},
+     "parallel: FSDP2 is not predicted with an adapter in another type than the weights (set "
+     "adapter-dtype); `memscope capture --world N` measures it"},
+    {"an adapter of the same type",
+     {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "fp32"}},
+     NULL},
+    {"a layout of copies", {{"parallel", "hsdp1=2x8"}, {"forward-prefetch", "yes"}}, NULL},
+};
+
+static void check(void **state)
+{
+    const refusal *c = *state;
+    ms_run_setting settings[MOST_SETTINGS + 3] = {
+        {"device", "a100-80gb"}, {"config", "smollm2-135m"}, {"seq", "128"}};
+    size_t count = 3;
+    for (size_t i = 0; i < MOST_SETTINGS && c->settings[i].field; i++)
+        settings[count++] = c->settings[i];
+    ms_arena *arena = ms_arena_create(0);
+    ms_model_config model;
+    ms_run_config run;
+    ms_notes notes = {0};
+    ms_error err = {0};
+    ms_status status = ms_run_load(arena, settings, count, &model, &run, &notes, &err);
+    if (c->expected) {
+        assert_int_not_equal(status, MS_OK);
+        assert_string_equal(err.text, c->expected);
+    } else {
+        assert_int_equal(status, MS_OK);
+    }
+    ms_arena_free(arena);
+}
+
+int main(void)
+{
+    return run_rows("layouts that are refused", check, cases);
+}
