@@ -99,6 +99,7 @@ def parallel_options(case):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies = p.get("replicate", 1)
     layout = f"hsdp={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=p["world"] // p.get("tp", 1), **p)
+    layout = f"tp={p['tp']}," + layout if copies > 1 and p.get("tp") else layout
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
