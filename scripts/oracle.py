@@ -132,8 +132,9 @@ def parallel_options(case):
         return zero_options(p)
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
-    copies, first = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else ""
-    layout = f"hsdp{first}={copies}x{p['world'] // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=p["world"] // p.get("tp", 1), **p)
+    copies, first, ranks = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else "", p["world"] // p.get("tp", 1)
+    layout = f"hsdp{first}={copies}x{ranks // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=ranks, **p)
+    layout = f"tp={p['tp']}," + layout if copies > 1 and p.get("tp") else layout
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []

@@ -2,7 +2,8 @@
  *
  * Ranks that train together, as treatments of the step: what shards a parameter, gathers it or
  * reduces a gradient are hooks at modules and gradients. Families know nothing of it. One rank is
- * simulated. Sources of the rules: PyTorch 2.11's torch/distributed/fsdp/_fully_shard and
+ * simulated. Tensor parallelism is of the model (model/blocks/tensor_parallel.h); here its parts
+ * are made. Sources of the rules: PyTorch 2.11's torch/distributed/fsdp/_fully_shard and
  * torch/nn/parallel/distributed.py with its C++ reducer, as docs/semantics/parallel.md describes
  * them.
  */

@@ -78,8 +78,7 @@ static bool read_ranks(const key_row *row, const char *value, size_t length, ms_
     }
     if (row->kind != MS_PARALLEL_TP || layout->kind == MS_PARALLEL_NONE)
         layout->kind = row->kind;
-    /* PyTorch takes another path with one rank or one copy, which is not predicted. */
-    if ((shards && layout->shards < 2) || (cross && layout->copies < 2))
+    if (cross && layout->copies < 2) /* fsdp=N says so */
         return false;
     return layout->shards * layout->copies <= MS_MOST_RANKS &&
            ms_layout_world(layout) <= MS_MOST_RANKS;

@@ -14,7 +14,6 @@ enum { RANKS_PER_HOST = 8 };
 typedef struct mesh {
     uint64_t ranks;
     uint32_t stream;
-    uint32_t work;     /* the last collective */
     ms_tensor sent;    /* lives until its result is waited for; 0: none */
     ms_mesh_wait wait; /* of `sent` */
 } mesh;
@@ -64,14 +63,13 @@ uint64_t ms_mesh_ranks(const ms_tape *tape)
 /* Enqueues the collective, for which the operators wait: they use its result next. */
 static void enqueue(ms_tape *tape, ms_work_kind work, uint64_t bytes)
 {
-    mesh *m = ms_hooks_find_state(tape, &kind);
+    const mesh *m = ms_hooks_find_state(tape, &kind);
     if (ms_idle(tape))
         return;
     ms_work row = ms_work_of(work, bytes);
     row.stream = m->stream;
     row.group = 0;
-    m->work = ms_work_begin(tape, row);
-    ms_work_wait(tape, m->work);
+    ms_work_wait(tape, ms_work_begin(tape, row));
 }
 
 static uint64_t exchanged(ms_tape *tape, ms_tensor whole)
