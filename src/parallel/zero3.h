@@ -16,7 +16,9 @@ typedef enum ms_zero3_status { MS_ZERO3_AWAY, MS_ZERO3_COMING, MS_ZERO3_HERE } m
 typedef struct ms_zero3_parameter {
     uint64_t elements, shard; /* of the parameter, and of a rank's shard with its padding */
     bool persists;            /* stays gathered between uses */
-    bool is_from_gathers;     /* its memory is from the pool of the gathers' stream */
+    ms_tensor other;      /* with the padding of all shards, or without; 0: there is no padding */
+    bool is_padded;       /* the parameter's memory has it now */
+    bool is_from_gathers; /* its memory is from the pool of the gathers' stream */
     ms_zero3_status status;
     uint32_t gather;                /* while it comes: into gathers */
     int64_t fetched_for;            /* the last use in the trace that a fetch looked at */
@@ -98,6 +100,10 @@ uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *
 /* Adjusts a stack to the module of this scope, which runs this operator. */
 void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op);
 void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward);
+
+/* Before a parameter gets memory: with the padding of all shards, as when it is gathered by itself,
+ * or without, as when it is copied out of a gather of several. */
+void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padded);
 
 /* The coordinator (zero3_gather.c). */
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "trace/build.h"
+
 /* Shards whose gradients are widened, and stepped, at a time. */
 static const uint64_t GROUP_ELEMENTS = UINT64_C(1000000000);
 
@@ -43,6 +45,31 @@ static void list_parameters(ms_tape *tape, ms_zero3 *all)
         all->module_first.items[scope] = i;
         all->module_count.items[scope]++;
     }
+}
+
+/* Memory for each parameter with the padding of all shards. */
+static void make_padded(ms_tape *tape, ms_zero3 *all)
+{
+    bool was_meta = tape->is_meta;
+    uint64_t ranks = all->parallel->layout.shards, size = ms_dtype_bytes(all->dtype);
+    tape->is_meta = true;
+    for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
+        ms_zero3_parameter *row = &all->parameters.items[i];
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        if (row->elements % ranks == 0)
+            continue;
+        const ms_shape shape = ms_info(tape, parameter->tensor)->shape;
+        row->other = ms_empty(tape, shape, all->dtype);
+        ms_retain(tape, row->other);
+        if (!row->other)
+            continue;
+        uint32_t storage = ms_info(tape, row->other)->storage;
+        ms_storage_empty(tape, row->other);
+        ms_trace_resize(tape->trace, storage, row->shard * ranks * size);
+        ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
+        ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+    }
+    tape->is_meta = was_meta;
 }
 
 /* A head without parameters of its own uses the embedding's. */
@@ -140,9 +167,10 @@ static uint64_t largest_group(const ms_zero3 *all)
 }
 
 /* Each parameter is gathered once, for its hook. */
-static void gather_once(ms_tape *tape, const ms_zero3 *all)
+static void gather_once(ms_tape *tape, ms_zero3 *all)
 {
     for (uint32_t i = 0; i < all->parameters.count && !ms_idle(tape); i++) {
+        ms_zero3_pad(tape, all, i, true);
         ms_storage_refill(tape, tape->parameters.items[i].tensor);
         if (all->parallel->zero.offloads_parameters)
             ms_release(tape,
@@ -192,6 +220,7 @@ void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
         all->dtype = (ms_dtype)ms_info(tape, tape->parameters.items[0].tensor)->dtype;
     list_parameters(tape, all);
     find_tied_head(tape, all);
+    make_padded(tape, all);
     make_shards(tape, all, &shards);
     for (uint32_t i = 0; i < tape->module_buffers.count && is_made_by_module(all); i++)
         ms_storage_refill(tape, tape->module_buffers.items[i]);

@@ -21,6 +21,15 @@ static ms_tensor tensor_of(const ms_tape *tape, uint32_t parameter)
 
 /* ---- gathers ---- */
 
+void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padded)
+{
+    ms_zero3_parameter *row = row_of(all, parameter);
+    if (!row->other || row->is_padded == is_padded || ms_idle(tape))
+        return;
+    ms_storage_swap(tape, tensor_of(tape, parameter), row->other);
+    row->is_padded = is_padded;
+}
+
 static void refill(ms_tape *tape, ms_zero3 *all, uint32_t parameter, uint32_t stream)
 {
     tape->stream = stream;
@@ -74,6 +83,7 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
     }
     ms_zero3_gather gather = {.first = first, .count = count};
     if (count == 1) {
+        ms_zero3_pad(tape, all, members[0], true);
         refill(tape, all, members[0], all->gather_pool);
     } else {
         tape->stream = all->gather_pool;
@@ -105,8 +115,10 @@ static void wait_for(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_work_wait(tape, gather->work);
         for (uint32_t i = 0; i < gather->count && !ms_idle(tape); i++) {
             uint32_t member = all->gathered.items[gather->first + i];
-            if (gather->flat)
+            if (gather->flat) {
+                ms_zero3_pad(tape, all, member, false);
                 refill(tape, all, member, all->gather_pool);
+            }
             row_of(all, member)->status = MS_ZERO3_HERE;
         }
         gather->is_done = true;
@@ -207,6 +219,7 @@ void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all)
         ms_zero3_parameter *row = row_of(all, i);
         if (!row->persists || row->status != MS_ZERO3_AWAY)
             continue;
+        ms_zero3_pad(tape, all, i, true);
         refill(tape, all, i, MS_STREAM_OPERATORS);
         row->status = MS_ZERO3_HERE;
     }

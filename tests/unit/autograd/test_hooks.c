@@ -173,7 +173,11 @@ static void modules_are_told_where_a_pass_is(void **state)
 {
     bench *b = *state;
     ms_tape *tape = &b->tape;
-    ms_module_hooks hooks = {before_forward, after_forward, before_backward, after_backward, first};
+    ms_module_hooks hooks = {.before_forward = before_forward,
+                             .after_forward = after_forward,
+                             .before_backward = before_backward,
+                             .after_backward = after_backward,
+                             .context = first};
     uint32_t x = ms_scope_add(tape, MS_NONE, "x", 0), y = ms_scope_add(tape, MS_NONE, "y", 1);
     ms_hooks_push_module(tape, hooks);
     hooks = (ms_module_hooks){
