@@ -216,17 +216,17 @@
       .show_report = show_zero_prefetch) \
     X("stage3-max-live-parameters", "N", "elements that ZeRO-3 keeps gathered", "1000000000", \
       "Several ranks", count, AT(run.parallel.zero.max_live_parameters), \
-      .maximum = UINT64_C(1) << 60, .report = "stage3_max_live_parameters", \
+      .maximum = UINT64_C(1) << 53, .report = "stage3_max_live_parameters", \
       .show_report = show_zero_live) \
     X("stage3-max-reuse-distance", "N", \
       "ZeRO-3 keeps what is used again within so many elements", "1000000000", \
       "Several ranks", count, AT(run.parallel.zero.max_reuse_distance), \
-      .maximum = UINT64_C(1) << 60, .report = "stage3_max_reuse_distance", \
+      .maximum = UINT64_C(1) << 53, .report = "stage3_max_reuse_distance", \
       .show_report = show_zero_reuse) \
     X("stage3-param-persistence-threshold", "N", \
       "parameters of at most so many elements stay gathered in ZeRO-3", "100000", \
       "Several ranks", count, AT(run.parallel.zero.param_persistence_threshold), \
-      .maximum = UINT64_C(1) << 60, .report = "stage3_param_persistence_threshold", \
+      .maximum = UINT64_C(1) << 53, .report = "stage3_param_persistence_threshold", \
       .show_report = show_zero_threshold) \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
       "Device", word, AT(device), .report = "device", .show_report = show_device, \

@@ -259,9 +259,10 @@ static const report_run report_runs[] = {
      {{"config", "gpt2"}, {"parallel", "fsdp=8"}, {"param-dtype", "fp16"}, {"accumulate", "2"}},
      4},
     {"among fewer ranks", {{"config", "gpt2"}, {"parallel", "fsdp=8"}, {"reshard-ranks", "2"}}, 3},
-    {"flat parameters", {{"config", "gpt2"}, {"parallel", "fsdp1=8"}}, 2},
-    {"copies", {{"config", "gpt2"}, {"parallel", "dp=8"}}, 2},
-    {"states of some", {{"config", "gpt2"}, {"parallel", "dp=8"}, {"zero-optimizer", "yes"}}, 3},
+    {"of flat parameters", {{"config", "gpt2"}, {"parallel", "fsdp1=8"}}, 2},
+    {"copies", {{"config", "gpt2"}, {"parallel", "dp=8"}, {"zero-optimizer", "yes"}}, 3},
+    {"by DeepSpeed", {{"config", "llama-3.2-1b"}, {"parallel", "zero=3,dp=8"}}, 2},
+    {"tensor parallel", {{"config", "llama-3.1-8b"}, {"parallel", "tp=4"}}, 2},
     {"at an MFU", {{"config", "gpt2"}, {"mfu", "0.45"}}, 2},
     {"calibrated", {{"config", "gpt2"}, {"calibration", NULL}, {"device", "h100-80gb"}}, 3},
 };

@@ -11,16 +11,22 @@
 typedef struct layout_case {
     const char *text;
     ms_parallel_kind kind;
-    uint64_t shards, copies;
+    uint64_t shards, copies, tensor;
+    uint32_t stage;
     const char *name;
 } layout_case;
 
 static const layout_case good[] = {
-    {"none", MS_PARALLEL_NONE, 1, 1, "one rank"},
-    {"dp=1", MS_PARALLEL_DDP, 1, 1, "DistributedDataParallel"},
-    {"dp=8", MS_PARALLEL_DDP, 1, 8, "DistributedDataParallel"},
-    {"fsdp=1048576", MS_PARALLEL_FSDP2, 1048576, 1, "FSDP2"},
-    {"hsdp=2x8", MS_PARALLEL_FSDP2, 8, 2, "HSDP"},
+    {"none", MS_PARALLEL_NONE, 1, 1, 1, 0, "one rank"},
+    {"dp=1", MS_PARALLEL_DDP, 1, 1, 1, 0, "DistributedDataParallel"},
+    {"dp=8", MS_PARALLEL_DDP, 1, 8, 1, 0, "DistributedDataParallel"},
+    {"fsdp=1048576", MS_PARALLEL_FSDP2, 1048576, 1, 1, 0, "FSDP2"},
+    {"hsdp=2x8", MS_PARALLEL_FSDP2, 8, 2, 1, 0, "HSDP"},
+    {"fsdp1=8", MS_PARALLEL_FSDP1, 8, 1, 1, 0, "FSDP1"},
+    {"hsdp1=2x8", MS_PARALLEL_FSDP1, 8, 2, 1, 0, "FSDP1 with HYBRID_SHARD"},
+    {"tp=4", MS_PARALLEL_TP, 1, 1, 4, 0, "tensor parallelism"},
+    {"tp=2,fsdp=4", MS_PARALLEL_FSDP2, 4, 1, 2, 0, "tensor parallelism with FSDP2"},
+    {"zero=2,dp=16", MS_PARALLEL_ZERO, 16, 1, 1, 2, "ZeRO-2"},
 };
 
 static const char *const bad[] = {
@@ -43,11 +49,17 @@ static const char *const bad[] = {
     "ddp=8",
     "FSDP=8",
     "fsdp=1048577",
-    "tp=2",
     "dp=2,fsdp=4",
-    "zero=3",
     "pp=4",
     "none=1",
+    "zero=4,dp=2",
+    "zero=3",
+    "tp=2,tp=2",
+    "tp=2,dp=2",
+    "tp=2,",
+    ",tp=2",
+    "fsdp=4,fsdp1=4",
+    "hsdp=1x8",
     "hsdp=2048x2048",
     "dp=18446744073709551617",
 };
@@ -63,7 +75,10 @@ static void layouts_are_read(void **state)
         assert_int_equal(layout.kind, good[i].kind);
         assert_int_equal(layout.shards, good[i].shards);
         assert_int_equal(layout.copies, good[i].copies);
-        assert_int_equal(ms_layout_world(&layout), good[i].shards * good[i].copies);
+        assert_int_equal(layout.tensor, good[i].tensor);
+        assert_int_equal(layout.stage, good[i].stage);
+        assert_int_equal(ms_layout_world(&layout),
+                         good[i].shards * good[i].copies * good[i].tensor);
         assert_string_equal(ms_layout_text(arena, &layout), good[i].text);
         assert_string_equal(ms_layout_name(&layout), good[i].name);
     }
