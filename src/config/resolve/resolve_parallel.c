@@ -117,6 +117,8 @@ static const char *unsupported(const ms_resolving *c)
         return "with evaluations";
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
+    if (ms_layout_shards(&run->parallel.layout) && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
+        return "with reentrant checkpoints";
     if (ms_layout_shards(&run->parallel.layout) && run->autocast != MS_AUTOCAST_NONE)
         return "with autocast: use param-dtype";
     if (shards && run->liger)
