@@ -9,6 +9,7 @@
 #include "config/model/load_model.h"
 #include "text/nearest.h"
 #include "config/resolve/resolve.h"
+#include "config/resolve/resolve_parallel.h"
 #include "config/load/run_file.h"
 #include "config/trainers/training_args.h"
 #include "json/read.h"
@@ -187,29 +188,6 @@ static ms_status parse_adapter(loading *l)
     return ms_adapter_parse(l->arena, l->draft.lora, adapter, l->err);
 }
 
-/* What fully_shard makes of an adapter: it is gathered with its layer, in one type. */
-static ms_status shard_adapter(loading *l, ms_adapter *adapter)
-{
-    const ms_parallel *parallel = &l->run->parallel;
-    const char *why = NULL;
-    if (parallel->layout.kind != MS_PARALLEL_FSDP2)
-        why = "an adapter";
-    else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora ||
-             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count)
-        why = "an adapter other than plain LoRA";
-    else if (adapter->dtype != parallel->shard_dtype)
-        why = "an adapter in another type than the weights (set adapter-dtype)";
-    else if (parallel->builds_on_device || parallel->has_end_units)
-        why = "an adapter and fsdp-build or fsdp-units";
-    if (why)
-        return ms_fail(l->err, MS_ERR_USAGE,
-                       "parallel: %s is not predicted with %s; `memscope capture --world N` "
-                       "measures it",
-                       ms_layout_name(&parallel->layout), why);
-    adapter->dtype = parallel->param_dtype;
-    return MS_OK;
-}
-
 static ms_status apply_adapter(loading *l, const char *run_path)
 {
     bool has_file = ms_run_field_is_set(&l->draft, "adapter");
@@ -244,7 +222,9 @@ static ms_status apply_adapter(loading *l, const char *run_path)
                          : l->run->dtype;
     if (has_dtype)
         adapter->dtype = l->draft.adapter_dtype;
-    return ms_layout_shards(&l->run->parallel.layout) ? shard_adapter(l, adapter) : MS_OK;
+    return ms_layout_shards(&l->run->parallel.layout)
+               ? ms_resolve_sharded_adapter(&l->run->parallel, adapter, l->err)
+               : MS_OK;
 }
 
 /* ---- calibration ---- */
