@@ -27,7 +27,7 @@ typedef struct ms_run_draft {
     const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
-    bool reshards;                         /* --reshard-after-forward */
+    bool reshards; /* --reshard-after-forward */
     double mfu;                            /* 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
     uint64_t is_set[MS_CONFIG_WORDS(MS_RUN_FIELD_COUNT)];
