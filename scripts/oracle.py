@@ -100,8 +100,8 @@ def fsdp1_options(p):
     return command + (["--backward-prefetch", p["backward_prefetch"] or "none"] if "backward_prefetch" in p else [])
 
 
-ZERO = {"reduce_bucket_size", "overlap_comm", "contiguous_gradients", "stage3_prefetch_bucket_size", "stage3_max_live_parameters",
-        "stage3_max_reuse_distance", "stage3_param_persistence_threshold"}
+ZERO = {"reduce_bucket_size", "overlap_comm", "contiguous_gradients", "stage3_prefetch_bucket_size",
+        "stage3_max_live_parameters", "stage3_max_reuse_distance", "stage3_param_persistence_threshold"}
 ZERO_UNSEEN = {"stage", "allgather_bucket_size"}  # of no consequence for memory
 HOST = {"offload_optimizer": ["--optimizer-device", "host"], "offload_param": ["--offload-param", "yes"]}
 
@@ -109,7 +109,8 @@ HOST = {"offload_optimizer": ["--optimizer-device", "host"], "offload_param": ["
 def zero_options(p):
     """DeepSpeed's configuration of a case."""
     zero, options = p["config"]["zero_optimization"], []
-    unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST) | set(p["config"]) - {"zero_optimization", "bf16", "fp16", "data_types"}
+    unknown = set(zero) - ZERO - ZERO_UNSEEN - set(HOST)
+    unknown |= set(p["config"]) - {"zero_optimization", "bf16", "fp16", "data_types"}
     if unknown:
         return ["--parallel", "zero=" + "+".join(sorted(unknown))]
     for key in sorted(ZERO & set(zero)):

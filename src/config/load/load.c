@@ -220,6 +220,14 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     adapter->dtype = l->run->dtype == MS_DTYPE_BF16 || l->run->dtype == MS_DTYPE_F16
                          ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
                          : l->run->dtype;
+    bool casts_all = layout->kind == MS_PARALLEL_ZERO; /* DeepSpeed: model.bfloat16() */
+    if (casts_all)
+        adapter->dtype = l->run->dtype;
+    if (casts_all && has_dtype && l->draft.adapter_dtype != l->run->dtype)
+        return ms_fail(
+            l->err, MS_ERR_USAGE,
+            "adapter-dtype: DeepSpeed casts an adapter to the type of the model; leave it "
+            "out");
     if (has_dtype)
         adapter->dtype = l->draft.adapter_dtype;
     return ms_layout_shards(&l->run->parallel.layout)

@@ -134,6 +134,10 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     bool is_stage3 = run->parallel.layout.stage == 3;
     if (run->parallel.syncs_last_only)
         return "with no-sync";
+    if (run->dtype == MS_DTYPE_F32)
+        return "with weights in fp32";
+    if (is_stage3 && run->parallel.layout.shards == 1)
+        return "for one rank";
     if (zero->offloads_parameters && !is_stage3)
         return "with offload-param: it is of stage 3";
     if (zero->offloads_parameters && run->training.optimizer_device != MS_OPTIMIZER_ON_HOST)

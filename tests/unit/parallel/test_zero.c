@@ -174,6 +174,8 @@ static const refusal refusals[] = {
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"offload-param", "yes"}}, "an optimizer on the device"},
     {{COMMON, {"parallel", "zero=1,dp=8"}, {"grad-accumulation-dtype", "fp32"}},
      "another optimizer"},
+    {{COMMON, {"parallel", "zero=2,dp=8"}, {"dtype", "fp32"}}, "with weights in fp32"},
+    {{COMMON, {"parallel", "zero=3,dp=1"}}, "for one rank"},
     {{{"config", "gpt2"}, {"parallel", "zero=3,dp=8"}}, "models of this type"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=all-linear"}}, "with an adapter"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"liger", "all"}}, "with Liger kernels"},
