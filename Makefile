@@ -207,7 +207,7 @@ LONG    := tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep
 SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% tests/golden/cli/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
 CASES   := $(patsubst %/,%,$(wildcard tests/golden/cli/*/))
 CHECKS  := $(sort $(wildcard tests/property/*/check_*.py tests/python/check_*.py))
-ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
+ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
 of_replay  := $(foreach t,$(REPLAY),replay=$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
@@ -244,7 +244,7 @@ COMMANDS_OF_largest   := fit
 COMMANDS_OF_nulldevice := capture
 SCRIPTS_OF_config := tests/golden/config/run.sh
 SCRIPTS_OF_report := tests/golden/reports/run.sh
-WITH_ORACLES := autograd ops treatments model step measure trace allocator
+WITH_ORACLES := autograd parallel ops treatments model step measure trace allocator
 commands_of = $(or $(COMMANDS_OF_$(1)),$(filter $(1),$(notdir $(CASES))))
 items_of = $(addprefix unit=,$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT))) \
     $(foreach t,$(FUZZ_OF_$(1)),replay=$(BUILD)/tests/fuzz/fuzz_$(t):tests/fuzz/corpus/$(t)) \

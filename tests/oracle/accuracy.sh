@@ -16,4 +16,7 @@ for kind in cpu cuda; do
         case $file in *treat*) ;; *) set -- "$@" "$results/families/${file##*/}" ;; esac
     done
 done
+for file in tests/oracle/parallel/*cases.json; do
+    set -- "$@" "$results/parallel/${file##*/}"
+done
 exec python3 tests/oracle/table.py "$@"

@@ -4,12 +4,12 @@
 
 usage: table.py [--cases] [--into FILE | --check FILE ...] RESULT.json ...
 
-There are two tables: the full one has a row for each file of cases, the short one five rows. --cases adds one
-row per case to the full one, our figure beside the measured one. --into puts the full table between the lines
-<!-- accuracy --> and <!-- /accuracy --> of a file, and the short one between <!-- accuracy in short --> and
-<!-- /accuracy in short -->, instead of printing both; --check compares them with what is there, and may be
-given several times. A file must have at least one of them. Results in a folder "families" become one row for
-each device.
+There are three tables: "accuracy" has a row for each file of cases, "accuracy in short" a few rows, and
+"accuracy of several ranks" a row for each strategy. --cases adds one row per case to the first, our figure beside
+the measured one. --into puts each table NAME between the lines <!-- NAME --> and <!-- /NAME --> of a file, instead
+of printing them; --check compares them with what is there, and may be given several times. A file must have at
+least one of them. Results in a folder "families" become one row for each device; those in a folder "parallel" are
+of several ranks.
 """
 import argparse
 import difflib
@@ -62,9 +62,26 @@ SHORT = {
     "CUDA, treated layers, parameters and optimizer on the host": ["treat_cuda", "norms_cuda", "host_cuda", "host_parameters_cuda"],
     "CUDA, other optimizers": ["optimizers_cuda"],
     "CUDA, adapters and quantised bases": ["adapters_cuda", "quantized_cuda"],
+    "CUDA, one rank of several": ["parallel"],
 }
 SHORT_COLUMNS = [("every phase of a steady step", ("phases", "steady")), ("reserved", ("reserved",))]
-FULL_NAME, SHORT_NAME = "accuracy", "accuracy in short"
+FULL_NAME, SHORT_NAME, RANKS_NAME = "accuracy", "accuracy in short", "accuracy of several ranks"
+
+# Strategies by how the ids of their cases begin.
+STRATEGIES = {
+    "ddp": "`DistributedDataParallel`",
+    "zero_optimizer": "`ZeroRedundancyOptimizer`",
+    "fsdp1": "`FullyShardedDataParallel`",
+    "fsdp2": "`fully_shard`, HSDP",
+    "deepspeed": "DeepSpeed ZeRO 1 to 3",
+    "tp": "tensor parallelism",
+    "tp_fsdp2": "tensor parallelism with `fully_shard`",
+    "cp": "context parallelism",
+    "cp_fsdp2": "context parallelism with `fully_shard`",
+    "pp": "pipelines",
+    "megatron": "Megatron-Core",
+}
+RANKS_COLUMNS = [("shards, states", ("static",)), ("steady step", ("steady",)), ("first step", ("first",)), ("reserved", ("reserved",))]
 
 # What hooks see of a treated layer is not what it saves: tests/oracle/README.md says why.
 NOT_COMPARABLE = {(name, "saved") for name in ("treat_cuda", "norms_cuda", "host_cuda", "host_parameters_cuda")}
@@ -112,7 +129,8 @@ def head(columns):
 def full_table(results, with_cases):
     yield from head(COLUMNS)
     for result in results:
-        yield summary_row(source_of(result), result, COLUMNS)
+        if result["stem"] != "parallel":
+            yield summary_row(source_of(result), result, COLUMNS)
     if with_cases:
         yield "\n| case | figure | memscope | measured | difference |\n|---|---|---:|---:|---:|"
         for result in results:
@@ -130,6 +148,29 @@ def short_table(results):
     for title in SHORT:
         if title in sums:
             yield summary_row(title, sums[title], SHORT_COLUMNS)
+
+
+def sums_of(cases):
+    """What summarize() of scripts/oracle.py says of these cases."""
+    summary = {}
+    for case in cases:
+        for group, figures in case["figures"].items():
+            worst = max(math.inf if ours is None else abs(ours - measured) / measured if ours != measured else 0
+                        for _, ours, measured in figures)
+            together({"summary": summary, "cases": []},
+                     {"summary": {group: {"exact": int(not worst), "cases": 1, "worst": worst}}, "cases": []})
+    return summary
+
+
+def ranks_table(results):
+    cases = [case for result in results if result["stem"] == "parallel" for case in result["cases"]]
+    yield from head(RANKS_COLUMNS + [("refused", ())])
+    for prefix, title in STRATEGIES.items():
+        chosen = [case for case in cases if case["id"].split("/")[0] == prefix]
+        refused = sum(case.get("is_refused", False) for case in chosen)
+        row = summary_row(title, {"stem": "parallel", "summary": sums_of(chosen)}, RANKS_COLUMNS)
+        if chosen:
+            yield "%s %s |" % (row, refused or "")
 
 
 def parted(text, name):
@@ -192,11 +233,13 @@ def read_results(paths):
         stem = os.path.splitext(name)[0]
         if os.path.basename(folder) == "families":
             stem = "families_" + result["device"]
+        if os.path.basename(folder) == "parallel":
+            stem = "parallel"
         if stem in results:
             together(results[stem], result)
         else:
             results[stem] = {**result, "stem": stem}
-    return results.values()
+    return list(results.values())
 
 
 def main():
@@ -207,7 +250,8 @@ def main():
     ap.add_argument("--check", default=[], action="append", metavar="FILE")
     args = ap.parse_args()
     results = list(read_results(args.results))
-    tables = {FULL_NAME: "\n".join(full_table(results, args.cases)), SHORT_NAME: "\n".join(short_table(results))}
+    tables = {FULL_NAME: "\n".join(full_table(results, args.cases)), SHORT_NAME: "\n".join(short_table(results)),
+              RANKS_NAME: "\n".join(ranks_table(results))}
     if args.check:
         return check(args.check, tables)
     if args.into:

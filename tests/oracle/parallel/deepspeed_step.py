@@ -32,6 +32,18 @@ class DeepSpeedStep(Step):
         self.model, self.optimizer, *_ = deepspeed.initialize(
             model=model, model_parameters=params, config=config, optimizer=own
         )
+        self.never_skip()
+
+    def never_skip(self):
+        """ZeRO-3 skips a step whose norm is no finite number, and norms have no values on a null device."""
+        update = getattr(self.optimizer, "_loss_scale_update_and_overflow_cleanup", None)
+
+        def finite():
+            self.optimizer.overflow = False
+            return update()
+
+        if update:
+            self.optimizer._loss_scale_update_and_overflow_cleanup = finite
 
     def run(self, mark):
         n = self.case.get("accumulate", 1)
