@@ -22,7 +22,7 @@ replay:base tensor device allocator trace:. cuda
 autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention dtensor
 treatments:base text tensor config trace autograd:.
-parallel:base tensor device config trace autograd:.
+parallel:base tensor device config trace autograd:kit zero .
 model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
 step:base tensor allocator config trace autograd ops treatments parallel model:.
 measure:base tensor device allocator config trace:.

@@ -149,7 +149,7 @@ static const struct {
            "loss)"},
     {is_gpu, "torch.compile and CUDA graphs: the step is run eagerly"},
     {is_cpu, "torch.compile: the step is run eagerly"},
-    {is_alone, "more than one device (--parallel predicts data parallelism and FSDP2)"},
+    {is_alone, "more than one device (--parallel predicts one rank of several)"},
     {has_ranks, "buffers of NCCL, some hundred MiB for each communicator"},
 };
 

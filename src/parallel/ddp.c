@@ -4,9 +4,9 @@
  * bucket for each type; the next forward makes new ones, in the order in which gradients became
  * complete. A bucket is closed when it has reached its limit, so a tensor is never divided.
  */
-#include "parallel/kinds.h"
+#include "parallel/kit/kinds.h"
 
-#include "parallel/zero_optimizer.h"
+#include "parallel/zero/zero_optimizer.h"
 #include "trace/build.h"
 
 /* What _sync_module_states and _sync_buffers broadcast at once. */

@@ -6,7 +6,7 @@
 #ifndef MS_PARALLEL_FSDP_H
 #define MS_PARALLEL_FSDP_H
 
-#include "parallel/kinds.h"
+#include "parallel/kit/kinds.h"
 
 typedef struct ms_fsdp_parameter {
     uint32_t index; /* into tape->parameters; MS_NONE: it is frozen */

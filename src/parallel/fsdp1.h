@@ -7,7 +7,7 @@
 #ifndef MS_PARALLEL_FSDP1_H
 #define MS_PARALLEL_FSDP1_H
 
-#include "parallel/kinds.h"
+#include "parallel/kit/kinds.h"
 
 typedef struct ms_fsdp1_parameter {
     uint32_t index;     /* into tape->parameters */

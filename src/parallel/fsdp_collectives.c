@@ -6,7 +6,7 @@
  */
 #include "parallel/fsdp.h"
 
-#include "parallel/packing.h"
+#include "parallel/kit/packing.h"
 #include "trace/build.h"
 
 static ms_fsdp_parameter *parameter_of(const ms_fsdp *all, const ms_fsdp_unit *unit, uint32_t i)

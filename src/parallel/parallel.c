@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "parallel/parallel.h"
 
-#include "parallel/kinds.h"
-#include "parallel/zero_optimizer.h"
-#include "trace/build.h"
-
-/* A host has so many devices: beyond, the link is another. */
-enum { RANKS_PER_HOST = 8 };
-
-typedef struct state {
-    const ms_parallel *parallel;
-} state;
-
-static const ms_state_kind kind = {.bytes = sizeof(state)};
+#include "parallel/kit/kinds.h"
+#include "parallel/zero/zero_optimizer.h"
 
 static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_NONE] = NULL,
@@ -22,12 +12,6 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_TP] = &ms_parallel_tp,
     [MS_PARALLEL_ZERO] = &ms_parallel_zero,
 };
-
-const ms_parallel *ms_parallel_of(const ms_tape *tape)
-{
-    const state *s = ms_hooks_find_state(tape, &kind);
-    return s ? s->parallel : NULL;
-}
 
 static const ms_parallel_technique *technique_of(const ms_tape *tape)
 {
@@ -41,10 +25,8 @@ void ms_parallel_build_begin(ms_tape *tape, const ms_parallel *parallel)
 {
     if (parallel->layout.kind == MS_PARALLEL_NONE)
         return;
-    state *s = ms_hooks_state(tape, &kind);
-    if (!s)
+    if (!ms_parallel_set(tape, parallel))
         return;
-    s->parallel = parallel;
     const ms_parallel_technique *technique = technique_of(tape);
     if (technique->build_begin)
         technique->build_begin(tape);
@@ -92,23 +74,6 @@ const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count)
     return ms_zero_optimizer_parameters(tape, count);
 }
 
-void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
-{
-    const ms_shape shape = ms_info(tape, parameter)->shape;
-    const ms_storage whole = tape->trace->storages.items[ms_info(tape, parameter)->storage];
-    tape->is_meta = true;
-    ms_tensor gone = ms_empty(tape, shape, ms_parallel_of(tape)->param_dtype);
-    if (gone) {
-        uint32_t storage = ms_info(tape, gone)->storage;
-        ms_trace_label(tape->trace, storage, whole.name, whole.scope);
-        ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
-        ms_storage_empty(tape, gone);
-        ms_storage_swap(tape, parameter, gone);
-    }
-    tape->is_meta = false;
-    ms_consume(tape, gone);
-}
-
 void ms_parallel_backward_ends(ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);
@@ -148,27 +113,4 @@ bool ms_parallel_has_engine(const ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);
     return technique && technique->is_engine;
-}
-
-uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)
-{
-    const ms_stream row = {.kind = MS_STREAM_COLLECTIVE,
-                           .link = ranks <= RANKS_PER_HOST ? MS_LINK_PEER : MS_LINK_NONE,
-                           .name = ms_tape_name(tape, name)};
-    uint32_t stream = ms_trace_add_stream(tape->trace, row);
-    if (stream == MS_NONE)
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    return stream == MS_NONE ? 0 : stream;
-}
-
-uint32_t ms_collective(ms_tape *tape, ms_work_kind work, uint32_t stream, uint64_t bytes)
-{
-    return ms_work_begin(tape, (ms_work){.kind = (uint8_t)work,
-                                         .stream = stream,
-                                         .source = MS_NONE,
-                                         .target = MS_NONE,
-                                         .group = 0,
-                                         .after = MS_NONE,
-                                         .layer = MS_NONE,
-                                         .bytes = bytes});
 }

@@ -12,6 +12,7 @@
 
 #include "autograd/tape.h"
 #include "config/run/parallel.h"
+#include "parallel/kit/kinds.h"
 
 /* Around the construction of the model: sharded parameters are built on no device first. With one
  * rank neither does anything; the layout must outlive the tape. */
@@ -24,12 +25,7 @@ void ms_parallel_micro_step(ms_tape *tape, bool is_last);
 void ms_parallel_backward_begins(ms_tape *tape);
 /* Clips gradients in the technique's own way; false: it has none. */
 bool ms_parallel_clip(ms_tape *tape);
-/* Shards that the host keeps; all 0: none. */
-typedef struct ms_parallel_host {
-    uint64_t weight_bytes;  /* of all, with padding */
-    uint64_t trained_bytes; /* of those that are trained, without */
-    uint32_t trained;       /* how many these are */
-} ms_parallel_host;
+/* Shards that the host keeps. */
 ms_parallel_host ms_parallel_on_host(const ms_tape *tape);
 /* The parameters that this rank's optimizer has, in its order; NULL: all. */
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);

@@ -4,7 +4,7 @@
  * made in the order of its modules. What the ranks do together are operators of the model
  * (model/blocks/tensor_parallel.h).
  */
-#include "parallel/kinds.h"
+#include "parallel/kit/kinds.h"
 
 static void build_begin(ms_tape *tape)
 {

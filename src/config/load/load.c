@@ -9,7 +9,7 @@
 #include "config/model/load_model.h"
 #include "text/nearest.h"
 #include "config/resolve/resolve.h"
-#include "config/resolve/resolve_parallel.h"
+#include "config/resolve/resolve_adapter.h"
 #include "config/load/run_file.h"
 #include "config/trainers/training_args.h"
 #include "json/read.h"
@@ -201,12 +201,6 @@ static ms_status apply_adapter(loading *l, const char *run_path)
             l->err, MS_ERR_USAGE,
             "parameter-device host is not supported with an adapter: the host keeps what "
             "the optimizer updates, and a frozen base is not updated; leave out one of them");
-    const ms_layout *layout = &l->run->parallel.layout;
-    if ((has_file || has_text) && (layout->tensor > 1 || layout->stage == 3))
-        return ms_fail(l->err, MS_ERR_USAGE,
-                       "parallel: %s is not predicted with an adapter; `memscope capture --world "
-                       "N` measures it",
-                       ms_layout_name(&l->run->parallel.layout));
     if (!has_file && !has_text)
         return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
                                    "adapter-dtype without an adapter: give adapter or lora too")
@@ -216,23 +210,8 @@ static ms_status apply_adapter(loading *l, const char *run_path)
                            : read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
     if (status != MS_OK)
         return status;
-    ms_adapter *adapter = l->adapter;
-    adapter->dtype = l->run->dtype == MS_DTYPE_BF16 || l->run->dtype == MS_DTYPE_F16
-                         ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
-                         : l->run->dtype;
-    bool casts_all = layout->kind == MS_PARALLEL_ZERO; /* DeepSpeed: model.bfloat16() */
-    if (casts_all)
-        adapter->dtype = l->run->dtype;
-    if (casts_all && has_dtype && l->draft.adapter_dtype != l->run->dtype)
-        return ms_fail(
-            l->err, MS_ERR_USAGE,
-            "adapter-dtype: DeepSpeed casts an adapter to the type of the model; leave it "
-            "out");
-    if (has_dtype)
-        adapter->dtype = l->draft.adapter_dtype;
-    return ms_layout_shards(&l->run->parallel.layout)
-               ? ms_resolve_sharded_adapter(&l->run->parallel, adapter, l->err)
-               : MS_OK;
+    return ms_resolve_adapter(l->run, has_dtype ? &l->draft.adapter_dtype : NULL, l->adapter,
+                              l->err);
 }
 
 /* ---- calibration ---- */

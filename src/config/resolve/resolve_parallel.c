@@ -303,25 +303,3 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         status = note_limit(c);
     return status;
 }
-
-ms_status ms_resolve_sharded_adapter(const ms_parallel *parallel, ms_adapter *adapter,
-                                     ms_error *err)
-{
-    const char *why = NULL;
-    if (parallel->layout.kind != MS_PARALLEL_FSDP2)
-        why = "an adapter";
-    else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora ||
-             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count)
-        why = "an adapter other than plain LoRA";
-    else if (adapter->dtype != parallel->shard_dtype)
-        why = "an adapter in another type than the weights (set adapter-dtype)";
-    else if (parallel->builds_on_device || parallel->has_end_units)
-        why = "an adapter and fsdp-build or fsdp-units";
-    if (why)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "parallel: %s is not predicted with %s; `memscope capture --world N` "
-                       "measures it",
-                       ms_layout_name(&parallel->layout), why);
-    adapter->dtype = parallel->param_dtype;
-    return MS_OK;
-}

@@ -11,9 +11,4 @@
 ms_status ms_resolve_parallel_types(const ms_resolving *c);
 ms_status ms_resolve_parallel(const ms_resolving *c);
 
-/* What sharding makes of an adapter, which is gathered with its layer in one type; refuses others.
- */
-ms_status ms_resolve_sharded_adapter(const ms_parallel *parallel, ms_adapter *adapter,
-                                     ms_error *err);
-
 #endif

@@ -24,7 +24,7 @@
       .default_is_words = true, .report = "seq") \
     X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
       "Training", type, AT(run.dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
-      .report = "dtype", .show_report = show_dtype) \
+      .report = "dtype", .show_report = ms_show_dtype) \
     X("autocast", "TYPE", "none, bf16 or fp16", "none", \
       "Training", type, AT(run.autocast), .choices = ms_autocast_names, .synonyms = types, \
       .report = "autocast") \
@@ -123,111 +123,111 @@
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), " \
       "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
+      .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
-      .show_report = show_rank) \
+      .show_report = ms_show_rank) \
     X("param-dtype", "TYPE", "type in which FSDP gathers weights and computes", \
       "that of the weights", \
       "Several ranks", type, AT(run.parallel.param_dtype), .choices = ms_dtype_weight_names, \
       .synonyms = types, .default_is_words = true, .report = "param_dtype", \
-      .show_report = show_param_dtype) \
+      .show_report = ms_show_param_dtype) \
     X("reduce-dtype", "TYPE", "type in which FSDP reduces gradients", "that of the computation", \
       "Several ranks", type, AT(run.parallel.reduce_dtype), .choices = ms_dtype_weight_names, \
       .synonyms = types, .default_is_words = true, .report = "reduce_dtype", \
-      .show_report = show_reduce_dtype) \
+      .show_report = ms_show_reduce_dtype) \
     X("reshard-after-forward", "YESNO", "FSDP frees a layer's gathered weights after its forward", \
       "yes", \
       "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
-      .show_report = show_reshards) \
+      .show_report = ms_show_reshards) \
     X("reshard-ranks", "N", "after forward fully_shard divides weights among N ranks; 0: among all", \
       "0", "Several ranks", count, AT(run.parallel.reshard_ranks), \
       .maximum = MS_MOST_RANKS, .report = "reshard_ranks", \
-      .show_report = show_reshard_ranks) \
+      .show_report = ms_show_reshard_ranks) \
     X("reshard-after-backward", "YESNO", \
       "fully_shard frees weights after each backward, not the last alone", "yes", \
       "Several ranks", answer, AT(reshards_after_backward), \
-      .report = "reshard_after_backward", .show_report = show_reshards_after_backward) \
+      .report = "reshard_after_backward", .show_report = ms_show_reshards_after_backward) \
     X("fsdp-units", "NAME", "layers, or torchtitan's: ends of the model are units too", "layers", \
       "Several ranks", choice, AT(fsdp_units), .choices = ms_fsdp_unit_names, \
-      .report = "fsdp_units", .show_report = show_fsdp_units) \
+      .report = "fsdp_units", .show_report = ms_show_fsdp_units) \
     X("fsdp-build", "PLACE", "where FSDP's model is built: on the meta device or the device", \
       "meta", "Several ranks", choice, AT(fsdp_build), .choices = ms_fsdp_build_names, \
-      .report = "fsdp_build", .show_report = show_fsdp_build) \
+      .report = "fsdp_build", .show_report = ms_show_fsdp_build) \
     X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
       "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \
-      .show_report = show_fsdp_offload) \
+      .show_report = ms_show_fsdp_offload) \
     X("use-orig-params", "YESNO", "FSDP1's optimizer updates original parameters, not flat ones", \
       "yes", "Several ranks", answer, AT(keeps_orig_params), .report = "use_orig_params", \
-      .show_report = show_orig_params) \
+      .show_report = ms_show_orig_params) \
     X("forward-prefetch", "YESNO", "FSDP1 gathers the next layer while one runs forward", "no", \
       "Several ranks", answer, AT(run.parallel.prefetches_forward), \
-      .report = "forward_prefetch", .show_report = show_forward_prefetch) \
+      .report = "forward_prefetch", .show_report = ms_show_forward_prefetch) \
     X("backward-prefetch", "WHEN", "FSDP1 gathers the next layer of backward: pre, post or none", \
       "pre", "Several ranks", choice, AT(run.parallel.backward_prefetch), \
       .choices = ms_prefetch_names, .report = "backward_prefetch", \
-      .show_report = show_backward_prefetch) \
+      .show_report = ms_show_backward_prefetch) \
     X("limit-all-gathers", "YESNO", "FSDP1's host waits when two all-gathers are under way", "yes", \
       "Several ranks", answer, AT(run.parallel.limits_all_gathers), \
-      .report = "limit_all_gathers", .show_report = show_limits) \
+      .report = "limit_all_gathers", .show_report = ms_show_limits) \
     X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed", "25", \
       "Several ranks", count, AT(run.parallel.bucket_cap_mb), .minimum = 1, .maximum = 1 << 20, \
-      .report = "bucket_cap_mb", .show_report = show_bucket_cap) \
+      .report = "bucket_cap_mb", .show_report = ms_show_bucket_cap) \
     X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
       "Several ranks", answer, AT(run.parallel.has_bucket_views), \
-      .report = "gradient_as_bucket_view", .show_report = show_bucket_views) \
+      .report = "gradient_as_bucket_view", .show_report = ms_show_bucket_views) \
     X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
       "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
-      .show_report = show_static_graph) \
+      .show_report = ms_show_static_graph) \
     X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
       "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
-      .show_report = show_zero_optimizer) \
+      .show_report = ms_show_zero_optimizer) \
     X("parameters-as-bucket-view", "YESNO", "its parameters are views of one buffer a rank", "no", \
       "Several ranks", answer, AT(run.parallel.has_parameter_views), \
-      .report = "parameters_as_bucket_view", .show_report = show_parameter_views) \
+      .report = "parameters_as_bucket_view", .show_report = ms_show_parameter_views) \
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
-      .show_report = show_no_sync) \
+      .show_report = ms_show_no_sync) \
     X("sequence-parallel", "YESNO", "with tensor parallelism, norms and residuals are split by tokens", \
       "no", \
       "Several ranks", answer, AT(run.parallel.splits_sequence), .report = "sequence_parallel", \
-      .show_report = show_splits_sequence) \
+      .show_report = ms_show_splits_sequence) \
     X("loss-parallel", "YESNO", "with tensor parallelism, the loss is split by vocabulary", "no", \
       "Several ranks", answer, AT(run.parallel.splits_loss), .report = "loss_parallel", \
-      .show_report = show_splits_loss) \
+      .show_report = ms_show_splits_loss) \
     X("reduce-bucket-size", "N", "elements of a bucket of gradients of ZeRO", "500000000", \
       "Several ranks", count, AT(run.parallel.zero.reduce_bucket_size), .minimum = 1, \
-      .maximum = UINT32_MAX, .report = "reduce_bucket_size", .show_report = show_zero_bucket) \
+      .maximum = UINT32_MAX, .report = "reduce_bucket_size", .show_report = ms_show_zero_bucket) \
     X("overlap-comm", "YESNO", "ZeRO reduces gradients while backward runs", "yes in stage 3", \
       "Several ranks", answer, AT(run.parallel.zero.overlap_comm), .default_is_words = true, \
-      .report = "overlap_comm", .show_report = show_zero_overlap) \
+      .report = "overlap_comm", .show_report = ms_show_zero_overlap) \
     X("contiguous-gradients", "YESNO", "ZeRO copies gradients into a bucket", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.contiguous_gradients), \
-      .report = "contiguous_gradients", .show_report = show_zero_contiguous) \
+      .report = "contiguous_gradients", .show_report = ms_show_zero_contiguous) \
     X("zero-init", "YESNO", "ZeRO-3 divides the model while it is built (zero.Init)", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.init), .report = "zero_init", \
-      .show_report = show_zero_init) \
+      .show_report = ms_show_zero_init) \
     X("offload-param", "YESNO", "ZeRO-3 keeps the shards of parameters on the host", "no", \
       "Several ranks", answer, AT(run.parallel.zero.offloads_parameters), \
-      .report = "offload_param", .show_report = show_offload_param) \
+      .report = "offload_param", .show_report = ms_show_offload_param) \
     X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 gathers ahead", "50000000", \
       "Several ranks", count, AT(run.parallel.zero.prefetch_bucket_size), \
       .maximum = UINT32_MAX, .report = "stage3_prefetch_bucket_size", \
-      .show_report = show_zero_prefetch) \
+      .show_report = ms_show_zero_prefetch) \
     X("stage3-max-live-parameters", "N", "elements that ZeRO-3 keeps gathered", "1000000000", \
       "Several ranks", count, AT(run.parallel.zero.max_live_parameters), \
       .maximum = UINT64_C(1) << 53, .report = "stage3_max_live_parameters", \
-      .show_report = show_zero_live) \
+      .show_report = ms_show_zero_live) \
     X("stage3-max-reuse-distance", "N", \
       "ZeRO-3 keeps what is used again within so many elements", "1000000000", \
       "Several ranks", count, AT(run.parallel.zero.max_reuse_distance), \
       .maximum = UINT64_C(1) << 53, .report = "stage3_max_reuse_distance", \
-      .show_report = show_zero_reuse) \
+      .show_report = ms_show_zero_reuse) \
     X("stage3-param-persistence-threshold", "N", \
       "parameters of at most so many elements stay gathered in ZeRO-3", "100000", \
       "Several ranks", count, AT(run.parallel.zero.param_persistence_threshold), \
       .maximum = UINT64_C(1) << 53, .report = "stage3_param_persistence_threshold", \
-      .show_report = show_zero_threshold) \
+      .show_report = ms_show_zero_threshold) \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
       "Device", word, AT(device), .report = "device", .show_report = show_device, \
       .detail = "device_title", .show_detail = show_device_title) \

@@ -3,7 +3,7 @@
  * Where ZeRO-3 takes part in a step. Its hooks are at every module; they are found from the scopes
  * of operators and nodes: modules that are left end, those that are entered begin.
  */
-#include "parallel/zero3.h"
+#include "parallel/zero/zero3.h"
 
 #include <string.h>
 

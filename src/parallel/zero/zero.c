@@ -2,7 +2,7 @@
  *
  * DeepSpeed ZeRO, stages 1 and 2: where it takes part in a step.
  */
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 static void install(ms_tape *tape, void *state);
 

@@ -6,7 +6,7 @@
 #ifndef MS_PARALLEL_ZERO_OPTIMIZER_H
 #define MS_PARALLEL_ZERO_OPTIMIZER_H
 
-#include "parallel/kinds.h"
+#include "parallel/kit/kinds.h"
 
 /* Assigns whole parameters to ranks when the optimizer is made; they become views of one buffer for
  * each rank if the layout says so. */

@@ -5,7 +5,7 @@
  * gradients of this rank's partition are copied out, whole. A gradient larger than a bucket is
  * reduced where it is.
  */
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 #include "trace/build.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "parallel/packing.h"
+#include "parallel/kit/packing.h"
 
 enum { THREADS_PER_BLOCK = 128, OVERSUBSCRIPTION = 2, NUMBER_BYTES = 8 };
 

@@ -4,7 +4,7 @@
  * are interleaved by rank in a new tensor and reduced, and this rank's part is added to the
  * permanent tensor of shards' gradients. Then the update, group by group.
  */
-#include "parallel/zero3.h"
+#include "parallel/zero/zero3.h"
 
 #include <stdlib.h>
 

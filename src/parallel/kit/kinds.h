@@ -5,8 +5,16 @@
 #ifndef MS_PARALLEL_KINDS_H
 #define MS_PARALLEL_KINDS_H
 
+#include "autograd/tape.h"
 #include "autograd/work.h"
-#include "parallel/parallel.h"
+#include "config/run/parallel.h"
+
+/* Shards that the host keeps; all 0: none. */
+typedef struct ms_parallel_host {
+    uint64_t weight_bytes;  /* of all, with padding */
+    uint64_t trained_bytes; /* of those that are trained, without */
+    uint32_t trained;       /* how many these are */
+} ms_parallel_host;
 
 /* One technique; NULL: nothing to do. */
 typedef struct ms_parallel_technique {
@@ -27,6 +35,9 @@ typedef struct ms_parallel_technique {
 extern const ms_parallel_technique ms_parallel_ddp, ms_parallel_fsdp, ms_parallel_fsdp1,
     ms_parallel_tp, ms_parallel_zero, ms_parallel_zero3;
 
+/* What the tape's step is divided by; NULL: one rank. `parallel` must outlive the tape; false: out
+ * of memory. */
+bool ms_parallel_set(ms_tape *tape, const ms_parallel *parallel);
 const ms_parallel *ms_parallel_of(const ms_tape *tape);
 
 /* A whole parameter that was built on the device: its memory goes, the tensor stays on none, in the

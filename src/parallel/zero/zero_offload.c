@@ -4,7 +4,7 @@
  * the host. Reduced gradients of the partition go there in the last micro-step, each with its norm;
  * earlier ones are summed there through a permanent buffer on the device.
  */
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 static uint64_t largest_parameter(const ms_zero12 *all)
 {

@@ -2,7 +2,7 @@
  *
  * Flattening: all trained parameters move into one tensor, padded to a multiple of twice the ranks.
  */
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 enum { ALIGNMENT = 2 }; /* elements: NCCL's send buffers begin at multiples of 4 bytes */
 

@@ -3,7 +3,7 @@
  * The optimizer's step of stages 1 and 2: the norm, then an fp32 gradient of the partition, of
  * which the optimizer steps one tensor; the parameters are gathered in place.
  */
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 /* torch.cat of the pieces; one piece is a view. */
 static ms_tensor flatten(ms_tape *tape, ms_zero12 *all)

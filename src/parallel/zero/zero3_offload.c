@@ -3,7 +3,7 @@
  * ZeRO-3 with offload_optimizer: the gradients of the shards are on the host. Each comes to the
  * device when its bucket is reduced, where the last micro-step also takes its norm and widens it.
  */
-#include "parallel/zero3.h"
+#include "parallel/zero/zero3.h"
 
 /* _constant_buffered_norm2 works on so many elements at a time. */
 static const uint64_t NORM_ELEMENTS = UINT64_C(250000000);

@@ -3,7 +3,7 @@
  * The coordinator of ZeRO-3's gathers: fetches what a module needs, prefetches what the trace has
  * next, and releases what it has not soon.
  */
-#include "parallel/zero3.h"
+#include "parallel/zero/zero3.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef MS_PARALLEL_ZERO_H
 #define MS_PARALLEL_ZERO_H
 
-#include "parallel/kinds.h"
+#include "parallel/kit/kinds.h"
 
 typedef ms_vec(ms_tensor) ms_zero_tensors;
 typedef ms_vec(uint32_t) ms_zero_indices;

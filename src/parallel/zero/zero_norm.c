@@ -2,7 +2,7 @@
  *
  * What stages of ZeRO share: flat tensors, the optimizer's parameter, norms.
  */
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 #include "autograd/cuda_reduce.h"
 

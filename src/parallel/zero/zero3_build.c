@@ -3,7 +3,7 @@
  * Construction under zero.Init: each parameter is made whole on the device, then its shard, and the
  * whole is released. The optimizer then moves all shards into one tensor by way of the host.
  */
-#include "parallel/zero3.h"
+#include "parallel/zero/zero3.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef MS_PARALLEL_ZERO3_H
 #define MS_PARALLEL_ZERO3_H
 
-#include "parallel/zero.h"
+#include "parallel/zero/zero.h"
 
 enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16 };
 

@@ -2,7 +2,7 @@
  *
  * Parameters by size, the largest first, each to the rank that has least so far.
  */
-#include "parallel/zero_optimizer.h"
+#include "parallel/zero/zero_optimizer.h"
 
 #include <stdlib.h>
 #include <string.h>
