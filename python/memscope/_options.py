@@ -44,7 +44,7 @@ class RunOptions(TypedDict, total=False):
     experts: Text                        # how mixtures of experts run: auto, grouped or eager [auto]
     routing: Text                        # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
     parallel: Text                       # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed) [none]
-    rank: Number                         # the rank that is predicted, from 0 [0]
+    rank: Text                           # the rank that is predicted, from 0; the one that needs most; or that one and a table [worst]
     param_dtype: Text                    # type in which FSDP gathers weights and computes [that of the weights]
     reduce_dtype: Text                   # type in which FSDP reduces gradients [that of the computation]
     reshard_after_forward: YesNo         # FSDP frees a layer's gathered weights after its forward [yes]
@@ -251,7 +251,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
-        ("rank", "N", "0"),
+        ("rank", "N|worst|all", "worst"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -353,7 +353,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
-        ("rank", "N", "0"),
+        ("rank", "N|worst|all", "worst"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -428,7 +428,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
-        ("rank", "N", "0"),
+        ("rank", "N|worst|all", "worst"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -513,7 +513,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
-        ("rank", "N", "0"),
+        ("rank", "N|worst|all", "worst"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -590,7 +590,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
-        ("rank", "N", "0"),
+        ("rank", "N|worst|all", "worst"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),

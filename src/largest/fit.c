@@ -9,6 +9,7 @@
 #include "config/model/model_read.h"
 #include "plan/costs/measure.h"
 #include "plan/search/simulate.h"
+#include "simulate/ranks.h"
 #include "text/nearest.h"
 #include "config/run/budget.h"
 #include "plan/search/search.h"
@@ -82,7 +83,8 @@ ms_status ms_fit_apply(const ms_job *job, const ms_fit_what *what, uint64_t valu
     }
     if (!done)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a run");
-    return ms_shares_resolve(arena, &v->model, &v->run, err);
+    ms_status status = ms_shares_resolve(arena, &v->model, &v->run, err);
+    return status == MS_OK ? ms_ranks_settle(arena, &v->model, &v->run, err) : status;
 }
 
 static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_variation *v)

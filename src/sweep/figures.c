@@ -9,6 +9,7 @@
 #include "plan/costs/cost_model.h"
 #include "model/load.h"
 #include "plan/search/simulate.h"
+#include "simulate/ranks.h"
 
 /* Those that are given, in front. */
 static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,
@@ -114,5 +115,7 @@ ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input
     if (question->what)
         return fit(arena, &job, question, figures, err);
     status = ms_shares_resolve(arena, &model, &run, err);
+    if (status == MS_OK)
+        status = ms_ranks_settle(arena, &model, &run, err);
     return status == MS_OK ? summarize(&job, figures, err) : status;
 }

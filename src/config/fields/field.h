@@ -52,6 +52,7 @@ typedef struct ms_config_kind {
     size_t bytes; /* of the member */
     ms_config_written written;
     bool is_count;              /* whole numbers */
+    bool takes_words;           /* numbers, or words that a run file writes as strings */
     bool is_file;               /* file names; for "config" also names of built-in models */
     bool has_commas;            /* values contain commas */
     const char *const *choices; /* all choices, if the row has none; ends with NULL */

@@ -36,6 +36,7 @@ static ms_status value_text(ms_arena *arena, ms_json_value value, size_t index, 
     const char *written = ms_json_source_text(value, &bytes);
     bool is_number = ms_json_kind_of(value) == MS_JSON_NUMBER;
     ms_config_written written_as = ms_run_field_kind(index)->written;
+    bool takes_words = ms_run_field_kind(index)->takes_words;
     bool wants_number = written_as == MS_WRITTEN_NUMBER;
     if (is_number && strcmp(ms_run_field_name(index), "torch") == 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -49,7 +50,7 @@ static ms_status value_text(ms_arena *arena, ms_json_value value, size_t index, 
         if (wants_number && ms_json_kind_of(value) != MS_JSON_STRING)
             return ms_json_expect(value, MS_JSON_NUMBER, err);
         ms_status status = ms_json_get_string(value, text, err);
-        if (status == MS_OK && wants_number && strcmp(*text, "none") != 0)
+        if (status == MS_OK && wants_number && !takes_words && strcmp(*text, "none") != 0)
             return ms_json_expect(value, MS_JSON_NUMBER, err);
         return status;
     }

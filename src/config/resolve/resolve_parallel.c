@@ -82,8 +82,9 @@ static ms_status check_shards(const ms_resolving *c)
 
 static ms_status check_rank(const ms_resolving *c)
 {
-    const ms_parallel *parallel = &c->run->parallel;
+    ms_parallel *parallel = &c->run->parallel;
     uint64_t world = ms_layout_world(&parallel->layout);
+    parallel->rank = parallel->choice.kind == MS_RANK_ONE ? parallel->choice.rank : 0;
     if (parallel->rank < world)
         return MS_OK;
     return ms_resolve_fail(c, "rank", "%" PRIu64 ", but the ranks are 0 to %" PRIu64,

@@ -39,6 +39,34 @@ typedef enum ms_fsdp_build { MS_BUILD_META, MS_BUILD_DEVICE } ms_fsdp_build;
 extern const char *const ms_fsdp_unit_names[];
 extern const char *const ms_fsdp_build_names[];
 
+/* Which ranks are predicted. */
+typedef enum ms_rank_kind {
+    MS_RANK_ANY,   /* nobody asked: the one that needs most, where not too many differ */
+    MS_RANK_WORST, /* the one that needs most */
+    MS_RANK_ALL,   /* that one, beside what each rank needs */
+    MS_RANK_ONE
+} ms_rank_kind;
+
+typedef struct ms_rank_choice {
+    ms_rank_kind kind;
+    uint64_t rank; /* with MS_RANK_ONE */
+} ms_rank_choice;
+
+/* What a class of ranks needs that hold the same. */
+typedef struct ms_rank_need {
+    uint64_t rank, count;    /* the first of them; how many they are */
+    uint64_t weight_bytes;   /* of the parameters it holds */
+    uint64_t peak_bytes;     /* allocated at the peak of a steady step */
+    uint64_t reserved_bytes; /* at its peak */
+    uint64_t device_bytes;   /* expected, as for the verdict */
+} ms_rank_need;
+
+typedef struct ms_rank_table {
+    const ms_rank_need *items; /* by rank; one: all ranks need the same, which was not measured */
+    uint32_t count;            /* 0: other ranks were not looked at */
+    uint32_t worst;
+} ms_rank_table;
+
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
     ms_parallel_kind kind;
@@ -50,8 +78,10 @@ typedef struct ms_layout {
 
 typedef struct ms_parallel {
     ms_layout layout;
-    uint64_t rank;        /* the rank that is predicted, from 0 */
-    bool syncs_last_only; /* micro-steps before the last do not reduce gradients (no_sync) */
+    ms_rank_choice choice; /* what was asked for */
+    uint64_t rank;         /* the rank that is predicted, from 0 */
+    ms_rank_table ranks;   /* filled before a step is simulated (simulate/ranks.h) */
+    bool syncs_last_only;  /* micro-steps before the last do not reduce gradients (no_sync) */
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
     bool has_bucket_views;    /* gradients are views of the buckets */

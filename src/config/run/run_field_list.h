@@ -124,9 +124,9 @@
       "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
       .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
-    X("rank", "N", "the rank that is predicted, from 0", "0", \
-      "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
-      .show_report = ms_show_rank) \
+    X("rank", "N|worst|all", "the rank that is predicted, from 0; the one that needs most; or that one and a table", "worst", \
+      "Several ranks", rank, AT(run.parallel.choice), .maximum = MS_MOST_RANKS, \
+      .default_is_words = true, .report = "rank", .show_report = ms_show_rank) \
     X("param-dtype", "TYPE", "type in which FSDP gathers weights and computes", \
       "that of the weights", \
       "Several ranks", type, AT(run.parallel.param_dtype), .choices = ms_dtype_weight_names, \

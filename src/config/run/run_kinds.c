@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/run/run_kinds.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "config/adapter/adapter.h"
@@ -12,6 +13,7 @@
 #include "config/treatment/layers.h"
 #include "config/treatment/treatment.h"
 #include "json/number.h"
+#include "text/values.h"
 
 static ms_status set_type(const ms_config_field *field, const char *value, void *member,
                           ms_arena *arena, ms_error *err)
@@ -100,6 +102,24 @@ static ms_status set_layout(const ms_config_field *field, const char *value, voi
     return status == MS_OK ? status : ms_config_refuse(field, status, &reason, err);
 }
 
+static ms_status set_rank(const ms_config_field *field, const char *value, void *member,
+                          ms_arena *arena, ms_error *err)
+{
+    ms_rank_choice choice = {.kind = MS_RANK_ONE};
+    (void)arena;
+    if (strcmp(value, "worst") == 0)
+        choice.kind = MS_RANK_WORST;
+    else if (strcmp(value, "all") == 0)
+        choice.kind = MS_RANK_ALL;
+    else if (ms_value_count(field->name, value, 0, (uint64_t)field->maximum, &choice.rank, NULL) !=
+             MS_OK)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected a rank from 0 to %" PRIu64 ", worst or all",
+                       field->name, value, (uint64_t)field->maximum);
+    *(ms_rank_choice *)member = choice;
+    return MS_OK;
+}
+
 const ms_config_kind ms_config_kind_type = {
     .bytes = sizeof(int), .set = set_type, .show = ms_config_show_choice};
 const ms_config_kind ms_config_kind_version = {
@@ -124,3 +144,9 @@ const ms_config_kind ms_config_kind_layout = {.bytes = sizeof(ms_layout),
                                               .has_commas = true,
                                               .set = set_layout,
                                               .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_rank = {.bytes = sizeof(ms_rank_choice),
+                                            .written = MS_WRITTEN_NUMBER,
+                                            .is_count = true,
+                                            .takes_words = true,
+                                            .set = set_rank,
+                                            .show = ms_config_show_nothing};

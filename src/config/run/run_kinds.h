@@ -15,5 +15,6 @@ extern const ms_config_kind ms_config_kind_liger;    /* uint64_t, bits of ms_lig
 extern const ms_config_kind ms_config_kind_lora;     /* const char *, an adapter */
 extern const ms_config_kind ms_config_kind_quantize; /* ms_quantization */
 extern const ms_config_kind ms_config_kind_layout;   /* ms_layout */
+extern const ms_config_kind ms_config_kind_rank;     /* ms_rank_choice */
 
 #endif

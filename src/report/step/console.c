@@ -12,6 +12,7 @@
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
+#include "report/step/rank_table.h"
 
 enum { MAX_LAYER_ROWS = 6 };
 
@@ -188,6 +189,7 @@ bool ms_report_console(FILE *out, const ms_view *view)
         ms_chart(&p, view);
     write_peak(&p, view);
     write_layers(&p, view);
+    ms_rank_table_console(&p, view);
     write_phases(&p, view);
     write_largest(&p, view);
     write_advice(&p, view);

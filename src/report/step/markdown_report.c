@@ -9,6 +9,7 @@
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
+#include "report/step/rank_table.h"
 
 static void write_shares(FILE *out, const char *title, const ms_view_row *rows, uint32_t count,
                          uint64_t whole)
@@ -152,6 +153,7 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
         ms_markdown_note(out, ms_fit_why_label, view->why);
     write_findings(out, view);
     write_peak(out, view);
+    ms_rank_table_markdown(out, view);
     write_phases(out, view);
     write_largest(out, view);
     write_advice(out, view);

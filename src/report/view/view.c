@@ -160,7 +160,7 @@ static bool fill_largest(ms_view *view)
     return true;
 }
 
-/* "h100-80gb"; copies of a model need the same on each device, shards may differ by a few rows. */
+/* "h100-80gb", or which of several ranks the verdict is of. */
 static const char *devices(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
@@ -168,10 +168,10 @@ static const char *devices(const ms_view *view)
     uint64_t world = ms_layout_world(&parallel->layout);
     if (parallel->layout.kind == MS_PARALLEL_NONE)
         return run->device->name;
-    if (parallel->layout.kind == MS_PARALLEL_DDP)
+    if (parallel->ranks.count == 1)
         return ms_arena_printf(view->arena, "each of %" PRIu64 " x %s", world, run->device->name);
-    return ms_arena_printf(view->arena, "rank %" PRIu64 " of %" PRIu64 " x %s", parallel->rank,
-                           world, run->device->name);
+    return ms_arena_printf(view->arena, "rank %" PRIu64 "%s of %" PRIu64 " x %s", parallel->rank,
+                           parallel->ranks.count ? ", the worst" : "", world, run->device->name);
 }
 
 static const char *verdict(const ms_view *view)

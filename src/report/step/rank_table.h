@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What each of several ranks needs, where that is known and they differ.
+ */
+#ifndef MS_REPORT_STEP_RANK_TABLE_H
+#define MS_REPORT_STEP_RANK_TABLE_H
+
+#include <stdio.h>
+
+#include "json/write.h"
+#include "report/kit/page.h"
+#include "report/view/view.h"
+
+void ms_rank_table_console(const ms_page *page, const ms_view *view);
+void ms_rank_table_markdown(FILE *out, const ms_view *view);
+/* The array "ranks", a row for each class of ranks that need the same. */
+void ms_rank_table_json(ms_json_writer *writer, const ms_view *view);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "simulate/ranks.h"
+
+#include <inttypes.h>
+
+#include "base/parallel.h"
+#include "base/vec.h"
+#include "simulate/variation.h"
+
+/* So many ranks are simulated, at most, where nobody asked; and where somebody did. */
+enum { MOST_UNASKED = 64, MOST_ASKED = 8192 };
+
+typedef struct rank_class {
+    ms_rank_need need;
+    ms_status status;
+    ms_error err;
+} rank_class;
+
+typedef struct finding {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_vec(rank_class) classes;
+    uint64_t most;
+    bool is_too_many;
+    ms_error *err;
+} finding;
+
+static ms_job job_of(const finding *f, uint64_t rank, ms_variation *v)
+{
+    *v = ms_vary_run(f->model, f->run, NULL);
+    v->run.parallel.rank = rank;
+    return ms_variation_job(v);
+}
+
+static ms_status add(finding *f, uint64_t rank, uint64_t count)
+{
+    if (f->classes.count >= f->most) {
+        f->is_too_many = true;
+        return MS_OK;
+    }
+    const rank_class one = {.need = {.rank = rank, .count = count}};
+    return ms_vec_push(&f->classes, one) ? MS_OK
+                                         : ms_fail(f->err, MS_ERR_NOMEM, "out of memory for ranks");
+}
+
+/* ---- classes ---- */
+
+/* Bytes of the parameters that a rank holds. */
+static ms_status held_bytes(const finding *f, uint64_t rank, uint64_t *bytes)
+{
+    ms_variation v;
+    ms_simulated simulated;
+    const ms_job job = job_of(f, rank, &v);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_MODEL, &simulated, f->err);
+    if (status != MS_OK)
+        return status;
+    *bytes = simulated.simulation.weight_bytes + simulated.simulation.host_weight_bytes;
+    ms_simulated_free(&simulated);
+    return MS_OK;
+}
+
+/* The shards of each parameter get smaller from rank to rank (torch.chunk): between two ranks that
+ * hold as many bytes all ranks hold the same. Rank 0 holds `high` bytes, the shard `last` holds
+ * `low`; `stride` ranks in a row hold the same shard. */
+static ms_status split(finding *f, uint64_t high, uint64_t last, uint64_t low, uint64_t stride)
+{
+    uint64_t first = 0;
+    while (high != low && !f->is_too_many) {
+        uint64_t same = first,
+                 other = last; /* the last that holds as much, and one that does not */
+        while (other - same > 1) {
+            uint64_t middle = same + (other - same) / 2, bytes = 0;
+            ms_status status = held_bytes(f, middle * stride, &bytes);
+            if (status != MS_OK)
+                return status;
+            if (bytes == high)
+                same = middle;
+            else
+                other = middle;
+        }
+        ms_status status = add(f, first * stride, (same - first + 1) * stride);
+        if (status == MS_OK)
+            status = held_bytes(f, other * stride, &high);
+        if (status != MS_OK)
+            return status;
+        first = other;
+    }
+    return add(f, first * stride, (last - first + 1) * stride);
+}
+
+/* Neighbours that split each product (tensor parallelism) hold equal parts of it. */
+static ms_status add_shards(finding *f, const ms_layout *layout)
+{
+    uint64_t high = 0, low = 0, last = layout->shards - 1;
+    ms_status status = held_bytes(f, 0, &high);
+    if (status == MS_OK)
+        status = held_bytes(f, last * layout->tensor, &low);
+    return status == MS_OK ? split(f, high, last, low, layout->tensor) : status;
+}
+
+static ms_status add_each(finding *f, uint64_t count)
+{
+    ms_status status = MS_OK;
+    for (uint64_t i = 0; status == MS_OK && i < count && !f->is_too_many; i++)
+        status = add(f, i, 1);
+    return status;
+}
+
+static ms_status find_classes(finding *f)
+{
+    const ms_parallel *parallel = &f->run->parallel;
+    const ms_layout *layout = &parallel->layout;
+    uint64_t world = ms_layout_world(layout);
+    switch (layout->kind) {
+    case MS_PARALLEL_DDP:
+        return parallel->has_zero_optimizer ? add_each(f, world) : add(f, 0, world);
+    case MS_PARALLEL_ZERO: /* stage 3 divides each parameter evenly, with padding */
+        return layout->stage < 3 ? add_each(f, world) : add(f, 0, world);
+    case MS_PARALLEL_FSDP1: /* parts of a flat parameter, which begin and end anywhere */
+        return add_each(f, layout->shards);
+    case MS_PARALLEL_FSDP2:
+        return add_shards(f, layout);
+    case MS_PARALLEL_TP:
+        return add(f, 0, world);
+    case MS_PARALLEL_NONE:
+        break;
+    }
+    return MS_OK;
+}
+
+/* ---- what each needs ---- */
+
+static void work(void *context, uint32_t index)
+{
+    finding *f = context;
+    rank_class *c = &f->classes.items[index];
+    ms_variation v;
+    ms_simulated simulated;
+    const ms_job job = job_of(f, c->need.rank, &v);
+    c->status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, &c->err);
+    if (c->status != MS_OK)
+        return;
+    c->need.weight_bytes = simulated.simulation.weight_bytes;
+    c->need.peak_bytes = simulated.usage.peak_bytes;
+    c->need.reserved_bytes = ms_simulated_wanted_bytes(&simulated);
+    c->need.device_bytes = simulated.judgement.device_bytes.expected;
+    ms_simulated_free(&simulated);
+}
+
+static bool needs_more(const ms_rank_need *a, const ms_rank_need *b)
+{
+    return a->device_bytes != b->device_bytes ? a->device_bytes > b->device_bytes
+                                              : a->peak_bytes > b->peak_bytes;
+}
+
+/* Neighbours that need the same become one row. */
+static bool is_same(const ms_rank_need *a, const ms_rank_need *b)
+{
+    return a->device_bytes == b->device_bytes && a->peak_bytes == b->peak_bytes &&
+           a->reserved_bytes == b->reserved_bytes && a->weight_bytes == b->weight_bytes;
+}
+
+static ms_status measure(finding *f, ms_arena *arena, ms_rank_table *table)
+{
+    bool is_sharded = ms_layout_shards(&f->run->parallel.layout);
+    uint64_t copies = is_sharded ? f->run->parallel.layout.copies : 1;
+    if (f->classes.count > 1)
+        ms_parallel_run(f->classes.count, work, f);
+    ms_rank_need *rows = ms_arena_array(arena, ms_rank_need, f->classes.count);
+    if (!rows)
+        return ms_fail(f->err, MS_ERR_NOMEM, "out of memory for ranks");
+    for (uint32_t i = 0; i < f->classes.count; i++) {
+        rank_class *c = &f->classes.items[i];
+        if (c->status != MS_OK)
+            return ms_fail(f->err, c->status, "%s", c->err.text);
+        c->need.count *= copies;
+        if (table->count && is_same(&rows[table->count - 1], &c->need))
+            rows[table->count - 1].count += c->need.count;
+        else
+            rows[table->count++] = c->need;
+        if (needs_more(&rows[table->count - 1], &rows[table->worst]))
+            table->worst = table->count - 1;
+    }
+    table->items = rows;
+    return MS_OK;
+}
+
+static ms_status settle(finding *f, ms_arena *arena, ms_rank_table *table)
+{
+    const ms_layout *layout = &f->run->parallel.layout;
+    ms_status status = find_classes(f);
+    if (status != MS_OK)
+        return status;
+    if (f->is_too_many)
+        return f->run->parallel.choice.kind == MS_RANK_ANY
+                   ? MS_OK
+                   : ms_fail(f->err, MS_ERR_USAGE,
+                             "rank: more than %d ranks of %s may differ: give a rank", MOST_ASKED,
+                             ms_layout_name(layout));
+    return measure(f, arena, table);
+}
+
+ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                          ms_error *err)
+{
+    ms_parallel *parallel = &run->parallel;
+    ms_rank_kind kind = parallel->choice.kind;
+    if (parallel->layout.kind == MS_PARALLEL_NONE || kind == MS_RANK_ONE)
+        return MS_OK;
+    finding f = {.model = model,
+                 .run = run,
+                 .most = kind == MS_RANK_ANY ? MOST_UNASKED : MOST_ASKED,
+                 .err = err};
+    ms_rank_table table = {.count = 0};
+    ms_status status = settle(&f, arena, &table);
+    ms_vec_free(&f.classes);
+    if (status != MS_OK)
+        return status;
+    parallel->ranks = table;
+    parallel->rank = table.count ? table.items[table.worst].rank : 0;
+    return MS_OK;
+}

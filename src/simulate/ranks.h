@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which of several ranks needs most: ranks that hold the same are one class, and one rank of each
+ * class is simulated.
+ */
+#ifndef MS_SIMULATE_RANKS_H
+#define MS_SIMULATE_RANKS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
+
+/* Sets run->parallel.rank to the rank that needs most, unless the run names one, and fills
+ * run->parallel.ranks, in the arena. Where nobody asked for it and more classes differ than are
+ * quick to simulate, the rank stays 0 and the table is empty. With one rank it does nothing. */
+ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                          ms_error *err);
+
+#endif
