@@ -21,6 +21,11 @@ ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
 ledger/records.h: operators and tensors are the two halves of the records
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too
 nulldevice/nulldevice.h: the device that every library here has
+ops/dtensor/dtensor.h: DTensor over a mesh: its collectives, redistributions and operators by vocabulary
+parallel/fsdp.h: FSDP2, whose parts are files: shards, collectives, the ends of the step
+parallel/fsdp1.h: FSDP1, whose parts are files: flat parameters, collectives, clipping
+parallel/zero/zero.h: ZeRO 1 and 2, whose parts are files: flattening, reduction, the step, norms, the host
+parallel/zero/zero3.h: ZeRO 3, whose parts are files: building, gathering, reduction, the host
 plan/trainers/expressible.h: rows of targets.c, which say how a trainer shapes a plan
 step/optimizer_row.h: rows of optimizer.c, with what they make and update
 '

@@ -17,7 +17,26 @@ BESIDE = {"parameter_device": {"optimizer_device": "host"}, "adapter_dtype": LOR
           "quantize": LORA, "eval_logits": {"eval_batch": 1}, "routing": {"experts": "eager"}, "checkpoint_kind": {"checkpointing": "all"},
           "calibration": {"device": json.loads(support.CALIBRATION.read_text())["device"]},
           "ignore_sharding": {"training_args": {"per_device_train_batch_size": 1, "fsdp": "full_shard"}}}
-MODELS = {"routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b"}
+# Options of several ranks, by what they need.
+DDP, FSDP, FSDP1, TP, ZERO, ZERO3 = ({"parallel": layout} for layout in ("dp=2", "fsdp=2", "fsdp1=2", "tp=2", "zero=2,dp=2", "zero=3,dp=2"))
+OF_RANKS = [
+    (DDP, {"bucket_cap_mb": 50, "gradient_as_bucket_view": True, "static_graph": True, "zero_optimizer": True}),
+    ({**DDP, "zero_optimizer": True}, {"parameters_as_bucket_view": True}), ({**DDP, "accumulate": 2}, {"no_sync": True}),
+    (FSDP, {"rank": 1, "param_dtype": "fp16", "reduce_dtype": "fp32", "reshard_after_forward": False, "fsdp_build": "device",
+            "fsdp_offload": True}),
+    ({"parallel": "fsdp=4"}, {"reshard_ranks": 2}), ({**FSDP, "accumulate": 2}, {"reshard_after_backward": False}),
+    ({**FSDP, "batch": 1}, {"fsdp_units": "torchtitan"}),
+    (FSDP1, {"use_orig_params": False, "forward_prefetch": True, "backward_prefetch": "post", "limit_all_gathers": False}),
+    (TP, {"sequence_parallel": True, "loss_parallel": True}),
+    (ZERO, {"reduce_bucket_size": 1000000, "overlap_comm": True, "contiguous_gradients": False}),
+    (ZERO3, {"zero_init": False, "stage3_prefetch_bucket_size": 1000, "stage3_max_live_parameters": 1000,
+             "stage3_max_reuse_distance": 1000, "stage3_param_persistence_threshold": 10}),
+    ({**ZERO3, "optimizer_device": "host"}, {"offload_param": True}),
+]
+for beside, values in OF_RANKS:
+    BESIDE.update({name: beside for name in values})
+MODELS = {"routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwen3-8b", "sequence_parallel": "qwen3-8b",
+          "loss_parallel": "qwen3-8b"}
 VALUES = {"training_args": {"per_device_train_batch_size": 3}, "ignore_sharding": True, "batch": 2, "seq": 64, "dtype": "fp32",
           "autocast": "bf16", "optimizer": "sgd", "optimizer_impl": "foreach", "optimizer_in_backward": True,
           "optimizer_device": "host", "parameter_device": "host", "weight_decay": 0.25, "accumulate": 2,
@@ -27,7 +46,7 @@ VALUES = {"training_args": {"per_device_train_batch_size": 3}, "ignore_sharding"
           "quantize": "nf4", "upcast": False, "plan": {"treat": "0=checkpoint"}, "checkpoint_kind": "reentrant",
           "attention": "math", "experts": "eager", "routing": "skewed", "device": "h200", "calibration": support.CALIBRATION,
           "mfu": 0.45, "torch": "2.10", "allocator": "cuda-expandable", "max_split_size": "64MiB", "roundup_power2_divisions": 8,
-          "budget": "70GiB"}
+          "budget": "70GiB", "parallel": "dp=2", **{name: value for _, values in OF_RANKS for name, value in values.items()}}
 
 
 def words_of(options, folder):
@@ -139,7 +158,7 @@ class Options(support.Case):
                     each.pop("solve_ms", None)
                 self.assertEqual(made, said)
         left = {row.name for row in memscope.options("plan")} - {row.name for row in memscope.options("fit")} - seen
-        self.assertEqual(left, {"fsdp", "fsdp_units", "ac_units", "latency", "bandwidth"})
+        self.assertEqual(left, {"fsdp", "ac_units", "latency", "bandwidth"})
 
     def test_options_of_modules(self):
         graph = support.TOP / "tests/golden/cli/plan/graph/files/modules.json"

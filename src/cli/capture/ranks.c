@@ -253,8 +253,12 @@ ms_status ms_cli_run_ranks(ms_cli_attempt *attempt, ms_error *err)
              .world = world,
              .ranks = calloc((size_t)world, sizeof *r.ranks),
              .endings = calloc((size_t)world, sizeof *r.endings)};
-    ms_status status = r.ranks && r.endings ? ms_cli_scratch_make(attempt->out, &scratch, err)
-                                            : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
+    if (!r.ranks || !r.endings) {
+        free(r.endings);
+        free(r.ranks);
+        return ms_cli_fail(err, MS_ERR_NOMEM, "out of memory for ranks");
+    }
+    ms_status status = ms_cli_scratch_make(attempt->out, &scratch, err);
     if (status == MS_OK) {
         char *kept = realpath(scratch.path, NULL);
         attempt->request.kept = kept;

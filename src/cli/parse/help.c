@@ -31,7 +31,7 @@ static void print_row(FILE *out, char letter, const ms_run_field *row)
         snprintf(dash, sizeof dash, "-%c, ", letter);
     snprintf(left, sizeof left, "%s--%s %s", dash, row->name,
              row->value_name ? row->value_name : "");
-    fprintf(out, "  %-32s %s", left, row->help);
+    fprintf(out, "  %-31s  %s", left, row->help);
     if (row->default_text)
         fprintf(out, " [%s]", row->default_text);
     fputc('\n', out);

@@ -59,7 +59,7 @@ static const struct {
     {"pipeline-parallel-size", pipeline}, {"pipeline-model-parallel-size", pipeline},
     {"cp", sequences}, {"cp-size", sequences}, {"sp", sequences}, {"sp-size", sequences},
     {"context-parallel", sequences}, {"context-parallel-size", sequences},
-    {"sequence-parallel", sequences}, {"sequence-parallel-size", sequences},
+    {"sequence-parallel-size", sequences},
     {"ep", experts}, {"ep-size", experts}, {"expert-parallel", experts},
     {"expert-parallel-size", experts}, {"expert-model-parallel-size", experts},
     {"inference", serving}, {"infer", serving}, {"serve", serving}, {"serving", serving},

@@ -45,21 +45,6 @@ static uint32_t activation_in(const ms_zero3 *all, uint32_t scope)
     return ms_zero3_whole(all) + 1 + scope;
 }
 
-uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
-{
-    *first = 0;
-    if (module >= all->module_first.count)
-        return 0;
-    if (module == all->tied_head) {
-        *first = all->tied_to;
-        return 1;
-    }
-    if (all->module_first.items[module] == MS_NONE)
-        return 0;
-    *first = all->module_first.items[module];
-    return all->module_count.items[module];
-}
-
 static bool is_activation(const ms_op *op)
 {
     static const char *const names[] = {"silu", "gelu", "relu"};

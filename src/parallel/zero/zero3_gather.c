@@ -65,6 +65,21 @@ static void drop_brought(ms_tape *tape, ms_zero_tensors *brought)
     ms_vec_free(brought);
 }
 
+uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
+{
+    *first = 0;
+    if (module >= all->module_first.count)
+        return 0;
+    if (module == all->tied_head) {
+        *first = all->tied_to;
+        return 1;
+    }
+    if (all->module_first.items[module] == MS_NONE)
+        return 0;
+    *first = all->module_first.items[module];
+    return all->module_count.items[module];
+}
+
 /* all_gather_coalesced of parameters that are away: the last `count` of `gathered`. */
 static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
 {
@@ -72,7 +87,7 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
     uint64_t ranks = all->parallel->layout.shards, shards = 0;
     if (!count || ms_idle(tape))
         return;
-    uint32_t *members = &all->gathered.items[first];
+    uint32_t *members = all->gathered.items + first;
     qsort(members, count, sizeof *members, compare_numbers);
     for (uint32_t i = 0; i < count; i++) {
         ms_zero3_parameter *row = row_of(all, members[i]);

@@ -40,16 +40,6 @@ static void move_parameter(ms_tape *tape, const ms_zero12 *all, ms_tensor parame
     ms_consume(tape, view);
 }
 
-uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter)
-{
-    const ms_zero_place *place = &all->places.items[parameter];
-    uint64_t begin = all->parallel->rank * all->partition, end = begin + all->partition;
-    uint64_t first = place->first > begin ? place->first : begin;
-    uint64_t last = place->first + place->elements;
-    last = last < end ? last : end;
-    return last > first ? last - first : 0;
-}
-
 void ms_zero_flatten(ms_tape *tape, ms_zero12 *all)
 {
     uint64_t ranks = all->parallel->layout.shards, unit = ALIGNMENT * ranks;

@@ -6,6 +6,16 @@
  */
 #include "parallel/zero/zero.h"
 
+uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter)
+{
+    const ms_zero_place *place = &all->places.items[parameter];
+    uint64_t begin = all->parallel->rank * all->partition, end = begin + all->partition;
+    uint64_t first = place->first > begin ? place->first : begin;
+    uint64_t last = place->first + place->elements;
+    last = last < end ? last : end;
+    return last > first ? last - first : 0;
+}
+
 static uint64_t largest_parameter(const ms_zero12 *all)
 {
     uint64_t largest = 0;

@@ -17,10 +17,29 @@ BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host
           "eval-logits": {"eval-batch": 1}, "routing": {"model": "olmoe-1b-7b", "experts": "eager"}, "experts": {"model": "olmoe-1b-7b"},
           "checkpoint-kind": {"checkpointing": "all"}, "calibration": {"device": json.loads(CALIBRATION.read_text())["device"]},
           "ignore-sharding": {"training-args": "training.json"}}
+# Options of several ranks, by what they need.
+OF_RANKS = [
+    ({"parallel": "dp=2"}, "bucket-cap-mb gradient-as-bucket-view static-graph zero-optimizer"),
+    ({"parallel": "dp=2", "zero-optimizer": "yes"}, "parameters-as-bucket-view"),
+    ({"parallel": "dp=2", "accumulate": 2}, "no-sync"),
+    ({"parallel": "fsdp=2"}, "rank param-dtype reduce-dtype reshard-after-forward fsdp-build fsdp-offload"),
+    ({"parallel": "fsdp=4"}, "reshard-ranks"),
+    ({"parallel": "fsdp=2", "accumulate": 2}, "reshard-after-backward"),
+    ({"parallel": "fsdp=2", "model": "qwen3-8b"}, "fsdp-units"),
+    ({"parallel": "fsdp1=2"}, "use-orig-params forward-prefetch backward-prefetch limit-all-gathers"),
+    ({"parallel": "tp=2", "model": "qwen3-8b"}, "sequence-parallel loss-parallel"),
+    ({"parallel": "zero=2,dp=2"}, "reduce-bucket-size overlap-comm contiguous-gradients"),
+    ({"parallel": "zero=3,dp=2"}, "zero-init stage3-prefetch-bucket-size stage3-max-live-parameters stage3-max-reuse-distance "
+                                  "stage3-param-persistence-threshold"),
+    ({"parallel": "zero=3,dp=2", "optimizer-device": "host"}, "offload-param"),
+]
+for beside, names in OF_RANKS:
+    BESIDE.update({name: beside for name in names.split()})
 VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json",
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
-          "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math"}
+          "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",
+          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2}
 
 
 def said_by(program, *words, at):

@@ -34,12 +34,11 @@ static const field_case field_cases[] = {
     {"flag by another word", "ignore-sharding", "maybe", MS_ERR_USAGE,
      "ignore-sharding: found 'maybe', expected one of false, true"},
     {"several GPUs", "num_gpus", "8", MS_ERR_USAGE,
-     "unknown field 'num_gpus': memscope predicts one GPU; with data parallelism each GPU also "
-     "needs "
-     "the buckets of DistributedDataParallel, as many bytes as the gradients"},
+     "unknown field 'num_gpus': parallel sets the ranks: --parallel dp=8 predicts "
+     "DistributedDataParallel, --parallel fsdp=8 FSDP2"},
     {"parts of a model", "Tensor-Parallel-Size", "8", MS_ERR_USAGE,
-     "unknown field 'Tensor-Parallel-Size': tensor parallelism is not supported: memscope predicts "
-     "one device that holds everything; memscope capture --world N measures one rank"},
+     "unknown field 'Tensor-Parallel-Size': parallel sets the ranks: --parallel tp=4 predicts "
+     "tensor parallelism, --parallel tp=4,fsdp=8 with FSDP2"},
     {"unknown field", "bacth", "8", MS_ERR_USAGE, "unknown field 'bacth'; did you mean 'batch'?"},
     {"nothing like it", "colour", "8", MS_ERR_USAGE, "unknown field 'colour'"},
     {"what trainers compile", "compile", "yes", MS_ERR_USAGE,
