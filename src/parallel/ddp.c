@@ -204,32 +204,19 @@ static void run_broadcasts(ms_tape *tape, const ddp *all, const broadcasts *list
     ms_consume(tape, under_way);
 }
 
-/* In the order of their first tensors. An adapter's stand among the base's, behind its first. */
-static void sort_broadcasts(ms_tape *tape, broadcasts *list)
-{
-    if (!tape->frozen.count || !tape->parameters.count || list->count < 3)
-        return;
-    ms_dtype adapted = dtype_of(tape, tape->parameters.items[0].tensor);
-    for (uint32_t i = 2; i < list->count; i++) {
-        const broadcast row = list->items[i];
-        if (row.dtype != adapted || list->items[1].dtype == adapted)
-            continue;
-        for (uint32_t k = i; k > 1; k--)
-            list->items[k] = list->items[k - 1];
-        list->items[1] = row;
-    }
-}
-
+/* Parameters in the order of modules, then buffers: broadcasts stand in that of their first
+ * tensors.
+ */
 static void broadcast_all(ms_tape *tape, const ddp *all, bool with_parameters)
 {
     broadcasts list = {0};
-    for (uint32_t i = 0; i < tape->frozen.count && with_parameters; i++)
-        add_to_broadcasts(tape, &list, tape->frozen.items[i]);
-    for (uint32_t i = 0; i < tape->parameters.count && with_parameters; i++)
+    bool has_frozen = tape->in_order.count > 0;
+    for (uint32_t i = 0; i < tape->in_order.count && with_parameters; i++)
+        add_to_broadcasts(tape, &list, tape->in_order.items[i].tensor);
+    for (uint32_t i = 0; i < tape->parameters.count && with_parameters && !has_frozen; i++)
         add_to_broadcasts(tape, &list, tape->parameters.items[i].tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         add_to_broadcasts(tape, &list, tape->module_buffers.items[i]);
-    sort_broadcasts(tape, &list);
     run_broadcasts(tape, all, &list);
     ms_vec_free(&list);
 }
