@@ -29,6 +29,7 @@ typedef struct ddp {
     ms_vec(uint32_t) bucket_of; /* by parameter */
     ms_vec(uint32_t) ready;     /* parameters in the order of the first backward pass */
     ms_tensor used;             /* static_graph: which parameters a pass used */
+    uint32_t passes;            /* that reduced gradients, with the running one */
     bool is_rebuilt;
     bool syncs;                /* in this micro-step */
     bool has_unsynced_forward; /* the forward before did not: then buffers are not broadcast */
@@ -234,13 +235,19 @@ static void complete(ms_tape *tape, ddp *all, uint32_t parameter)
         ms_collective(tape, MS_WORK_ALL_REDUCE, all->stream, 2 * (b->bytes / ranks * (ranks - 1)));
 }
 
+/* A static graph's first pass notes what is used, so the second one has the order of gradients. */
+static bool is_first_of_static_graph(const ddp *all)
+{
+    return all->parallel->has_static_graph && all->passes == 1;
+}
+
 static void accumulated(ms_tape *tape, void *context, uint32_t index)
 {
     ddp *all = context;
     if (index >= all->bucket_of.count || !all->syncs || ms_idle(tape))
         return;
-    if (all->parallel->has_static_graph && !all->is_rebuilt)
-        return; /* the first pass reduces everything when it is over */
+    if (is_first_of_static_graph(all))
+        return; /* it reduces everything when it is over */
     if (!all->is_rebuilt && !ms_vec_push(&all->ready, index))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (all->parallel->has_bucket_views)
@@ -257,6 +264,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
         rebuild(tape, all);
     for (uint32_t i = 0; i < all->buckets.count; i++)
         all->buckets.items[i].pending = all->buckets.items[i].count;
+    all->passes += all->syncs;
     if (!all->has_unsynced_forward)
         broadcast_all(tape, all, false);
     all->has_unsynced_forward = !all->syncs;
@@ -265,10 +273,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
 /* A static graph's first pass: all parameters in their own order. */
 static void reduce_late(ms_tape *tape, ddp *all)
 {
-    all->ready.count = 0;
     for (uint32_t i = 0; i < all->bucket_of.count && tape->status == MS_OK; i++) {
-        if (!ms_vec_push(&all->ready, i))
-            ms_tape_fail(tape, MS_ERR_NOMEM);
         if (all->parallel->has_bucket_views && tape->parameters.items[i].grad)
             replace_by_view(tape, all, &tape->parameters.items[i], i);
         complete(tape, all, i);
@@ -278,7 +283,7 @@ static void reduce_late(ms_tape *tape, ddp *all)
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
     ddp *all = context;
-    bool is_late = all->parallel->has_static_graph && !all->is_rebuilt && all->syncs;
+    bool is_late = is_first_of_static_graph(all) && all->syncs;
     if (scope == MS_NONE && is_late && !ms_idle(tape))
         reduce_late(tape, all);
     if (scope == MS_NONE && all->last_work != MS_NONE && !ms_idle(tape))
@@ -326,4 +331,11 @@ static void micro_step(ms_tape *tape, bool is_last)
     all->syncs = is_last || !all->parallel->syncs_last_only;
 }
 
-const ms_parallel_technique ms_parallel_ddp = {.build_end = build_end, .micro_step = micro_step};
+static bool copies_outputs(const ms_tape *tape)
+{
+    const ddp *all = ms_hooks_find_state(tape, &kind);
+    return all->parallel->has_static_graph && all->passes == 0;
+}
+
+const ms_parallel_technique ms_parallel_ddp = {
+    .build_end = build_end, .micro_step = micro_step, .copies_outputs = copies_outputs};

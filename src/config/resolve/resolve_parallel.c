@@ -285,6 +285,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
         return ms_resolve_fail(c, "parameters-as-bucket-view",
                                "it is an option of zero-optimizer, which is not set");
+    if (parallel->has_static_graph && c->run->training.label_smoothing > 0)
+        return ms_resolve_fail(c, "static-graph", "it is not predicted with label-smoothing");
+    if (parallel->has_static_graph && parallel->syncs_last_only)
+        return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
