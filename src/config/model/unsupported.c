@@ -17,11 +17,13 @@ static const char gpus[] = "parallel sets the ranks: --parallel dp=8 predicts "
                            "DistributedDataParallel, --parallel fsdp=8 FSDP2";
 static const char fsdp[] = "parallel sets the ranks: --parallel fsdp=8 predicts FSDP2, --parallel "
                            "hsdp=2x8 two copies of eight shards";
-static const char zero[] = "DeepSpeed is not predicted yet" ONE_RANK;
+static const char zero[] = "parallel sets the ranks: --parallel zero=2,dp=8 predicts DeepSpeed";
 static const char megatron[] = "Megatron is not predicted yet" ONE_RANK;
-static const char tensors[] = "tensor parallelism is not predicted yet" ONE_RANK;
+static const char tensors[] =
+    "parallel sets the ranks: --parallel tp=4 predicts tensor parallelism";
 static const char pipeline[] = "pipeline parallelism is not predicted yet" ONE_RANK;
-static const char sequences[] = "context parallelism is not predicted yet" ONE_RANK;
+static const char sequences[] =
+    "parallel sets the ranks: --parallel cp=4 predicts context parallelism";
 static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;
 static const char serving[] = "inference is not supported: memscope predicts training steps";
 static const char cache[] =

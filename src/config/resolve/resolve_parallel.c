@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/resolve/resolve_context.h"
 #include "config/resolve/resolve_tensor.h"
 
 /* An option that only one technique has. */
@@ -303,6 +304,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
     status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = ms_resolve_context_parallel(c);
     if (status == MS_OK)
         status = note_limit(c);
     return status;

@@ -42,10 +42,12 @@ extern const char *const ms_fsdp_build_names[];
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
     ms_parallel_kind kind;
-    uint64_t shards; /* ranks that share one copy of the parameters; 1 unless they are sharded */
-    uint64_t copies; /* of the parameters: the ranks are shards x copies x tensor */
-    uint64_t tensor; /* ranks that share each product (tensor parallelism), neighbours; else 1 */
-    uint32_t stage;  /* of ZeRO: 1, 2 or 3; else 0 */
+    uint64_t shards;  /* ranks that share one copy of the parameters; 1 unless they are sharded */
+    uint64_t copies;  /* of the parameters: the ranks are shards x copies x tensor */
+    uint64_t tensor;  /* ranks that share each product (tensor parallelism), neighbours; else 1 */
+    uint32_t stage;   /* of ZeRO: 1, 2 or 3; else 0 */
+    uint64_t context; /* ranks that share each sequence (context parallelism), neighbours among the
+                         shards; else 1 */
 } ms_layout;
 
 typedef struct ms_parallel {
@@ -94,8 +96,21 @@ static inline uint64_t ms_layout_world(const ms_layout *layout)
     return layout->shards * layout->copies * layout->tensor;
 }
 
+/* The tokens of a sequence that a rank has. */
+static inline uint64_t ms_layout_tokens(const ms_layout *layout, uint64_t tokens)
+{
+    return layout->context > 1 ? tokens / layout->context : tokens;
+}
+
+/* Whether so many tokens can be shared: a rank has two parts of a sequence. */
+static inline bool ms_layout_splits(const ms_layout *layout, uint64_t tokens)
+{
+    return layout->context <= 1 || tokens % (2 * layout->context) == 0;
+}
+
 /* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards), "fsdp1=8", "tp=4",
- * "tp=2,fsdp=4" or "zero=2,dp=8". An error is the rest of a sentence: "found ...". */
+ * "tp=2,fsdp=4", "zero=2,dp=8", "cp=4" or "cp=4,fsdp=2" (shards over all ranks of both). An error
+ * is the rest of a sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);

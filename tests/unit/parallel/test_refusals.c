@@ -69,6 +69,35 @@ static const refusal cases[] = {
     {"an adapter of the same type",
      {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "fp32"}},
      NULL},
+    {"contexts of an uneven sequence",
+     {{"parallel", "cp=4"}, {"seq", "1020"}},
+     "seq: 1020, but cp=4 divides a sequence into 8 equal parts"},
+    {"contexts in fp32",
+     {{"parallel", "cp=4"}, {"dtype", "fp32"}},
+     "parallel: context parallelism is not predicted with attention other than flash, which takes "
+     "bf16 or fp16"},
+    {"contexts of another attention",
+     {{"parallel", "cp=4"}, {"attention", "math"}},
+     "parallel: context parallelism is not predicted with attention other than flash, which takes "
+     "bf16 or fp16"},
+    {"contexts of another family",
+     {{"parallel", "cp=4"}, {"config", "gemma-3-1b"}},
+     "parallel: context parallelism is predicted for llama, mistral, qwen2 and qwen3, not for "
+     "gemma3_text"},
+    {"contexts and an adapter",
+     {{"parallel", "cp=4"}, {"lora", "r=8"}},
+     "parallel: context parallelism is not predicted with an adapter; `memscope capture --world N` "
+     "measures it"},
+    {"contexts and shards on the host",
+     {{"parallel", "cp=4"}, {"fsdp-offload", "yes"}},
+     "parallel: context parallelism is not predicted with fsdp-offload or reshard-ranks"},
+    {"contexts and torchtitan's units",
+     {{"parallel", "cp=4"}, {"config", "qwen3-8b"}, {"fsdp-units", "torchtitan"}},
+     "parallel: context parallelism is not predicted with fsdp-build or fsdp-units"},
+    {"contexts and a loss of its own",
+     {{"parallel", "cp=4"}, {"label-smoothing", "0.1"}},
+     "parallel: context parallelism is not predicted with another loss"},
+    {"contexts", {{"parallel", "cp=4"}}, NULL},
     {"a layout of copies", {{"parallel", "hsdp1=2x8"}, {"forward-prefetch", "yes"}}, NULL},
 };
 
