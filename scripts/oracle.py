@@ -131,7 +131,7 @@ def parallel_options(case):
         return []
     if p["strategy"] == "deepspeed":
         return zero_options(p)
-    if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last") or p.get("rotate", "allgather") != "allgather":
+    if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last", "last_allreduce") or p.get("rotate", "allgather") != "allgather":
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies, first, ranks = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else "", p["world"] // p.get("tp", p.get("cp", 1))
     layout = f"hsdp{first}={copies}x{ranks // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=ranks, **p)
@@ -154,6 +154,8 @@ def parallel_options(case):
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     command += ["--static-graph", "yes"] if p.get("static_graph") else []
+    command += ["--init-sync", "no"] if p.get("init_sync") is False else []
+    command += ["--no-all-reduce", "yes"] if p.get("sync") == "last_allreduce" else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])
 
 

@@ -309,7 +309,8 @@ static void build_end(ms_tape *tape)
     ddp *all = ms_hooks_state(tape, &kind);
     if (!all)
         return;
-    broadcast_all(tape, all, true);
+    if (all->parallel->has_init_sync)
+        broadcast_all(tape, all, true);
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         if (!ms_vec_push(&all->bucket_of, 0u))
             ms_tape_fail(tape, MS_ERR_NOMEM);

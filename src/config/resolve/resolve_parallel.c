@@ -28,6 +28,8 @@ static const option options[] = {
     {"bucket-cap-mb", OF_DDP},
     {"gradient-as-bucket-view", OF_DDP},
     {"static-graph", OF_DDP},
+    {"init-sync", OF_DDP},
+    {"no-all-reduce", OF_FSDP2},
     {"use-orig-params", OF_FSDP1},
     {"forward-prefetch", OF_FSDP1},
     {"backward-prefetch", OF_FSDP1},
@@ -251,6 +253,11 @@ static ms_status check_fsdp2(const ms_resolving *c)
 {
     ms_status status = check_reshard_ranks(c);
     const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK && parallel->sums_last_only && parallel->layout.copies == 1)
+        status = ms_resolve_fail(c, "no-all-reduce", "it is for copies, but parallel is %s",
+                                 ms_layout_text(c->arena, &parallel->layout));
+    if (status == MS_OK && parallel->sums_last_only && parallel->syncs_last_only)
+        status = ms_resolve_fail(c, "no-all-reduce", "with no-sync nothing is reduced");
     if (status == MS_OK && parallel->offloads &&
         (parallel->builds_on_device || parallel->reshard_ranks))
         status = ms_resolve_fail(c, "fsdp-offload",

@@ -54,9 +54,11 @@ typedef struct ms_parallel {
     ms_layout layout;
     uint64_t rank;        /* the rank that is predicted, from 0 */
     bool syncs_last_only; /* micro-steps before the last do not reduce gradients (no_sync) */
+    bool sums_last_only;  /* HSDP: before the last they do among shards, but not among copies */
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
     bool has_bucket_views;    /* gradients are views of the buckets */
+    bool has_init_sync;       /* the constructor broadcasts the model */
     bool has_static_graph;    /* every step uses the same parameters in the same way */
     bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
     bool has_parameter_views; /* its parameters are views of a buffer for each rank */

@@ -180,6 +180,9 @@
     X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
       "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
       .show_report = show_static_graph) \
+    X("init-sync", "YESNO", "DDP(init_sync=True): its constructor broadcasts the model", "yes", \
+      "Several ranks", answer, AT(run.parallel.has_init_sync), .report = "init_sync", \
+      .show_report = show_init_sync) \
     X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
       "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
       .show_report = show_zero_optimizer) \
@@ -189,6 +192,10 @@
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = show_no_sync) \
+    X("no-all-reduce", "YESNO", \
+      "with hsdp, micro-steps before the last reduce among shards, not among copies", "no", \
+      "Several ranks", answer, AT(run.parallel.sums_last_only), .report = "no_all_reduce", \
+      .show_report = show_no_all_reduce) \
     X("sequence-parallel", "YESNO", "with tensor parallelism, norms and residuals are split by tokens", \
       "no", \
       "Several ranks", answer, AT(run.parallel.splits_sequence), .report = "sequence_parallel", \

@@ -268,6 +268,22 @@ static void show_static_graph(const void *source, ms_arena *arena, ms_config_sho
         show_answer(shown, parallel_of(source)->has_static_graph);
 }
 
+static void show_init_sync(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_init_sync);
+}
+
+static void show_no_all_reduce(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_seen *seen = source;
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2) && parallel_of(source)->layout.copies > 1 &&
+        seen->run->training.accumulate > 1)
+        show_answer(shown, parallel_of(source)->sums_last_only);
+}
+
 static void show_no_sync(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;

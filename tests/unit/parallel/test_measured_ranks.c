@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps of one rank under DistributedDataParallel and with context parallelism, as PyTorch's own
+ * Steps of one rank under DistributedDataParallel, with copies of shards and with context
+ * parallelism, as PyTorch's own
  * code and caching allocator ran them; and how layouts with contexts are written.
  */
 #include "simulate/simulate.h"
@@ -80,6 +81,16 @@ static const step_case steps[] = {
      1032719360,
      4098650112,
      4462739456},
+    {"copies are summed in the last micro-step",
+     {{"config", "smollm2-135m"},
+      {"parallel", "hsdp=2x4"},
+      {"rank", "3"},
+      {"seq", "1024"},
+      {"accumulate", "2"},
+      {"no-all-reduce", "yes"}},
+     219525632,
+     1732716544,
+     2118123520},
     {"contexts, the first rank of two",
      {{"config", "qwen3-0.6b"}, {"parallel", "cp=2"}, {"seq", "2048"}},
      1837820928,

@@ -98,6 +98,15 @@ static const refusal cases[] = {
      {{"parallel", "cp=4"}, {"label-smoothing", "0.1"}},
      "parallel: context parallelism is not predicted with another loss"},
     {"contexts", {{"parallel", "cp=4"}}, NULL},
+    {"sums among no copies",
+     {{"parallel", "fsdp=4"}, {"no-all-reduce", "yes"}},
+     "no-all-reduce: it is for copies, but parallel is fsdp=4"},
+    {"sums of nothing",
+     {{"parallel", "hsdp=2x4"}, {"no-all-reduce", "yes"}, {"no-sync", "yes"}},
+     "no-all-reduce: with no-sync nothing is reduced"},
+    {"broadcasts of shards",
+     {{"parallel", "fsdp=4"}, {"init-sync", "no"}},
+     "init-sync: it is an option of dp=N, but parallel is fsdp=4"},
     {"a layout of copies", {{"parallel", "hsdp1=2x8"}, {"forward-prefetch", "yes"}}, NULL},
 };
 
