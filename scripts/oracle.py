@@ -86,11 +86,11 @@ def config_of(case):
 
 
 LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}",
-           "tp": "tp={tp}", "tp_fsdp2": "tp={tp},fsdp={shards}"}
+           "tp": "tp={tp}", "tp_fsdp2": "tp={tp},fsdp={shards}", "cp_fsdp2": "cp={cp},fsdp={shards}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
          "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
-         "parameters_as_bucket_view", "tp", "sequence_parallel", "loss_parallel"}
+         "parameters_as_bucket_view", "cp", "rotate", "tp", "sequence_parallel", "loss_parallel"}
 
 
 def fsdp1_options(p):
@@ -132,9 +132,9 @@ def parallel_options(case):
         return []
     if p["strategy"] == "deepspeed":
         return zero_options(p)
-    if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last"):
+    if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last", "last_allreduce") or p.get("rotate", "allgather") != "allgather":
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
-    copies, first, ranks = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else "", p["world"] // p.get("tp", 1)
+    copies, first, ranks = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else "", p["world"] // p.get("tp", p.get("cp", 1))
     layout = f"hsdp{first}={copies}x{ranks // copies}" if copies > 1 else LAYOUTS[p["strategy"]].format(shards=ranks, **p)
     layout = f"tp={p['tp']}," + layout if copies > 1 and p.get("tp") else layout
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
@@ -155,6 +155,8 @@ def parallel_options(case):
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     command += ["--static-graph", "yes"] if p.get("static_graph") else []
+    command += ["--init-sync", "no"] if p.get("init_sync") is False else []
+    command += ["--no-all-reduce", "yes"] if p.get("sync") == "last_allreduce" else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])
 
 

@@ -209,6 +209,22 @@ static void drop_saved(ms_tape *tape, const node_run *run)
         hooks.drop(tape, hooks.context, hooks.number, count);
 }
 
+/* A kernel may compute gradients that nothing wants; the node's function does not return them. */
+static void drop_unwanted(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        ms_tensor unwanted = run->out[i];
+        if (run->node.edges[i].leaf != MS_NONE || run->node.edges[i].node != MS_NONE)
+            continue;
+        run->out[i] = 0;
+        bool is_wanted = false;
+        for (uint32_t k = 0; k < run->node.edge_count; k++)
+            is_wanted = is_wanted || (run->out[k] == unwanted && unwanted);
+        if (!is_wanted)
+            ms_consume(tape, unwanted);
+    }
+}
+
 static void compute(ms_tape *tape, node_run *run)
 {
     uint32_t previous = ms_scope_enter(tape, run->node.scope);
@@ -220,6 +236,7 @@ static void compute(ms_tape *tape, node_run *run)
     for (uint32_t i = run->node.saved_count; i-- > 0;)
         if (is_unpacked(&run->node, i))
             ms_release(tape, run->node.saved[i]);
+    drop_unwanted(tape, run);
     if (!ms_idle(tape))
         match_metadata(tape, run);
     for (uint32_t i = 0; i < run->node.edge_count; i++) {

@@ -68,10 +68,11 @@ ms_status ms_fit_apply(const ms_job *job, const ms_fit_what *what, uint64_t valu
         v->run.batch = value;
         break;
     case SEQ:
-        if (v->run.parallel.splits_sequence)
+        if (v->run.parallel.splits_sequence || v->run.parallel.layout.context > 1)
             return ms_fail(err, MS_ERR_USAGE,
-                           "what: seq is not searched with sequence-parallel, which splits it "
-                           "evenly: give seq");
+                           "what: seq is not searched with %s, which splits it evenly: give seq",
+                           v->run.parallel.splits_sequence ? "sequence-parallel"
+                                                           : "context parallelism");
         v->run.seq_tokens = value;
         break;
     case RANK:

@@ -29,6 +29,7 @@ typedef struct ddp {
     ms_vec(uint32_t) bucket_of; /* by parameter */
     ms_vec(uint32_t) ready;     /* parameters in the order of the first backward pass */
     ms_tensor used;             /* static_graph: which parameters a pass used */
+    uint32_t passes;            /* that reduced gradients, with the running one */
     bool is_rebuilt;
     bool syncs;                /* in this micro-step */
     bool has_unsynced_forward; /* the forward before did not: then buffers are not broadcast */
@@ -204,32 +205,19 @@ static void run_broadcasts(ms_tape *tape, const ddp *all, const broadcasts *list
     ms_consume(tape, under_way);
 }
 
-/* In the order of their first tensors. An adapter's stand among the base's, behind its first. */
-static void sort_broadcasts(ms_tape *tape, broadcasts *list)
-{
-    if (!tape->frozen.count || !tape->parameters.count || list->count < 3)
-        return;
-    ms_dtype adapted = dtype_of(tape, tape->parameters.items[0].tensor);
-    for (uint32_t i = 2; i < list->count; i++) {
-        const broadcast row = list->items[i];
-        if (row.dtype != adapted || list->items[1].dtype == adapted)
-            continue;
-        for (uint32_t k = i; k > 1; k--)
-            list->items[k] = list->items[k - 1];
-        list->items[1] = row;
-    }
-}
-
+/* Parameters in the order of modules, then buffers: broadcasts stand in that of their first
+ * tensors.
+ */
 static void broadcast_all(ms_tape *tape, const ddp *all, bool with_parameters)
 {
     broadcasts list = {0};
-    for (uint32_t i = 0; i < tape->frozen.count && with_parameters; i++)
-        add_to_broadcasts(tape, &list, tape->frozen.items[i]);
-    for (uint32_t i = 0; i < tape->parameters.count && with_parameters; i++)
+    bool has_frozen = tape->in_order.count > 0;
+    for (uint32_t i = 0; i < tape->in_order.count && with_parameters; i++)
+        add_to_broadcasts(tape, &list, tape->in_order.items[i].tensor);
+    for (uint32_t i = 0; i < tape->parameters.count && with_parameters && !has_frozen; i++)
         add_to_broadcasts(tape, &list, tape->parameters.items[i].tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         add_to_broadcasts(tape, &list, tape->module_buffers.items[i]);
-    sort_broadcasts(tape, &list);
     run_broadcasts(tape, all, &list);
     ms_vec_free(&list);
 }
@@ -247,13 +235,19 @@ static void complete(ms_tape *tape, ddp *all, uint32_t parameter)
         ms_collective(tape, MS_WORK_ALL_REDUCE, all->stream, 2 * (b->bytes / ranks * (ranks - 1)));
 }
 
+/* A static graph's first pass notes what is used, so the second one has the order of gradients. */
+static bool is_first_of_static_graph(const ddp *all)
+{
+    return all->parallel->has_static_graph && all->passes == 1;
+}
+
 static void accumulated(ms_tape *tape, void *context, uint32_t index)
 {
     ddp *all = context;
     if (index >= all->bucket_of.count || !all->syncs || ms_idle(tape))
         return;
-    if (all->parallel->has_static_graph && !all->is_rebuilt)
-        return; /* the first pass reduces everything when it is over */
+    if (is_first_of_static_graph(all))
+        return; /* it reduces everything when it is over */
     if (!all->is_rebuilt && !ms_vec_push(&all->ready, index))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (all->parallel->has_bucket_views)
@@ -270,6 +264,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
         rebuild(tape, all);
     for (uint32_t i = 0; i < all->buckets.count; i++)
         all->buckets.items[i].pending = all->buckets.items[i].count;
+    all->passes += all->syncs;
     if (!all->has_unsynced_forward)
         broadcast_all(tape, all, false);
     all->has_unsynced_forward = !all->syncs;
@@ -278,10 +273,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
 /* A static graph's first pass: all parameters in their own order. */
 static void reduce_late(ms_tape *tape, ddp *all)
 {
-    all->ready.count = 0;
     for (uint32_t i = 0; i < all->bucket_of.count && tape->status == MS_OK; i++) {
-        if (!ms_vec_push(&all->ready, i))
-            ms_tape_fail(tape, MS_ERR_NOMEM);
         if (all->parallel->has_bucket_views && tape->parameters.items[i].grad)
             replace_by_view(tape, all, &tape->parameters.items[i], i);
         complete(tape, all, i);
@@ -291,7 +283,7 @@ static void reduce_late(ms_tape *tape, ddp *all)
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
     ddp *all = context;
-    bool is_late = all->parallel->has_static_graph && !all->is_rebuilt && all->syncs;
+    bool is_late = is_first_of_static_graph(all) && all->syncs;
     if (scope == MS_NONE && is_late && !ms_idle(tape))
         reduce_late(tape, all);
     if (scope == MS_NONE && all->last_work != MS_NONE && !ms_idle(tape))
@@ -317,7 +309,8 @@ static void build_end(ms_tape *tape)
     ddp *all = ms_hooks_state(tape, &kind);
     if (!all)
         return;
-    broadcast_all(tape, all, true);
+    if (all->parallel->has_init_sync)
+        broadcast_all(tape, all, true);
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         if (!ms_vec_push(&all->bucket_of, 0u))
             ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -339,4 +332,11 @@ static void micro_step(ms_tape *tape, bool is_last)
     all->syncs = is_last || !all->parallel->syncs_last_only;
 }
 
-const ms_parallel_technique ms_parallel_ddp = {.build_end = build_end, .micro_step = micro_step};
+static bool copies_outputs(const ms_tape *tape)
+{
+    const ddp *all = ms_hooks_find_state(tape, &kind);
+    return all->parallel->has_static_graph && all->passes == 0;
+}
+
+const ms_parallel_technique ms_parallel_ddp = {
+    .build_end = build_end, .micro_step = micro_step, .copies_outputs = copies_outputs};

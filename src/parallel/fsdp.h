@@ -29,6 +29,7 @@ typedef struct ms_fsdp_unit {
     uint32_t gathering;    /* the work that fills it */
     uint32_t reducing;     /* the work that reduces its gradients, or MS_NONE */
     ms_tensor all_reduced; /* HSDP: the input of the all-reduce */
+    ms_tensor partial;     /* HSDP: sums among shards alone, of earlier micro-steps */
 } ms_fsdp_unit;
 
 typedef struct ms_fsdp {

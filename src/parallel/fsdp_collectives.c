@@ -288,6 +288,16 @@ static void send_to_host(ms_tape *tape, const ms_fsdp *all, ms_tensor output)
         ms_work_begin(tape, ms_work_of(MS_WORK_TO_HOST, ms_tensor_bytes(tape, output)));
 }
 
+/* The first output stays; later ones are added to it. */
+static void keep_partial(ms_tape *tape, ms_fsdp_unit *unit, ms_tensor output)
+{
+    if (unit->partial)
+        ms_release(tape, output);
+    else
+        unit->partial = output;
+}
+
+/* The sharded gradients of a unit, which the caller owns; 0: they wait for a later micro-step. */
 static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tensor input,
                         uint64_t elements)
 {
@@ -299,6 +309,11 @@ static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tens
     all->reduced = unit->reducing =
         ms_collective(tape, MS_WORK_REDUCE_SCATTER, all->reduce_stream,
                       exchanged(ms_tensor_bytes(tape, input), parallel->layout.shards));
+    if (parallel->sums_last_only && !all->is_last) {
+        tape->stream = MS_STREAM_OPERATORS;
+        keep_partial(tape, unit, output);
+        return 0;
+    }
     if (parallel->layout.copies > 1) {
         uint64_t bytes = 2 * exchanged(ms_tensor_bytes(tape, output), parallel->layout.copies);
         unit->reducing = ms_collective(tape, MS_WORK_ALL_REDUCE, all->all_reduce_stream, bytes);
@@ -342,10 +357,14 @@ static void reduce_gradients(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms
     if (ms_idle(tape))
         return;
     ms_tensor output = reduce(tape, all, unit, all->reduce_input, elements);
-    hand_out(tape, all, unit, output, grads);
-    send_to_host(tape, all, output);
-    ms_release(tape, output);
+    if (output) {
+        hand_out(tape, all, unit, output, grads);
+        send_to_host(tape, all, output);
+        ms_release(tape, output);
+    }
     ms_release(tape, grads[last]);
+    if (output)
+        ms_release(tape, take(&unit->partial));
 }
 
 void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)

@@ -46,6 +46,12 @@ void ms_parallel_micro_step(ms_tape *tape, bool is_last)
         technique->micro_step(tape, is_last);
 }
 
+bool ms_parallel_copies_outputs(const ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    return technique && technique->copies_outputs && technique->copies_outputs(tape);
+}
+
 void ms_parallel_backward_begins(ms_tape *tape)
 {
     const ms_parallel_technique *technique = technique_of(tape);

@@ -21,6 +21,8 @@ void ms_parallel_build_end(ms_tape *tape);
 
 /* A micro-step begins; the last one of a step reduces gradients in any case. */
 void ms_parallel_micro_step(ms_tape *tape, bool is_last);
+/* Whether the forward that is about to begin returns copies of its outputs. */
+bool ms_parallel_copies_outputs(const ms_tape *tape);
 /* The gradient of the loss is there, and no node has run. */
 void ms_parallel_backward_begins(ms_tape *tape);
 /* Clips gradients in the technique's own way; false: it has none. */

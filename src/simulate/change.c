@@ -34,7 +34,8 @@ static bool halve_sequence(ms_variation *v, const char **option)
     ms_run_config *run = &v->run;
     run->seq_tokens /= 2;
     *option = ms_arena_printf(v->arena, "--seq %" PRIu64, run->seq_tokens);
-    return run->batch == 1 && run->seq_tokens > 0 && v->model.image_tokens == 0;
+    bool is_even = ms_layout_splits(&run->parallel.layout, run->seq_tokens);
+    return is_even && run->batch == 1 && run->seq_tokens > 0 && v->model.image_tokens == 0;
 }
 
 static bool fuse_optimizer(ms_variation *v, const char **option)

@@ -118,8 +118,8 @@ static ms_status find_classes(finding *f)
         return layout->stage < 3 ? add_each(f, world) : add(f, 0, world);
     case MS_PARALLEL_FSDP1: /* parts of a flat parameter, which begin and end anywhere */
         return add_each(f, layout->shards);
-    case MS_PARALLEL_FSDP2:
-        return add_shards(f, layout);
+    case MS_PARALLEL_FSDP2: /* the ranks of a sequence have other parts of its attention */
+        return layout->context > 1 ? add_each(f, layout->shards) : add_shards(f, layout);
     case MS_PARALLEL_TP:
         return add(f, 0, world);
     case MS_PARALLEL_NONE:

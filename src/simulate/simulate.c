@@ -26,6 +26,9 @@ static const way ways[] = {
 
 static ms_status run_steps(ms_simulated *s, ms_step_detail steps, ms_error *err)
 {
+    bool is_measured = steps == MS_STEPS_LEAN || steps == MS_STEPS_TIMED;
+    if (is_measured && s->job.run->parallel.has_static_graph)
+        steps = MS_STEPS_ALL; /* DDP makes its buckets anew in the third step */
     s->is_whole = steps == MS_STEPS_ALL;
     return ms_step_simulate(s->job.model, s->job.run, steps, &s->simulation, err);
 }

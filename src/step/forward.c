@@ -51,14 +51,49 @@ static ms_tensor heard_of(ms_tape *tape, ms_tensor output)
     return out;
 }
 
+/* DistributedDataParallel's function around the outputs. */
+static void copy_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    (void)node;
+    const ms_tensor_info info = *ms_info(tape, grads[0]);
+    out[0] = ms_alias(tape, grads[0], info.shape, info.strides);
+}
+
+static const ms_op copy_op = {NULL, "DDPSink", copy_backward};
+
+static ms_tensor copy_of(ms_tape *tape, ms_tensor output)
+{
+    return ms_empty_like(tape, output, (ms_dtype)ms_info(tape, output)->dtype);
+}
+
+/* The loss and the logits as copies; the originals go when both are there. */
+static void copy_outputs(ms_tape *tape, ms_model_outputs *out)
+{
+    if (ms_idle(tape) || !out->loss)
+        return;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *loss = ms_local(&f, copy_of(tape, out->loss));
+    if (out->logits)
+        ms_local(&f, copy_of(tape, out->logits));
+    uint32_t node = ms_record(tape, &copy_op, 1, &out->loss);
+    ms_attach(tape, node, 1, loss);
+    ms_release(tape, out->loss);
+    ms_release(tape, out->logits);
+    out->logits = 0;
+    out->loss = *loss;
+    ms_retain(tape, out->loss);
+    ms_locals_end(&f, NULL);
+}
+
 /* Trainer gives a model no labels where it smooths them itself. */
 static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
+    bool copies = !tape->is_evaluating && ms_parallel_copies_outputs(tape);
     const ms_model_inputs in = {.ids = ids,
                                 .labels = ms_forward_has_loss(model) ? ids : 0,
                                 .kept_logits = model->run->training.logits_to_keep,
-                                .keeps_logits = keeps_logits};
+                                .keeps_logits = keeps_logits || copies};
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
@@ -67,6 +102,8 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     ms_model_forward(model, &in, &out);
     if (!tape->is_evaluating) /* a loss that is not the model's own comes after it */
         ms_module_end(tape, MS_NONE);
+    if (copies)
+        copy_outputs(tape, &out);
     if (!ms_forward_has_loss(model) && model->run->parallel.layout.kind == MS_PARALLEL_FSDP2)
         out.logits = heard_of(tape, out.logits);
     if (tape->has_autocast)

@@ -6,6 +6,7 @@
 #include "model/blocks/adapter.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"
+#include "ops/attention/ring.h"
 #include "ops/ops.h"
 #include "trace/build.h"
 #include "treatments/selective.h"
@@ -70,6 +71,9 @@ void ms_step_build_model(ms_model *model, ms_error *err)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_quantized_finish(model);
     ms_tensor_parallel_attach(model);
+    const ms_layout *layout = &model->run->parallel.layout;
+    if (layout->context > 1)
+        ms_ring_begin(tape, layout->context, model->run->parallel.rank % layout->context);
     if (model->run->upcast)
         ms_upcast(model);
     ms_status attached = ms_adapter_attach(model, err);

@@ -20,6 +20,7 @@
 #include "step/forward.h"
 #include "step/optimizer.h"
 #include "step/run.h"
+#include "parallel/context.h"
 #include "parallel/parallel.h"
 #include "autograd/engine.h"
 #include "autograd/graph.h"
@@ -51,10 +52,21 @@ static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
 
 /* ---- phases ---- */
 
+/* With context parallelism each micro-step has its own inputs. */
+static void enter_context(trainer *t)
+{
+    const ms_context_parts parts = ms_context_enter(&t->tape);
+    if (!parts.ids)
+        return;
+    t->ids = parts.ids;
+    t->model.position_ids = parts.positions;
+}
+
 static ms_tensor run_forward(trainer *t, uint32_t micro_step)
 {
     ms_tape *tape = &t->tape;
     mark(t, true, MS_PHASE_FORWARD, micro_step);
+    enter_context(t);
     tape->host_saved_bytes = tape->passing_saved_bytes = 0;
     tape->pass = MS_PASS_FORWARD;
     tape->micro_step = micro_step;
@@ -117,6 +129,7 @@ static void run_step(trainer *t)
         run_backward(t, i, loss);
         ms_release(tape, loss);
         ms_graph_drop(tape);
+        ms_context_leave(tape);
     }
     tape->repeats = 1;
     if (t->model.run->training.clip && !ms_parallel_has_engine(tape)) {
@@ -200,7 +213,9 @@ static bool build(trainer *t)
     ms_optimizer_build(tape);
     ms_accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
-    t->ids = ms_step_new_input(&t->model);
+    ms_context_build(tape, MS_SHAPE(t->model.batch, t->model.seq));
+    if (t->model.run->parallel.layout.context <= 1)
+        t->ids = ms_step_new_input(&t->model);
     if (labels_sequences(t->model.config->head)) {
         t->model.class_labels = ms_empty(tape, MS_SHAPE(t->model.batch), MS_DTYPE_I64);
         ms_retain(tape, t->model.class_labels);

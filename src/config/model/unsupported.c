@@ -23,7 +23,8 @@ static const char megatron[] = "Megatron is not predicted yet" ONE_RANK;
 static const char tensors[] = "parallel sets the ranks: --parallel tp=4 predicts tensor "
                               "parallelism, --parallel tp=4,fsdp=8 with FSDP2";
 static const char pipeline[] = "pipeline parallelism is not predicted yet" ONE_RANK;
-static const char sequences[] = "context parallelism is not predicted yet" ONE_RANK;
+static const char sequences[] =
+    "parallel sets the ranks: --parallel cp=4 predicts context parallelism";
 static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;
 static const char serving[] = "inference is not supported: memscope predicts training steps";
 static const char cache[] =

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/resolve/resolve_context.h"
 #include "config/resolve/resolve_tensor.h"
 
 /* An option that only one technique has. */
@@ -27,6 +28,8 @@ static const option options[] = {
     {"bucket-cap-mb", OF_DDP},
     {"gradient-as-bucket-view", OF_DDP},
     {"static-graph", OF_DDP},
+    {"init-sync", OF_DDP},
+    {"no-all-reduce", OF_FSDP2},
     {"use-orig-params", OF_FSDP1},
     {"forward-prefetch", OF_FSDP1},
     {"backward-prefetch", OF_FSDP1},
@@ -251,6 +254,11 @@ static ms_status check_fsdp2(const ms_resolving *c)
 {
     ms_status status = check_reshard_ranks(c);
     const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK && parallel->sums_last_only && parallel->layout.copies == 1)
+        status = ms_resolve_fail(c, "no-all-reduce", "it is for copies, but parallel is %s",
+                                 ms_layout_text(c->arena, &parallel->layout));
+    if (status == MS_OK && parallel->sums_last_only && parallel->syncs_last_only)
+        status = ms_resolve_fail(c, "no-all-reduce", "with no-sync nothing is reduced");
     if (status == MS_OK && parallel->offloads &&
         (parallel->builds_on_device || parallel->reshard_ranks))
         status = ms_resolve_fail(c, "fsdp-offload",
@@ -286,6 +294,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
         return ms_resolve_fail(c, "parameters-as-bucket-view",
                                "it is an option of zero-optimizer, which is not set");
+    if (parallel->has_static_graph && c->run->training.label_smoothing > 0)
+        return ms_resolve_fail(c, "static-graph", "it is not predicted with label-smoothing");
+    if (parallel->has_static_graph && parallel->syncs_last_only)
+        return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
@@ -300,6 +312,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
     status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = ms_resolve_context_parallel(c);
     if (status == MS_OK)
         status = note_limit(c);
     return status;

@@ -11,19 +11,20 @@ typedef struct key_row {
     const char *key;
     ms_parallel_kind kind;
     bool has_copies;         /* "2x8": copies x shards */
+    bool has_context;        /* ranks of one sequence */
     const char *unsupported; /* NULL: it is predicted */
 } key_row;
 
 static const key_row keys[] = {
-    {"dp", MS_PARALLEL_DDP, false, NULL},
-    {"fsdp", MS_PARALLEL_FSDP2, false, NULL},
-    {"hsdp", MS_PARALLEL_FSDP2, true, NULL},
-    {"fsdp1", MS_PARALLEL_FSDP1, false, NULL},
-    {"hsdp1", MS_PARALLEL_FSDP1, true, NULL},
-    {"tp", MS_PARALLEL_TP, false, NULL},
-    {"pp", MS_PARALLEL_NONE, false, "pipeline parallelism"},
-    {"cp", MS_PARALLEL_NONE, false, "context parallelism"},
-    {"ep", MS_PARALLEL_NONE, false, "expert parallelism"},
+    {"dp", MS_PARALLEL_DDP, false, false, NULL},
+    {"fsdp", MS_PARALLEL_FSDP2, false, false, NULL},
+    {"hsdp", MS_PARALLEL_FSDP2, true, false, NULL},
+    {"fsdp1", MS_PARALLEL_FSDP1, false, false, NULL},
+    {"hsdp1", MS_PARALLEL_FSDP1, true, false, NULL},
+    {"tp", MS_PARALLEL_TP, false, false, NULL},
+    {"pp", MS_PARALLEL_NONE, false, false, "pipeline parallelism"},
+    {"cp", MS_PARALLEL_FSDP2, false, true, NULL},
+    {"ep", MS_PARALLEL_NONE, false, false, "expert parallelism"},
 };
 
 const char *const ms_prefetch_names[] = {
@@ -70,6 +71,10 @@ static bool read_ranks(const key_row *row, const char *value, size_t length, ms_
         (cross && !read_count(cross + 1, length - before - 1, &second)))
         return false;
     bool shards = row->kind == MS_PARALLEL_FSDP2 || row->kind == MS_PARALLEL_FSDP1;
+    if (row->has_context) {
+        layout->context = first;
+        return true;
+    }
     if (row->kind == MS_PARALLEL_TP) {
         layout->tensor = first;
     } else {
@@ -92,7 +97,27 @@ static ms_status refuse_key(const char *text, const key_row *row, ms_error *err)
                    text, row->unsupported);
 }
 
-/* Tensor parallelism goes with fully_shard; nothing else is combined. */
+static ms_status refuse_combination(const char *text, ms_error *err)
+{
+    return ms_fail(err, MS_ERR_USAGE,
+                   "found '%.40s': this combination is not predicted yet; "
+                   "`memscope capture --world N` measures it",
+                   text);
+}
+
+/* The ranks of a sequence share the parameters as well, alone or with others. False: the layout has
+ * more. */
+static bool shards_contexts(ms_layout *layout)
+{
+    if ((layout->kind != MS_PARALLEL_NONE && layout->kind != MS_PARALLEL_FSDP2) ||
+        layout->copies > 1 || layout->tensor > 1)
+        return false;
+    layout->kind = MS_PARALLEL_FSDP2;
+    layout->shards *= layout->context;
+    return true;
+}
+
+/* Tensor parallelism goes with fully_shard; nothing else is combined, but for contexts. */
 static bool combines(ms_parallel_kind before, ms_parallel_kind kind)
 {
     return before == MS_PARALLEL_NONE || (before == MS_PARALLEL_TP && kind == MS_PARALLEL_FSDP2) ||
@@ -113,13 +138,13 @@ static bool read_zero(const char *text, ms_layout *layout)
             return false;
         at += length + (at[length] == ',');
     }
-    *layout = (ms_layout){MS_PARALLEL_ZERO, values[1], 1, 1, (uint32_t)values[0]};
+    *layout = (ms_layout){MS_PARALLEL_ZERO, values[1], 1, 1, (uint32_t)values[0], 1};
     return values[0] >= 1 && values[0] <= 3 && values[1];
 }
 
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1, 0};
+    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1, 0, 1};
     if (strcmp(text, "none") == 0)
         return MS_OK;
     if (strstr(text, "zero="))
@@ -138,24 +163,27 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
         const key_row *row = has_value ? find_key(part, (size_t)(value - part)) : NULL;
         if (row && row->unsupported)
             return refuse_key(text, row, err);
-        if (row && (!combines(layout->kind, row->kind) ||
-                    (row->kind == MS_PARALLEL_TP && layout->tensor > 1)))
-            return ms_fail(err, MS_ERR_USAGE,
-                           "found '%.40s': this combination is not predicted yet; "
-                           "`memscope capture --world N` measures it",
-                           text);
+        bool is_twice = row && row->has_context
+                            ? layout->context > 1
+                            : row && row->kind == MS_PARALLEL_TP && layout->tensor > 1;
+        bool is_new = row && (row->has_context || combines(layout->kind, row->kind));
+        if (row && (is_twice || !is_new))
+            return refuse_combination(text, err);
         is_read = row && read_ranks(row, value + 1, length - (size_t)(value + 1 - part), layout);
         part = comma ? comma + 1 : NULL;
     }
     if (is_read && layout->kind == MS_PARALLEL_TP && layout->tensor == 1)
         layout->kind = MS_PARALLEL_NONE;
+    if (is_read && layout->context > 1 && !shards_contexts(layout))
+        return refuse_combination(text, err);
+    is_read = is_read && ms_layout_world(layout) <= MS_MOST_RANKS;
     if (is_read)
         return MS_OK;
-    return ms_fail(
-        err, MS_ERR_USAGE,
-        "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
-        "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M or zero=STAGE,dp=N, with at most %d ranks",
-        text, MS_MOST_RANKS);
+    return ms_fail(err, MS_ERR_USAGE,
+                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
+                   "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M, cp=N, cp=N,fsdp=M or zero=STAGE,dp=N, "
+                   "with at most %d ranks",
+                   text, MS_MOST_RANKS);
 }
 
 static const char *shards_text(ms_arena *arena, const ms_layout *layout)
@@ -178,6 +206,11 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
                                layout->shards);
     if (layout->kind == MS_PARALLEL_TP)
         return ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
+    if (layout->context > 1 && layout->shards == layout->context)
+        return ms_arena_printf(arena, "cp=%" PRIu64, layout->context);
+    if (layout->context > 1)
+        return ms_arena_printf(arena, "cp=%" PRIu64 ",fsdp=%" PRIu64, layout->context,
+                               layout->shards / layout->context);
     const char *shards = shards_text(arena, layout);
     if (layout->tensor == 1 || !shards)
         return shards;
@@ -196,6 +229,8 @@ const char *ms_layout_name(const ms_layout *layout)
         return "tensor parallelism";
     if (layout->tensor > 1)
         return "tensor parallelism with FSDP2";
+    if (layout->context > 1)
+        return "context parallelism";
     static const char *const stages[] = {"ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
     if (layout->kind == MS_PARALLEL_ZERO)
         return stages[layout->stage];

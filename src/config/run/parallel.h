@@ -70,10 +70,12 @@ typedef struct ms_rank_table {
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
     ms_parallel_kind kind;
-    uint64_t shards; /* ranks that share one copy of the parameters; 1 unless they are sharded */
-    uint64_t copies; /* of the parameters: the ranks are shards x copies x tensor */
-    uint64_t tensor; /* ranks that share each product (tensor parallelism), neighbours; else 1 */
-    uint32_t stage;  /* of ZeRO: 1, 2 or 3; else 0 */
+    uint64_t shards;  /* ranks that share one copy of the parameters; 1 unless they are sharded */
+    uint64_t copies;  /* of the parameters: the ranks are shards x copies x tensor */
+    uint64_t tensor;  /* ranks that share each product (tensor parallelism), neighbours; else 1 */
+    uint32_t stage;   /* of ZeRO: 1, 2 or 3; else 0 */
+    uint64_t context; /* ranks that share each sequence (context parallelism), neighbours among the
+                         shards; else 1 */
 } ms_layout;
 
 typedef struct ms_parallel {
@@ -82,9 +84,11 @@ typedef struct ms_parallel {
     uint64_t rank;         /* the rank that is predicted, from 0 */
     ms_rank_table ranks;   /* filled before a step is simulated (simulate/ranks.h) */
     bool syncs_last_only;  /* micro-steps before the last do not reduce gradients (no_sync) */
+    bool sums_last_only;   /* HSDP: before the last they do among shards, but not among copies */
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
     bool has_bucket_views;    /* gradients are views of the buckets */
+    bool has_init_sync;       /* the constructor broadcasts the model */
     bool has_static_graph;    /* every step uses the same parameters in the same way */
     bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
     bool has_parameter_views; /* its parameters are views of a buffer for each rank */
@@ -124,8 +128,21 @@ static inline uint64_t ms_layout_world(const ms_layout *layout)
     return layout->shards * layout->copies * layout->tensor;
 }
 
+/* The tokens of a sequence that a rank has. */
+static inline uint64_t ms_layout_tokens(const ms_layout *layout, uint64_t tokens)
+{
+    return layout->context > 1 ? tokens / layout->context : tokens;
+}
+
+/* Whether so many tokens can be shared: a rank has two parts of a sequence. */
+static inline bool ms_layout_splits(const ms_layout *layout, uint64_t tokens)
+{
+    return layout->context <= 1 || tokens % (2 * layout->context) == 0;
+}
+
 /* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards), "fsdp1=8", "tp=4",
- * "tp=2,fsdp=4" or "zero=2,dp=8". An error is the rest of a sentence: "found ...". */
+ * "tp=2,fsdp=4", "zero=2,dp=8", "cp=4" or "cp=4,fsdp=2" (shards over all ranks of both). An error
+ * is the rest of a sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);

@@ -121,9 +121,10 @@
       .show_report = show_routing) \
     X("parallel", "SPEC", \
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), " \
-      "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed)", "none", \
+      "tp=4 or tp=2,fsdp=4 (tensor parallelism), cp=4 or cp=4,fsdp=2 (context parallelism), " \
+      "zero=2,dp=8 (DeepSpeed)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
+      .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "cp=4", "cp=4,fsdp=2", "zero=2,dp=8")) \
     X("rank", "N|worst|all", "the rank that is predicted, from 0; the one that needs most; or that one and a table", "worst", \
       "Several ranks", rank, AT(run.parallel.choice), .maximum = MS_MOST_RANKS, \
       .default_is_words = true, .report = "rank", .show_report = ms_show_rank) \
@@ -179,6 +180,9 @@
     X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
       "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
       .show_report = ms_show_static_graph) \
+    X("init-sync", "YESNO", "DDP(init_sync=True): its constructor broadcasts the model", "yes", \
+      "Several ranks", answer, AT(run.parallel.has_init_sync), .report = "init_sync", \
+      .show_report = ms_show_init_sync) \
     X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
       "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
       .show_report = ms_show_zero_optimizer) \
@@ -188,6 +192,10 @@
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
       "Several ranks", answer, AT(run.parallel.syncs_last_only), .report = "no_sync", \
       .show_report = ms_show_no_sync) \
+    X("no-all-reduce", "YESNO", \
+      "with hsdp, micro-steps before the last reduce among shards, not among copies", "no", \
+      "Several ranks", answer, AT(run.parallel.sums_last_only), .report = "no_all_reduce", \
+      .show_report = ms_show_no_all_reduce) \
     X("sequence-parallel", "YESNO", "with tensor parallelism, norms and residuals are split by tokens", \
       "no", \
       "Several ranks", answer, AT(run.parallel.splits_sequence), .report = "sequence_parallel", \

@@ -192,6 +192,22 @@ void ms_show_splits_loss(const void *source, ms_arena *arena, ms_config_shown *s
         show_answer(shown, parallel_of(source)->splits_loss);
 }
 
+void ms_show_init_sync(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->has_init_sync);
+}
+
+void ms_show_no_all_reduce(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_seen *seen = source;
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP2) && parallel_of(source)->layout.copies > 1 &&
+        seen->run->training.accumulate > 1)
+        show_answer(shown, parallel_of(source)->sums_last_only);
+}
+
 /* ---- DeepSpeed ZeRO ---- */
 
 static void show_zero_count(const void *source, bool from_stage3, uint64_t count,

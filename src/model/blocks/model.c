@@ -7,12 +7,13 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                    const ms_run_config *run)
 {
     ms_symbols *s = &tape->trace->symbols;
+    uint64_t tokens = ms_layout_tokens(&run->parallel.layout, run->seq_tokens);
     *model = (ms_model){.tape = tape,
                         .arena = arena,
                         .config = config,
                         .run = run,
                         .batch = ms_dim_name(s, "B", run->batch),
-                        .seq = ms_dim_name(s, "S", run->seq_tokens),
+                        .seq = ms_dim_name(s, "S", tokens),
                         .hidden = ms_dim_name(s, "H", config->hidden_size),
                         .intermediate = ms_dim_name(s, "I", config->intermediate_size),
                         .vocab = ms_dim_name(s, "V", config->vocab_size),

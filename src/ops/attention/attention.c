@@ -136,30 +136,46 @@ static void mark_views(ms_tape *tape, const ms_tensor *out)
             ms_info(tape, out[i])->is_view = true;
 }
 
-/* dq, dk, dv; row sums and the fp32 accumulator of dq, padded to whole blocks; with grouped queries
- * also dk and dv for every query head. */
-static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+/* Products of [S, D] matrices that a call does for each half of the S*S ones. */
+static double products_of(const sizes *s, double products, bool both_ways)
 {
-    sizes s = node_sizes(tape, node);
-    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    ms_tensor grad_copy = token_major_copy(tape, grads[0]);
-    ms_tensor out_copy = token_major_copy(tape, node->saved[SAVED_OUT]);
-    out[0] = ms_empty_like(tape, node->saved[SAVED_Q], dtype);
-    out[1] = ms_empty_like(tape, node->saved[SAVED_K], dtype);
-    out[2] = ms_empty_like(tape, node->saved[SAVED_V], dtype);
+    double keys = (double)s->keys.value;
+    return both_ways ? products * keys / (keys - (double)s->seq.value / 2) : products;
+}
+
+void ms_flash_gradients(ms_tape *tape, const ms_flash_saved *saved, ms_tensor grad, bool both_ways,
+                        ms_tensor *out)
+{
+    const sizes s = sizes_of(&ms_info(tape, saved->q)->shape, &ms_info(tape, saved->k)->shape,
+                             &ms_info(tape, saved->v)->shape);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
+    ms_tensor grad_copy = token_major_copy(tape, grad);
+    ms_tensor out_copy = token_major_copy(tape, saved->out);
+    out[0] = ms_empty_like(tape, saved->q, dtype);
+    out[1] = ms_empty_like(tape, saved->k, dtype);
+    out[2] = ms_empty_like(tape, saved->v, dtype);
     ms_dim rows = padded(tape, s.seq, FLASH_BLOCK), columns = flash_head(tape, s.head_dim);
     ms_tensor row_sums = ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32);
     ms_tensor accumulator = ms_empty(tape, MS_SHAPE(s.batch, rows, s.heads, columns), MS_DTYPE_F32);
     ms_tensor dk = 0, dv = 0;
     if (s.heads.value != s.kv_heads.value) {
-        dk = ms_empty(tape, MS_SHAPE(s.batch, s.seq, s.heads, s.head_dim), dtype);
-        dv = ms_empty(tape, MS_SHAPE(s.batch, s.seq, s.heads, s.head_dim), dtype);
+        dk = ms_empty(tape, MS_SHAPE(s.batch, s.keys, s.heads, s.head_dim), dtype);
+        dv = ms_empty(tape, MS_SHAPE(s.batch, s.keys, s.heads, s.head_dim), dtype);
     }
     const ms_tensor last_first[] = {dv, dk, accumulator, row_sums, out_copy, grad_copy};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_consume(tape, last_first[i]);
-    attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
+    attention_work(tape, ms_op_running(tape), &s, products_of(&s, 5, both_ways), dtype);
     mark_views(tape, out);
+}
+
+static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_flash_saved saved = {.q = node->saved[SAVED_Q],
+                                  .k = node->saved[SAVED_K],
+                                  .v = node->saved[SAVED_V],
+                                  .out = node->saved[SAVED_OUT]};
+    ms_flash_gradients(tape, &saved, grads[0], node->numbers[HALVES] == 2, out);
 }
 
 /* dq, dk and dv in the order the kernels write them. */
@@ -291,6 +307,21 @@ static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
     ms_tensor wide = ms_empty(tape, shape, dtype);
     ms_consume(tape, bias);
     return wide;
+}
+
+ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, bool both_ways)
+{
+    const sizes s =
+        sizes_of(&ms_info(tape, q)->shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    ms_flash_result result = {.out = ms_empty_like(tape, q, dtype)};
+    result.lse = ms_empty(tape, MS_SHAPE(s.batch, s.heads, s.seq), MS_DTYPE_F32);
+    split_buffers splits = flash_split_buffers(tape, &s, 0);
+    random_state(tape, 0, result.state);
+    ms_consume(tape, splits.lse);
+    ms_consume(tape, splits.out);
+    attention_work(tape, ms_op_running(tape), &s, products_of(&s, 2, both_ways), dtype);
+    return result;
 }
 
 ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,

@@ -5,6 +5,7 @@
 #include "ops/attention/attention.h"
 
 #include "ops/attention/attention_math.h"
+#include "ops/attention/ring.h"
 #include "ops/ops.h"
 
 /* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */
@@ -14,6 +15,8 @@ static ms_tensor run_flash(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
     enum { HEAD_MULTIPLE = 8 };
     if (ms_idle(tape))
         return 0;
+    if (ms_ring_is_there(tape))
+        return ms_ring_attention(tape, q, k, v);
     ms_dim head_dim = ms_info(tape, q)->shape.dims[3];
     if (head_dim.value % HEAD_MULTIPLE == 0)
         return ms_attention_kernel(tape, MS_ATTENTION_FLASH, q, k, v, c);

@@ -21,6 +21,7 @@ typedef struct ms_parallel_technique {
     void (*build_begin)(ms_tape *tape);
     void (*build_end)(ms_tape *tape);
     void (*micro_step)(ms_tape *tape, bool is_last);
+    bool (*copies_outputs)(const ms_tape *tape); /* the forward that begins returns copies */
     void (*backward_begins)(ms_tape *tape);
     ms_parallel_host (*on_host)(const ms_tape *tape);
     void (*clip)(ms_tape *tape); /* NULL: as without ranks */
