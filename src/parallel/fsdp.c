@@ -101,11 +101,8 @@ static void before_backward(ms_tape *tape, void *context, uint32_t scope)
     prefetch_before(tape, all, unit);
 }
 
-static void finish_backward(ms_tape *tape, ms_fsdp *all)
+static void finalize(ms_tape *tape, ms_fsdp *all)
 {
-    ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
-    if (all->parallel->has_end_units)
-        ms_fsdp_ends_finish(tape, all);
     ms_fsdp_finalize(tape, ms_fsdp_root(all));
     for (uint32_t i = 0; i + 1 < all->units.count; i++)
         ms_fsdp_finalize(tape, &all->units.items[i]);
@@ -114,6 +111,25 @@ static void finish_backward(ms_tape *tape, ms_fsdp *all)
     all->reduced = MS_NONE;
     if (all->is_last)
         ms_fsdp_show_shards(tape, all);
+}
+
+static void finish_backward(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
+    if (all->parallel->has_end_units)
+        ms_fsdp_ends_finish(tape, all);
+    finalize(tape, all);
+}
+
+/* The schedule calls each unit's post-backward, the root's first. */
+static void pipeline_ends(ms_tape *tape)
+{
+    ms_fsdp *all = ms_fsdp_of(tape);
+    all->is_last = all->reduces = true;
+    ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
+    for (uint32_t i = 0; i + 1 < all->units.count; i++)
+        ms_fsdp_post_backward(tape, all, &all->units.items[i]);
+    finalize(tape, all);
 }
 
 static void finish_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
@@ -195,4 +211,5 @@ const ms_parallel_technique ms_parallel_fsdp = {.build_begin = build_begin,
                                                 .build_end = build_end,
                                                 .micro_step = micro_step,
                                                 .backward_begins = backward_begins,
+                                                .pipeline_ends = pipeline_ends,
                                                 .on_host = on_host};

@@ -21,6 +21,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_FSDP1] = &ms_parallel_fsdp1,
     [MS_PARALLEL_TP] = &ms_parallel_tp,
     [MS_PARALLEL_ZERO] = &ms_parallel_zero,
+    [MS_PARALLEL_PP] = &ms_parallel_tp, /* a part of the model is made, nothing is shared */
 };
 
 const ms_parallel *ms_parallel_of(const ms_tape *tape)
@@ -114,6 +115,13 @@ void ms_parallel_backward_ends(ms_tape *tape)
     const ms_parallel_technique *technique = technique_of(tape);
     if (technique && technique->backward_ends && !ms_idle(tape))
         technique->backward_ends(tape);
+}
+
+void ms_parallel_pipeline_ends(ms_tape *tape)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->pipeline_ends && !ms_idle(tape))
+        technique->pipeline_ends(tape);
 }
 
 void ms_parallel_update_begins(ms_tape *tape)

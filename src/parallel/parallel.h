@@ -35,6 +35,8 @@ ms_parallel_host ms_parallel_on_host(const ms_tape *tape);
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 /* The last node has run. */
 void ms_parallel_backward_ends(ms_tape *tape);
+/* All micro-batches of a pipeline have run: their gradients are reduced. */
+void ms_parallel_pipeline_ends(ms_tape *tape);
 
 /* Around the optimizer's step. */
 void ms_parallel_update_begins(ms_tape *tape);

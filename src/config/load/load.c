@@ -202,7 +202,8 @@ static ms_status apply_adapter(loading *l, const char *run_path)
             "parameter-device host is not supported with an adapter: the host keeps what "
             "the optimizer updates, and a frozen base is not updated; leave out one of them");
     const ms_layout *layout = &l->run->parallel.layout;
-    if ((has_file || has_text) && (layout->tensor > 1 || layout->stage == 3))
+    bool is_divided = layout->tensor > 1 || layout->stage == 3 || ms_layout_has_stages(layout);
+    if ((has_file || has_text) && is_divided)
         return ms_fail(l->err, MS_ERR_USAGE,
                        "parallel: %s is not predicted with an adapter; `memscope capture --world "
                        "N` measures it",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/resolve/resolve_pipeline.h"
 #include "config/resolve/resolve_tensor.h"
 
 /* An option that only one technique has. */
@@ -206,7 +207,7 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->zero.overlap_comm = parallel->layout.stage == 3;
     if (ms_layout_shards(&parallel->layout))
         c->run->dtype = parallel->param_dtype;
-    return MS_OK;
+    return ms_resolve_micro_batches(c);
 }
 
 /* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
@@ -299,6 +300,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
     status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = ms_resolve_pipeline(c);
     if (status == MS_OK)
         status = note_limit(c);
     return status;

@@ -21,7 +21,6 @@ static const key_row keys[] = {
     {"fsdp1", MS_PARALLEL_FSDP1, false, NULL},
     {"hsdp1", MS_PARALLEL_FSDP1, true, NULL},
     {"tp", MS_PARALLEL_TP, false, NULL},
-    {"pp", MS_PARALLEL_NONE, false, "pipeline parallelism"},
     {"cp", MS_PARALLEL_NONE, false, "context parallelism"},
     {"ep", MS_PARALLEL_NONE, false, "expert parallelism"},
 };
@@ -113,13 +112,38 @@ static bool read_zero(const char *text, ms_layout *layout)
             return false;
         at += length + (at[length] == ',');
     }
-    *layout = (ms_layout){MS_PARALLEL_ZERO, values[1], 1, 1, (uint32_t)values[0]};
+    *layout = (ms_layout){.kind = MS_PARALLEL_ZERO,
+                          .shards = values[1],
+                          .copies = 1,
+                          .tensor = 1,
+                          .stage = (uint32_t)values[0]};
     return values[0] >= 1 && values[0] <= 3 && values[1];
+}
+
+/* What goes with stages: fully_shard in each of them. */
+static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *err)
+{
+    if (!layout->pipeline.ranks)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s': schedule, microbatches and stages_per_rank go with pp=N",
+                       text);
+    bool is_alone = layout->kind == MS_PARALLEL_NONE;
+    if (is_alone)
+        layout->kind = MS_PARALLEL_PP;
+    else if (layout->kind != MS_PARALLEL_FSDP2 || layout->copies > 1 || layout->tensor > 1)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s': stages are predicted alone or with fsdp=N; "
+                       "`memscope capture --world N` measures this combination",
+                       text);
+    if (ms_layout_world(layout) <= MS_MOST_RANKS)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_USAGE, "found '%.40s', expected at most %d ranks", text,
+                   MS_MOST_RANKS);
 }
 
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1, 0};
+    *layout = (ms_layout){.kind = MS_PARALLEL_NONE, .shards = 1, .copies = 1, .tensor = 1};
     if (strcmp(text, "none") == 0)
         return MS_OK;
     if (strstr(text, "zero="))
@@ -130,11 +154,17 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
                          "found '%.40s', expected zero=STAGE,dp=N: DeepSpeed's stage 1, 2 or 3, "
                          "and at most %d ranks",
                          text, MS_MOST_RANKS);
-    bool is_read = true;
+    bool is_read = true, has_stages = false;
     for (const char *part = text; is_read && part;) {
         const char *comma = strchr(part, ','), *value = strchr(part, '=');
         size_t length = comma ? (size_t)(comma - part) : strlen(part);
-        bool has_value = value && value < part + length;
+        bool has_value = value && value < part + length, is_of_stages;
+        is_read = ms_pipeline_read(part, length, &layout->pipeline, &is_of_stages);
+        if (is_of_stages) {
+            has_stages = true;
+            part = comma ? comma + 1 : NULL;
+            continue;
+        }
         const key_row *row = has_value ? find_key(part, (size_t)(value - part)) : NULL;
         if (row && row->unsupported)
             return refuse_key(text, row, err);
@@ -150,12 +180,12 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
     if (is_read && layout->kind == MS_PARALLEL_TP && layout->tensor == 1)
         layout->kind = MS_PARALLEL_NONE;
     if (is_read)
-        return MS_OK;
-    return ms_fail(
-        err, MS_ERR_USAGE,
-        "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
-        "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M or zero=STAGE,dp=N, with at most %d ranks",
-        text, MS_MOST_RANKS);
+        return has_stages ? finish_pipeline(text, layout, err) : MS_OK;
+    return ms_fail(err, MS_ERR_USAGE,
+                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
+                   "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M, zero=STAGE,dp=N or "
+                   "pp=N,schedule=NAME,microbatches=M, with at most %d ranks",
+                   text, MS_MOST_RANKS);
 }
 
 static const char *shards_text(ms_arena *arena, const ms_layout *layout)
@@ -178,7 +208,13 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
                                layout->shards);
     if (layout->kind == MS_PARALLEL_TP)
         return ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
+    const char *stages =
+        ms_layout_has_stages(layout) ? ms_pipeline_text(arena, &layout->pipeline) : NULL;
+    if (layout->kind == MS_PARALLEL_PP)
+        return stages;
     const char *shards = shards_text(arena, layout);
+    if (ms_layout_has_stages(layout))
+        return stages && shards ? ms_arena_printf(arena, "%s,%s", stages, shards) : NULL;
     if (layout->tensor == 1 || !shards)
         return shards;
     return ms_arena_printf(arena, "tp=%" PRIu64 ",%s", layout->tensor, shards);
@@ -196,6 +232,9 @@ const char *ms_layout_name(const ms_layout *layout)
         return "tensor parallelism";
     if (layout->tensor > 1)
         return "tensor parallelism with FSDP2";
+    if (ms_layout_has_stages(layout))
+        return layout->kind == MS_PARALLEL_PP ? "pipeline parallelism"
+                                              : "pipeline parallelism with FSDP2";
     static const char *const stages[] = {"ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
     if (layout->kind == MS_PARALLEL_ZERO)
         return stages[layout->stage];
