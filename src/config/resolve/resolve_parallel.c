@@ -261,9 +261,13 @@ static ms_status check_fsdp2(const ms_resolving *c)
     return ms_resolve_fail(c, "fsdp-units", "torchtitan's units are not predicted %s", why);
 }
 
-static ms_status note_limit(const ms_resolving *c)
+static ms_status note_limits(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
+    if (ms_layout_has_stages(&parallel->layout))
+        return ms_note_add(c->notes, c->arena, c->err,
+                           "times are of what this rank computes: it waits for no other stage, and "
+                           "nothing is sent");
     if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
@@ -303,7 +307,7 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     if (status == MS_OK)
         status = ms_resolve_pipeline(c);
     if (status == MS_OK)
-        status = note_limit(c);
+        status = note_limits(c);
     return status;
 }
 

@@ -123,12 +123,14 @@ static bool read_zero(const char *text, ms_layout *layout)
 /* What goes with stages: fully_shard in each of them. */
 static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *err)
 {
-    if (!layout->pipeline.ranks)
+    const ms_pipeline_layout *p = &layout->pipeline;
+    if (!p->ranks && !p->micro_batches && !p->stages && !p->has_kind)
+        return MS_OK;
+    if (!p->ranks)
         return ms_fail(err, MS_ERR_USAGE,
                        "found '%.40s': schedule, microbatches and stages_per_rank go with pp=N",
                        text);
-    bool is_alone = layout->kind == MS_PARALLEL_NONE;
-    if (is_alone)
+    if (layout->kind == MS_PARALLEL_NONE)
         layout->kind = MS_PARALLEL_PP;
     else if (layout->kind != MS_PARALLEL_FSDP2 || layout->copies > 1 || layout->tensor > 1)
         return ms_fail(err, MS_ERR_USAGE,
@@ -139,6 +141,29 @@ static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *
         return MS_OK;
     return ms_fail(err, MS_ERR_USAGE, "found '%.40s', expected at most %d ranks", text,
                    MS_MOST_RANKS);
+}
+
+/* Reads one "key=value"; *is_read: it could be read. Fails with what is known but not predicted. */
+static ms_status read_part(const char *text, const char *part, size_t length, ms_layout *layout,
+                           bool *is_read, ms_error *err)
+{
+    bool is_of_pipeline;
+    *is_read = ms_pipeline_read(part, length, &layout->pipeline, &is_of_pipeline);
+    if (is_of_pipeline)
+        return MS_OK;
+    const char *equals = memchr(part, '=', length);
+    size_t key = equals ? (size_t)(equals - part) : length;
+    const key_row *row = equals ? find_key(part, key) : NULL;
+    if (row && row->unsupported)
+        return refuse_key(text, row, err);
+    bool is_twice = row && row->kind == MS_PARALLEL_TP && layout->tensor > 1;
+    if (row && (is_twice || !combines(layout->kind, row->kind)))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s': this combination is not predicted yet; "
+                       "`memscope capture --world N` measures it",
+                       text);
+    *is_read = row && read_ranks(row, equals + 1, length - key - 1, layout);
+    return MS_OK;
 }
 
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
@@ -154,33 +179,20 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
                          "found '%.40s', expected zero=STAGE,dp=N: DeepSpeed's stage 1, 2 or 3, "
                          "and at most %d ranks",
                          text, MS_MOST_RANKS);
-    bool is_read = true, has_stages = false;
-    for (const char *part = text; is_read && part;) {
-        const char *comma = strchr(part, ','), *value = strchr(part, '=');
+    bool is_read = true;
+    ms_status status = MS_OK;
+    for (const char *part = text; is_read && status == MS_OK && part;) {
+        const char *comma = strchr(part, ',');
         size_t length = comma ? (size_t)(comma - part) : strlen(part);
-        bool has_value = value && value < part + length, is_of_stages;
-        is_read = ms_pipeline_read(part, length, &layout->pipeline, &is_of_stages);
-        if (is_of_stages) {
-            has_stages = true;
-            part = comma ? comma + 1 : NULL;
-            continue;
-        }
-        const key_row *row = has_value ? find_key(part, (size_t)(value - part)) : NULL;
-        if (row && row->unsupported)
-            return refuse_key(text, row, err);
-        if (row && (!combines(layout->kind, row->kind) ||
-                    (row->kind == MS_PARALLEL_TP && layout->tensor > 1)))
-            return ms_fail(err, MS_ERR_USAGE,
-                           "found '%.40s': this combination is not predicted yet; "
-                           "`memscope capture --world N` measures it",
-                           text);
-        is_read = row && read_ranks(row, value + 1, length - (size_t)(value + 1 - part), layout);
+        status = read_part(text, part, length, layout, &is_read, err);
         part = comma ? comma + 1 : NULL;
     }
+    if (status != MS_OK)
+        return status;
     if (is_read && layout->kind == MS_PARALLEL_TP && layout->tensor == 1)
         layout->kind = MS_PARALLEL_NONE;
     if (is_read)
-        return has_stages ? finish_pipeline(text, layout, err) : MS_OK;
+        return finish_pipeline(text, layout, err);
     return ms_fail(err, MS_ERR_USAGE,
                    "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
                    "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M, zero=STAGE,dp=N or "

@@ -121,9 +121,10 @@
       .show_report = show_routing) \
     X("parallel", "SPEC", \
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), " \
-      "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed)", "none", \
+      "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed), " \
+      "pp=4,schedule=1f1b,microbatches=8 (pipeline)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
+      .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8", "pp=4,schedule=gpipe,microbatches=8", "pp=2,schedule=interleaved,microbatches=4,stages_per_rank=2", "pp=4,microbatches=8,fsdp=8")) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
