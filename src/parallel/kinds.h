@@ -17,7 +17,7 @@ typedef struct ms_parallel_technique {
     ms_parallel_host (*on_host)(const ms_tape *tape);
     void (*clip)(ms_tape *tape); /* NULL: as without ranks */
     void (*backward_ends)(ms_tape *tape);
-    void (*pipeline_ends)(ms_tape *tape);
+    void (*stage_moment)(ms_tape *tape, uint64_t number, ms_stage_moment moment);
     void (*update_begins)(ms_tape *tape);
     bool (*update_ends)(ms_tape *tape); /* true: the optimizer steps again, other parameters */
     uint64_t (*host_bytes)(ms_tape *tape, uint64_t states); /* of an optimizer on the host */

@@ -117,11 +117,11 @@ void ms_parallel_backward_ends(ms_tape *tape)
         technique->backward_ends(tape);
 }
 
-void ms_parallel_pipeline_ends(ms_tape *tape)
+void ms_parallel_stage(ms_tape *tape, uint64_t number, ms_stage_moment moment)
 {
     const ms_parallel_technique *technique = technique_of(tape);
-    if (technique && technique->pipeline_ends && !ms_idle(tape))
-        technique->pipeline_ends(tape);
+    if (technique && technique->stage_moment && !ms_idle(tape))
+        technique->stage_moment(tape, number, moment);
 }
 
 void ms_parallel_update_begins(ms_tape *tape)

@@ -35,8 +35,14 @@ ms_parallel_host ms_parallel_on_host(const ms_tape *tape);
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 /* The last node has run. */
 void ms_parallel_backward_ends(ms_tape *tape);
-/* All micro-batches of a pipeline have run: their gradients are reduced. */
-void ms_parallel_pipeline_ends(ms_tape *tape);
+/* What happens to a stage of a pipeline in a step. */
+typedef enum ms_stage_moment {
+    MS_STAGE_GATHERS, /* the step begins: with several stages on a rank, each is gathered ahead */
+    MS_STAGE_BEGINS,  /* a pass of the stage begins: it is the one that runs now */
+    MS_STAGE_ENDS     /* its last backward has run: its gradients are reduced */
+} ms_stage_moment;
+/* `number`: among the stages of this rank, from 0. */
+void ms_parallel_stage(ms_tape *tape, uint64_t number, ms_stage_moment moment);
 
 /* Around the optimizer's step. */
 void ms_parallel_update_begins(ms_tape *tape);

@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The schedules gather so many stages of a rank at a time. */
+enum { MOST_GATHERED_STAGES = 3 };
+
 ms_status ms_resolve_micro_batches(const ms_resolving *c)
 {
     ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
@@ -68,7 +71,9 @@ static ms_status check_micro_batches(const ms_resolving *c)
 /* Families whose modules a stage can call by themselves: compared with PyTorch. */
 static bool is_known(const ms_model_config *model)
 {
-    static const char *const types[] = {"llama", "mistral", "qwen2", "qwen3"};
+    static const char *const types[] = {
+        "llama", "mistral", "qwen2",    "qwen3", "seed_oss", "olmo2",    "starcoder2",
+        "phi3",  "arcee",   "ernie4_5", "glm",   "glm4",     "stablelm", "hunyuan_v1_dense"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(model->model_type, types[i]) == 0)
             return true;
@@ -101,8 +106,6 @@ static const char *unsupported_model(const ms_model_config *model)
         return "for models of this type";
     if (model->head != MS_HEAD_CAUSAL_LM)
         return "with a head that is no causal language model";
-    if (model->tie_word_embeddings)
-        return "with tied embeddings";
     if (model->long_rotary)
         return "with rotary embeddings that depend on the length";
     return any_layer_slides(model) ? "with sliding windows" : NULL;
@@ -114,8 +117,8 @@ static const char *unsupported_run(const ms_resolving *c)
     const ms_pipeline_layout *pipeline = &run->parallel.layout.pipeline;
     if (pipeline->kind == MS_PIPELINE_ZBV)
         return "with schedule=zbv";
-    if (has_many_stages(pipeline) && run->parallel.layout.kind != MS_PARALLEL_PP)
-        return "with several stages on a rank and fsdp=N";
+    if (pipeline->stages > MOST_GATHERED_STAGES && run->parallel.layout.kind != MS_PARALLEL_PP)
+        return "with more than 3 stages on a rank and fsdp=N, which are gathered in turns";
     if (run->training.label_smoothing > 0 || run->training.logits_to_keep)
         return "with another loss than the model's own";
     if (run->training.empty_cache_steps)

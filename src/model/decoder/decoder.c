@@ -190,9 +190,11 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor p
         d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));
 }
 
-void ms_decoder_make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_dtype dtype,
+void ms_decoder_make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor hidden,
                             ms_tensor position_ids)
 {
+    ms_dtype dtype =
+        d->style.fp32_rotary ? MS_DTYPE_F32 : (ms_dtype)ms_info(model->tape, hidden)->dtype;
     uint32_t places[2], count = rotary_places(model, d, places);
     for (uint32_t i = 0; i < count; i++) {
         ms_rotary *r = &d->rotary[places[i]];
@@ -217,8 +219,7 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_te
     double dropout = d->style.rebinds_embedding ? 0 : d->style.embedding_dropout;
     ms_tensor *hidden = ms_local(f, ms_dropout(tape, embeds, dropout));
     d->position_ids = position_ids;
-    ms_dtype dtype = d->style.fp32_rotary ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *hidden)->dtype;
-    ms_decoder_make_rotary(model, d, f, dtype, position_ids);
+    ms_decoder_make_rotary(model, d, f, *hidden, position_ids);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
         ms_assign(
             f, hidden,

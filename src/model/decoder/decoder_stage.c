@@ -32,18 +32,30 @@ static bool is_kept(ms_model *model, const ms_pipeline_stage *stages, uint64_t c
                             : has_layer(stages, count, layer);
 }
 
+static void keep(ms_tape *tape, uint32_t place, ms_parameter parameter)
+{
+    ms_info(tape, parameter.tensor)->leaf = place;
+    tape->parameters.items[place] = parameter;
+}
+
 void ms_stages_keep(ms_model *model, const ms_pipeline_stage *stages, uint64_t count)
 {
     ms_tape *tape = model->tape;
+    const ms_decoder *d = model->modules;
     uint32_t kept = 0;
+    ms_parameter head = {0}; /* tied to an embedding that another rank has */
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter parameter = tape->parameters.items[i];
-        if (is_kept(model, stages, count, parameter.scope)) {
-            ms_info(tape, parameter.tensor)->leaf = kept;
-            tape->parameters.items[kept++] = parameter;
-        } else {
+        if (is_kept(model, stages, count, parameter.scope))
+            keep(tape, kept++, parameter);
+        else if (parameter.tensor == d->head.weight && has_end(stages, count, false))
+            head = parameter;
+        else
             ms_storage_empty(tape, parameter.tensor);
-        }
+    }
+    if (head.tensor) {
+        head.scope = d->head.scope;
+        keep(tape, kept++, head);
     }
     tape->parameters.count = kept;
 }
@@ -65,7 +77,7 @@ static void run_layers(ms_model *model, ms_locals *f, const ms_pipeline_stage *s
     d->full_mask = d->sliding_mask = 0;
     d->position_ids = *positions;
     if (!ms_idle(tape))
-        ms_decoder_make_rotary(model, d, f, (ms_dtype)ms_info(tape, *hidden)->dtype, *positions);
+        ms_decoder_make_rotary(model, d, f, *hidden, *positions);
     *pass = (ms_stage_pass){.position_ids = *positions};
     for (int i = 0; i < 2; i++) {
         pass->cos[i] = d->rotary[i].cos;

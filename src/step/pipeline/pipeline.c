@@ -200,6 +200,7 @@ static void run_forward(ms_pipeline *p, const ms_pipeline_action *action)
     tape->micro_step = f->number;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
+    ms_parallel_stage(tape, action->stage, MS_STAGE_BEGINS);
     ms_parallel_micro_step(tape, false);
     ms_tensor input = stage->is_first ? ids_of(p) : tape->parameters.items[f->leaf].tensor;
     ms_retain(tape, input);
@@ -236,6 +237,24 @@ static void send_gradient(ms_pipeline *p, const flight *f)
     ms_release(tape, gradient);
 }
 
+/* Whether no other backward of the stage follows. */
+static bool is_last_of_stage(const ms_pipeline *p, const ms_pipeline_action *action)
+{
+    const ms_pipeline_action *end = p->actions + ms_pipeline_action_count(p->layout);
+    for (const ms_pipeline_action *later = action + 1; later < end; later++)
+        if (!later->is_forward && later->stage == action->stage)
+            return false;
+    return true;
+}
+
+/* In the order in which the stages run first. */
+static void gather_stages(ms_pipeline *p)
+{
+    for (uint64_t i = 0; i < ms_pipeline_action_count(p->layout); i++)
+        if (p->actions[i].is_forward && p->actions[i].micro_batch == 0)
+            ms_parallel_stage(p->model->tape, p->actions[i].stage, MS_STAGE_GATHERS);
+}
+
 static void run_backward(ms_pipeline *p, const ms_pipeline_action *action)
 {
     ms_tape *tape = p->model->tape;
@@ -246,6 +265,7 @@ static void run_backward(ms_pipeline *p, const ms_pipeline_action *action)
     tape->pass = MS_PASS_BACKWARD;
     tape->micro_step = f->number;
     tape->on_backward_thread = true;
+    ms_parallel_stage(tape, action->stage, MS_STAGE_BEGINS);
     ms_stage_resume(p->model, &f->pass);
     if (stage->is_last)
         backward_from_loss(tape, f->loss);
@@ -256,6 +276,8 @@ static void run_backward(ms_pipeline *p, const ms_pipeline_action *action)
     f->output = 0;
     if (!stage->is_first && !ms_idle(tape))
         send_gradient(p, f);
+    if (is_last_of_stage(p, action))
+        ms_parallel_stage(tape, action->stage, MS_STAGE_ENDS);
     tape->pass = MS_PASS_UPDATE;
 }
 
@@ -264,7 +286,6 @@ static void run_backward(ms_pipeline *p, const ms_pipeline_action *action)
 static void finish(ms_pipeline *p)
 {
     ms_tape *tape = p->model->tape;
-    ms_parallel_pipeline_ends(tape);
     if (p->layout->kind == MS_PIPELINE_GPIPE) /* in the order of the variables */
         hold(tape, &p->sent, 0);
     hold(tape, &p->output, 0);
@@ -301,8 +322,10 @@ void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
         listener->mark(listener->context, true, action->is_forward, number);
         if (i == 0 && is_new)
             make_all_buffers(p);
-        if (i == 0)
+        if (i == 0) {
             add_leaves(p);
+            gather_stages(p);
+        }
         if (action->is_forward)
             run_forward(p, action);
         else
