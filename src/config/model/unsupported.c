@@ -20,7 +20,8 @@ static const char fsdp[] = "parallel sets the ranks: --parallel fsdp=8 predicts 
 static const char zero[] = "DeepSpeed is not predicted yet" ONE_RANK;
 static const char megatron[] = "Megatron is not predicted yet" ONE_RANK;
 static const char tensors[] = "tensor parallelism is not predicted yet" ONE_RANK;
-static const char pipeline[] = "pipeline parallelism is not predicted yet" ONE_RANK;
+static const char pipeline[] = "parallel sets the ranks: --parallel pp=4,microbatches=8 predicts a "
+                               "pipeline of four";
 static const char sequences[] = "context parallelism is not predicted yet" ONE_RANK;
 static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;
 static const char serving[] = "inference is not supported: memscope predicts training steps";

@@ -326,9 +326,9 @@ void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
             add_leaves(p);
             gather_stages(p);
         }
-        if (action->is_forward)
+        if (tape->status == MS_OK && action->is_forward)
             run_forward(p, action);
-        else
+        else if (tape->status == MS_OK)
             run_backward(p, action);
         if (i + 1 == count && tape->status == MS_OK)
             finish(p);
