@@ -247,10 +247,28 @@ static const char *why_no_end_units(const ms_resolving *c)
     return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
 }
 
+/* Their rotary tables are in fp32, and fully_shard casts them for each layer. */
+static bool casts_tables(const ms_resolving *c)
+{
+    static const char *const types[] = {"olmo2", "olmo3", "ernie4_5"};
+    const ms_parallel *parallel = &c->run->parallel;
+    bool casts = parallel->layout.kind == MS_PARALLEL_FSDP2 &&
+                 ms_resolve_is_set(c, "param-dtype") && parallel->param_dtype != MS_DTYPE_F32;
+    for (size_t i = 0; casts && i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], c->model->model_type) == 0)
+            return true;
+    return false;
+}
+
 static ms_status check_fsdp2(const ms_resolving *c)
 {
     ms_status status = check_reshard_ranks(c);
     const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK && casts_tables(c))
+        status = ms_resolve_fail(c, "param-dtype",
+                                 "it is not predicted for %s, whose rotary tables are cast for "
+                                 "each layer: give dtype",
+                                 c->model->model_type);
     if (status == MS_OK && parallel->offloads &&
         (parallel->builds_on_device || parallel->reshard_ranks))
         status = ms_resolve_fail(c, "fsdp-offload",
