@@ -137,7 +137,7 @@ static void finish_backward(ms_tape *tape, ms_fsdp *all)
 
 /* ---- stages of a pipeline ---- */
 
-/* The schedule gathers a stage before its first forward: the stage's own unit, then its layers. */
+/* The schedule gathers a stage ahead of its passes: the stage's own unit, then its layers. */
 static void gather_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     if (!all->is_initialized)
@@ -167,9 +167,10 @@ static void stage_moment(ms_tape *tape, uint64_t number, ms_stage_moment moment)
         for_each_unit(tape, all, gather_unit);
         all->is_initialized = true;
     }
-    if (moment == MS_STAGE_BEGINS && all->is_one_of_several) {
+    if (moment == MS_STAGE_LEAVES && all->is_one_of_several)
+        for_each_unit(tape, all, ms_fsdp_reshard);
+    if (moment == MS_STAGE_BEGINS && all->is_one_of_several)
         for_each_unit(tape, all, wait_for_unit);
-    }
     if (moment == MS_STAGE_ENDS) {
         all->is_last = all->reduces = true;
         for_each_unit(tape, all, ms_fsdp_post_backward);

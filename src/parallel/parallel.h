@@ -37,7 +37,8 @@ const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 void ms_parallel_backward_ends(ms_tape *tape);
 /* What happens to a stage of a pipeline in a step. */
 typedef enum ms_stage_moment {
-    MS_STAGE_GATHERS, /* the step begins: with several stages on a rank, each is gathered ahead */
+    MS_STAGE_GATHERS, /* with several stages on a rank: it is gathered, as it is needed soon */
+    MS_STAGE_LEAVES,  /* in the same case: it is not needed soon, and makes room */
     MS_STAGE_BEGINS,  /* a pass of the stage begins: it is the one that runs now */
     MS_STAGE_ENDS     /* its last backward has run: its gradients are reduced */
 } ms_stage_moment;

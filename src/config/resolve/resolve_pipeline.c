@@ -4,9 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The schedules gather so many stages of a rank at a time. */
-enum { MOST_GATHERED_STAGES = 3 };
-
 ms_status ms_resolve_micro_batches(const ms_resolving *c)
 {
     ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
@@ -117,8 +114,6 @@ static const char *unsupported_run(const ms_resolving *c)
     const ms_pipeline_layout *pipeline = &run->parallel.layout.pipeline;
     if (pipeline->kind == MS_PIPELINE_ZBV)
         return "with schedule=zbv";
-    if (pipeline->stages > MOST_GATHERED_STAGES && run->parallel.layout.kind != MS_PARALLEL_PP)
-        return "with more than 3 stages on a rank and fsdp=N, which are gathered in turns";
     if (run->training.label_smoothing > 0 || run->training.logits_to_keep)
         return "with another loss than the model's own";
     if (run->training.empty_cache_steps)

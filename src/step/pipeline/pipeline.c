@@ -10,6 +10,9 @@
 #include "step/pipeline/schedule.h"
 #include "trace/build.h"
 
+/* The schedules gather so many stages of a rank at a time. */
+enum { MOST_GATHERED = 3 };
+
 /* A micro-batch of a stage. */
 typedef struct flight {
     ms_tensor activations, gradients; /* buffers of what is received; 0: nothing is */
@@ -24,6 +27,7 @@ struct ms_pipeline {
     ms_model *model;
     const ms_pipeline_layout *layout;
     ms_pipeline_stage *stages;
+    bool *is_gathered; /* by stage: as the schedule has it, until the step is over */
     ms_pipeline_action *actions;
     flight *flights;     /* by stage, then micro-batch */
     ms_tensor batch;     /* ids of all micro-batches; 0 before the first step */
@@ -44,9 +48,10 @@ static bool allocate(ms_pipeline *p, ms_arena *arena)
 {
     uint64_t stages = p->layout->stages, actions = ms_pipeline_action_count(p->layout);
     p->stages = ms_arena_array(arena, ms_pipeline_stage, stages);
+    p->is_gathered = ms_arena_array(arena, bool, stages);
     p->actions = ms_arena_array(arena, ms_pipeline_action, actions);
     p->flights = ms_arena_array(arena, flight, actions / 2);
-    return p->stages && p->actions && p->flights;
+    return p->stages && p->is_gathered && p->actions && p->flights;
 }
 
 ms_pipeline *ms_pipeline_new(ms_model *model)
@@ -237,6 +242,14 @@ static void send_gradient(ms_pipeline *p, const flight *f)
     ms_release(tape, gradient);
 }
 
+static bool has(const uint32_t *stages, uint32_t count, uint32_t stage)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (stages[i] == stage)
+            return true;
+    return false;
+}
+
 /* Whether no other backward of the stage follows. */
 static bool is_last_of_stage(const ms_pipeline *p, const ms_pipeline_action *action)
 {
@@ -247,12 +260,31 @@ static bool is_last_of_stage(const ms_pipeline *p, const ms_pipeline_action *act
     return true;
 }
 
-/* In the order in which the stages run first. */
-static void gather_stages(ms_pipeline *p)
+/* Which stages run from this action on, the first few. */
+static uint32_t next_stages(const ms_pipeline *p, uint64_t action, uint32_t next[MOST_GATHERED])
 {
-    for (uint64_t i = 0; i < ms_pipeline_action_count(p->layout); i++)
-        if (p->actions[i].is_forward && p->actions[i].micro_batch == 0)
-            ms_parallel_stage(p->model->tape, p->actions[i].stage, MS_STAGE_GATHERS);
+    uint32_t count = 0;
+    for (uint64_t i = action; i < ms_pipeline_action_count(p->layout) && count < MOST_GATHERED; i++)
+        if (!has(next, count, p->actions[i].stage))
+            next[count++] = p->actions[i].stage;
+    return count;
+}
+
+/* Before an action: stages that run soon are gathered, others make room. */
+static void gather_stages(ms_pipeline *p, uint64_t action)
+{
+    uint32_t next[MOST_GATHERED], count = next_stages(p, action, next);
+    for (uint32_t i = 0; i < p->layout->stages; i++) {
+        if (p->is_gathered[i] && !has(next, count, i)) {
+            ms_parallel_stage(p->model->tape, i, MS_STAGE_LEAVES);
+            p->is_gathered[i] = false;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!p->is_gathered[next[i]])
+            ms_parallel_stage(p->model->tape, next[i], MS_STAGE_GATHERS);
+        p->is_gathered[next[i]] = true;
+    }
 }
 
 static void run_backward(ms_pipeline *p, const ms_pipeline_action *action)
@@ -294,6 +326,8 @@ static void finish(ms_pipeline *p)
         ms_release(tape, p->flights[i].loss);
         p->flights[i].loss = 0;
     }
+    for (uint64_t i = 0; i < p->layout->stages; i++)
+        p->is_gathered[i] = false;
     drop_leaves(p);
     ms_graph_drop(tape);
 }
@@ -322,10 +356,9 @@ void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
         listener->mark(listener->context, true, action->is_forward, number);
         if (i == 0 && is_new)
             make_all_buffers(p);
-        if (i == 0) {
+        if (i == 0)
             add_leaves(p);
-            gather_stages(p);
-        }
+        gather_stages(p, i);
         if (tape->status == MS_OK && action->is_forward)
             run_forward(p, action);
         else if (tape->status == MS_OK)
