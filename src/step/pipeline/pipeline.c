@@ -104,15 +104,20 @@ static void make_buffers(ms_pipeline *p, bool of_gradients)
 static void make_all_buffers(ms_pipeline *p)
 {
     ms_tape *tape = p->model->tape;
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor greeting = 0;
-    for (uint64_t i = 0; i < 2 * p->layout->stages && i < MS_LOCALS_SLOTS; i++) {
-        greeting = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32);
-        ms_local(&f, greeting);
+    uint64_t count = 2 * p->layout->stages;
+    ms_tensor *greetings = ms_arena_array(p->model->arena, ms_tensor, count);
+    if (!greetings) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        greetings[i] = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32);
+        ms_retain(tape, greetings[i]);
     }
     make_buffers(p, false);
     make_buffers(p, true);
-    ms_locals_end(&f, NULL);
+    for (uint64_t i = 0; i < count; i++)
+        ms_release(tape, greetings[i]);
 }
 
 static void make_batch(ms_pipeline *p)
