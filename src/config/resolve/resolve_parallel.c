@@ -283,9 +283,9 @@ static ms_status note_limits(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
     if (ms_layout_has_stages(&parallel->layout))
-        return ms_note_add(c->notes, c->arena, c->err,
-                           "times are of what this rank computes: it waits for no other stage, and "
-                           "nothing is sent");
+        return ms_note_add(
+            c->notes, c->arena, c->err,
+            "the time of a pipeline's step is not predicted: a rank waits for others");
     if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
