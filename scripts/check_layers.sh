@@ -24,7 +24,7 @@ ops:base tensor device config trace autograd:. moe liger quantized attention dte
 treatments:base text tensor config trace autograd:.
 parallel:base tensor device config trace autograd:kit zero .
 model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
-step:base tensor allocator config trace autograd ops treatments parallel model:.
+step:base tensor allocator config trace autograd ops treatments parallel model:pipeline .
 measure:base tensor device allocator config trace:.
 simulate:base device allocator config trace step measure:.
 stream:base json tensor device allocator config trace replay step measure simulate:files .

@@ -125,6 +125,20 @@ def zero_options(p):
     return ["--parallel", f"zero={zero['stage']},dp={p['world']}", "--rank", str(p.get("rank", 0)), *options]
 
 
+SCHEDULES = {"loop_bfs": "loopedbfs"}
+
+
+def pipeline_options(p):
+    """A pipeline, alone or with FSDP2 over its data-parallel ranks."""
+    layout = f"pp={p['pp']},schedule={SCHEDULES.get(p['schedule'], p['schedule'])},microbatches={p['microbatches']}"
+    layout += f",stages_per_rank={p['stages_per_rank']}" if p.get("stages_per_rank", 1) > 1 else ""
+    layout += f",fsdp={p['world'] // p['pp']}" if p["world"] > p["pp"] or p.get("fsdp") else ""
+    command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
+    for key in ("param_dtype", "reduce_dtype"):
+        command += ["--" + key.replace("_", "-"), p[key]] if p.get(key) else []
+    return command
+
+
 def parallel_options(case):
     """The layout of a case of several ranks; one that cannot be said ends in a refusal."""
     p = case.get("parallel")
@@ -132,6 +146,8 @@ def parallel_options(case):
         return []
     if p["strategy"] == "deepspeed":
         return zero_options(p)
+    if p["strategy"] == "pp":
+        return pipeline_options(p)
     if p["strategy"] not in LAYOUTS or set(p) - KNOWN or p.get("sync", "every") not in ("every", "last", "last_allreduce") or p.get("rotate", "allgather") != "allgather":
         return ["--parallel", p["strategy"] + "=" + "+".join(sorted(set(p) - KNOWN))]
     copies, first, ranks = p.get("replicate", 1), "1" if p["strategy"] == "fsdp1" else "", p["world"] // p.get("tp", p.get("cp", 1))
@@ -186,7 +202,8 @@ def command_of(case, config_path, args):
     command += ["--optimizer-in-backward", "yes"] if case.get("in_backward") else []
     command += ["--optimizer-device", case["optimizer_device"]] if case.get("optimizer_device") else []
     command += ["--parameter-device", case["parameter_device"]] if case.get("parameter_device") else []
-    command += ["--accumulate", str(case.get("accumulate", 1))]
+    micro_batches = case.get("parallel", {}).get("microbatches")  # of a pipeline: its layout says so
+    command += [] if micro_batches else ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--grad-accumulation-dtype", case["grad_accumulation_dtype"]] if case.get("grad_accumulation_dtype") else []
     for key in ("empty_cache_steps", "eval_batch", "eval_logits"):
@@ -245,8 +262,21 @@ def phase_names(phases):
     return names
 
 
+def as_measured(ours, measured):
+    """Passes of a pipeline are one phase where they are measured together."""
+    if not any(p["phase"] == "pipeline" for p in measured):
+        return ours
+    passes = [p for p in ours if p["phase"] in ("forward", "backward")]
+    rest = [p for p in ours if p["phase"] not in ("forward", "backward")]
+    if not passes:
+        return ours
+    whole = {k: max(p[k] for p in passes) for k in passes[0] if k.startswith("peak_")}
+    return [{**passes[-1], **whole, "phase": "pipeline"}] + rest
+
+
 def phase_rows(ours, measured, pairs, prefix="", base=0):
     """(figure, ours, measured) for each phase and pair of keys; phases are matched by name."""
+    ours = as_measured(ours, measured)
     mine = dict(zip(phase_names(ours), ours))
     for name, m in zip(phase_names(measured), measured):
         if name.startswith("accumulate"):  # DeepSpeed's step() that does nothing

@@ -79,6 +79,10 @@ ms_status ms_fit_apply(const ms_job *job, const ms_fit_what *what, uint64_t valu
         done = done && ms_vary_rank(v, value);
         break;
     default:
+        if (ms_layout_has_stages(&v->run.parallel.layout))
+            return ms_fail(err, MS_ERR_USAGE,
+                           "what: layers are not searched with pp=N, whose stages need one each: "
+                           "change the model's config");
         done = done && ms_vary_layers(v, value);
         break;
     }

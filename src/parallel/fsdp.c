@@ -4,22 +4,33 @@
  */
 #include "parallel/fsdp.h"
 
-static void install(ms_tape *tape, void *state);
+#include <stdlib.h>
 
-static void free_state(void *state)
+static void install(ms_tape *tape, void *at);
+
+/* The rank's stages; without a pipeline the whole model is one. */
+typedef struct state {
+    ms_fsdp *stages; /* NULL: out of memory */
+    uint64_t count, running;
+} state;
+
+static void free_state(void *at)
 {
-    ms_fsdp *all = state;
-    ms_vec_free(&all->parameters);
-    ms_vec_free(&all->by_place);
-    ms_vec_free(&all->units);
+    const state *s = at;
+    for (uint64_t i = 0; s->stages && i < s->count; i++) {
+        ms_vec_free(&s->stages[i].parameters);
+        ms_vec_free(&s->stages[i].by_place);
+        ms_vec_free(&s->stages[i].units);
+    }
+    free(s->stages);
 }
 
-static const ms_state_kind kind = {
-    .bytes = sizeof(ms_fsdp), .install = install, .free = free_state};
+static const ms_state_kind kind = {.bytes = sizeof(state), .install = install, .free = free_state};
 
 ms_fsdp *ms_fsdp_of(ms_tape *tape)
 {
-    return ms_hooks_find_state(tape, &kind);
+    const state *s = ms_hooks_find_state(tape, &kind);
+    return s->stages ? &s->stages[s->running] : NULL;
 }
 
 static ms_fsdp_unit *unit_of(ms_tape *tape, const ms_fsdp *all, uint32_t scope)
@@ -32,7 +43,8 @@ static ms_fsdp_unit *unit_of(ms_tape *tape, const ms_fsdp *all, uint32_t scope)
 
 static void before_forward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = context;
+    ms_fsdp *all = ms_fsdp_of(tape);
+    (void)context;
     if (ms_idle(tape) || tape->in_backward)
         return;
     if (scope == MS_NONE) {
@@ -50,7 +62,8 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
 
 static void after_forward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = context;
+    ms_fsdp *all = ms_fsdp_of(tape);
+    (void)context;
     if (ms_idle(tape) || tape->in_backward)
         return;
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
@@ -90,7 +103,8 @@ static void backward_begins(ms_tape *tape)
 
 static void before_backward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = context;
+    ms_fsdp *all = ms_fsdp_of(tape);
+    (void)context;
     if (ms_idle(tape))
         return;
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
@@ -101,11 +115,8 @@ static void before_backward(ms_tape *tape, void *context, uint32_t scope)
     prefetch_before(tape, all, unit);
 }
 
-static void finish_backward(ms_tape *tape, ms_fsdp *all)
+static void finalize(ms_tape *tape, ms_fsdp *all)
 {
-    ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
-    if (all->parallel->has_end_units)
-        ms_fsdp_ends_finish(tape, all);
     ms_fsdp_finalize(tape, ms_fsdp_root(all));
     for (uint32_t i = 0; i + 1 < all->units.count; i++)
         ms_fsdp_finalize(tape, &all->units.items[i]);
@@ -116,6 +127,59 @@ static void finish_backward(ms_tape *tape, ms_fsdp *all)
         ms_fsdp_show_shards(tape, all);
 }
 
+static void finish_backward(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
+    if (all->parallel->has_end_units)
+        ms_fsdp_ends_finish(tape, all);
+    finalize(tape, all);
+}
+
+/* ---- stages of a pipeline ---- */
+
+/* The schedule gathers a stage ahead of its passes: the stage's own unit, then its layers. */
+static void gather_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    if (!all->is_initialized)
+        ms_fsdp_pad_unit(tape, all, unit);
+    ms_fsdp_unshard(tape, all, unit);
+}
+
+static void wait_for_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
+{
+    ms_fsdp_wait_for_unshard(tape, all, unit, false);
+}
+
+static void for_each_unit(ms_tape *tape, ms_fsdp *all,
+                          void (*call)(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit))
+{
+    call(tape, all, ms_fsdp_root(all));
+    for (uint32_t i = 0; i + 1 < all->units.count; i++)
+        call(tape, all, &all->units.items[i]);
+}
+
+static void stage_moment(ms_tape *tape, uint64_t number, ms_stage_moment moment)
+{
+    state *s = ms_hooks_find_state(tape, &kind);
+    s->running = number;
+    ms_fsdp *all = &s->stages[number];
+    if (moment == MS_STAGE_GATHERS && all->is_one_of_several) {
+        for_each_unit(tape, all, gather_unit);
+        all->is_initialized = true;
+    }
+    if (moment == MS_STAGE_LEAVES && all->is_one_of_several)
+        for_each_unit(tape, all, ms_fsdp_reshard);
+    if (moment == MS_STAGE_BEGINS && all->is_one_of_several)
+        for_each_unit(tape, all, wait_for_unit);
+    if (moment == MS_STAGE_ENDS) {
+        all->is_last = all->reduces = true;
+        for_each_unit(tape, all, ms_fsdp_post_backward);
+        finalize(tape, all);
+    }
+}
+
+/* ---- backward of a unit ---- */
+
 static void finish_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     ms_fsdp_post_backward(tape, all, unit);
@@ -125,7 +189,8 @@ static void finish_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = context;
+    ms_fsdp *all = ms_fsdp_of(tape);
+    (void)context;
     if (ms_idle(tape))
         return;
     if (scope == MS_NONE)
@@ -134,24 +199,43 @@ static void after_backward(ms_tape *tape, void *context, uint32_t scope)
         finish_unit(tape, all, unit_of(tape, all, scope));
 }
 
-static void install(ms_tape *tape, void *state)
+/* Of one call: its units come later. */
+static void begin_stage(ms_tape *tape, ms_fsdp *all, uint64_t number, uint64_t count)
 {
-    ms_fsdp *all = state;
-    all->parallel = ms_parallel_of(tape);
-    all->reduced = MS_NONE;
-    uint64_t ranks = all->parallel->layout.shards;
+    const ms_parallel *parallel = ms_parallel_of(tape);
+    uint64_t ranks = parallel->layout.shards;
+    *all = (ms_fsdp){.parallel = parallel,
+                     .stage = {.end = UINT32_MAX, .is_first = true, .is_last = true},
+                     .is_one_of_several = count > 1,
+                     .reduced = MS_NONE};
+    if (ms_layout_has_stages(&parallel->layout))
+        all->stage =
+            ms_pipeline_stage_of(&parallel->layout.pipeline, ms_parallel_pipeline_rank(parallel),
+                                 number, tape->layer_scopes.count);
     all->gather_stream = ms_collective_stream(tape, "all-gathers", ranks);
     all->reduce_stream = ms_collective_stream(tape, "reduce-scatters", ranks);
-    if (all->parallel->layout.copies > 1)
+    if (parallel->layout.copies > 1)
         all->all_reduce_stream =
-            ms_collective_stream(tape, "all-reduces", ms_layout_world(&all->parallel->layout));
+            ms_collective_stream(tape, "all-reduces", ms_layout_world(&parallel->layout));
+}
+
+static void install(ms_tape *tape, void *at)
+{
+    state *s = at;
+    uint64_t stages = ms_parallel_of(tape)->layout.pipeline.stages;
+    s->count = stages ? stages : 1;
+    s->stages = calloc(s->count, sizeof *s->stages);
+    if (!s->stages)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    for (uint64_t i = 0; s->stages && i < s->count; i++)
+        begin_stage(tape, &s->stages[i], i, s->count);
     ms_hooks_push_module(tape, (ms_module_hooks){.before_forward = before_forward,
                                                  .after_forward = after_forward,
                                                  .before_backward = before_backward,
                                                  .after_backward = after_backward,
-                                                 .context = state});
-    if (all->parallel->has_end_units)
-        ms_fsdp_ends_install(tape, all);
+                                                 .context = at});
+    if (s->stages && s->stages->parallel->has_end_units)
+        ms_fsdp_ends_install(tape, s->stages);
 }
 
 /* ---- the technique ---- */
@@ -163,9 +247,9 @@ static void build_begin(ms_tape *tape)
 
 static void build_end(ms_tape *tape)
 {
-    ms_fsdp *all = ms_hooks_state(tape, &kind);
-    if (all)
-        ms_fsdp_make_units(tape, all);
+    const state *s = ms_hooks_state(tape, &kind);
+    if (s && s->stages)
+        ms_fsdp_make_units(tape, s->stages, s->count);
 }
 
 static void micro_step(ms_tape *tape, bool is_last)
@@ -177,7 +261,8 @@ static void micro_step(ms_tape *tape, bool is_last)
 
 static ms_parallel_host on_host(const ms_tape *tape)
 {
-    const ms_fsdp *all = ms_hooks_find_state(tape, &kind);
+    const state *s = ms_hooks_find_state(tape, &kind);
+    const ms_fsdp *all = s ? s->stages : NULL; /* no pipeline has any there */
     ms_parallel_host host = {0};
     for (uint32_t i = 0; all && all->parallel->offloads && i < all->parameters.count; i++) {
         const ms_fsdp_parameter *row = &all->parameters.items[i];
@@ -195,4 +280,5 @@ const ms_parallel_technique ms_parallel_fsdp = {.build_begin = build_begin,
                                                 .build_end = build_end,
                                                 .micro_step = micro_step,
                                                 .backward_begins = backward_begins,
+                                                .stage_moment = stage_moment,
                                                 .on_host = on_host};

@@ -32,8 +32,11 @@ typedef struct ms_fsdp_unit {
     ms_tensor partial;     /* HSDP: sums among shards alone, of earlier micro-steps */
 } ms_fsdp_unit;
 
+/* One call of fully_shard on a model, or on a stage of a pipeline. */
 typedef struct ms_fsdp {
     const ms_parallel *parallel;
+    ms_pipeline_stage stage; /* all layers and both ends, unless there are several */
+    bool is_one_of_several;  /* stages of this rank: gathered ahead, from the operators' pool */
     ms_vec(ms_fsdp_parameter) parameters; /* by unit */
     ms_vec(uint32_t) by_place;            /* the same in the order of modules */
     ms_vec(ms_fsdp_unit) units; /* [the embeddings',] the layers', [the head's,] the root's */
@@ -47,6 +50,7 @@ typedef struct ms_fsdp {
     uint32_t gather_stream, reduce_stream, all_reduce_stream;
 } ms_fsdp;
 
+/* Of the stage that runs. */
 ms_fsdp *ms_fsdp_of(ms_tape *tape);
 
 static inline ms_fsdp_unit *ms_fsdp_root(const ms_fsdp *all)
@@ -59,10 +63,11 @@ static inline ms_fsdp_unit *ms_fsdp_layer(const ms_fsdp *all, uint32_t layer)
     return &all->units.items[layer + (all->parallel->has_end_units ? 1 : 0)];
 }
 
-/* Makes units of the parameters on the meta device, and gives each its shard (fsdp_shards.c). */
-void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all);
-/* Shards of fewer rows than others are copied to padded ones, once. */
+/* Makes units of the parameters, and gives each its shard, stage by stage (fsdp_shards.c). */
+void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *stages, uint64_t count);
+/* Shards of fewer rows than others are copied to padded ones, once; all, or those of a unit. */
 void ms_fsdp_pad_shards(ms_tape *tape, ms_fsdp *all);
+void ms_fsdp_pad_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit);
 /* The optimizer sees shards and their gradients, the model whole parameters. */
 void ms_fsdp_show_shards(ms_tape *tape, ms_fsdp *all);
 void ms_fsdp_show_parameters(ms_tape *tape, ms_fsdp *all);

@@ -112,7 +112,7 @@ void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
     const ms_parallel *parallel = all->parallel;
     uint64_t ranks = gathered_ranks(all, unit);
     uint64_t elements = padded_elements(all, unit) * parallel->layout.shards / ranks;
-    tape->stream = all->gather_stream;
+    tape->stream = all->is_one_of_several ? MS_STREAM_OPERATORS : all->gather_stream;
     unit->gathered = parallel->offloads
                          ? gather_from_host(tape, all, unit, elements * ranks)
                          : gather_from_device(tape, all, unit, elements, elements * ranks);

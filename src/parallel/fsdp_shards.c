@@ -105,6 +105,8 @@ static bool belongs(ms_tape *tape, const ms_fsdp *all, uint32_t index, part_kind
     const ms_placed p = placed(tape, index);
     if (ms_scope_layer(tape, p.scope) != layer)
         return false;
+    if (layer == MS_NONE && !all->stage.is_first && !all->stage.is_last)
+        return false; /* the ends are of other stages */
     if (kind == PART_EMBEDDINGS || kind == PART_HEAD)
         return p.is_embedding == (kind == PART_EMBEDDINGS);
     return kind == PART_LAYER || !all->parallel->has_end_units;
@@ -116,7 +118,8 @@ static void add_unit(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer
     ms_fsdp_unit unit = {.first = all->parameters.count,
                          .scope = layer == MS_NONE ? MS_NONE : ms_layer_scope(tape, layer),
                          .reducing = MS_NONE};
-    uint32_t count = count_of(tape);
+    bool is_elsewhere = layer != MS_NONE && (layer < all->stage.first || layer >= all->stage.end);
+    uint32_t count = is_elsewhere ? 0 : count_of(tape);
     for (uint32_t i = layer == MS_NONE ? 0 : *next; i < count && tape->status == MS_OK; i++) {
         bool is_here = belongs(tape, all, i, kind, layer);
         if (is_here)
@@ -135,7 +138,7 @@ static void add_units(ms_tape *tape, ms_fsdp *all)
 {
     uint32_t next = 0, count = count_of(tape);
     while (all->by_place.count < count && tape->status == MS_OK)
-        if (!ms_vec_push(&all->by_place, 0u))
+        if (!ms_vec_push(&all->by_place, MS_NONE))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     bool has_ends = all->parallel->has_end_units;
     if (has_ends)
@@ -153,24 +156,28 @@ static void add_units(ms_tape *tape, ms_fsdp *all)
 static void materialise(ms_tape *tape, const ms_fsdp *all)
 {
     for (uint32_t i = 0; i < all->by_place.count && tape->status == MS_OK; i++) {
+        if (all->by_place.items[i] == MS_NONE)
+            continue; /* another stage's */
         ms_fsdp_parameter *row = &all->parameters.items[all->by_place.items[i]];
         const ms_shape shape = ms_info(tape, row->full)->shape;
         row->shard = new_shard(tape, all, row, rows_of(all, &shape).local);
     }
-    for (uint32_t i = 0; i < tape->module_buffers.count && tape->status == MS_OK; i++) {
-        ms_storage_refill(tape, tape->module_buffers.items[i]);
-    }
 }
 
-static void shard_meta_model(ms_tape *tape, ms_fsdp *all)
+/* The first stage makes the buffers, which the others share. */
+static void shard_meta_model(ms_tape *tape, ms_fsdp *stages, uint64_t stage_count)
 {
     for (uint32_t i = 0; i < count_of(tape); i++)
         ms_storage_empty(tape, placed(tape, i).tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
-    add_units(tape, all);
-    materialise(tape, all);
+    for (uint64_t k = 0; k < stage_count; k++) {
+        add_units(tape, &stages[k]);
+        materialise(tape, &stages[k]);
+        for (uint32_t i = 0; !k && i < tape->module_buffers.count && tape->status == MS_OK; i++)
+            ms_storage_refill(tape, tape->module_buffers.items[i]);
+    }
 }
 
 /* ---- from the device ---- */
@@ -208,14 +215,11 @@ static void shard_device_model(ms_tape *tape, ms_fsdp *all)
     all->is_initialized = true; /* all shards are padded */
 }
 
-void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
+/* The optimizer sees the shards from now on. */
+static void finish_units(ms_tape *tape, const ms_fsdp *all)
 {
-    if (all->parallel->builds_on_device)
-        shard_device_model(tape, all);
-    else
-        shard_meta_model(tape, all);
     for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
-        ms_fsdp_parameter *row = &all->parameters.items[i];
+        const ms_fsdp_parameter *row = &all->parameters.items[i];
         if (row->index != MS_NONE)
             tape->parameters.items[row->index].tensor = row->shard;
         /* gathered with the padding of all ranks */
@@ -223,6 +227,16 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
                         row->padded * all->parallel->layout.shards *
                             ms_dtype_bytes(all->parallel->param_dtype));
     }
+}
+
+void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *stages, uint64_t count)
+{
+    if (stages->parallel->builds_on_device)
+        shard_device_model(tape, stages); /* no pipeline */
+    else
+        shard_meta_model(tape, stages, count);
+    for (uint64_t i = 0; i < count; i++)
+        finish_units(tape, &stages[i]);
 }
 
 /* ---- the first forward ---- */
@@ -244,7 +258,7 @@ static void pad(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
     ms_release(tape, padded);
 }
 
-static void pad_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
+void ms_fsdp_pad_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
 {
     for (uint32_t i = 0; i < unit->count; i++)
         pad(tape, all, &all->parameters.items[unit->first + i]);
@@ -252,9 +266,9 @@ static void pad_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit
 
 void ms_fsdp_pad_shards(ms_tape *tape, ms_fsdp *all)
 {
-    pad_unit(tape, all, ms_fsdp_root(all));
+    ms_fsdp_pad_unit(tape, all, ms_fsdp_root(all));
     for (uint32_t i = 0; i + 1 < all->units.count; i++)
-        pad_unit(tape, all, &all->units.items[i]);
+        ms_fsdp_pad_unit(tape, all, &all->units.items[i]);
 }
 
 void ms_fsdp_show_shards(ms_tape *tape, ms_fsdp *all)

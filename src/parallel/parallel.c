@@ -11,6 +11,7 @@ static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_FSDP1] = &ms_parallel_fsdp1,
     [MS_PARALLEL_TP] = &ms_parallel_tp,
     [MS_PARALLEL_ZERO] = &ms_parallel_zero,
+    [MS_PARALLEL_PP] = &ms_parallel_tp, /* a part of the model is made, nothing is shared */
 };
 
 static const ms_parallel_technique *technique_of(const ms_tape *tape)
@@ -85,6 +86,13 @@ void ms_parallel_backward_ends(ms_tape *tape)
     const ms_parallel_technique *technique = technique_of(tape);
     if (technique && technique->backward_ends && !ms_idle(tape))
         technique->backward_ends(tape);
+}
+
+void ms_parallel_stage(ms_tape *tape, uint64_t number, ms_stage_moment moment)
+{
+    const ms_parallel_technique *technique = technique_of(tape);
+    if (technique && technique->stage_moment && !ms_idle(tape))
+        technique->stage_moment(tape, number, moment);
 }
 
 void ms_parallel_update_begins(ms_tape *tape)

@@ -33,6 +33,8 @@ ms_parallel_host ms_parallel_on_host(const ms_tape *tape);
 const uint32_t *ms_parallel_stepped(const ms_tape *tape, uint32_t *count);
 /* The last node has run. */
 void ms_parallel_backward_ends(ms_tape *tape);
+/* `number`: among the stages of this rank, from 0. */
+void ms_parallel_stage(ms_tape *tape, uint64_t number, ms_stage_moment moment);
 
 /* Around the optimizer's step. */
 void ms_parallel_update_begins(ms_tape *tape);

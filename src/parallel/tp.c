@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Tensor parallelism alone: the model is built on no device, and this rank's parts of it are then
- * made in the order of its modules. What the ranks do together are operators of the model
- * (model/blocks/tensor_parallel.h).
+ * Tensor parallelism or a pipeline alone: the model is built on no device, and this rank's parts of
+ * it are then made in the order of its modules. What the ranks do together are operators of the
+ * model (model/blocks/tensor_parallel.h).
  */
 #include "parallel/kit/kinds.h"
 

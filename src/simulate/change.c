@@ -82,10 +82,10 @@ static bool move_parameters(ms_variation *v, const char **option)
     return applies;
 }
 
-/* Sharded weights have two types, and no autocast. */
+/* Sharded weights have two types, and no autocast; nor have stages. */
 static bool is_sharded(const ms_run_config *run)
 {
-    return ms_layout_shards(&run->parallel.layout);
+    return ms_layout_shards(&run->parallel.layout) || ms_layout_has_stages(&run->parallel.layout);
 }
 
 static bool use_bf16(ms_variation *v, const char **option)

@@ -60,9 +60,10 @@ static ms_status held_bytes(const finding *f, uint64_t rank, uint64_t *bytes)
 }
 
 /* The shards of each parameter get smaller from rank to rank (torch.chunk): between two ranks that
- * hold as many bytes all ranks hold the same. Rank 0 holds `high` bytes, the shard `last` holds
- * `low`; `stride` ranks in a row hold the same shard. */
-static ms_status split(finding *f, uint64_t high, uint64_t last, uint64_t low, uint64_t stride)
+ * hold as many bytes all ranks hold the same. The first, `base`, holds `high` bytes, the shard
+ * `last` holds `low`; `stride` ranks in a row hold the same shard. */
+static ms_status split(finding *f, uint64_t base, uint64_t high, uint64_t last, uint64_t low,
+                       uint64_t stride)
 {
     uint64_t first = 0;
     while (high != low && !f->is_too_many) {
@@ -70,7 +71,7 @@ static ms_status split(finding *f, uint64_t high, uint64_t last, uint64_t low, u
                  other = last; /* the last that holds as much, and one that does not */
         while (other - same > 1) {
             uint64_t middle = same + (other - same) / 2, bytes = 0;
-            ms_status status = held_bytes(f, middle * stride, &bytes);
+            ms_status status = held_bytes(f, base + middle * stride, &bytes);
             if (status != MS_OK)
                 return status;
             if (bytes == high)
@@ -78,24 +79,25 @@ static ms_status split(finding *f, uint64_t high, uint64_t last, uint64_t low, u
             else
                 other = middle;
         }
-        ms_status status = add(f, first * stride, (same - first + 1) * stride);
+        ms_status status = add(f, base + first * stride, (same - first + 1) * stride);
         if (status == MS_OK)
-            status = held_bytes(f, other * stride, &high);
+            status = held_bytes(f, base + other * stride, &high);
         if (status != MS_OK)
             return status;
         first = other;
     }
-    return add(f, first * stride, (last - first + 1) * stride);
+    return add(f, base + first * stride, (last - first + 1) * stride);
 }
 
-/* Neighbours that split each product (tensor parallelism) hold equal parts of it. */
-static ms_status add_shards(finding *f, const ms_layout *layout)
+/* The shards from rank `base` on. Neighbours that split each product (tensor parallelism) hold
+ * equal parts of it. */
+static ms_status add_shards(finding *f, const ms_layout *layout, uint64_t base)
 {
     uint64_t high = 0, low = 0, last = layout->shards - 1;
-    ms_status status = held_bytes(f, 0, &high);
+    ms_status status = held_bytes(f, base, &high);
     if (status == MS_OK)
-        status = held_bytes(f, last * layout->tensor, &low);
-    return status == MS_OK ? split(f, high, last, low, layout->tensor) : status;
+        status = held_bytes(f, base + last * layout->tensor, &low);
+    return status == MS_OK ? split(f, base, high, last, low, layout->tensor) : status;
 }
 
 static ms_status add_each(finding *f, uint64_t count)
@@ -106,12 +108,25 @@ static ms_status add_each(finding *f, uint64_t count)
     return status;
 }
 
+/* The ranks of a stage are neighbours, and hold shards of its layers. */
+static ms_status add_stages(finding *f, const ms_layout *layout)
+{
+    uint64_t shards = layout->shards, ranks = layout->pipeline.ranks * shards;
+    ms_status status = MS_OK;
+    for (uint64_t first = 0; status == MS_OK && first < ranks && !f->is_too_many; first += shards)
+        status = add_shards(f, layout, first);
+    return status;
+}
+
 static ms_status find_classes(finding *f)
 {
     const ms_parallel *parallel = &f->run->parallel;
     const ms_layout *layout = &parallel->layout;
     uint64_t world = ms_layout_world(layout);
+    if (ms_layout_has_stages(layout))
+        return add_stages(f, layout);
     switch (layout->kind) {
+    case MS_PARALLEL_PP: /* it has stages */
     case MS_PARALLEL_DDP:
         return parallel->has_zero_optimizer ? add_each(f, world) : add(f, 0, world);
     case MS_PARALLEL_ZERO: /* stage 3 divides each parameter evenly, with padding */
@@ -119,7 +134,7 @@ static ms_status find_classes(finding *f)
     case MS_PARALLEL_FSDP1: /* parts of a flat parameter, which begin and end anywhere */
         return add_each(f, layout->shards);
     case MS_PARALLEL_FSDP2: /* the ranks of a sequence have other parts of its attention */
-        return layout->context > 1 ? add_each(f, layout->shards) : add_shards(f, layout);
+        return layout->context > 1 ? add_each(f, layout->shards) : add_shards(f, layout, 0);
     case MS_PARALLEL_TP:
         return add(f, 0, world);
     case MS_PARALLEL_NONE:

@@ -85,7 +85,9 @@ static void summarize(ms_simulated *simulated)
     summarize_model(&simulated->simulation, s);
     summarize_usage(&simulated->usage, &simulated->peak, s);
     summarize_judgement(&simulated->judgement, s);
-    if (ms_device_has_rates(simulated->job.run->device)) {
+    const ms_run_config *run = simulated->job.run;
+    /* in a pipeline a step takes as long as all ranks need together */
+    if (ms_device_has_rates(run->device) && !ms_layout_has_stages(&run->parallel.layout)) {
         s->step_time_ms = simulated->profile.time.step_ms;
         s->exposed_copy_ms = simulated->profile.time.exposed_ms;
     }

@@ -19,6 +19,7 @@
 #include "step/figures.h"
 #include "step/forward.h"
 #include "step/optimizer.h"
+#include "step/pipeline/pipeline.h"
 #include "step/run.h"
 #include "parallel/context.h"
 #include "parallel/parallel.h"
@@ -39,6 +40,7 @@ typedef struct trainer {
     ms_tape tape;
     ms_model model;
     ms_tensor ids;
+    ms_pipeline *pipeline; /* NULL: this rank has all layers */
     uint16_t step;
     ms_step_detail detail;
     ms_simulation *simulation;
@@ -116,7 +118,7 @@ static uint64_t simulated_micro_steps(const trainer *t)
     return asked < most ? asked : most;
 }
 
-static void run_step(trainer *t)
+static void run_micro_steps(trainer *t)
 {
     ms_tape *tape = &t->tape;
     uint64_t asked = t->model.run->training.accumulate, simulated = simulated_micro_steps(t);
@@ -132,6 +134,23 @@ static void run_step(trainer *t)
         ms_context_leave(tape);
     }
     tape->repeats = 1;
+}
+
+static void mark_stage(void *context, bool begin, bool is_forward, uint32_t number)
+{
+    trainer *t = context;
+    mark(t, begin, is_forward ? MS_PHASE_FORWARD : MS_PHASE_BACKWARD, number);
+    if (t->tape.recording && !begin && is_forward && number == 0)
+        ms_figures_sum_saved(&t->tape, t->simulation);
+}
+
+static void run_step(trainer *t)
+{
+    ms_tape *tape = &t->tape;
+    if (t->pipeline)
+        ms_pipeline_step(t->pipeline, &(ms_pipeline_listener){mark_stage, t});
+    else
+        run_micro_steps(t);
     if (t->model.run->training.clip && !ms_parallel_has_engine(tape)) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
@@ -208,6 +227,8 @@ static bool build(trainer *t)
     ms_parallel_build_begin(tape, &t->model.run->parallel);
     build_model(t);
     ms_figures_count_parameters(tape, t->simulation);
+    if (ms_layout_has_stages(&t->model.run->parallel.layout) && tape->status == MS_OK)
+        t->pipeline = ms_pipeline_new(&t->model);
     ms_parallel_build_end(tape);
     ms_tensor_parallel_positions(&t->model);
     ms_optimizer_build(tape);

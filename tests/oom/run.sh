@@ -80,6 +80,7 @@ if [ -x "$program" ]; then
     program_case "analyze to stdout" analyze --config tests/oom/llama.json -o -
     program_case "analyze to files" analyze --config tests/oom/gpt2.json --out "$work/out"
     program_case "json" analyze --config tests/oom/memscope.run.json --format json -o -
+    program_case "a pipeline" analyze --config tests/oom/llama.json --parallel pp=2,microbatches=2,fsdp=2 --format csv -o -
     program_case "models" models
     program_case "devices" devices
     # With nothing to solve: GLPK 5.0 loses the block that it cannot make larger.

@@ -22,7 +22,8 @@ static const char zero[] = "parallel sets the ranks: --parallel zero=2,dp=8 pred
 static const char megatron[] = "Megatron is not predicted yet" ONE_RANK;
 static const char tensors[] = "parallel sets the ranks: --parallel tp=4 predicts tensor "
                               "parallelism, --parallel tp=4,fsdp=8 with FSDP2";
-static const char pipeline[] = "pipeline parallelism is not predicted yet" ONE_RANK;
+static const char pipeline[] = "parallel sets the ranks: --parallel pp=4,microbatches=8 predicts a "
+                               "pipeline of four";
 static const char sequences[] =
     "parallel sets the ranks: --parallel cp=4 predicts context parallelism";
 static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;

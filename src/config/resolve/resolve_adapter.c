@@ -32,7 +32,8 @@ ms_status ms_resolve_adapter(const ms_run_config *run, const ms_dtype *asked, ms
     const ms_layout *layout = &run->parallel.layout;
     bool casts_all = layout->kind == MS_PARALLEL_ZERO; /* DeepSpeed: model.bfloat16() */
     bool is_half = run->dtype == MS_DTYPE_BF16 || run->dtype == MS_DTYPE_F16;
-    if (layout->tensor > 1 || layout->context > 1 || layout->stage == 3)
+    if (layout->tensor > 1 || layout->context > 1 || layout->stage == 3 ||
+        ms_layout_has_stages(layout))
         return refuse(&run->parallel, "an adapter", err);
     if (casts_all && asked && *asked != run->dtype)
         return ms_fail(

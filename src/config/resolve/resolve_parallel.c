@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/resolve/resolve_context.h"
+#include "config/resolve/resolve_pipeline.h"
 #include "config/resolve/resolve_tensor.h"
 
 /* An option that only one technique has. */
@@ -210,7 +211,7 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->zero.overlap_comm = parallel->layout.stage == 3;
     if (ms_layout_shards(&parallel->layout))
         c->run->dtype = parallel->param_dtype;
-    return MS_OK;
+    return ms_resolve_micro_batches(c);
 }
 
 /* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
@@ -250,6 +251,19 @@ static const char *why_no_end_units(const ms_resolving *c)
     return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
 }
 
+/* Their rotary tables are in fp32, and fully_shard casts them for each layer. */
+static bool casts_tables(const ms_resolving *c)
+{
+    static const char *const types[] = {"olmo2", "olmo3", "ernie4_5"};
+    const ms_parallel *parallel = &c->run->parallel;
+    bool casts = parallel->layout.kind == MS_PARALLEL_FSDP2 &&
+                 ms_resolve_is_set(c, "param-dtype") && parallel->param_dtype != MS_DTYPE_F32;
+    for (size_t i = 0; casts && i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], c->model->model_type) == 0)
+            return true;
+    return false;
+}
+
 static ms_status check_fsdp2(const ms_resolving *c)
 {
     ms_status status = check_reshard_ranks(c);
@@ -259,6 +273,11 @@ static ms_status check_fsdp2(const ms_resolving *c)
                                  ms_layout_text(c->arena, &parallel->layout));
     if (status == MS_OK && parallel->sums_last_only && parallel->syncs_last_only)
         status = ms_resolve_fail(c, "no-all-reduce", "with no-sync nothing is reduced");
+    if (status == MS_OK && casts_tables(c))
+        status = ms_resolve_fail(c, "param-dtype",
+                                 "it is not predicted for %s, whose rotary tables are cast for "
+                                 "each layer: give dtype",
+                                 c->model->model_type);
     if (status == MS_OK && parallel->offloads &&
         (parallel->builds_on_device || parallel->reshard_ranks))
         status = ms_resolve_fail(c, "fsdp-offload",
@@ -269,9 +288,13 @@ static ms_status check_fsdp2(const ms_resolving *c)
     return ms_resolve_fail(c, "fsdp-units", "torchtitan's units are not predicted %s", why);
 }
 
-static ms_status note_limit(const ms_resolving *c)
+static ms_status note_limits(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
+    if (ms_layout_has_stages(&parallel->layout))
+        return ms_note_add(
+            c->notes, c->arena, c->err,
+            "the time of a pipeline's step is not predicted: a rank waits for others");
     if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
@@ -315,6 +338,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     if (status == MS_OK)
         status = ms_resolve_context_parallel(c);
     if (status == MS_OK)
-        status = note_limit(c);
+        status = ms_resolve_pipeline(c);
+    if (status == MS_OK)
+        status = note_limits(c);
     return status;
 }

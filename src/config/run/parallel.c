@@ -22,7 +22,6 @@ static const key_row keys[] = {
     {"fsdp1", MS_PARALLEL_FSDP1, false, false, NULL},
     {"hsdp1", MS_PARALLEL_FSDP1, true, false, NULL},
     {"tp", MS_PARALLEL_TP, false, false, NULL},
-    {"pp", MS_PARALLEL_NONE, false, false, "pipeline parallelism"},
     {"cp", MS_PARALLEL_FSDP2, false, true, NULL},
     {"ep", MS_PARALLEL_NONE, false, false, "expert parallelism"},
 };
@@ -117,7 +116,8 @@ static bool shards_contexts(ms_layout *layout)
     return true;
 }
 
-/* Tensor parallelism goes with fully_shard; nothing else is combined, but for contexts. */
+/* Tensor parallelism goes with fully_shard; nothing else is combined, but for contexts and stages.
+ */
 static bool combines(ms_parallel_kind before, ms_parallel_kind kind)
 {
     return before == MS_PARALLEL_NONE || (before == MS_PARALLEL_TP && kind == MS_PARALLEL_FSDP2) ||
@@ -138,13 +138,66 @@ static bool read_zero(const char *text, ms_layout *layout)
             return false;
         at += length + (at[length] == ',');
     }
-    *layout = (ms_layout){MS_PARALLEL_ZERO, values[1], 1, 1, (uint32_t)values[0], 1};
+    *layout = (ms_layout){.kind = MS_PARALLEL_ZERO,
+                          .shards = values[1],
+                          .copies = 1,
+                          .tensor = 1,
+                          .context = 1,
+                          .stage = (uint32_t)values[0]};
     return values[0] >= 1 && values[0] <= 3 && values[1];
+}
+
+/* What goes with stages: fully_shard in each of them. */
+static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *err)
+{
+    const ms_pipeline_layout *p = &layout->pipeline;
+    if (!p->ranks && !p->micro_batches && !p->stages && !p->has_kind)
+        return MS_OK;
+    if (!p->ranks)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s': schedule, microbatches and stages_per_rank go with pp=N",
+                       text);
+    if (layout->kind == MS_PARALLEL_NONE)
+        layout->kind = MS_PARALLEL_PP;
+    else if (layout->kind != MS_PARALLEL_FSDP2 || layout->copies > 1 || layout->tensor > 1 ||
+             layout->context > 1)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s': stages are predicted alone or with fsdp=N; "
+                       "`memscope capture --world N` measures this combination",
+                       text);
+    if (ms_layout_world(layout) <= MS_MOST_RANKS)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_USAGE, "found '%.40s', expected at most %d ranks", text,
+                   MS_MOST_RANKS);
+}
+
+/* Reads one "key=value"; *is_read: it could be read. Fails with what is known but not predicted. */
+static ms_status read_part(const char *text, const char *part, size_t length, ms_layout *layout,
+                           bool *is_read, ms_error *err)
+{
+    bool is_of_pipeline;
+    *is_read = ms_pipeline_read(part, length, &layout->pipeline, &is_of_pipeline);
+    if (is_of_pipeline)
+        return MS_OK;
+    const char *equals = memchr(part, '=', length);
+    size_t key = equals ? (size_t)(equals - part) : length;
+    const key_row *row = equals ? find_key(part, key) : NULL;
+    if (row && row->unsupported)
+        return refuse_key(text, row, err);
+    bool is_twice = row && row->has_context
+                        ? layout->context > 1
+                        : row && row->kind == MS_PARALLEL_TP && layout->tensor > 1;
+    bool is_new = row && (row->has_context || combines(layout->kind, row->kind));
+    if (row && (is_twice || !is_new))
+        return refuse_combination(text, err);
+    *is_read = row && read_ranks(row, equals + 1, length - key - 1, layout);
+    return MS_OK;
 }
 
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout = (ms_layout){MS_PARALLEL_NONE, 1, 1, 1, 0, 1};
+    *layout =
+        (ms_layout){.kind = MS_PARALLEL_NONE, .shards = 1, .copies = 1, .tensor = 1, .context = 1};
     if (strcmp(text, "none") == 0)
         return MS_OK;
     if (strstr(text, "zero="))
@@ -156,33 +209,25 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
                          "and at most %d ranks",
                          text, MS_MOST_RANKS);
     bool is_read = true;
-    for (const char *part = text; is_read && part;) {
-        const char *comma = strchr(part, ','), *value = strchr(part, '=');
+    ms_status status = MS_OK;
+    for (const char *part = text; is_read && status == MS_OK && part;) {
+        const char *comma = strchr(part, ',');
         size_t length = comma ? (size_t)(comma - part) : strlen(part);
-        bool has_value = value && value < part + length;
-        const key_row *row = has_value ? find_key(part, (size_t)(value - part)) : NULL;
-        if (row && row->unsupported)
-            return refuse_key(text, row, err);
-        bool is_twice = row && row->has_context
-                            ? layout->context > 1
-                            : row && row->kind == MS_PARALLEL_TP && layout->tensor > 1;
-        bool is_new = row && (row->has_context || combines(layout->kind, row->kind));
-        if (row && (is_twice || !is_new))
-            return refuse_combination(text, err);
-        is_read = row && read_ranks(row, value + 1, length - (size_t)(value + 1 - part), layout);
+        status = read_part(text, part, length, layout, &is_read, err);
         part = comma ? comma + 1 : NULL;
     }
+    if (status != MS_OK)
+        return status;
     if (is_read && layout->kind == MS_PARALLEL_TP && layout->tensor == 1)
         layout->kind = MS_PARALLEL_NONE;
     if (is_read && layout->context > 1 && !shards_contexts(layout))
         return refuse_combination(text, err);
-    is_read = is_read && ms_layout_world(layout) <= MS_MOST_RANKS;
-    if (is_read)
-        return MS_OK;
+    if (is_read && ms_layout_world(layout) <= MS_MOST_RANKS)
+        return finish_pipeline(text, layout, err);
     return ms_fail(err, MS_ERR_USAGE,
                    "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
-                   "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M, cp=N, cp=N,fsdp=M or zero=STAGE,dp=N, "
-                   "with at most %d ranks",
+                   "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M, cp=N, cp=N,fsdp=M, "
+                   "zero=STAGE,dp=N or pp=N,schedule=NAME,microbatches=M, with at most %d ranks",
                    text, MS_MOST_RANKS);
 }
 
@@ -211,7 +256,13 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
     if (layout->context > 1)
         return ms_arena_printf(arena, "cp=%" PRIu64 ",fsdp=%" PRIu64, layout->context,
                                layout->shards / layout->context);
+    const char *stages =
+        ms_layout_has_stages(layout) ? ms_pipeline_text(arena, &layout->pipeline) : NULL;
+    if (layout->kind == MS_PARALLEL_PP)
+        return stages;
     const char *shards = shards_text(arena, layout);
+    if (ms_layout_has_stages(layout))
+        return stages && shards ? ms_arena_printf(arena, "%s,%s", stages, shards) : NULL;
     if (layout->tensor == 1 || !shards)
         return shards;
     return ms_arena_printf(arena, "tp=%" PRIu64 ",%s", layout->tensor, shards);
@@ -231,6 +282,9 @@ const char *ms_layout_name(const ms_layout *layout)
         return "tensor parallelism with FSDP2";
     if (layout->context > 1)
         return "context parallelism";
+    if (ms_layout_has_stages(layout))
+        return layout->kind == MS_PARALLEL_PP ? "pipeline parallelism"
+                                              : "pipeline parallelism with FSDP2";
     static const char *const stages[] = {"ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
     if (layout->kind == MS_PARALLEL_ZERO)
         return stages[layout->stage];

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "config/run/pipeline.h"
 #include "config/run/zero.h"
 #include "tensor/dtype.h"
 
@@ -19,7 +20,8 @@ typedef enum ms_parallel_kind {
     MS_PARALLEL_FSDP2, /* fully_shard: every rank holds a shard of each parameter */
     MS_PARALLEL_FSDP1, /* FullyShardedDataParallel: of flat parameters */
     MS_PARALLEL_TP,    /* tensor parallelism alone: ranks share each layer's products */
-    MS_PARALLEL_ZERO   /* DeepSpeed ZeRO: every rank updates a part of the flattened parameters */
+    MS_PARALLEL_ZERO,  /* DeepSpeed ZeRO: every rank updates a part of the flattened parameters */
+    MS_PARALLEL_PP     /* pipeline parallelism alone: ranks have different layers */
 } ms_parallel_kind;
 
 /* When FullyShardedDataParallel gathers the unit that backward needs next. */
@@ -76,6 +78,7 @@ typedef struct ms_layout {
     uint32_t stage;   /* of ZeRO: 1, 2 or 3; else 0 */
     uint64_t context; /* ranks that share each sequence (context parallelism), neighbours among the
                          shards; else 1 */
+    ms_pipeline_layout pipeline; /* of the ranks that the others are multiplied by */
 } ms_layout;
 
 typedef struct ms_parallel {
@@ -122,10 +125,17 @@ static inline bool ms_layout_shards(const ms_layout *layout)
     return layout->kind == MS_PARALLEL_FSDP2 || layout->kind == MS_PARALLEL_FSDP1;
 }
 
+/* Whether the layers are divided among ranks, alone or with fully_shard in each stage. */
+static inline bool ms_layout_has_stages(const ms_layout *layout)
+{
+    return layout->pipeline.ranks > 0;
+}
+
 /* The ranks of a layout. */
 static inline uint64_t ms_layout_world(const ms_layout *layout)
 {
-    return layout->shards * layout->copies * layout->tensor;
+    uint64_t same_layers = layout->shards * layout->copies * layout->tensor;
+    return ms_layout_has_stages(layout) ? same_layers * layout->pipeline.ranks : same_layers;
 }
 
 /* The tokens of a sequence that a rank has. */
@@ -140,14 +150,21 @@ static inline bool ms_layout_splits(const ms_layout *layout, uint64_t tokens)
     return layout->context <= 1 || tokens % (2 * layout->context) == 0;
 }
 
+/* The rank's place in the pipeline: ranks that have the same layers are neighbours. */
+static inline uint64_t ms_parallel_pipeline_rank(const ms_parallel *parallel)
+{
+    return parallel->rank * parallel->layout.pipeline.ranks / ms_layout_world(&parallel->layout);
+}
+
 /* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards), "fsdp1=8", "tp=4",
- * "tp=2,fsdp=4", "zero=2,dp=8", "cp=4" or "cp=4,fsdp=2" (shards over all ranks of both). An error
- * is the rest of a sentence: "found ...". */
+ * "tp=2,fsdp=4", "zero=2,dp=8", "cp=4", "cp=4,fsdp=2" (shards over all ranks of both) or
+ * "pp=4,schedule=1f1b,microbatches=8", the last also with fsdp=N. An error is the rest of a
+ * sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);
 /* The technique's name in sentences: "DistributedDataParallel", "FSDP2", "HSDP", "FSDP1", "tensor
- * parallelism", "ZeRO-2". */
+ * parallelism", "ZeRO-2", "pipeline parallelism". */
 const char *ms_layout_name(const ms_layout *layout);
 
 /* Refuses several ranks for `what`: "a plan". */

@@ -122,9 +122,10 @@
     X("parallel", "SPEC", \
       "ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), " \
       "tp=4 or tp=2,fsdp=4 (tensor parallelism), cp=4 or cp=4,fsdp=2 (context parallelism), " \
-      "zero=2,dp=8 (DeepSpeed)", "none", \
+      "zero=2,dp=8 (DeepSpeed), " \
+      "pp=4,schedule=1f1b,microbatches=8 (pipeline)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
-      .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "cp=4", "cp=4,fsdp=2", "zero=2,dp=8")) \
+      .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "cp=4", "cp=4,fsdp=2", "zero=2,dp=8", "pp=4,schedule=gpipe,microbatches=8", "pp=2,schedule=interleaved,microbatches=4,stages_per_rank=2", "pp=4,microbatches=8,fsdp=8")) \
     X("rank", "N|worst|all", "the rank that is predicted, from 0; the one that needs most; or that one and a table", "worst", \
       "Several ranks", rank, AT(run.parallel.choice), .maximum = MS_MOST_RANKS, \
       .default_is_words = true, .report = "rank", .show_report = ms_show_rank) \

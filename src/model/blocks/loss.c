@@ -42,7 +42,7 @@ static bool has_liger(const ms_model *model, bool of_logits)
     return (run->liger & MS_LIGER_LOSS) && (run->liger_family->logits_share == 0) == of_logits;
 }
 
-static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, const ms_model_inputs *in)
+ms_tensor ms_causal_lm_loss(ms_model *model, ms_tensor logits, const ms_model_inputs *in)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !logits)
@@ -263,5 +263,5 @@ ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *h
     const ms_tensor *logits = whole_logits(model, f, head, hidden, in->kept_logits);
     if (in->keeps_logits || !in->labels)
         out->logits = ms_hand_out(model->tape, *logits);
-    return ms_local(f, in->labels ? causal_lm_loss(model, *logits, in) : 0);
+    return ms_local(f, in->labels ? ms_causal_lm_loss(model, *logits, in) : 0);
 }

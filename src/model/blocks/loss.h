@@ -13,6 +13,8 @@
  * for. Returns the loss. */
 ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *head,
                         ms_tensor hidden, const ms_model_inputs *in, ms_model_outputs *out);
+/* The framework's loss of logits [B, kept tokens, V], which stay owned by the caller. */
+ms_tensor ms_causal_lm_loss(ms_model *model, ms_tensor logits, const ms_model_inputs *in);
 /* Ends the frame of a forward pass; the loss becomes an output. */
 void ms_forward_end(ms_locals *f, const ms_tensor *loss, ms_model_outputs *out);
 /* Adds a reference for the caller and returns the tensor. */

@@ -156,8 +156,8 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 
 /* ---- forward ---- */
 
-static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
-                            ms_tensor position_ids)
+ms_tensor ms_decoder_call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
+                                ms_tensor position_ids, bool position_ids_first)
 {
     const ms_decoder *d = model->modules;
     ms_tensor mask = ms_decoder_mask(model, d, number);
@@ -168,7 +168,7 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
                         .held = {mask, rotary->sin, rotary->cos}};
     if (!d->style.layers_without_positions)
         region.held[3] = position_ids;
-    if (d->style.position_ids_first) {
+    if (position_ids_first) {
         region.held[1] = position_ids;
         region.held[2] = rotary->sin;
         region.held[3] = rotary->cos;
@@ -190,9 +190,11 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor p
         d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));
 }
 
-static void make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_dtype dtype,
-                        ms_tensor position_ids)
+void ms_decoder_make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor hidden,
+                            ms_tensor position_ids)
 {
+    ms_dtype dtype =
+        d->style.fp32_rotary ? MS_DTYPE_F32 : (ms_dtype)ms_info(model->tape, hidden)->dtype;
     uint32_t places[2], count = rotary_places(model, d, places);
     for (uint32_t i = 0; i < count; i++) {
         ms_rotary *r = &d->rotary[places[i]];
@@ -217,10 +219,11 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_te
     double dropout = d->style.rebinds_embedding ? 0 : d->style.embedding_dropout;
     ms_tensor *hidden = ms_local(f, ms_dropout(tape, embeds, dropout));
     d->position_ids = position_ids;
-    ms_dtype dtype = d->style.fp32_rotary ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *hidden)->dtype;
-    make_rotary(model, d, f, dtype, position_ids);
+    ms_decoder_make_rotary(model, d, f, *hidden, position_ids);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
-        ms_assign(f, hidden, call_layer(model, i, *hidden, position_ids));
+        ms_assign(
+            f, hidden,
+            ms_decoder_call_layer(model, i, *hidden, position_ids, d->style.position_ids_first));
     ms_assign(f, hidden, d->style.norm(model, &d->norm, *hidden));
     return hidden;
 }

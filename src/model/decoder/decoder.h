@@ -131,6 +131,14 @@ ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
                              ms_tensor position_ids);
 
+/* Makes the rotary tables of a pass, locals of `f`, in the type of the hidden states or in fp32. */
+void ms_decoder_make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor hidden,
+                            ms_tensor position_ids);
+/* Calls one layer under its treatment; the position ids come before the rotary tables among its
+ * keyword arguments, or behind them. */
+ms_tensor ms_decoder_call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
+                                ms_tensor position_ids, bool position_ids_first);
+
 /* ---- parts (decoder_layer.c) ---- */
 
 /* q, k, v and o projections below a module "self_attn", with the biases of the style. */

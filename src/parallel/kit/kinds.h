@@ -16,6 +16,14 @@ typedef struct ms_parallel_host {
     uint32_t trained;       /* how many these are */
 } ms_parallel_host;
 
+/* What happens to a stage of a pipeline in a step. */
+typedef enum ms_stage_moment {
+    MS_STAGE_GATHERS, /* with several stages on a rank: it is gathered, as it is needed soon */
+    MS_STAGE_LEAVES,  /* in the same case: it is not needed soon, and makes room */
+    MS_STAGE_BEGINS,  /* a pass of the stage begins: it is the one that runs now */
+    MS_STAGE_ENDS     /* its last backward has run: its gradients are reduced */
+} ms_stage_moment;
+
 /* One technique; NULL: nothing to do. */
 typedef struct ms_parallel_technique {
     void (*build_begin)(ms_tape *tape);
@@ -26,6 +34,7 @@ typedef struct ms_parallel_technique {
     ms_parallel_host (*on_host)(const ms_tape *tape);
     void (*clip)(ms_tape *tape); /* NULL: as without ranks */
     void (*backward_ends)(ms_tape *tape);
+    void (*stage_moment)(ms_tape *tape, uint64_t number, ms_stage_moment moment);
     void (*update_begins)(ms_tape *tape);
     bool (*update_ends)(ms_tape *tape); /* true: the optimizer steps again, other parameters */
     uint64_t (*host_bytes)(ms_tape *tape, uint64_t states); /* of an optimizer on the host */

@@ -25,6 +25,8 @@ static rank_case cases[] = {
     {"smollm2-135m", "hsdp1=2x3", NULL, NULL, 1, false},
     {"qwen3-8b", "tp=4", NULL, NULL, 1, true},
     {"qwen3-8b", "tp=2,fsdp=6", NULL, NULL, 2, true},
+    {"llama-3.2-1b", "pp=4,microbatches=4", NULL, NULL, 3, true},
+    {"llama-3.2-1b", "pp=2,microbatches=3,fsdp=6", NULL, NULL, 2, false},
     {"qwen3-8b", "cp=2,fsdp=3", NULL, NULL, 2, true},
     {"smollm2-135m", "zero=1,dp=5", NULL, NULL, 1, true},
     {"smollm2-135m", "zero=2,dp=7", NULL, NULL, 1, true},

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/run/pipeline.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "json/number.h"
+
+enum { MOST = 1 << 12 };
+
+static const char *const kind_names[MS_PIPELINE_KINDS] = {
+    [MS_PIPELINE_1F1B] = "1f1b",
+    [MS_PIPELINE_GPIPE] = "gpipe",
+    [MS_PIPELINE_INTERLEAVED] = "interleaved",
+    [MS_PIPELINE_LOOPED_BFS] = "loopedbfs",
+    [MS_PIPELINE_ZBV] = "zbv",
+};
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static bool read_count(const char *text, size_t length, uint64_t *count)
+{
+    bool is_new = *count == 0;
+    return is_new && length > 0 && ms_number_count(text, length, count) == MS_COUNT_OK &&
+           *count > 0 && *count <= MOST;
+}
+
+static bool read_kind(const char *text, size_t length, ms_pipeline_layout *pipeline)
+{
+    bool is_new = !pipeline->has_kind;
+    for (int i = 0; i < MS_PIPELINE_KINDS; i++) {
+        if (!is_word(text, length, kind_names[i]))
+            continue;
+        pipeline->kind = (ms_pipeline_kind)i;
+        pipeline->has_kind = true;
+    }
+    return is_new && pipeline->has_kind;
+}
+
+bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipeline, bool *is_known)
+{
+    const struct {
+        const char *key;
+        uint64_t *count; /* NULL: the schedule */
+    } keys[] = {
+        {"pp", &pipeline->ranks},
+        {"schedule", NULL},
+        {"microbatches", &pipeline->micro_batches},
+        {"stages_per_rank", &pipeline->stages},
+    };
+    const char *equals = memchr(part, '=', length);
+    size_t key = equals ? (size_t)(equals - part) : length;
+    *is_known = false;
+    for (size_t i = 0; equals && i < sizeof keys / sizeof *keys; i++) {
+        if (!is_word(part, key, keys[i].key))
+            continue;
+        *is_known = true;
+        const char *value = equals + 1;
+        return keys[i].count ? read_count(value, length - key - 1, keys[i].count)
+                             : read_kind(value, length - key - 1, pipeline);
+    }
+    return true;
+}
+
+const char *ms_pipeline_text(ms_arena *arena, const ms_pipeline_layout *pipeline)
+{
+    const char *stages = "", *micro_batches = "";
+    if (pipeline->micro_batches)
+        micro_batches = ms_arena_printf(arena, ",microbatches=%" PRIu64, pipeline->micro_batches);
+    if (pipeline->stages > 1)
+        stages = ms_arena_printf(arena, ",stages_per_rank=%" PRIu64, pipeline->stages);
+    if (!stages || !micro_batches)
+        return NULL;
+    return ms_arena_printf(arena, "pp=%" PRIu64 ",schedule=%s%s%s", pipeline->ranks,
+                           kind_names[pipeline->kind], micro_batches, stages);
+}
+
+ms_pipeline_stage ms_pipeline_stage_of(const ms_pipeline_layout *pipeline, uint64_t rank,
+                                       uint64_t number, uint64_t layers)
+{
+    uint64_t stages = pipeline->ranks * (pipeline->stages ? pipeline->stages : 1);
+    uint64_t index = rank + pipeline->ranks * number;
+    return (ms_pipeline_stage){.index = (uint32_t)index,
+                               .first = layers * index / stages,
+                               .end = layers * (index + 1) / stages,
+                               .is_first = index == 0,
+                               .is_last = index + 1 == stages};
+}

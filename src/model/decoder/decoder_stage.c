@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/decoder_stage.h"
+
+#include "model/blocks/blocks.h"
+#include "model/decoder/decoder.h"
+#include "ops/ops.h"
+
+/* ---- construction ---- */
+
+static bool has_layer(const ms_pipeline_stage *stages, uint64_t count, uint32_t layer)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (layer >= stages[i].first && layer < stages[i].end)
+            return true;
+    return false;
+}
+
+static bool has_end(const ms_pipeline_stage *stages, uint64_t count, bool is_first)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (is_first ? stages[i].is_first : stages[i].is_last)
+            return true;
+    return false;
+}
+
+static bool is_kept(ms_model *model, const ms_pipeline_stage *stages, uint64_t count,
+                    uint32_t scope)
+{
+    const ms_decoder *d = model->modules;
+    uint32_t layer = ms_scope_layer(model->tape, scope);
+    return layer == MS_NONE ? has_end(stages, count, scope == d->embedding_scope)
+                            : has_layer(stages, count, layer);
+}
+
+static void keep(ms_tape *tape, uint32_t place, ms_parameter parameter)
+{
+    ms_info(tape, parameter.tensor)->leaf = place;
+    tape->parameters.items[place] = parameter;
+}
+
+void ms_stages_keep(ms_model *model, const ms_pipeline_stage *stages, uint64_t count)
+{
+    ms_tape *tape = model->tape;
+    const ms_decoder *d = model->modules;
+    uint32_t kept = 0;
+    ms_parameter head = {0}; /* tied to an embedding that another rank has */
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter parameter = tape->parameters.items[i];
+        if (is_kept(model, stages, count, parameter.scope))
+            keep(tape, kept++, parameter);
+        else if (parameter.tensor == d->head.weight && has_end(stages, count, false))
+            head = parameter;
+        else
+            ms_storage_empty(tape, parameter.tensor);
+    }
+    if (head.tensor) {
+        head.scope = d->head.scope;
+        keep(tape, kept++, head);
+    }
+    tape->parameters.count = kept;
+}
+
+/* ---- forward ---- */
+
+/* arange(S)[None] */
+static ms_tensor new_positions(ms_model *model)
+{
+    return ms_unsqueeze(model->tape, ms_empty(model->tape, MS_SHAPE(model->seq), MS_DTYPE_I64), 0);
+}
+
+static void run_layers(ms_model *model, ms_locals *f, const ms_pipeline_stage *stage,
+                       ms_tensor *hidden, ms_stage_pass *pass)
+{
+    ms_tape *tape = model->tape;
+    ms_decoder *d = model->modules;
+    ms_tensor *positions = ms_local(f, new_positions(model));
+    d->full_mask = d->sliding_mask = 0;
+    d->position_ids = *positions;
+    if (!ms_idle(tape))
+        ms_decoder_make_rotary(model, d, f, *hidden, *positions);
+    *pass = (ms_stage_pass){.position_ids = *positions};
+    for (int i = 0; i < 2; i++) {
+        pass->cos[i] = d->rotary[i].cos;
+        pass->sin[i] = d->rotary[i].sin;
+    }
+    ms_tensor *out = ms_local(f, 0); /* the loop's variable lives until the module returns */
+    for (uint64_t i = stage->first; i < stage->end && !ms_idle(tape); i++) {
+        ms_assign(f, out, ms_decoder_call_layer(model, (uint32_t)i, *hidden, *positions, true));
+        ms_assign(f, hidden, *out);
+    }
+}
+
+ms_tensor ms_stage_forward(ms_model *model, const ms_pipeline_stage *stage, ms_tensor input,
+                           ms_stage_pass *pass)
+{
+    ms_tape *tape = model->tape;
+    ms_decoder *d = model->modules;
+    uint32_t previous = ms_scope_enter(tape, d->scope);
+    ms_module_begin(tape, MS_NONE);
+    ms_locals f = ms_locals_begin(tape);
+    ms_argument(&f, input);
+    ms_tensor *hidden = ms_local(&f, stage->is_first ? ms_decoder_embed(model, d, input) : input);
+    run_layers(model, &f, stage, hidden, pass);
+    if (stage->is_last && !ms_idle(tape))
+        ms_assign(&f, hidden,
+                  ms_linear_call(model, &d->head, d->style.norm(model, &d->norm, *hidden)));
+    ms_tensor result = ms_locals_end(&f, hidden);
+    ms_module_end(tape, MS_NONE);
+    tape->scope = previous;
+    return result;
+}
+
+void ms_stage_resume(ms_model *model, const ms_stage_pass *pass)
+{
+    ms_decoder *d = model->modules;
+    d->position_ids = pass->position_ids;
+    for (int i = 0; i < 2; i++) {
+        d->rotary[i].cos = pass->cos[i];
+        d->rotary[i].sin = pass->sin[i];
+    }
+}
