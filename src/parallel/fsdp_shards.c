@@ -97,7 +97,12 @@ static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
 }
 
 /* What a unit is made of: a layer, or parameters of none. */
-typedef enum part_kind { PART_LAYER, PART_EMBEDDINGS, PART_HEAD, PART_ROOT } part_kind;
+typedef enum part_kind {
+    PART_LAYER,
+    PART_EMBEDDINGS,
+    PART_HEAD, /* what is in no layer and no embedding */
+    PART_ROOT
+} part_kind;
 
 static bool belongs(ms_tape *tape, const ms_fsdp *all, uint32_t index, part_kind kind,
                     uint32_t layer)
@@ -111,20 +116,31 @@ static bool belongs(ms_tape *tape, const ms_fsdp *all, uint32_t index, part_kind
 }
 
 /* The parameters of a layer are neighbours; those of the root are not. */
-static void add_unit(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer, uint32_t *next)
+static void add_parameters(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer,
+                           uint32_t *next)
 {
-    ms_fsdp_unit unit = {.first = all->parameters.count,
-                         .scope = layer == MS_NONE ? MS_NONE : ms_layer_scope(tape, layer),
-                         .reducing = MS_NONE};
-    uint32_t count = count_of(tape);
+    uint32_t count = count_of(tape), first = all->parameters.count;
     for (uint32_t i = layer == MS_NONE ? 0 : *next; i < count && tape->status == MS_OK; i++) {
         bool is_here = belongs(tape, all, i, kind, layer);
         if (is_here)
             add_parameter(tape, all, i);
         if (is_here && layer != MS_NONE)
             *next = i + 1;
-        if (!is_here && layer != MS_NONE && all->parameters.count > unit.first)
+        if (!is_here && layer != MS_NONE && all->parameters.count > first)
             break;
+    }
+}
+
+static void add_unit(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer, uint32_t *next)
+{
+    ms_fsdp_unit unit = {.first = all->parameters.count,
+                         .scope = layer == MS_NONE ? MS_NONE : ms_layer_scope(tape, layer),
+                         .reducing = MS_NONE};
+    if (kind == PART_ROOT && all->parallel->has_tied_ends) { /* fully_shard([norm, embedding]) */
+        add_parameters(tape, all, PART_HEAD, layer, next);
+        add_parameters(tape, all, PART_EMBEDDINGS, layer, next);
+    } else {
+        add_parameters(tape, all, kind, layer, next);
     }
     unit.count = all->parameters.count - unit.first;
     if (!ms_vec_push(&all->units, unit))
@@ -149,6 +165,12 @@ static void add_units(ms_tape *tape, ms_fsdp *all)
 
 /* ---- from the meta device ---- */
 
+static void move_buffers(ms_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->module_buffers.count && tape->status == MS_OK; i++)
+        ms_storage_refill(tape, tape->module_buffers.items[i]);
+}
+
 /* to_empty() of parameters in their order, then of buffers. */
 static void materialise(ms_tape *tape, const ms_fsdp *all)
 {
@@ -157,12 +179,11 @@ static void materialise(ms_tape *tape, const ms_fsdp *all)
         const ms_shape shape = ms_info(tape, row->full)->shape;
         row->shard = new_shard(tape, all, row, rows_of(all, &shape).local);
     }
-    for (uint32_t i = 0; i < tape->module_buffers.count && tape->status == MS_OK; i++) {
-        ms_storage_refill(tape, tape->module_buffers.items[i]);
-    }
+    move_buffers(tape);
 }
 
-static void shard_meta_model(ms_tape *tape, ms_fsdp *all)
+/* The model is not on the device. */
+static void add_absent_units(ms_tape *tape, ms_fsdp *all)
 {
     for (uint32_t i = 0; i < count_of(tape); i++)
         ms_storage_empty(tape, placed(tape, i).tensor);
@@ -170,6 +191,11 @@ static void shard_meta_model(ms_tape *tape, ms_fsdp *all)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
     add_units(tape, all);
+}
+
+static void shard_meta_model(ms_tape *tape, ms_fsdp *all)
+{
+    add_absent_units(tape, all);
     materialise(tape, all);
 }
 
@@ -208,12 +234,106 @@ static void shard_device_model(ms_tape *tape, ms_fsdp *all)
     all->is_initialized = true; /* all shards are padded */
 }
 
+/* ---- from the host ---- */
+
+/* A whole parameter on the device, in the type of the shards. */
+static ms_tensor moved(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
+{
+    ms_tensor whole = ms_empty(tape, ms_info(tape, row->full)->shape, all->parallel->shard_dtype);
+    ms_retain(tape, whole);
+    return whole;
+}
+
+/* The shard of a whole parameter is made on the device, also if it goes to the host. */
+static ms_tensor divided(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
+{
+    const ms_shape shape = ms_info(tape, row->full)->shape;
+    uint64_t count = rows_of(all, &shape).padded;
+    if (all->parallel->offloads)
+        ms_consume(tape,
+                   ms_empty(tape, with_rows(tape, &shape, count), all->parallel->shard_dtype));
+    return padded_shard(tape, all, row);
+}
+
+/* accelerate has names for the weights of embedding and head as long as it makes units. */
+static bool is_held(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
+{
+    return all->parallel->units == MS_UNITS_ACCELERATE &&
+           ms_scope_layer(tape, row->scope) == MS_NONE && ms_info(tape, row->full)->shape.rank > 1;
+}
+
+/* Parameters, and the root's buffers, are moved, then divided; the whole ones go at the end. */
+static void move_unit(ms_tape *tape, ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    ms_fsdp_parameter *row = &all->parameters.items[unit->first];
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
+        row[i].whole = moved(tape, all, &row[i]);
+    if (unit == ms_fsdp_root(all) && !all->parallel->has_tied_ends)
+        move_buffers(tape);
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
+        row[i].shard = divided(tape, all, &row[i]);
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++) {
+        if (is_held(tape, all, &row[i]))
+            continue;
+        ms_release(tape, row[i].whole);
+        row[i].whole = 0;
+    }
+}
+
+/* Layers first; then accelerate's embedding and head, of which the root is left nothing. */
+static void shard_host_model(ms_tape *tape, ms_fsdp *all)
+{
+    add_absent_units(tape, all);
+    uint32_t first = all->parallel->has_end_units;
+    for (uint32_t i = first; i < tape->layer_scopes.count + first && tape->status == MS_OK; i++)
+        move_unit(tape, all, &all->units.items[i]);
+    if (first)
+        move_unit(tape, all, &all->units.items[0]);
+    for (uint32_t i = (uint32_t)tape->layer_scopes.count + first;
+         i < all->units.count && tape->status == MS_OK; i++)
+        move_unit(tape, all, &all->units.items[i]);
+    if (all->parallel->has_tied_ends)
+        move_buffers(tape);
+    for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
+        ms_release(tape, all->parameters.items[i].whole);
+        all->parameters.items[i].whole = 0;
+    }
+    all->is_initialized = true; /* all shards are padded */
+}
+
+static void broadcast(ms_tape *tape, ms_fsdp *all, ms_fsdp_parameter *row)
+{
+    ms_tensor whole = moved(tape, all, row);
+    row->shard = divided(tape, all, row);
+    ms_release(tape, whole);
+}
+
+/* Rank 0 sends one whole tensor after the other, a tied one twice, and each rank keeps its part. */
+static void shard_broadcast_model(ms_tape *tape, ms_fsdp *all)
+{
+    ms_tensor head = 0;
+    add_absent_units(tape, all);
+    for (uint32_t i = 0; i < all->by_place.count && tape->status == MS_OK; i++)
+        broadcast(tape, all, &all->parameters.items[all->by_place.items[i]]);
+    if (all->parallel->has_tied_ends && tape->status == MS_OK) {
+        ms_fsdp_parameter second = all->parameters.items[all->parameters.count - 1];
+        broadcast(tape, all, &second); /* the embedding is the last of the last unit */
+        head = second.shard;
+    }
+    move_buffers(tape);
+    ms_release(tape, head);
+    all->is_initialized = true;
+}
+
 void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *all)
 {
-    if (all->parallel->builds_on_device)
-        shard_device_model(tape, all);
-    else
-        shard_meta_model(tape, all);
+    static void (*const makers[])(ms_tape * tape, ms_fsdp * all) = {
+        [MS_BUILD_META] = shard_meta_model,
+        [MS_BUILD_DEVICE] = shard_device_model,
+        [MS_BUILD_HOST] = shard_host_model,
+        [MS_BUILD_BROADCAST] = shard_broadcast_model,
+    };
+    makers[all->parallel->build](tape, all);
     for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
         ms_fsdp_parameter *row = &all->parameters.items[i];
         if (row->index != MS_NONE)

@@ -21,6 +21,7 @@ enum {
 };
 
 static const option options[] = {
+    {"load-dtype", OF_FSDP1},
     {"param-dtype", OF_FSDP},
     {"reduce-dtype", OF_FSDP},
     {"reshard-after-forward", OF_FSDP},
@@ -198,6 +199,8 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
     parallel->shard_dtype = c->run->dtype;
+    if (!ms_resolve_is_set(c, "load-dtype"))
+        parallel->load_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "param-dtype"))
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
@@ -239,11 +242,33 @@ static const char *why_no_end_units(const ms_resolving *c)
         is_known |= strcmp(c->model->family->model_type, families[i]) == 0;
     if (!is_known || c->model->head != MS_HEAD_CAUSAL_LM)
         return "for this model";
-    if (c->model->tie_word_embeddings)
+    if (c->model->tie_word_embeddings && run->parallel.units == MS_UNITS_TORCHTITAN)
         return "with tied embeddings";
     if (run->liger || run->treatments.loss_chunks || run->training.label_smoothing > 0)
         return "with a loss other than the model's own";
     return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
+}
+
+/* Rank 0 sends the others what they divide: accelerate's cpu_ram_efficient_loading. */
+static ms_status check_build(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    const ms_model_config *model = c->model;
+    if (parallel->build != MS_BUILD_BROADCAST)
+        return MS_OK;
+    if (parallel->units != MS_UNITS_ACCELERATE)
+        return ms_resolve_fail(c, "fsdp-build",
+                               "broadcast is accelerate's: fsdp-units must be accelerate");
+    const uint64_t sizes[] = {model->hidden_size, model->num_heads * model->head_dim,
+                              model->num_kv_heads * model->head_dim, model->intermediate_size,
+                              model->vocab_size};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] % parallel->layout.shards)
+            return ms_resolve_fail(c, "fsdp-build",
+                                   "broadcast is predicted for even shards alone: %" PRIu64
+                                   " rows are no multiple of %" PRIu64 " ranks",
+                                   sizes[i], parallel->layout.shards);
+    return MS_OK;
 }
 
 static ms_status check_fsdp2(const ms_resolving *c)
@@ -251,13 +276,30 @@ static ms_status check_fsdp2(const ms_resolving *c)
     ms_status status = check_reshard_ranks(c);
     const ms_parallel *parallel = &c->run->parallel;
     if (status == MS_OK && parallel->offloads &&
-        (parallel->builds_on_device || parallel->reshard_ranks))
+        (parallel->build == MS_BUILD_DEVICE || parallel->reshard_ranks))
         status = ms_resolve_fail(c, "fsdp-offload",
                                  "it is not predicted with fsdp-build device or reshard-ranks");
-    const char *why = c->run->parallel.has_end_units ? why_no_end_units(c) : NULL;
+    if (status == MS_OK)
+        status = check_build(c);
+    const char *why = parallel->units != MS_UNITS_LAYERS ? why_no_end_units(c) : NULL;
     if (status != MS_OK || !why)
         return status;
-    return ms_resolve_fail(c, "fsdp-units", "torchtitan's units are not predicted %s", why);
+    return ms_resolve_fail(c, "fsdp-units", "%s's units are not predicted %s",
+                           ms_fsdp_unit_names[parallel->units], why);
+}
+
+/* accelerate casts parts to fp32 when it has divided a model that is on the host. */
+static ms_status check_load(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->load_dtype == parallel->shard_dtype)
+        return MS_OK;
+    const char *why = parallel->shard_dtype != MS_DTYPE_F32 ? "unless the weights are cast to fp32"
+                      : parallel->build == MS_BUILD_DEVICE  ? "with fsdp-build device"
+                                                            : NULL;
+    if (parallel->load_dtype != parallel->param_dtype)
+        why = "unless it is the type of the computation";
+    return why ? ms_resolve_fail(c, "load-dtype", "it is not predicted %s", why) : MS_OK;
 }
 
 static ms_status note_limit(const ms_resolving *c)
@@ -295,10 +337,13 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
     parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
     parallel->keeps_after_backward = !c->draft->reshards_after_backward;
-    parallel->has_end_units = c->draft->fsdp_units == MS_UNITS_TORCHTITAN;
-    parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
+    bool is_tied = c->model->tie_word_embeddings;
+    parallel->has_tied_ends = parallel->units == MS_UNITS_ACCELERATE && is_tied;
+    parallel->has_end_units = parallel->units != MS_UNITS_LAYERS && !parallel->has_tied_ends;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
     status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = check_load(c);
     if (status == MS_OK)
         status = note_limit(c);
     return status;
@@ -315,7 +360,7 @@ ms_status ms_resolve_sharded_adapter(const ms_parallel *parallel, ms_adapter *ad
         why = "an adapter other than plain LoRA";
     else if (adapter->dtype != parallel->shard_dtype)
         why = "an adapter in another type than the weights (set adapter-dtype)";
-    else if (parallel->builds_on_device || parallel->has_end_units)
+    else if (parallel->build != MS_BUILD_META || parallel->units != MS_UNITS_LAYERS)
         why = "an adapter and fsdp-build or fsdp-units";
     if (why)
         return ms_fail(err, MS_ERR_USAGE,

@@ -127,6 +127,11 @@
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \
+    X("load-dtype", "TYPE", "type of the weights when FSDP1 divides them, before the parts are cast", \
+      "that of the weights", \
+      "Several ranks", type, AT(run.parallel.load_dtype), .choices = ms_dtype_weight_names, \
+      .synonyms = types, .default_is_words = true, .report = "load_dtype", \
+      .show_report = show_load_dtype) \
     X("param-dtype", "TYPE", "type in which FSDP gathers weights and computes", \
       "that of the weights", \
       "Several ranks", type, AT(run.parallel.param_dtype), .choices = ms_dtype_weight_names, \
@@ -148,11 +153,13 @@
       "fully_shard frees weights after each backward, not the last alone", "yes", \
       "Several ranks", answer, AT(reshards_after_backward), \
       .report = "reshard_after_backward", .show_report = show_reshards_after_backward) \
-    X("fsdp-units", "NAME", "layers, or torchtitan's: ends of the model are units too", "layers", \
-      "Several ranks", choice, AT(fsdp_units), .choices = ms_fsdp_unit_names, \
+    X("fsdp-units", "NAME", \
+      "layers, or torchtitan's or accelerate's: ends of the model are units too", "layers", \
+      "Several ranks", choice, AT(run.parallel.units), .choices = ms_fsdp_unit_names, \
       .report = "fsdp_units", .show_report = show_fsdp_units) \
-    X("fsdp-build", "PLACE", "where FSDP's model is built: on the meta device or the device", \
-      "meta", "Several ranks", choice, AT(fsdp_build), .choices = ms_fsdp_build_names, \
+    X("fsdp-build", "PLACE", \
+      "where FSDP's model is built: meta, device, host, or broadcast by rank 0", \
+      "meta", "Several ranks", choice, AT(run.parallel.build), .choices = ms_fsdp_build_names, \
       .report = "fsdp_build", .show_report = show_fsdp_build) \
     X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
       "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \
