@@ -160,6 +160,13 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     return NULL;
 }
 
+/* accelerate runs FSDP1 under autocast, of whose type the gathered parameters are. */
+static bool casts_alike(const ms_run_config *run)
+{
+    ms_dtype dtype = run->autocast == MS_AUTOCAST_BF16 ? MS_DTYPE_BF16 : MS_DTYPE_F16;
+    return run->parallel.layout.kind == MS_PARALLEL_FSDP1 && run->parallel.param_dtype == dtype;
+}
+
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_resolving *c)
 {
@@ -183,7 +190,7 @@ static const char *unsupported(const ms_resolving *c)
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
-    if (casts && run->autocast != MS_AUTOCAST_NONE)
+    if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_alike(run))
         return is_zero ? "with autocast" : "with autocast: use param-dtype";
     if (shards && run->liger)
         return "with Liger's kernels";
@@ -231,17 +238,38 @@ static ms_status check_reshard_ranks(const ms_resolving *c)
                            ranks, shards);
 }
 
-/* The ends of a model are found by their operators, which these families have in torchtitan's
- * order. */
+/* The ends of a model are found by their operators, and torchtitan has these in their order.
+ * accelerate's were compared for all rows. */
+typedef struct end_family {
+    const char *type;
+    bool in_torchtitan, is_broadcast;
+} end_family;
+
+static const end_family *end_family_of(const ms_resolving *c)
+{
+    static const end_family families[] = {
+        {"llama", true, true},        {"mistral", true, true},     {"qwen2", true, true},
+        {"qwen3", true, true},        {"gemma", false, true},      {"gemma2", false, true},
+        {"gemma3_text", false, true}, {"starcoder2", false, true}, {"phi3", false, true},
+        {"granite", false, true},     {"smollm3", false, true},    {"cohere", false, true},
+        {"qwen3_moe", false, true},   {"mixtral", false, false},
+    };
+    const ms_parallel *parallel = &c->run->parallel;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(c->model->family->model_type, families[i].type) == 0)
+            return families[i].in_torchtitan || parallel->units == MS_UNITS_ACCELERATE
+                       ? &families[i]
+                       : NULL;
+    return NULL;
+}
+
 static const char *why_no_end_units(const ms_resolving *c)
 {
-    static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
     const ms_run_config *run = c->run;
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        is_known |= strcmp(c->model->family->model_type, families[i]) == 0;
-    if (!is_known || c->model->head != MS_HEAD_CAUSAL_LM)
-        return "for this model";
+    const end_family *family = end_family_of(c);
+    bool is_broadcast = run->parallel.build == MS_BUILD_BROADCAST;
+    if (!family || c->model->head != MS_HEAD_CAUSAL_LM || (is_broadcast && !family->is_broadcast))
+        return is_broadcast ? "for this model that rank 0 sends" : "for this model";
     if (c->model->tie_word_embeddings && run->parallel.units == MS_UNITS_TORCHTITAN)
         return "with tied embeddings";
     if (run->liger || run->treatments.loss_chunks || run->training.label_smoothing > 0)
@@ -259,9 +287,9 @@ static ms_status check_build(const ms_resolving *c)
     if (parallel->units != MS_UNITS_ACCELERATE)
         return ms_resolve_fail(c, "fsdp-build",
                                "broadcast is accelerate's: fsdp-units must be accelerate");
-    const uint64_t sizes[] = {model->hidden_size, model->num_heads * model->head_dim,
-                              model->num_kv_heads * model->head_dim, model->intermediate_size,
-                              model->vocab_size};
+    const uint64_t sizes[] = {model->hidden_size,       model->num_heads * model->head_dim,
+                              model->intermediate_size, own * model->head_dim,
+                              model->vocab_size,        model->num_experts};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] % parallel->layout.shards)
             return ms_resolve_fail(c, "fsdp-build",
