@@ -124,6 +124,10 @@
       "tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
       .show_report = show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "zero=2,dp=8")) \
+    X("world", "N", "ranks in all, for training arguments that do not say how many", \
+      "as in the arguments", \
+      "Several ranks", count, AT(world), .minimum = 1, .maximum = MS_MOST_RANKS, \
+      .default_is_words = true) \
     X("rank", "N", "the rank that is predicted, from 0", "0", \
       "Several ranks", count, AT(run.parallel.rank), .maximum = MS_MOST_RANKS, .report = "rank", \
       .show_report = show_rank) \

@@ -172,6 +172,16 @@ static ms_status check_form(ms_json_value value, key_form form, ms_error *err)
     return status;
 }
 
+/* DeepSpeed's own file has such values in the place of numbers and flags. */
+static bool is_of_deepspeed(ms_json_value root, ms_json_value value)
+{
+    ms_json_value zero;
+    const char *text = "";
+    (void)ms_json_get_string(value, &text, NULL);
+    return ms_json_find(root, "zero_optimization", &zero) &&
+           (ms_json_kind_of(value) == MS_JSON_OBJECT || strcmp(text, "auto") == 0);
+}
+
 static ms_status take_rows(ms_json_value root, const key_row *from, size_t count,
                            ms_training_file *file, ms_error *err)
 {
@@ -181,7 +191,7 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
         const key_row *row = &from[i];
         if (!(row->formats & 1U << file->format) || file->given[row->topic] ||
             !ms_json_find_pointer(root, row->pointer, &value) ||
-            ms_json_kind_of(value) == MS_JSON_NULL)
+            ms_json_kind_of(value) == MS_JSON_NULL || is_of_deepspeed(root, value))
             continue;
         status = check_form(value, row->form, err);
         file->given[row->topic] = true;

@@ -101,6 +101,11 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
         put(out, "parallel %s%s\n", ms_layout_text(arena, &run->parallel.layout),
             run->parallel.syncs_last_only ? " no-sync" : "");
+    if (ms_layout_shards(&run->parallel.layout))
+        put(out, "types shards %s load %s reductions %s\n",
+            ms_dtype_info_of(run->parallel.shard_dtype)->short_name,
+            ms_dtype_info_of(run->parallel.load_dtype)->short_name,
+            ms_dtype_info_of(run->parallel.reduce_dtype)->short_name);
     const ms_several_gpus *several = &run->several_gpus;
     if (several->text)
         put(out, "%s%s %s\n", several->is_ignored ? "ignored" : "copies",
