@@ -303,6 +303,20 @@ static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
     return status == MS_OK ? ms_training_set_option(t, "no-sync", "yes") : status;
 }
 
+/* transformers hands its strategy of FSDP1 on as reshard_after_forward, and accelerate takes
+ * FULL_SHARD all the same unless its launcher says otherwise. */
+static ms_status drop_strategy(const ms_training_ranks *t, fsdp *f)
+{
+    if (t->is_launched || !f->is_first || f->strategy == FULL_SHARD)
+        return MS_OK;
+    int said = f->strategy;
+    f->strategy = FULL_SHARD;
+    return ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                       "%s is without effect: accelerate takes FULL_SHARD for FSDP1 of "
+                       "TrainingArguments",
+                       strategies[said]);
+}
+
 ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
 {
     fsdp f = {.strategy = FULL_SHARD};
@@ -313,6 +327,8 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
     if (status == MS_OK && !f.is_first && f.strategy >= HYBRID_SHARD)
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "%s is of FSDP1: set version 1 in fsdp_config", strategies[f.strategy]);
+    if (status == MS_OK)
+        status = drop_strategy(t, &f);
     if (status == MS_OK)
         status = layout_of(t, &f, &layout);
     if (status == MS_OK)
