@@ -282,7 +282,9 @@ static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_jso
 {
     ms_json_value type;
     const char *path = "";
-    ms_training_ranks t = {.r = r, .sharding = s, .root = root, .config = root};
+    /* without a configuration, of FSDP a value that has no keys */
+    ms_training_ranks t = {
+        .r = r, .sharding = s, .root = root, .config = is_zero ? root : s->value};
     t.is_launched = ms_json_find(root, "distributed_type", &type) &&
                     strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
     find_config(&t, is_zero, &path);
