@@ -18,6 +18,7 @@
 #include "config/trainers/training_optimizer.h"
 #include "config/trainers/training_precision.h"
 #include "config/trainers/training_reading.h"
+#include "config/trainers/training_recipes.h"
 #include "config/trainers/training_fsdp.h"
 #include "config/trainers/training_sharding.h"
 #include "config/trainers/training_zero.h"
@@ -239,6 +240,8 @@ static void find_config(ms_training_ranks *t, bool is_zero, const char **path)
 static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
 {
     bool is_short = is_zero && !t->has_own_config;
+    if (t->is_recipe)
+        return ms_training_read_recipe(t, is_read);
     return is_zero ? ms_training_read_zero(t, is_short, is_read)
                    : ms_training_read_fsdp(t, is_read);
 }
@@ -274,6 +277,8 @@ static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_z
 {
     *is_zero = strcmp(s->library, "DeepSpeed") == 0;
     bool is_fsdp = strcmp(s->library, "FSDP") == 0;
+    if (format == MS_TRAINING_TORCHTUNE)
+        return is_fsdp;
     return (format == MS_TRAINING_HF || format == MS_TRAINING_FACTORY) && (is_fsdp || *is_zero);
 }
 
@@ -285,6 +290,7 @@ static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_jso
     /* without a configuration, of FSDP a value that has no keys */
     ms_training_ranks t = {
         .r = r, .sharding = s, .root = root, .config = is_zero ? root : s->value};
+    t.is_recipe = r->file.format == MS_TRAINING_TORCHTUNE;
     t.is_launched = ms_json_find(root, "distributed_type", &type) &&
                     strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
     find_config(&t, is_zero, &path);
@@ -358,8 +364,9 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .notes = notes,
                              .unsupported = unsupported,
                              .err = err};
-    ms_training_format format;
+    ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);
+    r.file.format = format;
     if (status == MS_OK)
         status = heed_sharding(&r, root, format);
     if (status == MS_OK)
