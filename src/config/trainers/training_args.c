@@ -32,10 +32,10 @@ static const struct {
     const char *field;
     const char *absent[MS_TRAINING_FORMAT_COUNT]; /* NULL: the field's own */
 } numbers[] = {
-    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL}},
-    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1"}},
-    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL}},
-    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL}},
+    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL, "8"}},
+    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1", "1"}},
+    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL, "2048"}},
+    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1"}},
 };
 
 static ms_status set_numbers(ms_training_reading *r)
@@ -240,8 +240,10 @@ static void find_config(ms_training_ranks *t, bool is_zero, const char **path)
 static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
 {
     bool is_short = is_zero && !t->has_own_config;
-    if (t->is_recipe)
+    if (t->r->file.format == MS_TRAINING_TORCHTUNE)
         return ms_training_read_recipe(t, is_read);
+    if (t->r->file.format == MS_TRAINING_TITAN)
+        return ms_training_read_titan(t, is_read);
     return is_zero ? ms_training_read_zero(t, is_short, is_read)
                    : ms_training_read_fsdp(t, is_read);
 }
@@ -277,7 +279,7 @@ static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_z
 {
     *is_zero = strcmp(s->library, "DeepSpeed") == 0;
     bool is_fsdp = strcmp(s->library, "FSDP") == 0;
-    if (format == MS_TRAINING_TORCHTUNE)
+    if (format == MS_TRAINING_TORCHTUNE || format == MS_TRAINING_TITAN)
         return is_fsdp;
     return (format == MS_TRAINING_HF || format == MS_TRAINING_FACTORY) && (is_fsdp || *is_zero);
 }
@@ -290,7 +292,6 @@ static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_jso
     /* without a configuration, of FSDP a value that has no keys */
     ms_training_ranks t = {
         .r = r, .sharding = s, .root = root, .config = is_zero ? root : s->value};
-    t.is_recipe = r->file.format == MS_TRAINING_TORCHTUNE;
     t.is_launched = ms_json_find(root, "distributed_type", &type) &&
                     strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
     find_config(&t, is_zero, &path);
@@ -310,6 +311,11 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     bool is_zero = false, is_read = false;
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
+        return status;
+    const ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
+    if (format == MS_TRAINING_TITAN)
+        status = ms_training_read_titan_step(&t);
+    if (status != MS_OK)
         return status;
     bool is_asked = ms_run_field_is_set(r->draft, "parallel");
     bool is_one = is_asked && !has_layout(r); /* --parallel none */

@@ -8,6 +8,7 @@
 
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_fsdp.h"
+#include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
 #include "config/trainers/training_reading.h"
 #include "config/model/unsupported.h"
@@ -123,6 +124,8 @@ ms_status ms_training_set_precision(ms_training_reading *r)
         dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
         from = MS_TOPIC_DTYPE;
         break;
+    case MS_TRAINING_TITAN:
+        return ms_training_set_titan_types(r);
     case MS_TRAINING_HF:
     case MS_TRAINING_FORMAT_COUNT:
         status = hf_weights(r, &dtype);

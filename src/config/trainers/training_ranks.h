@@ -13,7 +13,6 @@ typedef struct ms_training_ranks {
     ms_training_reading *r;
     const ms_sharding *sharding;
     ms_json_value root, config;
-    bool is_recipe;      /* of torchtune */
     bool has_own_config; /* it is a configuration of DeepSpeed's */
     bool is_launched;    /* the file is accelerate's own, whose defaults are its launcher's */
 } ms_training_ranks;

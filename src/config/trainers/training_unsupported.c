@@ -14,6 +14,7 @@ enum {
     AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TITAN = 1 << MS_TRAINING_TITAN,
     TRAINER = HF | FACTORY /* TrainingArguments itself */
 };
 
@@ -36,6 +37,10 @@ static const unsupported_row unsupported_rows[] = {
     {TRAINER | AXOLOTL, "/torch_compile_backend",    compiled},
     {TRAINER,           "/torch_compile_mode",       compiled},
     {TORCHTUNE,         "/compile",                  compiled},
+    {TITAN,             "/compile/enable",           compiled},
+    {TITAN,             "/training/compile",         compiled},
+    {TITAN,             "/model/flavor",             "torchtitan's own model code; it is that of transformers"},
+    {TITAN,             "/model/converters",         "changes made by converters"},
     {TRAINER,           "/fsdp_config",              fsdp},
     {TRAINER,           "/liger_kernel_config/cross_entropy", liger},
     {AXOLOTL,           "/liger_cross_entropy",      liger},
