@@ -13,63 +13,75 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 
 
 class RunOptions(TypedDict, total=False):
-    training_args: File               # TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune [none]
-    ignore_sharding: bool             # predict one device that holds everything, even if the training arguments shard
-    batch: Number                     # sequences per micro-batch [1]
-    seq: Number                       # tokens per sequence [2048]
-    dtype: Text                       # type of the weights: bf16, fp16 or fp32 [bf16]
-    autocast: Text                    # none, bf16 or fp16 [none]
-    optimizer: Any                    # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
-    optimizer_impl: Text              # fused, foreach or loop [the usual one]
-    optimizer_in_backward: YesNo      # update each parameter as soon as its gradient is ready [no]
-    optimizer_device: Text            # where optimizer states are kept and updated: device or host [device]
-    parameter_device: Text            # where the layers' parameters are kept: device or host [device]
-    weight_decay: Number              # 0 or more [0.01 for adamw, else 0]
-    accumulate: Number                # micro-batches per optimizer step [1]
-    grad_accumulation_dtype: Text     # type of accumulated gradients: same as the parameter, or fp32 [same]
-    clip: Number                      # maximum gradient norm, or none [none]
-    label_smoothing: Number           # label smoothing of Trainer's loss, 0 to 1 [0]
-    liger: Text                       # Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss [none]
-    logits_to_keep: Number            # head and loss on the last N tokens of a sequence only, or none [none]
-    empty_cache_steps: Number         # empty the allocator's cache every N-th step, or none [none]
-    eval_batch: Number                # sequences per batch of an evaluation between steps, or none [none]
-    eval_logits: Number               # batches whose logits an evaluation keeps on the device, or none [none]
-    adapter: File                     # an adapter_config.json of PEFT: train only the adapter [none]
-    lora: Text                        # a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05 [none]
-    adapter_dtype: Text               # type of the adapter's weights: fp32, bf16 or fp16 [fp32 if the model is in half precision]
-    quantize: Text                    # type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block [as in the config]
-    upcast: YesNo                     # cast a quantised base's other weights to fp32, as PEFT prepares them [yes for bitsandbytes]
-    checkpoint_kind: Text             # non-reentrant or reentrant [non-reentrant]
-    attention: Text                   # auto, flash, efficient, math, eager or cpu-flash [auto]
-    experts: Text                     # how mixtures of experts run: auto, grouped or eager [auto]
-    routing: Text                     # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
-    parallel: Text                    # ranks that train together: dp=8, fsdp=8, fsdp1=8 or hsdp=2x8 (copies x shards) [none]
-    rank: Number                      # the rank that is predicted, from 0 [0]
-    param_dtype: Text                 # type in which FSDP gathers weights and computes [that of the weights]
-    reduce_dtype: Text                # type in which FSDP reduces gradients [that of the computation]
-    reshard_after_forward: YesNo      # FSDP frees a layer's gathered weights after its forward [yes]
-    reshard_ranks: Number             # after forward fully_shard divides weights among N ranks; 0: among all [0]
-    reshard_after_backward: YesNo     # fully_shard frees weights after each backward, not the last alone [yes]
-    fsdp_units: Text                  # layers, or torchtitan's: ends of the model are units too [layers]
-    fsdp_build: Text                  # where FSDP's model is built: on the meta device or the device [meta]
-    fsdp_offload: YesNo               # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
-    use_orig_params: YesNo            # FSDP1's optimizer updates original parameters, not flat ones [yes]
-    forward_prefetch: YesNo           # FSDP1 gathers the next layer while one runs forward [no]
-    backward_prefetch: Text           # FSDP1 gathers the next layer of backward: pre, post or none [pre]
-    limit_all_gathers: YesNo          # FSDP1's host waits when two all-gathers are under way [yes]
-    bucket_cap_mb: Number             # MiB at which a bucket of DDP is closed [25]
-    gradient_as_bucket_view: YesNo    # gradients are views of DDP's buckets [no]
-    static_graph: YesNo               # DDP(static_graph=True) [no]
-    zero_optimizer: YesNo             # each rank of dp=N updates a part (ZeroRedundancyOptimizer) [no]
-    no_sync: YesNo                    # micro-steps before the last do not reduce gradients [no]
-    device: Text                      # a device of `memscope devices`, or cpu [a100-80gb]
-    calibration: File                 # a calibration.json from `memscope calibrate` for that device [none]
-    mfu: Number                       # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
-    torch: Text                       # version of PyTorch [2.11]
-    allocator: Text                   # raw, cuda or cuda-expandable [cuda; raw on cpu]
-    max_split_size: Text              # largest block the allocator splits, e.g. 128MiB, or none [none]
-    roundup_power2_divisions: Number  # round sizes to N steps per power of two, or none [none]
-    budget: Text                      # memory the run may use, e.g. 80GiB [all of the device]
+    training_args: File                  # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
+    ignore_sharding: bool                # predict one device that holds everything, even if the training arguments shard
+    batch: Number                        # sequences per micro-batch [1]
+    seq: Number                          # tokens per sequence [2048]
+    dtype: Text                          # type of the weights: bf16, fp16 or fp32 [bf16]
+    autocast: Text                       # none, bf16 or fp16 [none]
+    optimizer: Any                       # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
+    optimizer_impl: Text                 # fused, foreach or loop [the usual one]
+    optimizer_in_backward: YesNo         # update each parameter as soon as its gradient is ready [no]
+    optimizer_device: Text               # where optimizer states are kept and updated: device or host [device]
+    parameter_device: Text               # where the layers' parameters are kept: device or host [device]
+    weight_decay: Number                 # 0 or more [0.01 for adamw, else 0]
+    accumulate: Number                   # micro-batches per optimizer step [1]
+    grad_accumulation_dtype: Text        # type of accumulated gradients: same as the parameter, or fp32 [same]
+    clip: Number                         # maximum gradient norm, or none [none]
+    label_smoothing: Number              # label smoothing of Trainer's loss, 0 to 1 [0]
+    liger: Text                          # Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss [none]
+    logits_to_keep: Number               # head and loss on the last N tokens of a sequence only, or none [none]
+    empty_cache_steps: Number            # empty the allocator's cache every N-th step, or none [none]
+    eval_batch: Number                   # sequences per batch of an evaluation between steps, or none [none]
+    eval_logits: Number                  # batches whose logits an evaluation keeps on the device, or none [none]
+    adapter: File                        # an adapter_config.json of PEFT: train only the adapter [none]
+    lora: Text                           # a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05 [none]
+    adapter_dtype: Text                  # type of the adapter's weights: fp32, bf16 or fp16 [fp32 if the model is in half precision]
+    quantize: Text                       # type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block [as in the config]
+    upcast: YesNo                        # cast a quantised base's other weights to fp32, as PEFT prepares them [yes for bitsandbytes]
+    checkpoint_kind: Text                # non-reentrant or reentrant [non-reentrant]
+    attention: Text                      # auto, flash, efficient, math, eager or cpu-flash [auto]
+    experts: Text                        # how mixtures of experts run: auto, grouped or eager [auto]
+    routing: Text                        # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
+    parallel: Text                       # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed) [none]
+    world: Number                        # ranks in all, for training arguments that do not say how many [as in the arguments]
+    rank: Number                         # the rank that is predicted, from 0 [0]
+    load_dtype: Text                     # type of the weights when FSDP1 divides them, before the parts are cast [that of the weights]
+    param_dtype: Text                    # type in which FSDP gathers weights and computes [that of the weights]
+    reduce_dtype: Text                   # type in which FSDP reduces gradients [that of the computation]
+    reshard_after_forward: YesNo         # FSDP frees a layer's gathered weights after its forward [yes]
+    reshard_ranks: Number                # after forward fully_shard divides weights among N ranks; 0: among all [0]
+    reshard_after_backward: YesNo        # fully_shard frees weights after each backward, not the last alone [yes]
+    fsdp_units: Text                     # layers, or torchtitan's or accelerate's: ends of the model are units too [layers]
+    fsdp_build: Text                     # where FSDP's model is built: meta, device, host, or broadcast by rank 0 [meta]
+    fsdp_offload: YesNo                  # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
+    use_orig_params: YesNo               # FSDP1's optimizer updates original parameters, not flat ones [yes]
+    forward_prefetch: YesNo              # FSDP1 gathers the next layer while one runs forward [no]
+    backward_prefetch: Text              # FSDP1 gathers the next layer of backward: pre, post or none [pre]
+    limit_all_gathers: YesNo             # FSDP1's host waits when two all-gathers are under way [yes]
+    bucket_cap_mb: Number                # MiB at which a bucket of DDP is closed [25]
+    gradient_as_bucket_view: YesNo       # gradients are views of DDP's buckets [no]
+    static_graph: YesNo                  # DDP(static_graph=True) [no]
+    zero_optimizer: YesNo                # each rank of dp=N updates a part (ZeroRedundancyOptimizer) [no]
+    no_sync: YesNo                       # micro-steps before the last do not reduce gradients [no]
+    sequence_parallel: YesNo             # with tensor parallelism, norms and residuals are split by tokens [no]
+    loss_parallel: YesNo                 # with tensor parallelism, the loss is split by vocabulary [no]
+    reduce_bucket_size: Number           # elements of a bucket of gradients of ZeRO [500000000]
+    overlap_comm: YesNo                  # ZeRO reduces gradients while backward runs [yes in stage 3]
+    contiguous_gradients: YesNo          # ZeRO copies gradients into a bucket [yes]
+    zero_init: YesNo                     # ZeRO-3 divides the model while it is built (zero.Init) [yes]
+    offload_param: YesNo                 # ZeRO-3 keeps the shards of parameters on the host [no]
+    stage3_prefetch_bucket_size: Number  # elements that ZeRO-3 gathers ahead [50000000]
+    stage3_max_live_parameters: Number   # elements that ZeRO-3 keeps gathered [1000000000]
+    stage3_max_reuse_distance: Number    # ZeRO-3 keeps what is used again within so many elements [1000000000]
+    device: Text                         # a device of `memscope devices`, or cpu [a100-80gb]
+    calibration: File                    # a calibration.json from `memscope calibrate` for that device [none]
+    mfu: Number                          # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
+    torch: Text                          # version of PyTorch [2.11]
+    allocator: Text                      # raw, cuda or cuda-expandable [cuda; raw on cpu]
+    max_split_size: Text                 # largest block the allocator splits, e.g. 128MiB, or none [none]
+    roundup_power2_divisions: Number     # round sizes to N steps per power of two, or none [none]
+    budget: Text                         # memory the run may use, e.g. 80GiB [all of the device]
 
 
 class AnalyzeOptions(RunOptions, total=False):
@@ -241,7 +253,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N", "0"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -259,6 +273,16 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("static-graph", "YESNO", "no"),
         ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("sequence-parallel", "YESNO", "no"),
+        ("loss-parallel", "YESNO", "no"),
+        ("reduce-bucket-size", "N", "500000000"),
+        ("overlap-comm", "YESNO", "yes in stage 3"),
+        ("contiguous-gradients", "YESNO", "yes"),
+        ("zero-init", "YESNO", "yes"),
+        ("offload-param", "YESNO", "no"),
+        ("stage3-prefetch-bucket-size", "N", "50000000"),
+        ("stage3-max-live-parameters", "N", "1000000000"),
+        ("stage3-max-reuse-distance", "N", "1000000000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -333,7 +357,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N", "0"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -350,6 +376,16 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("static-graph", "YESNO", "no"),
         ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("sequence-parallel", "YESNO", "no"),
+        ("loss-parallel", "YESNO", "no"),
+        ("reduce-bucket-size", "N", "500000000"),
+        ("overlap-comm", "YESNO", "yes in stage 3"),
+        ("contiguous-gradients", "YESNO", "yes"),
+        ("zero-init", "YESNO", "yes"),
+        ("offload-param", "YESNO", "no"),
+        ("stage3-prefetch-bucket-size", "N", "50000000"),
+        ("stage3-max-live-parameters", "N", "1000000000"),
+        ("stage3-max-reuse-distance", "N", "1000000000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -398,7 +434,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N", "0"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -416,6 +454,16 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("static-graph", "YESNO", "no"),
         ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("sequence-parallel", "YESNO", "no"),
+        ("loss-parallel", "YESNO", "no"),
+        ("reduce-bucket-size", "N", "500000000"),
+        ("overlap-comm", "YESNO", "yes in stage 3"),
+        ("contiguous-gradients", "YESNO", "yes"),
+        ("zero-init", "YESNO", "yes"),
+        ("offload-param", "YESNO", "no"),
+        ("stage3-prefetch-bucket-size", "N", "50000000"),
+        ("stage3-max-live-parameters", "N", "1000000000"),
+        ("stage3-max-reuse-distance", "N", "1000000000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -473,7 +521,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N", "0"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -491,6 +541,16 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("static-graph", "YESNO", "no"),
         ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("sequence-parallel", "YESNO", "no"),
+        ("loss-parallel", "YESNO", "no"),
+        ("reduce-bucket-size", "N", "500000000"),
+        ("overlap-comm", "YESNO", "yes in stage 3"),
+        ("contiguous-gradients", "YESNO", "yes"),
+        ("zero-init", "YESNO", "yes"),
+        ("offload-param", "YESNO", "no"),
+        ("stage3-prefetch-bucket-size", "N", "50000000"),
+        ("stage3-max-live-parameters", "N", "1000000000"),
+        ("stage3-max-reuse-distance", "N", "1000000000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
@@ -540,7 +600,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N", "0"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -558,6 +620,16 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("static-graph", "YESNO", "no"),
         ("zero-optimizer", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("sequence-parallel", "YESNO", "no"),
+        ("loss-parallel", "YESNO", "no"),
+        ("reduce-bucket-size", "N", "500000000"),
+        ("overlap-comm", "YESNO", "yes in stage 3"),
+        ("contiguous-gradients", "YESNO", "yes"),
+        ("zero-init", "YESNO", "yes"),
+        ("offload-param", "YESNO", "no"),
+        ("stage3-prefetch-bucket-size", "N", "50000000"),
+        ("stage3-max-live-parameters", "N", "1000000000"),
+        ("stage3-max-reuse-distance", "N", "1000000000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),

@@ -12,7 +12,8 @@
     X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, \
       "Model", file, AT(config)) \
     X("training-args", "FILE", \
-      "TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune", "none", \
+      "TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune " \
+      "or torchtitan", "none", \
       "Training", file, AT(training_args), .default_is_words = true) \
     X("ignore-sharding", NULL, \
       "predict one device that holds everything, even if the training arguments shard", NULL, \
