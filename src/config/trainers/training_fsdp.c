@@ -304,17 +304,23 @@ static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
     return status == MS_OK ? ms_training_set_option(t, "no-sync", "yes") : status;
 }
 
-/* transformers hands its strategy of FSDP1 on as reshard_after_forward, and accelerate takes
- * FULL_SHARD all the same unless its launcher says otherwise. */
-static ms_status drop_strategy(const ms_training_ranks *t, fsdp *f)
+/* accelerate prefers the strategy that its launcher always hands on, FULL_SHARD unless
+ * fsdp_sharding_strategy says otherwise. transformers sets reshard_after_forward alone. */
+static ms_status note_strategy(const ms_training_ranks *t, fsdp *f)
 {
-    if (t->is_launched || !f->is_first || f->strategy == FULL_SHARD)
-        return MS_OK;
+    ms_json_value value;
+    bool has_own = t->is_launched && find(t, "sharding_strategy", &value);
     int said = f->strategy;
+    if (!f->is_first || has_own)
+        return MS_OK;
+    if (t->is_launched && find(t, "reshard_after_forward", &value))
+        said = word_of(value, strategies);
     f->strategy = FULL_SHARD;
+    if (said <= FULL_SHARD)
+        return MS_OK;
     return ms_note_add(t->r->notes, t->r->arena, t->r->err,
-                       "%s is without effect: accelerate takes FULL_SHARD for FSDP1 of "
-                       "TrainingArguments",
+                       "%s is without effect: accelerate takes FULL_SHARD for FSDP1 unless "
+                       "fsdp_sharding_strategy of its own file says otherwise",
                        strategies[said]);
 }
 
@@ -329,7 +335,7 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "%s is of FSDP1: set version 1 in fsdp_config", strategies[f.strategy]);
     if (status == MS_OK)
-        status = drop_strategy(t, &f);
+        status = note_strategy(t, &f);
     if (status == MS_OK)
         status = layout_of(t, &f, &layout);
     if (status == MS_OK)
@@ -373,8 +379,8 @@ ms_status ms_training_set_fsdp_types(ms_training_reading *r, const char *dtype,
     if (widens && ms_run_field_is_set(r->draft, "dtype"))
         ms_run_field_unset(r->draft, "dtype"); /* it is the type that is loaded */
     if (strcmp(autocast, "fp16") == 0)
-        return ms_fail(r->err, MS_ERR_CONFIG,
-                       "training-args: FSDP with fp16 scales the loss, which is not predicted");
+        return ms_training_fail(r, r->file.given[MS_TOPIC_FP16] ? MS_TOPIC_FP16 : from,
+                                "FSDP with fp16 scales the loss, which is not predicted");
     for (size_t i = 0; i < sizeof types / sizeof *types && status == MS_OK; i++)
         if (types[i].is_set)
             status = ms_training_offer(r, types[i].field, types[i].text, from);
