@@ -181,7 +181,8 @@ static ms_status read_mesh(const ms_training_ranks *t, uint64_t *copies, uint64_
             name += sizeof prefix - 1;
         bool is_copies = strcmp(name, "dp_replicate_size") == 0;
         bool is_shards = strcmp(name, "dp_shard_size") == 0;
-        bool is_count = number >= 1 && number <= MS_MOST_RANKS && number == (uint64_t)number;
+        bool is_count =
+            number >= 1 && number <= MS_MOST_RANKS && number == (double)(uint64_t)number;
         if ((is_copies || is_shards) && is_count)
             *(is_copies ? copies : shards) = (uint64_t)number;
         else if (ends_with(name, "_size") && number > 1)
