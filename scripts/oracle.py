@@ -90,7 +90,7 @@ LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
          "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
-         "parameters_as_bucket_view", "cp", "rotate", "tp", "sequence_parallel", "loss_parallel"}
+         "parameters_as_bucket_view", "load_dtype", "cp", "rotate", "tp", "sequence_parallel", "loss_parallel"}
 
 
 def fsdp1_options(p):
@@ -155,13 +155,14 @@ def parallel_options(case):
     layout = f"tp={p['tp']}," + layout if copies > 1 and p.get("tp") else layout
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
+    command += ["--load-dtype", p["load_dtype"]] if p.get("load_dtype") else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
     elif p.get("reshard_after_forward"):
         command += ["--reshard-ranks", str(p["reshard_after_forward"])]
     command += ["--fsdp-units", p["units"]] if p.get("units") else []
-    command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], "meta")] if p.get("init") else []
+    command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], p["init"])] if p.get("init") else []
     command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
     command += ["--fsdp-offload", "yes"] if p.get("offload") else []
     command += fsdp1_options(p) if first else []

@@ -13,7 +13,7 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 
 
 class RunOptions(TypedDict, total=False):
-    training_args: File                         # TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune [none]
+    training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
@@ -43,15 +43,17 @@ class RunOptions(TypedDict, total=False):
     attention: Text                             # auto, flash, efficient, math, eager or cpu-flash [auto]
     experts: Text                               # how mixtures of experts run: auto, grouped or eager [auto]
     routing: Text                               # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
-    parallel: Text                              # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), tp=4 or tp=2,fsdp=4 (tensor parallelism), zero=2,dp=8 (DeepSpeed) [none]
+    parallel: Text                              # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), tp=4 or tp=2,fsdp=4 (tensor parallelism), cp=4 or cp=4,fsdp=2 (context parallelism), zero=2,dp=8 (DeepSpeed), pp=4,schedule=1f1b,microbatches=8 (pipeline) [none]
+    world: Number                               # ranks in all, for training arguments that do not say how many [as in the arguments]
     rank: Text                                  # the rank that is predicted, from 0; the one that needs most; or that one and a table [worst]
+    load_dtype: Text                            # type of the weights when FSDP1 divides them, before the parts are cast [that of the weights]
     param_dtype: Text                           # type in which FSDP gathers weights and computes [that of the weights]
     reduce_dtype: Text                          # type in which FSDP reduces gradients [that of the computation]
     reshard_after_forward: YesNo                # FSDP frees a layer's gathered weights after its forward [yes]
     reshard_ranks: Number                       # after forward fully_shard divides weights among N ranks; 0: among all [0]
     reshard_after_backward: YesNo               # fully_shard frees weights after each backward, not the last alone [yes]
-    fsdp_units: Text                            # layers, or torchtitan's: ends of the model are units too [layers]
-    fsdp_build: Text                            # where FSDP's model is built: on the meta device or the device [meta]
+    fsdp_units: Text                            # layers, or torchtitan's or accelerate's: ends of the model are units too [layers]
+    fsdp_build: Text                            # where FSDP's model is built: meta, device, host, or broadcast by rank 0 [meta]
     fsdp_offload: YesNo                         # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
     use_orig_params: YesNo                      # FSDP1's optimizer updates original parameters, not flat ones [yes]
     forward_prefetch: YesNo                     # FSDP1 gathers the next layer while one runs forward [no]
@@ -60,9 +62,11 @@ class RunOptions(TypedDict, total=False):
     bucket_cap_mb: Number                       # MiB at which a bucket of DDP is closed [25]
     gradient_as_bucket_view: YesNo              # gradients are views of DDP's buckets [no]
     static_graph: YesNo                         # DDP(static_graph=True) [no]
+    init_sync: YesNo                            # DDP(init_sync=True): its constructor broadcasts the model [yes]
     zero_optimizer: YesNo                       # each rank of dp=N updates a part (ZeroRedundancyOptimizer) [no]
     parameters_as_bucket_view: YesNo            # its parameters are views of one buffer a rank [no]
     no_sync: YesNo                              # micro-steps before the last do not reduce gradients [no]
+    no_all_reduce: YesNo                        # with hsdp, micro-steps before the last reduce among shards, not among copies [no]
     sequence_parallel: YesNo                    # with tensor parallelism, norms and residuals are split by tokens [no]
     loss_parallel: YesNo                        # with tensor parallelism, the loss is split by vocabulary [no]
     reduce_bucket_size: Number                  # elements of a bucket of gradients of ZeRO [500000000]
@@ -253,7 +257,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N|worst|all", "worst"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -269,9 +275,11 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("no-all-reduce", "YESNO", "no"),
         ("sequence-parallel", "YESNO", "no"),
         ("loss-parallel", "YESNO", "no"),
         ("reduce-bucket-size", "N", "500000000"),
@@ -357,7 +365,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N|worst|all", "worst"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -372,9 +382,11 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("no-all-reduce", "YESNO", "no"),
         ("sequence-parallel", "YESNO", "no"),
         ("loss-parallel", "YESNO", "no"),
         ("reduce-bucket-size", "N", "500000000"),
@@ -434,7 +446,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N|worst|all", "worst"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -450,9 +464,11 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("no-all-reduce", "YESNO", "no"),
         ("sequence-parallel", "YESNO", "no"),
         ("loss-parallel", "YESNO", "no"),
         ("reduce-bucket-size", "N", "500000000"),
@@ -521,7 +537,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N|worst|all", "worst"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -537,9 +555,11 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("no-all-reduce", "YESNO", "no"),
         ("sequence-parallel", "YESNO", "no"),
         ("loss-parallel", "YESNO", "no"),
         ("reduce-bucket-size", "N", "500000000"),
@@ -600,7 +620,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("experts", "NAME", "auto"),
         ("routing", "NAME", "balanced"),
         ("parallel", "SPEC", "none"),
+        ("world", "N", "as in the arguments"),
         ("rank", "N|worst|all", "worst"),
+        ("load-dtype", "TYPE", "that of the weights"),
         ("param-dtype", "TYPE", "that of the weights"),
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
@@ -616,9 +638,11 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "25"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
         ("no-sync", "YESNO", "no"),
+        ("no-all-reduce", "YESNO", "no"),
         ("sequence-parallel", "YESNO", "no"),
         ("loss-parallel", "YESNO", "no"),
         ("reduce-bucket-size", "N", "500000000"),

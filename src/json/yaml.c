@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Converts libyaml's events, one by one, to a tree and its spans.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "json/yaml.h"
 
 #include <stdlib.h>
@@ -9,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "json/place.h"
+#include "json/toml.h"
 #include "json/yaml_builder.h"
 #include "json/yaml_scalar.h"
 
@@ -390,10 +388,12 @@ static bool ends_in(const char *name, const char *end)
 ms_status ms_json_or_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err)
 {
     size_t at = 0;
+    if (ends_in(source->name, ".toml"))
+        return ms_toml_parse(source, document, err);
     while (at < source->length && strchr(" \t\r\n", source->text[at]) && source->text[at])
         at++;
-    bool is_yaml = ends_in(source->name, ".yaml") || ends_in(source->name, ".yml") ||
-                   at == source->length || !strchr("{[", source->text[at]);
+    bool is_json = at < source->length && strchr("{[", source->text[at]);
+    bool is_yaml = ends_in(source->name, ".yaml") || ends_in(source->name, ".yml") || !is_json;
     return is_yaml && !ends_in(source->name, ".json") ? ms_yaml_parse(source, document, err)
                                                       : ms_json_parse(source, document, err);
 }

@@ -19,7 +19,8 @@ enum {
 /* As ms_json_parse. */
 ms_status ms_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err);
 
-/* A text that begins with { or [ is JSON, unless its name ends in .yaml or .yml; otherwise YAML. */
+/* A text that begins with { or [ is JSON, unless its name ends in .yaml or .yml; otherwise YAML.
+ * TOML is what its name ends in. */
 ms_status ms_json_or_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err);
 
 /* The version of libyaml, e.g. "0.2.5". Static text. */

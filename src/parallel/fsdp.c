@@ -52,6 +52,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
         if (!all->is_initialized)
             ms_fsdp_pad_shards(tape, all);
         all->is_initialized = true;
+        all->is_embedding = all->has_head_begun = false;
         if (all->parallel->has_end_units)
             ms_fsdp_ends_begin_forward(tape, all);
     }
@@ -92,8 +93,8 @@ static void prefetch_before(ms_tape *tape, ms_fsdp *all, const ms_fsdp_unit *uni
 static void backward_begins(ms_tape *tape)
 {
     ms_fsdp *all = ms_fsdp_of(tape);
-    if (all->parallel->has_end_units)
-        return; /* the root has no parameters */
+    if (all->parallel->has_end_units || all->parallel->has_tied_ends)
+        return; /* the root has no parameters: the head's product begins */
     if (all->parallel->reshard_ranks) {
         ms_fsdp_unshard(tape, all, ms_fsdp_root(all));
         ms_fsdp_wait_for_unshard(tape, all, ms_fsdp_root(all), false);
@@ -234,7 +235,7 @@ static void install(ms_tape *tape, void *at)
                                                  .before_backward = before_backward,
                                                  .after_backward = after_backward,
                                                  .context = at});
-    if (s->stages && s->stages->parallel->has_end_units)
+    if (s->stages && (s->stages->parallel->has_end_units || s->stages->parallel->has_tied_ends))
         ms_fsdp_ends_install(tape, s->stages);
 }
 
@@ -242,7 +243,7 @@ static void install(ms_tape *tape, void *at)
 
 static void build_begin(ms_tape *tape)
 {
-    tape->is_meta = !ms_parallel_of(tape)->builds_on_device;
+    tape->is_meta = ms_parallel_of(tape)->build != MS_BUILD_DEVICE;
 }
 
 static void build_end(ms_tape *tape)

@@ -71,10 +71,21 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
         prefetch_after(tape, all, unit);
 }
 
+/* Original parameters become views of the part that was cast. */
+static void drop_loaded(ms_tape *tape, ms_fsdp1_unit *unit)
+{
+    ms_release(tape, unit->loaded);
+    unit->loaded = 0;
+}
+
 static void after_forward(ms_tape *tape, void *context, uint32_t scope)
 {
     ms_fsdp1 *all = context;
-    if (ms_idle(tape) || tape->in_backward || scope == MS_NONE || all->parallel->keeps_unsharded)
+    if (ms_idle(tape) || tape->in_backward)
+        return;
+    if (!all->parallel->keeps_unsharded)
+        drop_loaded(tape, unit_of(tape, all, scope));
+    if (scope == MS_NONE || all->parallel->keeps_unsharded)
         return; /* the root's parameters stay */
     ms_fsdp1_reshard(tape, unit_of(tape, all, scope), MS_STREAM_OPERATORS);
 }
@@ -110,6 +121,7 @@ static void post_backward(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
 {
     if (!ms_fsdp1_flatten_gradients(tape, all, unit))
         return;
+    drop_loaded(tape, unit);
     if (all->reduces || !all->parallel->keeps_unsharded)
         ms_fsdp1_reshard(tape, unit, all->gather_stream);
     if (unit->scope != MS_NONE) /* the root's is the last backward */
@@ -164,7 +176,7 @@ static void install(ms_tape *tape, void *state)
 
 static void build_begin(ms_tape *tape)
 {
-    tape->is_meta = !ms_parallel_of(tape)->builds_on_device;
+    tape->is_meta = ms_parallel_of(tape)->build != MS_BUILD_DEVICE;
 }
 
 static void build_end(ms_tape *tape)

@@ -28,8 +28,9 @@ typedef struct ms_fsdp1_unit {
     uint64_t part;         /* elements of each rank's part */
     ms_tensor gathered;    /* the flat parameter; has memory while the unit is gathered */
     ms_tensor shard;       /* this rank's part, in the shards' type */
-    ms_tensor grad;        /* of the flat parameter, as long as it is not reduced */
-    ms_tensor shard_grad;  /* of the part */
+    ms_tensor loaded;     /* the part in the type it was loaded in, up to the first forward; or 0 */
+    ms_tensor grad;       /* of the flat parameter, as long as it is not reduced */
+    ms_tensor shard_grad; /* of the part */
     bool is_unsharded;
     bool has_kept; /* a gradient of an earlier micro-step that was not reduced */
 } ms_fsdp1_unit;

@@ -83,7 +83,7 @@ static void add_unit(ms_tape *tape, ms_fsdp1 *all, uint32_t layer)
 static void make_view(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit *unit,
                       ms_fsdp1_parameter *row)
 {
-    if (!all->parallel->builds_on_device)
+    if (all->parallel->build != MS_BUILD_DEVICE)
         ms_storage_empty(tape, row->full);
     const ms_tensor_info full = *ms_info(tape, row->full);
     ms_tensor view = ms_alias(tape, unit->gathered, full.shape, full.strides);
@@ -91,7 +91,7 @@ static void make_view(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit *u
         return;
     ms_storage_swap(tape, row->full, view);
     ms_info(tape, row->full)->is_view = true;
-    if (!all->parallel->builds_on_device) {
+    if (all->parallel->build != MS_BUILD_DEVICE) {
         ms_consume(tape, view);
         return;
     }
@@ -131,7 +131,7 @@ static void materialise(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit 
             ms_fsdp1_parameter *row = ms_fsdp1_parameter_of(all, unit, i);
             if (depth_of(tape, tape->parameters.items[row->index].scope) != depth)
                 continue;
-            row->original = ms_fsdp1_buffer(tape, unit, row->elements, all->parallel->shard_dtype,
+            row->original = ms_fsdp1_buffer(tape, unit, row->elements, all->parallel->load_dtype,
                                             MS_STREAM_OPERATORS);
             ms_retain(tape, row->original);
             left--;
@@ -146,7 +146,7 @@ static void cut(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
 {
     uint64_t ranks = all->parallel->layout.shards, rank = all->parallel->rank % ranks;
     uint64_t local = overlap(0, unit->elements, rank * unit->part, (rank + 1) * unit->part);
-    ms_dtype dtype = all->parallel->shard_dtype;
+    ms_dtype dtype = all->parallel->load_dtype;
     unit->shard = ms_fsdp1_buffer(tape, unit, local, dtype, MS_STREAM_OPERATORS);
     ms_retain(tape, unit->shard);
     if (local < unit->part) {
@@ -183,17 +183,42 @@ static void make_shards(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit 
 
 static void make_part(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
 {
-    if (!all->parallel->builds_on_device)
+    if (all->parallel->build != MS_BUILD_DEVICE)
         materialise(tape, all, unit);
     ms_tensor flat = unit->count ? ms_fsdp1_buffer(tape, unit, unit->elements,
-                                                   all->parallel->shard_dtype, MS_STREAM_OPERATORS)
+                                                   all->parallel->load_dtype, MS_STREAM_OPERATORS)
                                  : 0;
     if (unit->count)
         cut(tape, all, unit);
     ms_consume(tape, flat);
     for (uint32_t i = 0; i < unit->count; i++)
         ms_release(tape, ms_fsdp1_parameter_of(all, unit, i)->original);
-    make_shards(tape, all, unit);
+}
+
+/* accelerate casts parts in half precision. Original parameters are views of what was loaded until
+ * the unit's first forward has run. */
+static void widen(ms_tape *tape, const ms_fsdp1 *all, ms_fsdp1_unit *unit)
+{
+    if (!unit->count)
+        return;
+    ms_tensor loaded = unit->shard;
+    unit->shard =
+        ms_fsdp1_buffer(tape, unit, unit->part, all->parallel->shard_dtype, MS_STREAM_OPERATORS);
+    ms_retain(tape, unit->shard);
+    ms_name_storage(tape, unit->shard, "flat parameter", MS_CATEGORY_WEIGHT);
+    if (all->parallel->has_flat_parameters)
+        ms_release(tape, loaded);
+    else
+        unit->loaded = loaded;
+}
+
+static void widen_parts(ms_tape *tape, ms_fsdp1 *all)
+{
+    if (all->parallel->load_dtype == all->parallel->shard_dtype)
+        return;
+    widen(tape, all, ms_fsdp1_root(all));
+    for (uint32_t i = 0; i + 1 < all->units.count && tape->status == MS_OK; i++)
+        widen(tape, all, &all->units.items[i]);
 }
 
 void ms_fsdp1_make_units(ms_tape *tape, ms_fsdp1 *all)
@@ -204,11 +229,15 @@ void ms_fsdp1_make_units(ms_tape *tape, ms_fsdp1 *all)
     tape->is_meta = true;
     for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
         make_gathered(tape, all, &all->units.items[i]);
-    for (uint32_t i = 0; i < tape->module_buffers.count && !all->parallel->builds_on_device; i++)
+    for (uint32_t i = 0; i < tape->module_buffers.count && all->parallel->build != MS_BUILD_DEVICE;
+         i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
     for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
         make_part(tape, all, &all->units.items[i]);
+    widen_parts(tape, all);
+    for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
+        make_shards(tape, all, &all->units.items[i]);
 }
 
 /* ---- the first forward ---- */

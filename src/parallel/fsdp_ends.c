@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Units of the two ends of a model, as torchtitan makes them: the embeddings, and the last norm
- * with the head, which is not resharded after its forward. Their modules have no hooks of their
- * own: the embedding's ends with its operator; the head's begins where the last layer ends, and its
- * backward with its own product.
+ * Units of the two ends of a model, as torchtitan and accelerate make them: the embeddings, and the
+ * last norm with the head, which is not resharded after its forward. accelerate makes one of both
+ * where they are tied, which is the root's but for where its backward begins. Their modules have no
+ * hooks of their own: the embedding's ends with its operator; the head's begins where the last
+ * layer ends, and its backward with its own product.
  */
 #include <string.h>
 
@@ -28,8 +29,6 @@ bool ms_fsdp_is_last_layer(const ms_fsdp *all, const ms_fsdp_unit *unit)
 
 void ms_fsdp_ends_begin_forward(ms_tape *tape, ms_fsdp *all)
 {
-    all->is_embedding = false;
-    all->has_head_begun = false;
     ms_fsdp_unshard(tape, all, embeddings(all));
     ms_fsdp_wait_for_unshard(tape, all, embeddings(all), true);
 }
@@ -74,7 +73,8 @@ static void op_begins(ms_tape *tape, void *context, uint32_t number, const ms_op
     bool is_product = strcmp(op->name, "mm") == 0 || strcmp(op->name, "addmm") == 0;
     if (is_product && !all->has_head_begun) {
         all->has_head_begun = true;
-        ms_fsdp_unshard(tape, all, head(all) - 1);
+        const ms_fsdp_unit *unit = all->parallel->has_tied_ends ? ms_fsdp_root(all) : head(all);
+        ms_fsdp_unshard(tape, all, &all->units.items[unit - all->units.items - 1]);
     }
 }
 
@@ -82,7 +82,8 @@ static void op_ends(ms_tape *tape, void *context, uint32_t number)
 {
     ms_fsdp *all = context;
     (void)number;
-    if (all->is_embedding && !all->parallel->keeps_unsharded)
+    bool ends_embedding = all->is_embedding && all->parallel->has_end_units;
+    if (ends_embedding && !all->parallel->keeps_unsharded)
         ms_fsdp_reshard(tape, all, embeddings(all));
     all->is_embedding = false;
 }

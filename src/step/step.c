@@ -213,7 +213,7 @@ static void build_model(trainer *t)
     const ms_run_config *run = t->model.run;
     ms_run_config stored = *run;
     stored.dtype = run->parallel.shard_dtype;
-    if (run->parallel.builds_on_device)
+    if (run->parallel.build == MS_BUILD_DEVICE)
         t->model.run = &stored;
     ms_step_build_model(&t->model, t->err);
     t->model.run = run;

@@ -45,7 +45,7 @@ static const struct {
     {"gpus", gpus}, {"gpu-count", gpus}, {"num-gpus", gpus}, {"n-gpus", gpus}, {"ngpus", gpus},
     {"n-gpu", gpus}, {"num-devices", gpus}, {"num-processes", gpus}, {"nproc", gpus},
     {"nproc-per-node", gpus}, {"gpus-per-node", gpus}, {"nnodes", gpus}, {"num-nodes", gpus},
-    {"nodes", gpus}, {"num-machines", gpus}, {"world-size", gpus}, {"world", gpus},
+    {"nodes", gpus}, {"num-machines", gpus}, {"world-size", gpus},
     {"dp", gpus}, {"dp-size", gpus}, {"ddp", gpus}, {"data-parallel", gpus},
     {"data-parallel-size", gpus}, {"distributed", gpus}, {"distributed-type", gpus},
     {"fsdp", fsdp}, {"fsdp2", fsdp}, {"fsdp-config", fsdp}, {"hsdp", fsdp}, {"sharding", fsdp},

@@ -166,7 +166,8 @@ static ms_status note_autocast(const ms_resolving *c)
         [MS_AUTOCAST_BF16] = MS_DTYPE_BF16,
         [MS_AUTOCAST_F16] = MS_DTYPE_F16,
     };
-    if (!run->upcast && run->dtype == autocast_types[run->autocast])
+    bool shards = ms_layout_shards(&run->parallel.layout); /* it gathers them in that type */
+    if (!run->upcast && !shards && run->dtype == autocast_types[run->autocast])
         return ms_note_add(c->notes, c->arena, c->err,
                            "the weights are already %s: autocast casts none of them",
                            ms_dtype_info_of(run->dtype)->name);

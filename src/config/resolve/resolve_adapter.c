@@ -20,7 +20,7 @@ static ms_status resolve_sharded(const ms_parallel *parallel, ms_adapter *adapte
     if (adapter->dtype != parallel->shard_dtype)
         return refuse(parallel, "an adapter in another type than the weights (set adapter-dtype)",
                       err);
-    if (parallel->builds_on_device || parallel->has_end_units)
+    if (parallel->build != MS_BUILD_META || parallel->units != MS_UNITS_LAYERS)
         return refuse(parallel, "an adapter and fsdp-build or fsdp-units", err);
     adapter->dtype = parallel->param_dtype;
     return MS_OK;

@@ -44,7 +44,7 @@ static const char *unsupported(const ms_resolving *c)
         return "with another loss";
     if (parallel->offloads || parallel->reshard_ranks)
         return "with fsdp-offload or reshard-ranks";
-    if (parallel->builds_on_device || parallel->has_end_units)
+    if (parallel->build != MS_BUILD_META || parallel->units != MS_UNITS_LAYERS)
         return "with fsdp-build or fsdp-units";
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/resolve/resolve_context.h"
+#include "config/resolve/resolve_fsdp.h"
 #include "config/resolve/resolve_pipeline.h"
 #include "config/resolve/resolve_tensor.h"
 
@@ -23,6 +24,7 @@ enum {
 };
 
 static const option options[] = {
+    {"load-dtype", OF_FSDP1},
     {"param-dtype", OF_FSDP},
     {"reduce-dtype", OF_FSDP},
     {"reshard-after-forward", OF_FSDP},
@@ -164,6 +166,13 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     return NULL;
 }
 
+/* accelerate runs FSDP1 under autocast, of whose type the gathered parameters are. */
+static bool casts_alike(const ms_run_config *run)
+{
+    ms_dtype dtype = run->autocast == MS_AUTOCAST_BF16 ? MS_DTYPE_BF16 : MS_DTYPE_F16;
+    return run->parallel.layout.kind == MS_PARALLEL_FSDP1 && run->parallel.param_dtype == dtype;
+}
+
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_resolving *c)
 {
@@ -187,7 +196,7 @@ static const char *unsupported(const ms_resolving *c)
     if (ms_is_packed(&run->quantization))
         return "with a quantised base";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
-    if (casts && run->autocast != MS_AUTOCAST_NONE)
+    if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_alike(run))
         return is_zero ? "with autocast" : "with autocast: use param-dtype";
     if (shards && run->liger)
         return "with Liger's kernels";
@@ -203,6 +212,8 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
     parallel->shard_dtype = c->run->dtype;
+    if (!ms_resolve_is_set(c, "load-dtype"))
+        parallel->load_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "param-dtype"))
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
@@ -214,98 +225,28 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
     return ms_resolve_micro_batches(c);
 }
 
-/* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
- */
-static ms_status check_reshard_ranks(const ms_resolving *c)
+/* A number of ranks that was given apart from the layout. */
+static ms_status check_world(const ms_resolving *c)
 {
-    const ms_parallel *parallel = &c->run->parallel;
-    uint64_t ranks = parallel->reshard_ranks, shards = parallel->layout.shards;
-    if (ranks == 0)
+    const ms_layout *layout = &c->run->parallel.layout;
+    uint64_t world = ms_layout_world(layout);
+    if (!ms_resolve_is_set(c, "world") || c->draft->world == world)
         return MS_OK;
-    if (parallel->keeps_unsharded)
-        return ms_resolve_fail(c, "reshard-ranks",
-                               "it divides what reshard-after-forward keeps whole");
-    if (ranks > 1 && ranks < shards && shards % ranks == 0)
-        return MS_OK;
-    return ms_resolve_fail(c, "reshard-ranks",
-                           "%" PRIu64 ", but a divisor of the %" PRIu64
-                           " ranks that share parameters is needed, neither 1 nor all",
-                           ranks, shards);
-}
-
-/* The ends of a model are found by their operators, which these families have in torchtitan's
- * order. */
-static const char *why_no_end_units(const ms_resolving *c)
-{
-    static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
-    const ms_run_config *run = c->run;
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        is_known |= strcmp(c->model->family->model_type, families[i]) == 0;
-    if (!is_known || c->model->head != MS_HEAD_CAUSAL_LM)
-        return "for this model";
-    if (c->model->tie_word_embeddings)
-        return "with tied embeddings";
-    if (run->liger || run->treatments.loss_chunks || run->training.label_smoothing > 0)
-        return "with a loss other than the model's own";
-    return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
-}
-
-/* Their rotary tables are in fp32, and fully_shard casts them for each layer. */
-static bool casts_tables(const ms_resolving *c)
-{
-    static const char *const types[] = {"olmo2", "olmo3", "ernie4_5"};
-    const ms_parallel *parallel = &c->run->parallel;
-    bool casts = parallel->layout.kind == MS_PARALLEL_FSDP2 &&
-                 ms_resolve_is_set(c, "param-dtype") && parallel->param_dtype != MS_DTYPE_F32;
-    for (size_t i = 0; casts && i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i], c->model->model_type) == 0)
-            return true;
-    return false;
-}
-
-static ms_status check_fsdp2(const ms_resolving *c)
-{
-    ms_status status = check_reshard_ranks(c);
-    const ms_parallel *parallel = &c->run->parallel;
-    if (status == MS_OK && parallel->sums_last_only && parallel->layout.copies == 1)
-        status = ms_resolve_fail(c, "no-all-reduce", "it is for copies, but parallel is %s",
-                                 ms_layout_text(c->arena, &parallel->layout));
-    if (status == MS_OK && parallel->sums_last_only && parallel->syncs_last_only)
-        status = ms_resolve_fail(c, "no-all-reduce", "with no-sync nothing is reduced");
-    if (status == MS_OK && casts_tables(c))
-        status = ms_resolve_fail(c, "param-dtype",
-                                 "it is not predicted for %s, whose rotary tables are cast for "
-                                 "each layer: give dtype",
-                                 c->model->model_type);
-    if (status == MS_OK && parallel->offloads &&
-        (parallel->builds_on_device || parallel->reshard_ranks))
-        status = ms_resolve_fail(c, "fsdp-offload",
-                                 "it is not predicted with fsdp-build device or reshard-ranks");
-    const char *why = c->run->parallel.has_end_units ? why_no_end_units(c) : NULL;
-    if (status != MS_OK || !why)
-        return status;
-    return ms_resolve_fail(c, "fsdp-units", "torchtitan's units are not predicted %s", why);
-}
-
-static ms_status note_limits(const ms_resolving *c)
-{
-    const ms_parallel *parallel = &c->run->parallel;
-    if (ms_layout_has_stages(&parallel->layout))
-        return ms_note_add(
-            c->notes, c->arena, c->err,
-            "the time of a pipeline's step is not predicted: a rank waits for others");
-    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
-        return MS_OK;
-    return ms_note_add(c->notes, c->arena, c->err,
-                       "without limit-all-gathers, memory that is reserved depends on how far the "
-                       "host runs ahead of the device: here it does not");
+    if (layout->kind == MS_PARALLEL_NONE)
+        return ms_resolve_fail(c, "world",
+                               "%" PRIu64 " ranks, but nothing says how they share the training: "
+                               "give parallel, or training-args that shard",
+                               c->draft->world);
+    return ms_resolve_fail(c, "world", "%" PRIu64 ", but parallel %s has %" PRIu64 " ranks",
+                           c->draft->world, ms_layout_text(c->arena, layout), world);
 }
 
 ms_status ms_resolve_parallel(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
     ms_status status = check_options(c);
+    if (status == MS_OK)
+        status = check_world(c);
     if (status == MS_OK)
         status = check_rank(c);
     if (status == MS_OK)
@@ -331,15 +272,14 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
     parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
     parallel->keeps_after_backward = !c->draft->reshards_after_backward;
-    parallel->has_end_units = c->draft->fsdp_units == MS_UNITS_TORCHTITAN;
-    parallel->builds_on_device = c->draft->fsdp_build == MS_BUILD_DEVICE;
+    bool is_tied = c->model->tie_word_embeddings;
+    parallel->has_tied_ends = parallel->units == MS_UNITS_ACCELERATE && is_tied;
+    parallel->has_end_units = parallel->units != MS_UNITS_LAYERS && !parallel->has_tied_ends;
     parallel->has_flat_parameters = !c->draft->keeps_orig_params;
-    status = check_fsdp2(c);
+    status = ms_resolve_fsdp(c);
     if (status == MS_OK)
         status = ms_resolve_context_parallel(c);
     if (status == MS_OK)
         status = ms_resolve_pipeline(c);
-    if (status == MS_OK)
-        status = note_limits(c);
     return status;
 }

@@ -36,12 +36,15 @@ const char *const ms_prefetch_names[] = {
 const char *const ms_fsdp_unit_names[] = {
     [MS_UNITS_LAYERS] = "layers",
     [MS_UNITS_TORCHTITAN] = "torchtitan",
+    [MS_UNITS_ACCELERATE] = "accelerate",
     NULL,
 };
 
 const char *const ms_fsdp_build_names[] = {
     [MS_BUILD_META] = "meta",
     [MS_BUILD_DEVICE] = "device",
+    [MS_BUILD_HOST] = "host",
+    [MS_BUILD_BROADCAST] = "broadcast",
     NULL,
 };
 

@@ -33,10 +33,20 @@ typedef enum ms_prefetch {
 
 extern const char *const ms_prefetch_names[];
 
-/* What fully_shard is called with: layers and the root, or the ends of the model as well. */
-typedef enum ms_fsdp_units { MS_UNITS_LAYERS, MS_UNITS_TORCHTITAN } ms_fsdp_units;
+/* What fully_shard is called with: layers and the root, or the ends of the model as well.
+ * accelerate makes the same units as torchtitan, but one of both ends if they are tied. */
+typedef enum ms_fsdp_units {
+    MS_UNITS_LAYERS,
+    MS_UNITS_TORCHTITAN,
+    MS_UNITS_ACCELERATE
+} ms_fsdp_units;
 /* Where a model is built that is sharded then. */
-typedef enum ms_fsdp_build { MS_BUILD_META, MS_BUILD_DEVICE } ms_fsdp_build;
+typedef enum ms_fsdp_build {
+    MS_BUILD_META,
+    MS_BUILD_DEVICE,
+    MS_BUILD_HOST,     /* fully_shard moves it, unit by unit */
+    MS_BUILD_BROADCAST /* on the host of rank 0, which sends tensor by tensor to be divided */
+} ms_fsdp_build;
 
 extern const char *const ms_fsdp_unit_names[];
 extern const char *const ms_fsdp_build_names[];
@@ -97,12 +107,15 @@ typedef struct ms_parallel {
     bool has_parameter_views; /* its parameters are views of a buffer for each rank */
     /* fully_shard, FullyShardedDataParallel */
     ms_dtype shard_dtype;  /* of the shards, which the optimizer updates */
+    ms_dtype load_dtype;   /* in which FullyShardedDataParallel divides them, before a cast */
     ms_dtype param_dtype;  /* gathered and computed with */
     ms_dtype reduce_dtype; /* of gradients when they are reduced */
     bool keeps_unsharded;  /* a layer's parameters stay from forward to backward */
-    bool builds_on_device; /* whole parameters are made there first, not on the meta device */
+    ms_fsdp_build build;
+    ms_fsdp_units units;
     /* fully_shard */
-    bool has_end_units;        /* embeddings, and last norm with head, are units (torchtitan) */
+    bool has_end_units;        /* embeddings, and last norm with head, are units */
+    bool has_tied_ends;        /* they are one unit, in the place of the root's (accelerate) */
     bool keeps_after_backward; /* parameters stay after backward, but after the last one */
     bool offloads;             /* shards, gradients and states are on the host */
     uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */

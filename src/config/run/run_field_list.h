@@ -12,7 +12,8 @@
     X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, \
       "Model", file, AT(config)) \
     X("training-args", "FILE", \
-      "TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune", "none", \
+      "TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune " \
+      "or torchtitan", "none", \
       "Training", file, AT(training_args), .default_is_words = true) \
     X("ignore-sharding", NULL, \
       "predict one device that holds everything, even if the training arguments shard", NULL, \
@@ -126,9 +127,18 @@
       "pp=4,schedule=1f1b,microbatches=8 (pipeline)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
       .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "cp=4", "cp=4,fsdp=2", "zero=2,dp=8", "pp=4,schedule=gpipe,microbatches=8", "pp=2,schedule=interleaved,microbatches=4,stages_per_rank=2", "pp=4,microbatches=8,fsdp=8")) \
+    X("world", "N", "ranks in all, for training arguments that do not say how many", \
+      "as in the arguments", \
+      "Several ranks", count, AT(world), .minimum = 1, .maximum = MS_MOST_RANKS, \
+      .default_is_words = true) \
     X("rank", "N|worst|all", "the rank that is predicted, from 0; the one that needs most; or that one and a table", "worst", \
       "Several ranks", rank, AT(run.parallel.choice), .maximum = MS_MOST_RANKS, \
       .default_is_words = true, .report = "rank", .show_report = ms_show_rank) \
+    X("load-dtype", "TYPE", "type of the weights when FSDP1 divides them, before the parts are cast", \
+      "that of the weights", \
+      "Several ranks", type, AT(run.parallel.load_dtype), .choices = ms_dtype_weight_names, \
+      .synonyms = types, .default_is_words = true, .report = "load_dtype", \
+      .show_report = ms_show_load_dtype) \
     X("param-dtype", "TYPE", "type in which FSDP gathers weights and computes", \
       "that of the weights", \
       "Several ranks", type, AT(run.parallel.param_dtype), .choices = ms_dtype_weight_names, \
@@ -150,11 +160,13 @@
       "fully_shard frees weights after each backward, not the last alone", "yes", \
       "Several ranks", answer, AT(reshards_after_backward), \
       .report = "reshard_after_backward", .show_report = ms_show_reshards_after_backward) \
-    X("fsdp-units", "NAME", "layers, or torchtitan's: ends of the model are units too", "layers", \
-      "Several ranks", choice, AT(fsdp_units), .choices = ms_fsdp_unit_names, \
+    X("fsdp-units", "NAME", \
+      "layers, or torchtitan's or accelerate's: ends of the model are units too", "layers", \
+      "Several ranks", choice, AT(run.parallel.units), .choices = ms_fsdp_unit_names, \
       .report = "fsdp_units", .show_report = ms_show_fsdp_units) \
-    X("fsdp-build", "PLACE", "where FSDP's model is built: on the meta device or the device", \
-      "meta", "Several ranks", choice, AT(fsdp_build), .choices = ms_fsdp_build_names, \
+    X("fsdp-build", "PLACE", \
+      "where FSDP's model is built: meta, device, host, or broadcast by rank 0", \
+      "meta", "Several ranks", choice, AT(run.parallel.build), .choices = ms_fsdp_build_names, \
       .report = "fsdp_build", .show_report = ms_show_fsdp_build) \
     X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
       "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \

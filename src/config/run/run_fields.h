@@ -29,8 +29,7 @@ typedef struct ms_run_draft {
     bool ignore_sharding;
     bool reshards; /* --reshard-after-forward */
     bool reshards_after_backward;
-    ms_fsdp_units fsdp_units;
-    ms_fsdp_build fsdp_build;
+    uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */
     double mfu;                            /* 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */

@@ -85,18 +85,15 @@ void ms_show_reshards_after_backward(const void *source, ms_arena *arena, ms_con
 void ms_show_fsdp_units(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    ms_fsdp_units units =
-        parallel_of(source)->has_end_units ? MS_UNITS_TORCHTITAN : MS_UNITS_LAYERS;
     if (is_kind(source, MS_PARALLEL_FSDP2))
-        show_text(shown, ms_fsdp_unit_names[units]);
+        show_text(shown, ms_fsdp_unit_names[parallel_of(source)->units]);
 }
 
 void ms_show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;
-    ms_fsdp_build place = parallel_of(source)->builds_on_device ? MS_BUILD_DEVICE : MS_BUILD_META;
     if (ms_layout_shards(&parallel_of(source)->layout))
-        show_text(shown, ms_fsdp_build_names[place]);
+        show_text(shown, ms_fsdp_build_names[parallel_of(source)->build]);
 }
 
 void ms_show_fsdp_offload(const void *source, ms_arena *arena, ms_config_shown *shown)
@@ -206,6 +203,14 @@ void ms_show_no_all_reduce(const void *source, ms_arena *arena, ms_config_shown 
     if (is_kind(source, MS_PARALLEL_FSDP2) && parallel_of(source)->layout.copies > 1 &&
         seen->run->training.accumulate > 1)
         show_answer(shown, parallel_of(source)->sums_last_only);
+}
+
+void ms_show_load_dtype(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_parallel *parallel = parallel_of(source);
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_FSDP1) && parallel->load_dtype != parallel->shard_dtype)
+        show_text(shown, ms_dtype_weight_names[parallel->load_dtype]);
 }
 
 /* ---- DeepSpeed ZeRO ---- */

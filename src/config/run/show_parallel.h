@@ -42,5 +42,6 @@ void ms_show_zero_init(const void *source, ms_arena *arena, ms_config_shown *sho
 void ms_show_offload_param(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_init_sync(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_no_all_reduce(const void *source, ms_arena *arena, ms_config_shown *shown);
+void ms_show_load_dtype(const void *source, ms_arena *arena, ms_config_shown *shown);
 
 #endif

@@ -27,6 +27,7 @@ bool ms_training_has_adapter(const ms_training_reading *r)
     case MS_TRAINING_TORCHTUNE:
         return is_torchtune_adapter(r);
     case MS_TRAINING_HF:
+    case MS_TRAINING_TITAN:
     case MS_TRAINING_FORMAT_COUNT:
         break;
     }

@@ -6,8 +6,11 @@
 #include "config/trainers/training_args.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "config/model/input.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_evaluation.h"
 #include "config/trainers/training_unsupported.h"
@@ -15,7 +18,12 @@
 #include "config/trainers/training_optimizer.h"
 #include "config/trainers/training_precision.h"
 #include "config/trainers/training_reading.h"
+#include "config/trainers/training_recipes.h"
+#include "config/trainers/training_fsdp.h"
 #include "config/trainers/training_sharding.h"
+#include "config/trainers/training_zero.h"
+#include "json/read.h"
+#include "json/yaml.h"
 
 /* ---- numbers ---- */
 
@@ -24,10 +32,10 @@ static const struct {
     const char *field;
     const char *absent[MS_TRAINING_FORMAT_COUNT]; /* NULL: the field's own */
 } numbers[] = {
-    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL}},
-    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1"}},
-    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL}},
-    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL}},
+    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL, "8"}},
+    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1", "1"}},
+    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL, "2048"}},
+    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1"}},
 };
 
 static ms_status set_numbers(ms_training_reading *r)
@@ -212,14 +220,111 @@ static ms_status note_layout(ms_training_reading *r, const ms_sharding *s)
                        place ? place : "", layout ? layout : "");
 }
 
+/* ---- FSDP and DeepSpeed ---- */
+
+/* The configuration that shards, or its path: of FSDP, DeepSpeed or accelerate. */
+static void find_config(ms_training_ranks *t, bool is_zero, const char **path)
+{
+    ms_json_value value;
+    const char *key = is_zero ? t->is_launched ? "deepspeed_config" : "deepspeed" : "fsdp_config";
+    t->has_own_config = is_zero && !t->is_launched && !ms_json_find(t->root, key, &value);
+    if (t->has_own_config || !ms_json_find(t->root, key, &value))
+        return; /* the file itself, which has none of the others' keys */
+    t->config = value;
+    *path = ms_training_value_text(value);
+    if (ms_json_find(value, "deepspeed_config_file", &value))
+        *path = ms_training_value_text(value);
+    t->has_own_config = is_zero && (**path || !t->is_launched);
+}
+
+static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
+{
+    bool is_short = is_zero && !t->has_own_config;
+    if (t->r->file.format == MS_TRAINING_TORCHTUNE)
+        return ms_training_read_recipe(t, is_read);
+    if (t->r->file.format == MS_TRAINING_TITAN)
+        return ms_training_read_titan(t, is_read);
+    return is_zero ? ms_training_read_zero(t, is_short, is_read)
+                   : ms_training_read_fsdp(t, is_read);
+}
+
+static ms_status read_named(ms_training_ranks *t, const char *path, bool is_zero, bool *is_read)
+{
+    ms_training_reading *r = t->r;
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    const char *beside = ms_path_beside(r->arena, ms_json_file_name(t->root), path);
+    if (!beside)
+        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
+    if (!ms_is_regular_file(beside) && ms_is_regular_file(path))
+        beside = path;
+    if (!ms_is_regular_file(beside))
+        return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "'%.80s', which says how this file shards, is no file", path);
+    ms_status status = ms_json_read(ms_arena_inputs(r->arena), beside, &source, &text, r->err);
+    if (status == MS_OK)
+        status = ms_json_or_yaml_parse(&source, &document, r->err);
+    if (status == MS_OK) {
+        t->config = ms_json_root(document);
+        status = read_config(t, is_zero, is_read);
+    }
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+/* Whether the technique of the file, of these trainers, is one that is predicted from it. */
+static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_zero)
+{
+    *is_zero = strcmp(s->library, "DeepSpeed") == 0;
+    bool is_fsdp = strcmp(s->library, "FSDP") == 0;
+    if (format == MS_TRAINING_TORCHTUNE || format == MS_TRAINING_TITAN)
+        return is_fsdp;
+    return (format == MS_TRAINING_HF || format == MS_TRAINING_FACTORY) && (is_fsdp || *is_zero);
+}
+
+static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_json_value root,
+                            bool is_zero, bool *is_read)
+{
+    ms_json_value type;
+    const char *path = "";
+    /* without a configuration, of FSDP a value that has no keys */
+    ms_training_ranks t = {
+        .r = r, .sharding = s, .root = root, .config = is_zero ? root : s->value};
+    t.is_launched = ms_json_find(root, "distributed_type", &type) &&
+                    strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
+    find_config(&t, is_zero, &path);
+    ms_status status =
+        *path ? read_named(&t, path, is_zero, is_read) : read_config(&t, is_zero, is_read);
+    if (status != MS_OK || !*is_read)
+        return status;
+    r->ranks = r->draft->run.parallel.layout.kind;
+    return ms_training_note_ranks(&t);
+}
+
 /* Before anything else of the file, so that this is what its user reads first. */
 static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
                                ms_training_format format)
 {
     ms_sharding s;
+    bool is_zero = false, is_read = false;
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
+    const ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
+    if (format == MS_TRAINING_TITAN)
+        status = ms_training_read_titan_step(&t);
+    if (status != MS_OK)
+        return status;
+    bool is_asked = ms_run_field_is_set(r->draft, "parallel");
+    bool is_one = is_asked && !has_layout(r); /* --parallel none */
+    bool shards = s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding && !is_one;
+    if (shards && is_known(&s, format, &is_zero)) {
+        status = read_ranks(r, &s, root, is_zero, &is_read);
+        if (status != MS_OK || is_read)
+            return status;
+    }
     if (has_layout(r))
         return note_layout(r, &s);
     ms_json_kind kind = ms_json_kind_of(s.value);
@@ -229,7 +334,13 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
                             MS_ERR_CONFIG,
                             "this file shards over GPUs: give the layout (--parallel fsdp=8), or "
                             "--ignore-sharding for one device that holds everything");
-    bool is_asked = ms_run_field_is_set(r->draft, "parallel");
+    bool has_world = ms_run_field_is_set(r->draft, "world");
+    if (has_world && s.processes && s.processes != r->draft->world)
+        return ms_json_fail(r->err, s.value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " processes, but world is %" PRIu64, s.processes,
+                            r->draft->world);
+    if (has_world)
+        s.processes = r->draft->world;
     if (s.has_buckets && s.processes > 1 && !is_asked && !r->draft->ignore_sharding)
         return take_copies(r, &s);
     return note_several(r, &s);
@@ -259,8 +370,9 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .notes = notes,
                              .unsupported = unsupported,
                              .err = err};
-    ms_training_format format;
+    ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);
+    r.file.format = format;
     if (status == MS_OK)
         status = heed_sharding(&r, root, format);
     if (status == MS_OK)
@@ -268,6 +380,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](&r);
     if (status == MS_OK)
-        status = ms_training_unsupported(arena, root, r.file.format, unsupported, err);
+        status = ms_training_unsupported(arena, root, r.file.format, r.ranks != MS_PARALLEL_NONE,
+                                         unsupported, err);
     return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;
 }

@@ -12,15 +12,15 @@ enum {
     AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TITAN = 1 << MS_TRAINING_TITAN,
     TRAINER = HF | FACTORY, /* TrainingArguments itself */
     ALL = HF | AXOLOTL | FACTORY | TORCHTUNE
 };
 
 static const char *const format_names[] = {
-    [MS_TRAINING_HF] = "TrainingArguments",
-    [MS_TRAINING_AXOLOTL] = "axolotl",
-    [MS_TRAINING_FACTORY] = "LLaMA-Factory",
-    [MS_TRAINING_TORCHTUNE] = "torchtune",
+    [MS_TRAINING_HF] = "TrainingArguments",  [MS_TRAINING_AXOLOTL] = "axolotl",
+    [MS_TRAINING_FACTORY] = "LLaMA-Factory", [MS_TRAINING_TORCHTUNE] = "torchtune",
+    [MS_TRAINING_TITAN] = "torchtitan",
 };
 
 const char *ms_training_format_name(ms_training_format format)
@@ -51,6 +51,13 @@ static const key_row rows[] = {
     {TRAINER,           "/per_device_train_batch_size",   MS_TOPIC_BATCH,            FORM_NUMBER},
     {AXOLOTL,           "/micro_batch_size",              MS_TOPIC_BATCH,            FORM_NUMBER},
     {TORCHTUNE,         "/batch_size",                    MS_TOPIC_BATCH,            FORM_NUMBER},
+    {TITAN,             "/training/local_batch_size",     MS_TOPIC_BATCH,            FORM_NUMBER},
+    {TITAN,             "/training/batch_size",           MS_TOPIC_BATCH,            FORM_NUMBER},
+    {TITAN,             "/training/seq_len",              MS_TOPIC_SEQ,              FORM_NUMBER},
+    {TITAN,             "/training/max_norm",             MS_TOPIC_CLIP,             FORM_NUMBER},
+    {TITAN,             "/training/dtype",                MS_TOPIC_DTYPE,            FORM_TEXT},
+    {TITAN,             "/training/mixed_precision_param", MS_TOPIC_MIXED_PRECISION, FORM_TEXT},
+    {TITAN,             "/optimizer/weight_decay",        MS_TOPIC_WEIGHT_DECAY,     FORM_NUMBER},
     {HF,                "/max_length",                    MS_TOPIC_SEQ,              FORM_NUMBER},
     {HF,                "/max_seq_length",                MS_TOPIC_SEQ,              FORM_NUMBER},
     {AXOLOTL,           "/sequence_len",                  MS_TOPIC_SEQ,              FORM_NUMBER},
@@ -172,6 +179,16 @@ static ms_status check_form(ms_json_value value, key_form form, ms_error *err)
     return status;
 }
 
+/* DeepSpeed's own file has such values in the place of numbers and flags. */
+static bool is_of_deepspeed(ms_json_value root, ms_json_value value)
+{
+    ms_json_value zero;
+    const char *text = "";
+    (void)ms_json_get_string(value, &text, NULL);
+    return ms_json_find(root, "zero_optimization", &zero) &&
+           (ms_json_kind_of(value) == MS_JSON_OBJECT || strcmp(text, "auto") == 0);
+}
+
 static ms_status take_rows(ms_json_value root, const key_row *from, size_t count,
                            ms_training_file *file, ms_error *err)
 {
@@ -181,7 +198,7 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
         const key_row *row = &from[i];
         if (!(row->formats & 1U << file->format) || file->given[row->topic] ||
             !ms_json_find_pointer(root, row->pointer, &value) ||
-            ms_json_kind_of(value) == MS_JSON_NULL)
+            ms_json_kind_of(value) == MS_JSON_NULL || is_of_deepspeed(root, value))
             continue;
         status = check_form(value, row->form, err);
         file->given[row->topic] = true;
@@ -208,6 +225,11 @@ static const struct {
     {MS_TRAINING_TORCHTUNE, "/model/_component_"},
     {MS_TRAINING_TORCHTUNE, "/optimizer/_component_"},
     {MS_TRAINING_TORCHTUNE, "/tokenizer/_component_"},
+    {MS_TRAINING_TITAN, "/training/local_batch_size"},
+    {MS_TRAINING_TITAN, "/training/seq_len"},
+    {MS_TRAINING_TITAN, "/model/flavor"},
+    {MS_TRAINING_TITAN, "/activation_checkpoint/mode"},
+    {MS_TRAINING_TITAN, "/parallelism/data_parallel_shard_degree"},
 };
 
 /* Whether the key matters though it sets no field. */

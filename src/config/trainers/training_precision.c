@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "config/trainers/training_adapter.h"
+#include "config/trainers/training_fsdp.h"
+#include "config/trainers/training_recipes.h"
+#include "config/trainers/training_zero.h"
 #include "config/trainers/training_reading.h"
 #include "config/model/unsupported.h"
 
@@ -64,8 +67,8 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
     if (strcmp(*dtype, "auto") != 0)
         return MS_OK;
     *dtype = stored_dtype(r);
-    if (ms_run_field_is_set(r->draft, "dtype"))
-        return MS_OK;
+    if (ms_run_field_is_set(r->draft, "dtype") || r->ranks != MS_PARALLEL_NONE)
+        return MS_OK; /* FSDP and DeepSpeed change them */
     return ms_note_add(
         r->notes, r->arena, r->err,
         "the weights are %s, %s: Trainer trains them in the type they are loaded in (--dtype)",
@@ -121,12 +124,18 @@ ms_status ms_training_set_precision(ms_training_reading *r)
         dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
         from = MS_TOPIC_DTYPE;
         break;
+    case MS_TRAINING_TITAN:
+        return ms_training_set_titan_types(r);
     case MS_TRAINING_HF:
     case MS_TRAINING_FORMAT_COUNT:
         status = hf_weights(r, &dtype);
         from = MS_TOPIC_DTYPE;
         break;
     }
+    if (status == MS_OK && (r->ranks == MS_PARALLEL_FSDP1 || r->ranks == MS_PARALLEL_FSDP2))
+        return ms_training_set_fsdp_types(r, dtype, autocast);
+    if (status == MS_OK && r->ranks == MS_PARALLEL_ZERO)
+        return ms_training_set_zero_types(r, autocast);
     if (status == MS_OK)
         status = ms_training_offer(r, "dtype", dtype, from);
     return status == MS_OK

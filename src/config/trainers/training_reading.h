@@ -7,6 +7,13 @@
 
 #include "config/trainers/training_keys.h"
 
+/* In which DeepSpeed trains. */
+typedef enum ms_training_type {
+    MS_TRAINING_TYPE_NONE,
+    MS_TRAINING_TYPE_BF16,
+    MS_TRAINING_TYPE_FP16
+} ms_training_type;
+
 typedef struct ms_training_reading {
     ms_arena *arena;
     ms_training_file file;
@@ -14,6 +21,11 @@ typedef struct ms_training_reading {
     ms_run_draft *draft;
     ms_run_origins *origins;
     ms_notes *notes, *unsupported;
+    /* several ranks */
+    ms_parallel_kind ranks; /* what the file shards with, if that is read */
+    const char *ranks_said; /* the options that it implies; NULL: none */
+    ms_training_type type;  /* that DeepSpeed's configuration sets */
+    bool takes_auto_type;   /* it takes that of the training arguments: "auto" */
     ms_error *err;
 } ms_training_reading;
 

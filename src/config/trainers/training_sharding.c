@@ -19,6 +19,7 @@ enum {
     AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TITAN = 1 << MS_TRAINING_TITAN,
     TRAINER = HF | FACTORY /* TrainingArguments itself, and accelerate's files */
 };
 
@@ -307,6 +308,10 @@ static const sharding_row rows[] = {
     {FACTORY,           "/expert_model_parallel_size",   of_size,         parallel},
     {FACTORY,           "/expert_tensor_parallel_size",  of_size,         parallel},
     {FACTORY,           "/use_distributed_optimizer",    of_any,          parallel},
+    {TITAN,             "/training",                     of_any,          fsdp},
+    {TITAN,             "/parallelism",                  of_any,          fsdp},
+    {TITAN,             "/model",                        of_any,          fsdp},
+    {TITAN,             "/activation_checkpoint",        of_any,          fsdp},
     {FACTORY,           "/ray_num_workers",              of_copies,       ddp},
     {TORCHTUNE,         "/tensor_parallel_dim",          of_size,         parallel},
     {TORCHTUNE,         "/context_parallel_dim",         of_size,         parallel},

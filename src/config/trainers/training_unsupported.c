@@ -14,6 +14,7 @@ enum {
     AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TITAN = 1 << MS_TRAINING_TITAN,
     TRAINER = HF | FACTORY /* TrainingArguments itself */
 };
 
@@ -24,6 +25,7 @@ typedef struct unsupported_row {
 } unsupported_row;
 
 static const char compiled[] = "the step is run eagerly";
+static const char fsdp[] = "settings of FSDP", deepspeed[] = "settings of DeepSpeed";
 static const char liger[] = "Liger's kernel for a loss over logits";
 static const char input_on_host[] = "activation offloading to the host";
 static const char fp8[] = "fp8 training";
@@ -35,7 +37,11 @@ static const unsupported_row unsupported_rows[] = {
     {TRAINER | AXOLOTL, "/torch_compile_backend",    compiled},
     {TRAINER,           "/torch_compile_mode",       compiled},
     {TORCHTUNE,         "/compile",                  compiled},
-    {TRAINER,           "/fsdp_config",              "settings of FSDP"},
+    {TITAN,             "/compile/enable",           compiled},
+    {TITAN,             "/training/compile",         compiled},
+    {TITAN,             "/model/flavor",             "torchtitan's own model code; it is that of transformers"},
+    {TITAN,             "/model/converters",         "changes made by converters"},
+    {TRAINER,           "/fsdp_config",              fsdp},
     {TRAINER,           "/liger_kernel_config/cross_entropy", liger},
     {AXOLOTL,           "/liger_cross_entropy",      liger},
     {AXOLOTL,           "/cut_cross_entropy",        "a fused loss; logits and loss are those of PyTorch"},
@@ -51,7 +57,7 @@ static const unsupported_row unsupported_rows[] = {
     {TORCHTUNE,         "/enable_fp8_training",      fp8},
     {TRAINER,           "/fp8_config",               fp8},
     {TRAINER,           "/dynamo_config",            compiled},
-    {TRAINER,           "/deepspeed_config",         "settings of DeepSpeed"},
+    {TRAINER,           "/deepspeed_config",         deepspeed},
     {TRAINER,           "/megatron_lm_config",       "settings of Megatron-LM"},
     {HF,                "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/activation_offloading",    input_on_host},
@@ -89,15 +95,16 @@ static const unsupported_row unsupported_rows[] = {
 /* clang-format on */
 
 ms_status ms_training_unsupported(ms_arena *arena, ms_json_value root, ms_training_format format,
-                                  ms_notes *unsupported, ms_error *err)
+                                  bool reads_ranks, ms_notes *unsupported, ms_error *err)
 {
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof unsupported_rows / sizeof unsupported_rows[0] && status == MS_OK;
          i++) {
         ms_json_value value;
         const unsupported_row *row = &unsupported_rows[i];
-        if (!(row->formats & 1U << format) || !ms_json_find_pointer(root, row->pointer, &value) ||
-            ms_training_says_nothing(value))
+        bool is_read = reads_ranks && (row->text == fsdp || row->text == deepspeed);
+        if (is_read || !(row->formats & 1U << format) ||
+            !ms_json_find_pointer(root, row->pointer, &value) || ms_training_says_nothing(value))
             continue;
         ms_error at = {0};
         ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");

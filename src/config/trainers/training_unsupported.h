@@ -8,9 +8,9 @@
 #include "config/model/notes.h"
 #include "config/trainers/training_value.h"
 
-/* Lists the unsupported settings of the file. */
+/* Lists the unsupported settings of the file; those of FSDP and DeepSpeed unless they are read. */
 ms_status ms_training_unsupported(ms_arena *arena, ms_json_value root, ms_training_format format,
-                                  ms_notes *unsupported, ms_error *err);
+                                  bool reads_ranks, ms_notes *unsupported, ms_error *err);
 /* Whether a pointer to an unsupported setting begins with that name. */
 bool ms_training_key_is_unsupported(const char *name, ms_training_format format);
 

@@ -22,7 +22,7 @@ BEYOND_A_SCHEMA = {
     "run-empty-cache-cpu", "run-eval-logits-alone", "run-liger-cpu", "run-liger-family", "run-liger-keep",
     "run-smoothing-chunks", "run-smoothing-head", "run-sum-host",
     "run-parallel-autocast", "run-parallel-cpu", "run-parallel-huge", "run-parallel-other-option",
-    "run-parallel-product", "run-parallel-rank",
+    "run-parallel-pipeline", "run-parallel-product", "run-parallel-rank",
     "run-batch-fraction",  # 4.0 is an integer to JSON Schema
 }
 

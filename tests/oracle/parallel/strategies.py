@@ -19,5 +19,7 @@ STRATEGIES = {
 
 
 def step_of(case):
+    if case.get("accelerate"):
+        return importlib.import_module("accelerate_step").AccelerateStep(case)
     module, name = STRATEGIES[case.get("parallel", {}).get("strategy", "none")]
     return getattr(importlib.import_module(module), name)(case)

@@ -19,11 +19,13 @@ BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host
           "ignore-sharding": {"training-args": "training.json"}}
 # Options of several ranks, by what they need.
 OF_RANKS = [
-    ({"parallel": "dp=2"}, "bucket-cap-mb gradient-as-bucket-view static-graph zero-optimizer"),
+    ({"parallel": "dp=2"}, "world bucket-cap-mb init-sync gradient-as-bucket-view static-graph zero-optimizer"),
     ({"parallel": "dp=2", "zero-optimizer": "yes"}, "parameters-as-bucket-view"),
     ({"parallel": "dp=2", "accumulate": 2}, "no-sync"),
     ({"parallel": "fsdp=2"}, "rank param-dtype reduce-dtype reshard-after-forward fsdp-build fsdp-offload"),
     ({"parallel": "fsdp=4"}, "reshard-ranks"),
+    ({"parallel": "hsdp=2x2", "accumulate": 2}, "no-all-reduce"),
+    ({"parallel": "fsdp1=2", "param-dtype": "bf16", "dtype": "fp32"}, "load-dtype"),
     ({"parallel": "fsdp=2", "accumulate": 2}, "reshard-after-backward"),
     ({"parallel": "fsdp=2", "model": "qwen3-8b"}, "fsdp-units"),
     ({"parallel": "fsdp1=2"}, "use-orig-params forward-prefetch backward-prefetch limit-all-gathers"),
@@ -39,7 +41,7 @@ VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
           "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",
-          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2}
+          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2, "load-dtype": "bf16"}
 
 
 def said_by(program, *words, at):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Replays tests/golden/config/training: each folder holds a file of training settings, `args.yaml`
- * or `args.json`, and what the run comes to (`run`) or how it is refused (`error`). `flags`, one
- * "name value" a line, are given beside it.
+ * Replays tests/golden/config/training: each folder holds a file of training settings, `args.yaml`,
+ * `args.json` or `args.toml`, and what the run comes to (`run`) or how it is refused (`error`).
+ * `flags`, one "name value" a line, are given beside it.
  */
 #include "config/adapter/adapter_text.h"
 #include "unit/support.h"
@@ -101,6 +101,11 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
         put(out, "parallel %s%s\n", ms_layout_text(arena, &run->parallel.layout),
             run->parallel.syncs_last_only ? " no-sync" : "");
+    if (ms_layout_shards(&run->parallel.layout))
+        put(out, "types shards %s load %s reductions %s\n",
+            ms_dtype_info_of(run->parallel.shard_dtype)->short_name,
+            ms_dtype_info_of(run->parallel.load_dtype)->short_name,
+            ms_dtype_info_of(run->parallel.reduce_dtype)->short_name);
     const ms_several_gpus *several = &run->several_gpus;
     if (several->text)
         put(out, "%s%s %s\n", several->is_ignored ? "ignored" : "copies",
@@ -132,9 +137,12 @@ static void check_folder(void **state)
     ms_run_config run = {0};
     ms_notes notes = {0};
     ms_error err = {0};
-    snprintf(path, sizeof path, "%s/%s/args.yaml", root, folder);
-    if (access(path, R_OK) != 0)
-        snprintf(path, sizeof path, "%s/%s/args.json", root, folder);
+    static const char *const formats[] = {"yaml", "json", "toml"};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        snprintf(path, sizeof path, "%s/%s/args.%s", root, folder, formats[i]);
+        if (access(path, R_OK) == 0)
+            break;
+    }
     read_flags(folder, path, &f);
     ms_arena *arena = ms_arena_create(0);
     ms_status status = ms_run_load(arena, f.settings, f.count, &model, &run, &notes, &err);

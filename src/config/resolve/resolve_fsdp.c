@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/resolve/resolve_fsdp.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
+ */
+static ms_status check_reshard_ranks(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    uint64_t ranks = parallel->reshard_ranks, shards = parallel->layout.shards;
+    if (ranks == 0)
+        return MS_OK;
+    if (parallel->keeps_unsharded)
+        return ms_resolve_fail(c, "reshard-ranks",
+                               "it divides what reshard-after-forward keeps whole");
+    if (ranks > 1 && ranks < shards && shards % ranks == 0)
+        return MS_OK;
+    return ms_resolve_fail(c, "reshard-ranks",
+                           "%" PRIu64 ", but a divisor of the %" PRIu64
+                           " ranks that share parameters is needed, neither 1 nor all",
+                           ranks, shards);
+}
+
+/* The ends of a model are found by their operators. accelerate's were compared for all rows. */
+typedef struct end_family {
+    const char *type;
+    bool in_torchtitan, is_broadcast;
+} end_family;
+
+static const end_family *end_family_of(const ms_resolving *c)
+{
+    static const end_family families[] = {
+        {"llama", true, true},        {"mistral", true, true},     {"qwen2", true, true},
+        {"qwen3", true, true},        {"gemma", false, true},      {"gemma2", false, true},
+        {"gemma3_text", false, true}, {"starcoder2", false, true}, {"phi3", false, true},
+        {"granite", false, true},     {"smollm3", false, true},    {"cohere", false, true},
+        {"qwen3_moe", false, true},   {"mixtral", false, false},
+    };
+    const ms_parallel *parallel = &c->run->parallel;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(c->model->family->model_type, families[i].type) == 0)
+            return families[i].in_torchtitan || parallel->units == MS_UNITS_ACCELERATE
+                       ? &families[i]
+                       : NULL;
+    return NULL;
+}
+
+static const char *why_no_end_units(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
+    const end_family *family = end_family_of(c);
+    bool is_broadcast = run->parallel.build == MS_BUILD_BROADCAST;
+    if (!family || c->model->head != MS_HEAD_CAUSAL_LM || (is_broadcast && !family->is_broadcast))
+        return is_broadcast ? "for this model that rank 0 sends" : "for this model";
+    if (c->model->tie_word_embeddings && run->parallel.units == MS_UNITS_TORCHTITAN)
+        return "with tied embeddings";
+    if (run->liger || run->treatments.loss_chunks || run->training.label_smoothing > 0)
+        return "with a loss other than the model's own";
+    return run->parallel.reshard_ranks ? "with reshard-ranks" : NULL;
+}
+
+/* Rank 0 sends the others what they divide: accelerate's cpu_ram_efficient_loading. */
+static ms_status check_build(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    const ms_model_config *model = c->model;
+    if (parallel->build != MS_BUILD_BROADCAST)
+        return MS_OK;
+    if (parallel->units != MS_UNITS_ACCELERATE)
+        return ms_resolve_fail(c, "fsdp-build",
+                               "broadcast is accelerate's: fsdp-units must be accelerate");
+    bool has_head_norms =
+        strncmp(model->model_type, "qwen3", 5) == 0 || strncmp(model->model_type, "gemma3", 6) == 0;
+    uint64_t own = has_head_norms ? 1 : model->num_kv_heads;
+    const uint64_t sizes[] = {model->hidden_size,       model->num_heads * model->head_dim,
+                              model->intermediate_size, own * model->head_dim,
+                              model->vocab_size,        model->num_experts};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] % parallel->layout.shards)
+            return ms_resolve_fail(c, "fsdp-build",
+                                   "broadcast is predicted for even shards alone: %" PRIu64
+                                   " rows are no multiple of %" PRIu64 " ranks",
+                                   sizes[i], parallel->layout.shards);
+    return MS_OK;
+}
+
+/* Their rotary tables are in fp32, and fully_shard casts them for each layer. */
+static bool casts_tables(const ms_resolving *c)
+{
+    static const char *const types[] = {"olmo2", "olmo3", "ernie4_5"};
+    const ms_parallel *parallel = &c->run->parallel;
+    bool casts = parallel->layout.kind == MS_PARALLEL_FSDP2 &&
+                 ms_resolve_is_set(c, "param-dtype") && parallel->param_dtype != MS_DTYPE_F32;
+    for (size_t i = 0; casts && i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], c->model->model_type) == 0)
+            return true;
+    return false;
+}
+
+static ms_status check_copies(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (parallel->sums_last_only && parallel->layout.copies == 1)
+        return ms_resolve_fail(c, "no-all-reduce", "it is for copies, but parallel is %s",
+                               ms_layout_text(c->arena, &parallel->layout));
+    return parallel->sums_last_only && parallel->syncs_last_only
+               ? ms_resolve_fail(c, "no-all-reduce", "with no-sync nothing is reduced")
+               : MS_OK;
+}
+
+static ms_status check_fsdp2(const ms_resolving *c)
+{
+    ms_status status = check_reshard_ranks(c);
+    const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK)
+        status = check_copies(c);
+    if (status == MS_OK && casts_tables(c))
+        status = ms_resolve_fail(c, "param-dtype",
+                                 "it is not predicted for %s, whose rotary tables are cast for "
+                                 "each layer: give dtype",
+                                 c->model->model_type);
+    if (status == MS_OK && parallel->offloads &&
+        (parallel->build == MS_BUILD_DEVICE || parallel->reshard_ranks))
+        status = ms_resolve_fail(c, "fsdp-offload",
+                                 "it is not predicted with fsdp-build device or reshard-ranks");
+    if (status == MS_OK)
+        status = check_build(c);
+    const char *why = parallel->units != MS_UNITS_LAYERS ? why_no_end_units(c) : NULL;
+    if (status != MS_OK || !why)
+        return status;
+    return ms_resolve_fail(c, "fsdp-units", "%s's units are not predicted %s",
+                           ms_fsdp_unit_names[parallel->units], why);
+}
+
+/* accelerate casts parts to fp32 when it has divided a model that is on the host. */
+static ms_status check_load(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->load_dtype == parallel->shard_dtype)
+        return MS_OK;
+    const char *why = parallel->shard_dtype != MS_DTYPE_F32 ? "unless the weights are cast to fp32"
+                      : parallel->build == MS_BUILD_DEVICE  ? "with fsdp-build device"
+                                                            : NULL;
+    if (parallel->load_dtype != parallel->param_dtype)
+        why = "unless it is the type of the computation";
+    return why ? ms_resolve_fail(c, "load-dtype", "it is not predicted %s", why) : MS_OK;
+}
+
+static ms_status note_limits(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (ms_layout_has_stages(&parallel->layout))
+        return ms_note_add(
+            c->notes, c->arena, c->err,
+            "the time of a pipeline's step is not predicted: a rank waits for others");
+    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
+        return MS_OK;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "without limit-all-gathers, memory that is reserved depends on how far the "
+                       "host runs ahead of the device: here it does not");
+}
+
+ms_status ms_resolve_fsdp(const ms_resolving *c)
+{
+    ms_status status = check_fsdp2(c);
+    if (status == MS_OK)
+        status = check_load(c);
+    return status == MS_OK ? note_limits(c) : status;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * As accelerate 1.15 and transformers 5.23 read them.
+ */
+#include "config/trainers/training_fsdp.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/trainers/training_adapter.h"
+
+/* A key, with or without its prefix; null is none. */
+static bool find(const ms_training_ranks *t, const char *name, ms_json_value *value)
+{
+    static const char prefix[] = "fsdp_";
+    char whole[64] = "fsdp_";
+    strncat(whole, name, sizeof whole - sizeof prefix);
+    bool is_there = ms_json_find(t->config, whole, value) || ms_json_find(t->config, name, value);
+    return is_there && ms_json_kind_of(*value) != MS_JSON_NULL;
+}
+
+static bool is_true(const ms_training_ranks *t, const char *name, bool absent)
+{
+    ms_json_value value;
+    return find(t, name, &value) ? ms_training_truth(value, absent) : absent;
+}
+
+/* One of some words, or its number from 1; -1: neither. */
+static int word_of(ms_json_value value, const char *const *words)
+{
+    const char *text = ms_training_value_text(value);
+    double number = ms_training_value_number(value);
+    for (int i = 0; words[i]; i++)
+        if (strcasecmp(words[i], text) == 0 || number == i + 1)
+            return i;
+    return -1;
+}
+
+/* ---- version and strategy ---- */
+
+enum { FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2, STRATEGIES };
+static const char *const strategies[] = {"FULL_SHARD",   "SHARD_GRAD_OP",      "NO_SHARD",
+                                         "HYBRID_SHARD", "HYBRID_SHARD_ZERO2", NULL};
+
+typedef struct fsdp {
+    bool is_first; /* FullyShardedDataParallel, not fully_shard */
+    int strategy;
+} fsdp;
+
+static ms_status read_version(const ms_training_ranks *t, fsdp *f)
+{
+    ms_json_value value;
+    f->is_first = t->is_launched;
+    if (!find(t, "version", &value))
+        return MS_OK;
+    double version = ms_training_value_number(value);
+    f->is_first = version == 1;
+    return version == 1 || version == 2 ? MS_OK
+                                        : ms_training_refuse(t, value, "expected version 1 or 2");
+}
+
+/* A word of `fsdp` in TrainingArguments: "full_shard auto_wrap". */
+static ms_status read_word(const ms_training_ranks *t, const char *word, size_t length, fsdp *f)
+{
+    char text[32];
+    if (length >= sizeof text)
+        length = sizeof text - 1;
+    memcpy(text, word, length);
+    text[length] = '\0';
+    for (int i = 0; i < STRATEGIES; i++)
+        if (strcasecmp(text, strategies[i]) == 0) {
+            f->strategy = i;
+            return MS_OK;
+        }
+    if (strcasecmp(text, "auto_wrap") == 0)
+        return MS_OK;
+    bool offloads = strcasecmp(text, "offload") == 0;
+    if (offloads && !f->is_first)
+        return ms_training_set_option(t, "fsdp-offload", "yes");
+    if (offloads || strcasecmp(text, "true") != 0)
+        return ms_training_refuse(t, t->sharding->value, "option '%s' of fsdp is not predicted",
+                                  text);
+    return MS_OK;
+}
+
+static ms_status read_words(const ms_training_ranks *t, fsdp *f)
+{
+    ms_json_value all, word;
+    ms_status status = MS_OK;
+    if (!ms_json_find(t->root, "fsdp", &all))
+        return MS_OK;
+    for (const char *at = ms_training_value_text(all); *at && status == MS_OK;) {
+        size_t length = strcspn(at, " ,");
+        if (length)
+            status = read_word(t, at, length, f);
+        at += length + (at[length] != '\0');
+    }
+    bool is_list = ms_json_kind_of(all) == MS_JSON_ARRAY;
+    for (bool more = is_list && ms_json_first(all, &word); more && status == MS_OK;
+         more = ms_json_next(&word))
+        status =
+            read_word(t, ms_training_value_text(word), strlen(ms_training_value_text(word)), f);
+    return status;
+}
+
+/* The launcher always hands on fsdp_sharding_strategy, which FSDP1 prefers. */
+static ms_status read_strategy(const ms_training_ranks *t, fsdp *f)
+{
+    ms_json_value value;
+    const char *key = t->is_launched && f->is_first ? "sharding_strategy" : "reshard_after_forward";
+    ms_status status = t->is_launched ? MS_OK : read_words(t, f);
+    if (status != MS_OK || !find(t, key, &value))
+        return status;
+    if (!f->is_first) {
+        bool resets = ms_training_truth(value, true);
+        if (resets != ms_training_truth(value, false))
+            return ms_training_refuse(t, value, "expected true or false with FSDP2");
+        f->strategy = resets ? FULL_SHARD : SHARD_GRAD_OP;
+        return MS_OK;
+    }
+    f->strategy = word_of(value, strategies);
+    return f->strategy >= 0 ? MS_OK
+                            : ms_training_refuse(t, value, "expected a sharding strategy of FSDP1");
+}
+
+/* ---- units ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* The class of the layers; several would be units of their own. */
+static ms_status check_classes(const ms_training_ranks *t)
+{
+    ms_json_value value, one;
+    if (!find(t, "transformer_layer_cls_to_wrap", &value))
+        return MS_OK;
+    one = value;
+    bool is_list = ms_json_kind_of(value) == MS_JSON_ARRAY;
+    if (is_list && (ms_json_length(value) != 1 || !ms_json_first(value, &one)))
+        return ms_training_refuse(t, value, "units of one class, the layers', are predicted alone");
+    const char *name = ms_training_value_text(one);
+    if (!*name && !is_list)
+        return MS_OK;
+    if (strchr(name, ',') || !(ends_with(name, "Layer") || ends_with(name, "Block")))
+        return ms_training_refuse(
+            t, one, "'%.60s': units of one class, the layers', are predicted alone", name);
+    return MS_OK;
+}
+
+static ms_status check_wrapping(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    bool is_there = find(t, "auto_wrap_policy", &value);
+    if (!is_there && t->is_launched)
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "without fsdp_auto_wrap_policy the layers are no units, which is not "
+                            "predicted; TRANSFORMER_BASED_WRAP is");
+    if (is_there && strcasecmp(ms_training_value_text(value), "TRANSFORMER_BASED_WRAP") != 0)
+        return ms_training_refuse(t, value, "'%.40s' is not predicted; TRANSFORMER_BASED_WRAP is",
+                                  ms_training_value_text(value));
+    return check_classes(t);
+}
+
+/* ---- ranks ---- */
+
+/* accelerate's mesh: copies of the shards; nothing else is predicted. */
+static ms_status read_mesh(const ms_training_ranks *t, uint64_t *copies, uint64_t *shards)
+{
+    static const char prefix[] = "parallelism_config_";
+    ms_json_value mesh, v;
+    if (!ms_json_find(t->root, "parallelism_config", &mesh))
+        return MS_OK;
+    for (bool more = ms_json_first(mesh, &v); more; more = ms_json_next(&v)) {
+        const char *name = ms_json_key(v);
+        double number = ms_training_value_number(v);
+        if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+            name += sizeof prefix - 1;
+        bool is_copies = strcmp(name, "dp_replicate_size") == 0;
+        bool is_shards = strcmp(name, "dp_shard_size") == 0;
+        bool is_count =
+            number >= 1 && number <= MS_MOST_RANKS && number == (double)(uint64_t)number;
+        if ((is_copies || is_shards) && is_count)
+            *(is_copies ? copies : shards) = (uint64_t)number;
+        else if (ends_with(name, "_size") && number > 1)
+            return ms_training_refuse(t, v,
+                                      "%.40s: only dp_replicate_size and dp_shard_size of "
+                                      "parallelism_config are predicted",
+                                      name);
+    }
+    return MS_OK;
+}
+
+static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char **layout)
+{
+    ms_arena *arena = t->r->arena;
+    uint64_t world = 0, copies = 0, shards = 0;
+    ms_status status = read_mesh(t, &copies, &shards);
+    if (status == MS_OK && !(copies && shards))
+        status = ms_training_world(t, &world);
+    if (status != MS_OK)
+        return status;
+    bool is_hybrid = f->is_first && f->strategy >= HYBRID_SHARD;
+    ms_json_value machines;
+    if (is_hybrid) {
+        bool is_there = ms_json_find(t->root, "num_machines", &machines);
+        double count = is_there ? ms_training_value_number(machines) : 1;
+        if (count < 2 || world % (uint64_t)count)
+            return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                                "%s on one machine is not predicted: give --parallel hsdp1=RxS",
+                                strategies[f->strategy]);
+        copies = (uint64_t)count;
+    }
+    if (!world)
+        world = copies * shards;
+    copies = copies ? copies : shards ? world / shards : 1;
+    shards = shards ? shards : world / copies;
+    if (copies * shards != world)
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " copies of %" PRIu64 " shards are not the %" PRIu64
+                            " ranks there are",
+                            copies, shards, world);
+    const char *first = f->is_first ? "1" : "";
+    *layout = copies > 1
+                  ? ms_arena_printf(arena, "hsdp%s=%" PRIu64 "x%" PRIu64, first, copies, shards)
+                  : ms_arena_printf(arena, "fsdp%s=%" PRIu64, first, shards);
+    return MS_OK;
+}
+
+/* ---- options ---- */
+
+static ms_status set_first_options(const ms_training_ranks *t)
+{
+    static const char *const prefetches[] = {"BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH", NULL};
+    static const char *const names[] = {"pre", "post", "none"};
+    ms_json_value value;
+    bool is_there = find(t, "backward_prefetch", &value);
+    int prefetch = is_there ? word_of(value, prefetches) : 2;
+    if (prefetch < 0)
+        return ms_training_refuse(t, value, "expected BACKWARD_PRE, BACKWARD_POST or NO_PREFETCH");
+    ms_status status = ms_training_set_option(t, "backward-prefetch", names[prefetch]);
+    if (status == MS_OK && is_true(t, "forward_prefetch", false))
+        status = ms_training_set_option(t, "forward-prefetch", "yes");
+    if (status == MS_OK && !is_true(t, "use_orig_params", true))
+        status = ms_training_set_option(t, "use-orig-params", "no");
+    if (status == MS_OK && !is_true(t, "limit_all_gathers", true))
+        status = ms_training_set_option(t, "limit-all-gathers", "no");
+    return status;
+}
+
+static ms_status set_second_options(const ms_training_ranks *t)
+{
+    bool is_broadcast = is_true(t, "cpu_ram_efficient_loading", t->is_launched);
+    ms_status status = ms_training_set_option(t, "fsdp-units", "accelerate");
+    return status == MS_OK
+               ? ms_training_set_option(t, "fsdp-build", is_broadcast ? "broadcast" : "host")
+               : status;
+}
+
+static ms_status set_checkpoints(const ms_training_ranks *t)
+{
+    if (!is_true(t, "activation_checkpointing", false))
+        return MS_OK;
+    ms_status status = ms_training_set_option(t, "checkpointing", "all");
+    return status == MS_OK ? ms_training_set_option(t, "checkpoint-kind", "non-reentrant") : status;
+}
+
+/* Keys that stand for what is not predicted, unless they say nothing. */
+static ms_status check_keys(const ms_training_ranks *t, bool is_first)
+{
+    static const struct {
+        const char *name, *what;
+        bool is_of_first; /* of FSDP1 alone */
+    } keys[] = {
+        {"ignored_modules", "modules that are not sharded", false},
+        {"activation_checkpointing_offload", "inputs of checkpoints on the host", false},
+        {"xla", "FSDP of XLA", false},
+        {"mixed_precision_policy", "a policy of its own", false},
+        {"offload_params", "parameters of FSDP1 on the host", true},
+        {"cpu_offload", "parameters of FSDP1 on the host", true},
+    };
+    ms_json_value value;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if ((is_first || !keys[i].is_of_first) && find(t, keys[i].name, &value) &&
+            !ms_training_says_nothing(value) && ms_training_truth(value, true))
+            return ms_training_refuse(t, value, "%s: %s: not predicted", keys[i].name,
+                                      keys[i].what);
+    bool offloads = is_true(t, "offload_params", false) || is_true(t, "cpu_offload", false);
+    return offloads && !is_first ? ms_training_set_option(t, "fsdp-offload", "yes") : MS_OK;
+}
+
+static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
+{
+    ms_status status = f->is_first ? set_first_options(t) : set_second_options(t);
+    bool keeps = f->strategy == SHARD_GRAD_OP || f->strategy == HYBRID_SHARD_ZERO2;
+    if (status == MS_OK && keeps)
+        status = ms_training_set_option(t, "reshard-after-forward", "no");
+    if (status == MS_OK)
+        status = check_keys(t, f->is_first);
+    if (status == MS_OK)
+        status = set_checkpoints(t);
+    return status == MS_OK ? ms_training_set_option(t, "no-sync", "yes") : status;
+}
+
+/* accelerate prefers the strategy that its launcher always hands on, FULL_SHARD unless
+ * fsdp_sharding_strategy says otherwise. transformers sets reshard_after_forward alone. */
+static ms_status note_strategy(const ms_training_ranks *t, fsdp *f)
+{
+    ms_json_value value;
+    bool has_own = t->is_launched && find(t, "sharding_strategy", &value);
+    int said = f->strategy;
+    if (!f->is_first || has_own)
+        return MS_OK;
+    if (t->is_launched && find(t, "reshard_after_forward", &value))
+        said = word_of(value, strategies);
+    f->strategy = FULL_SHARD;
+    if (said <= FULL_SHARD)
+        return MS_OK;
+    return ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                       "%s is without effect: accelerate takes FULL_SHARD for FSDP1 unless "
+                       "fsdp_sharding_strategy of its own file says otherwise",
+                       strategies[said]);
+}
+
+ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
+{
+    fsdp f = {.strategy = FULL_SHARD};
+    const char *layout = NULL;
+    ms_status status = read_version(t, &f);
+    if (status == MS_OK)
+        status = read_strategy(t, &f);
+    if (status == MS_OK && !f.is_first && f.strategy >= HYBRID_SHARD)
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%s is of FSDP1: set version 1 in fsdp_config", strategies[f.strategy]);
+    if (status == MS_OK)
+        status = note_strategy(t, &f);
+    if (status == MS_OK)
+        status = layout_of(t, &f, &layout);
+    if (status == MS_OK)
+        status = ms_training_set_layout(t, layout, is_read);
+    if (status != MS_OK || !*is_read)
+        return status;
+    status = check_wrapping(t);
+    return status == MS_OK ? set_options(t, &f) : status;
+}
+
+/* ---- types ---- */
+
+static bool has_adapter(const ms_training_reading *r)
+{
+    return ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
+           ms_run_field_is_set(r->draft, "adapter");
+}
+
+/* Under mixed precision accelerate casts what is trained to fp32: FSDP2's on the host, FSDP1's
+ * parts. FSDP1 runs under autocast besides. */
+ms_status ms_training_set_fsdp_types(ms_training_reading *r, const char *dtype,
+                                     const char *autocast)
+{
+    bool is_first = r->draft->run.parallel.layout.kind == MS_PARALLEL_FSDP1;
+    if (ms_run_field_is_set(r->draft, "dtype"))
+        dtype = ms_dtype_weight_names[r->draft->run.dtype];
+    bool is_mixed = strcmp(autocast, "none") != 0, widens = is_mixed && !has_adapter(r);
+    const struct {
+        const char *field, *text;
+        bool is_set;
+    } types[] = {
+        {"dtype", widens ? "fp32" : dtype, true},
+        {"load-dtype", dtype, widens && is_first},
+        {"param-dtype", autocast, is_mixed},
+        {"reduce-dtype", autocast, is_mixed},
+        {"autocast", is_first ? autocast : "none", true},
+    };
+    ms_training_topic from =
+        r->file.given[MS_TOPIC_BF16] ? MS_TOPIC_BF16 : MS_TOPIC_MIXED_PRECISION;
+    ms_status status = MS_OK;
+    if (widens && ms_run_field_is_set(r->draft, "dtype"))
+        ms_run_field_unset(r->draft, "dtype"); /* it is the type that is loaded */
+    if (strcmp(autocast, "fp16") == 0)
+        return ms_training_fail(r, r->file.given[MS_TOPIC_FP16] ? MS_TOPIC_FP16 : from,
+                                "FSDP with fp16 scales the loss, which is not predicted");
+    for (size_t i = 0; i < sizeof types / sizeof *types && status == MS_OK; i++)
+        if (types[i].is_set)
+            status = ms_training_offer(r, types[i].field, types[i].text, from);
+    return status;
+}

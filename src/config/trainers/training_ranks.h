@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Options of several ranks that a file of training settings implies, while it is read.
+ */
+#ifndef MS_CONFIG_TRAINERS_TRAINING_RANKS_H
+#define MS_CONFIG_TRAINERS_TRAINING_RANKS_H
+
+#include "config/trainers/training_reading.h"
+#include "config/trainers/training_sharding.h"
+
+/* Settings that shard: `config` has them, beside or in the file. */
+typedef struct ms_training_ranks {
+    ms_training_reading *r;
+    const ms_sharding *sharding;
+    ms_json_value root, config;
+    bool has_own_config; /* it is a configuration of DeepSpeed's */
+    bool is_launched;    /* the file is accelerate's own, whose defaults are its launcher's */
+} ms_training_ranks;
+
+/* How many ranks there are: by the file, or --world. Asks for it if neither says so, and refuses
+ * two numbers that differ. */
+ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world);
+
+/* Sets a field unless it is set; its name is remembered for the note. */
+ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text);
+/* Sets the layout. If --parallel gives another technique, what the file says of its own is not
+ * read:
+ * `*is_read` is false. */
+ms_status ms_training_set_layout(const ms_training_ranks *t, const char *layout, bool *is_read);
+/* Fails at a value: what it says is not predicted. */
+#define ms_training_refuse(t, value, ...)                                                          \
+    ms_json_fail((t)->r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, __VA_ARGS__)
+
+/* true and false, also as texts; `absent` for what is neither. */
+bool ms_training_truth(ms_json_value value, bool absent);
+/* A text, or "". */
+const char *ms_training_value_text(ms_json_value value);
+/* A number, also as a text; -1: it is none. */
+double ms_training_value_number(ms_json_value value);
+
+/* A note that says as which options the file was read. */
+ms_status ms_training_note_ranks(const ms_training_ranks *t);
+
+#endif

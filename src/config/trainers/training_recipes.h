@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * fully_shard in the files of torchtune's distributed recipes, and of torchtitan: its TOML of 2025.
+ */
+#ifndef MS_CONFIG_TRAINERS_TRAINING_RECIPES_H
+#define MS_CONFIG_TRAINERS_TRAINING_RECIPES_H
+
+#include "config/trainers/training_ranks.h"
+
+/* Set the layout and its options. Refuse what is not predicted, by its name; ask for the number of
+ * ranks. `*is_read` is false if --parallel gives another technique. */
+ms_status ms_training_read_recipe(ms_training_ranks *t, bool *is_read);
+ms_status ms_training_read_titan(ms_training_ranks *t, bool *is_read);
+
+/* torchtitan's checkpoints and optimizer, whatever shards. */
+ms_status ms_training_read_titan_step(const ms_training_ranks *t);
+
+/* torchtitan's types of the shards and the computation; of autocast where nothing is sharded. */
+ms_status ms_training_set_titan_types(ms_training_reading *r);
+
+#endif
