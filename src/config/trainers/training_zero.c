@@ -343,7 +343,7 @@ ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_re
         status =
             ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
                         "Trainer's parameters without weight decay, which ZeRO partitions apart: "
-                        "the figures have one partition, and less reserved");
+                        "the figures have one partition");
     if (status != MS_OK || !*is_read || !t->is_launched ||
         !ms_json_find_pointer(t->root, "/deepspeed_config/zero3_init_flag", &value))
         return status;
