@@ -339,6 +339,10 @@ ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_re
 {
     ms_json_value value;
     ms_status status = is_short ? read_short(t, is_read) : read_whole(t, is_read);
+    bool on_host = t->r->draft->run.training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    if (status == MS_OK && *is_read && on_host)
+        status = ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
+                             "DeepSpeedCPUAdam; the optimizer on the host is PyTorch's");
     if (status == MS_OK && *is_read && t->r->draft->run.parallel.layout.stage < 3)
         status =
             ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
