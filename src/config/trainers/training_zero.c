@@ -339,11 +339,15 @@ ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_re
 {
     ms_json_value value;
     ms_status status = is_short ? read_short(t, is_read) : read_whole(t, is_read);
+    bool on_host = t->r->draft->run.training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    if (status == MS_OK && *is_read && on_host)
+        status = ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
+                             "DeepSpeedCPUAdam; the optimizer on the host is PyTorch's");
     if (status == MS_OK && *is_read && t->r->draft->run.parallel.layout.stage < 3)
         status =
             ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
                         "Trainer's parameters without weight decay, which ZeRO partitions apart: "
-                        "the figures have one partition, and less reserved");
+                        "the figures have one partition");
     if (status != MS_OK || !*is_read || !t->is_launched ||
         !ms_json_find_pointer(t->root, "/deepspeed_config/zero3_init_flag", &value))
         return status;
