@@ -111,7 +111,7 @@ static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms
         out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
     if (ms_node_wants(node, MM_X) && !tape->has_own_linear)
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
-    if (ms_input_meta(tape, node, MM_X)->shape.rank > 2)
+    if (ms_input_meta(tape, node, MM_X)->shape.rank > 2 && !tape->has_own_linear)
         set_view(tape, out[MM_X]);
     set_view(tape, out[MM_WEIGHT]);
     backward_work(tape, node, MM_X, MM_WEIGHT, grads[0]);
@@ -156,9 +156,9 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
                          : ms_record(tape, op, 2, (ms_tensor[]){x, weight});
     bool save_x = ms_needs_grad(tape, weight), save_weight = ms_needs_grad(tape, x);
     ms_tensor first = bias ? x : weight, second = bias ? weight : x;
-    if (bias ? save_x : save_weight)
+    if ((bias ? save_x : save_weight) && !tape->has_own_linear)
         ms_save(tape, node, first);
-    if (bias ? save_weight : save_x)
+    if ((bias ? save_weight : save_x) && !tape->has_own_linear)
         ms_save(tape, node, second);
     ms_shape shape = ms_info(tape, x)->shape;
     shape.dims[shape.rank - 1] = columns;
@@ -171,6 +171,10 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
         ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
     }
     ms_op_work(tape, mark, product_flops(tape, x, columns), 0, (ms_dtype)ms_info(tape, x)->dtype);
+    if (tape->has_own_linear) { /* it saves both, when the product is there */
+        ms_save(tape, node, weight);
+        ms_save(tape, node, x);
+    }
     return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weight, bias}, out);
 }
 
