@@ -41,7 +41,7 @@ VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
           "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",
-          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2, "load-dtype": "bf16"}
+          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2, "load-dtype": "bf16", "fsdp-build": "device", "fsdp-units": "torchtitan"}
 
 
 def said_by(program, *words, at):

@@ -259,6 +259,7 @@ static const report_run report_runs[] = {
      {{"config", "gpt2"}, {"parallel", "fsdp=8"}, {"param-dtype", "fp16"}, {"accumulate", "2"}},
      4},
     {"among fewer ranks", {{"config", "gpt2"}, {"parallel", "fsdp=8"}, {"reshard-ranks", "2"}}, 3},
+    {"in copies", {{"config", "gpt2"}, {"parallel", "hsdp=2x4"}, {"accumulate", "2"}}, 3},
     {"of flat parameters", {{"config", "gpt2"}, {"parallel", "fsdp1=8"}}, 2},
     {"of parts that are cast",
      {{"config", "gpt2"},
