@@ -26,6 +26,7 @@ atexit.register(tell)
 
 def step(forward):
     optimizer.zero_grad(set_to_none=True)
+    x.grad = None  # a graph's memory, which the next run overwrites: PyTorch refuses to add to it
     forward(x).float().sum().backward()
     optimizer.step()
 
