@@ -37,15 +37,21 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 def answer_value_questions():
     """Our batches are never padded or packed; say so where transformers asks the device for it.
 
-    The original functions still run, so their allocations stay; on a real device the answers are the same.
+    The original functions still run, so their allocations stay; on a real device the answers are the same. While a program
+    is traced to be compiled transformers cannot ask, and takes a batch for a packed one: nothing is answered then.
     """
     from transformers import masking_utils
-    if hasattr(masking_utils, "find_packed_sequence_indices"):
-        packed = masking_utils.find_packed_sequence_indices
-        masking_utils.find_packed_sequence_indices = lambda position_ids: (packed(position_ids), None)[1]
-    if hasattr(masking_utils, "fast_all"):
-        fast_all = masking_utils.fast_all
-        masking_utils.fast_all = lambda tensor: (fast_all(tensor), True)[1]
+    for name, answer in (("find_packed_sequence_indices", None), ("fast_all", True)):
+        if hasattr(masking_utils, name):
+            setattr(masking_utils, name, answering(getattr(masking_utils, name), answer))
+
+
+def answering(function, answer):
+    def ask(tensor):
+        made = function(tensor)
+        return made if torch.compiler.is_compiling() else answer
+
+    return ask
 
 
 def skip_compiled_kernels():
