@@ -17,6 +17,8 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 "label_smoothing", "logits_to_keep": see losses.py; "grad_accumulation_dtype": see fp32_gradients.py.
 "liger": see liger.py.
 "compile": "whole" is torch.compile(model), "layer" compiles each decoder layer, both with "mode"; Inductor's cache is then empty.
+"collector": "phases": Python collects cycles before each phase alone, as what lies in them is freed at moments that hang on
+everything else that the process has made: compiling leaves 100 MB there.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
@@ -143,6 +145,8 @@ class Step:
 
     def __init__(self, case, device):
         self.case, self.device, self.steps_done = case, device, 0
+        if case.get("collector") == "phases":
+            gc.disable()
         torch.backends.cudnn.enabled = case.get("cudnn", True)
         self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
         if case.get("treat"):
@@ -202,7 +206,16 @@ class Step:
         with mark("evaluation"):
             evaluation.run()
 
+    def collecting(self, mark):
+        def begin(name):
+            gc.collect()
+            return mark(name)
+
+        return begin
+
     def run(self, mark):
+        if self.case.get("collector") == "phases":
+            mark = self.collecting(mark)
         every = self.case.get("empty_cache_steps")
         empties = every and self.steps_done % every == 0
         self.steps_done += 1
