@@ -17,6 +17,8 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 "label_smoothing", "logits_to_keep": see losses.py; "grad_accumulation_dtype": see fp32_gradients.py.
 "liger": see liger.py.
 "compile": "whole" is torch.compile(model), "layer" compiles each decoder layer, both with "mode"; Inductor's cache is then empty.
+"collector": "phases": Python collects cycles before each phase alone, as what lies in them is freed at moments that hang on
+everything else that the process has made: compiling leaves 100 MB there.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
@@ -37,15 +39,21 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 def answer_value_questions():
     """Our batches are never padded or packed; say so where transformers asks the device for it.
 
-    The original functions still run, so their allocations stay; on a real device the answers are the same.
+    The original functions still run, so their allocations stay; on a real device the answers are the same. While a program
+    is traced to be compiled transformers cannot ask, and takes a batch for a packed one: nothing is answered then.
     """
     from transformers import masking_utils
-    if hasattr(masking_utils, "find_packed_sequence_indices"):
-        packed = masking_utils.find_packed_sequence_indices
-        masking_utils.find_packed_sequence_indices = lambda position_ids: (packed(position_ids), None)[1]
-    if hasattr(masking_utils, "fast_all"):
-        fast_all = masking_utils.fast_all
-        masking_utils.fast_all = lambda tensor: (fast_all(tensor), True)[1]
+    for name, answer in (("find_packed_sequence_indices", None), ("fast_all", True)):
+        if hasattr(masking_utils, name):
+            setattr(masking_utils, name, answering(getattr(masking_utils, name), answer))
+
+
+def answering(function, answer):
+    def ask(tensor):
+        made = function(tensor)
+        return made if torch.compiler.is_compiling() else answer
+
+    return ask
 
 
 def skip_compiled_kernels():
@@ -137,6 +145,8 @@ class Step:
 
     def __init__(self, case, device):
         self.case, self.device, self.steps_done = case, device, 0
+        if case.get("collector") == "phases":
+            gc.disable()
         torch.backends.cudnn.enabled = case.get("cudnn", True)
         self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
         if case.get("treat"):
@@ -196,7 +206,16 @@ class Step:
         with mark("evaluation"):
             evaluation.run()
 
+    def collecting(self, mark):
+        def begin(name):
+            gc.collect()
+            return mark(name)
+
+        return begin
+
     def run(self, mark):
+        if self.case.get("collector") == "phases":
+            mark = self.collecting(mark)
         every = self.case.get("empty_cache_steps")
         empties = every and self.steps_done % every == 0
         self.steps_done += 1

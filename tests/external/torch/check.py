@@ -105,6 +105,9 @@ PAIRS = [
     ("reads_sizes", ["+mask"], ["+mask", "+constructed"], 0),
     ("reads_sizes", ["+own"], ["+own", "+constructed"], 0),
     ("reads_sizes", ["+experts"], ["+experts", "+constructed"], 0),
+    # Constants that Inductor computes. On a CPU, where it has their values, it leaves out the first scaling and keeps the second.
+    ("folded", ["+ones"], ["+plain"], 0),
+    ("folded", ["+halves"], ["+plain"], 2048 * 1024 * 4),
 ]
 
 

@@ -26,6 +26,7 @@ Written by `scripts/test_matrix.sh compiled`; transformers {transformers}, compu
 - *Programs*: `compiled` (the whole model, each layer, a function, and all of it eagerly) and `graphs` (CUDA graphs) of `tests/external/torch/programs` that ended as they should.
 - *Captured as measured*: cases whose every figure in `memscope capture` (allocated, requested and reserved bytes; peak and end of every phase; first and steady step) is that
   of `tests/oracle/measure_step.py` under the same PyTorch, which reads PyTorch's own statistics and has nothing of memscope in it but the null device. Inductor's cache is empty.
+  Python collects cycles before each phase alone: what compiling leaves in them is freed where it collects, which is earlier or later by what else a process has made.
 
 | torch | CUDA | Python | programs | captured as measured | s a case |
 |---|---|---|---|---|---|"""
@@ -60,7 +61,9 @@ def load(path):
 
 
 def cases(measured, names=CASES):
-    found = {case["id"]: {key: value for key, value in case.items() if key != "measured"} for case in load(measured)["cases"]}
+    """When Python collects cycles hangs on the version too: a compiled program's are collected between phases."""
+    more = {"collector": "phases"} if names is COMPILED else {}
+    found = {case["id"]: {**{key: value for key, value in case.items() if key != "measured"}, **more} for case in load(measured)["cases"]}
     print("[" + ",\n".join(json.dumps(found[name]) for name in names) + "]")
 
 

@@ -26,6 +26,7 @@ atexit.register(tell)
 
 def step(forward):
     optimizer.zero_grad(set_to_none=True)
+    x.grad = None  # a graph's memory, which the next run overwrites: PyTorch refuses to add to it
     forward(x).float().sum().backward()
     optimizer.step()
 
@@ -37,12 +38,13 @@ if mode == "whole":
         for _ in range(3):
             step(model)
     torch.cuda.current_stream().wait_stream(side)
-    try:
-        with torch.cuda.graph(torch.cuda.CUDAGraph()):
-            model(x).sum().item()
-        raise SystemExit("a value was read while a stream was captured")
-    except RuntimeError as error:  # the reason is the cause, or its context
-        assert "capturing" in str(error) + str(error.__context__), error
+    if not torch.__version__.startswith("2.6."):  # whose allocator stays in a capture that failed
+        try:
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                model(x).sum().item()
+            raise SystemExit("a value was read while a stream was captured")
+        except RuntimeError as error:  # the reason is the cause, or its context
+            assert "capturing" in str(error) + str(error.__context__), error
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step(model)
