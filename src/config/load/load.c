@@ -202,7 +202,7 @@ static ms_status apply_adapter(loading *l, const char *run_path)
             "parameter-device host is not supported with an adapter: the host keeps what "
             "the optimizer updates, and a frozen base is not updated; leave out one of them");
     const ms_layout *layout = &l->run->parallel.layout;
-    if ((has_file || has_text) && (layout->tensor > 1 || layout->context > 1 || layout->stage == 3))
+    if ((has_file || has_text) && (layout->tensor > 1 || layout->context > 1))
         return ms_fail(l->err, MS_ERR_USAGE,
                        "parallel: %s is not predicted with an adapter; `memscope capture --world "
                        "N` measures it",
@@ -230,6 +230,8 @@ static ms_status apply_adapter(loading *l, const char *run_path)
             "out");
     if (has_dtype)
         adapter->dtype = l->draft.adapter_dtype;
+    if (layout->stage == 3)
+        return ms_resolve_zero3_adapter(l->run, l->model, adapter, l->err);
     return ms_layout_shards(&l->run->parallel.layout)
                ? ms_resolve_sharded_adapter(&l->run->parallel, adapter, l->err)
                : MS_OK;

@@ -339,3 +339,62 @@ ms_status ms_resolve_sharded_adapter(const ms_parallel *parallel, ms_adapter *ad
     adapter->dtype = parallel->param_dtype;
     return MS_OK;
 }
+
+static bool checkpoints_all(const ms_run_config *run, uint64_t layers)
+{
+    for (uint64_t i = 0; i < layers; i++)
+        if (run->treatments.layers[i].kind != MS_TREAT_CHECKPOINT)
+            return false;
+    return true;
+}
+
+static bool is_compared_with_adapters(const ms_model_config *model)
+{
+    static const char *const types[] = {"llama", "mistral", "qwen2", "qwen3"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(model->model_type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Linear layers in the decoder's layers: there the order of modules was compared. */
+static bool adapts_layers_only(const ms_adapter *adapter)
+{
+    static const char *const names[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                        "gate_proj", "up_proj", "down_proj"};
+    for (uint32_t i = 0; i < adapter->targets.count; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            is_known |= strcmp(adapter->targets.names[i], names[k]) == 0;
+        if (!is_known)
+            return false;
+    }
+    return !adapter->targets.pattern && (adapter->all_linear || adapter->targets.count > 0);
+}
+
+ms_status ms_resolve_zero3_adapter(const ms_run_config *run, const ms_model_config *model,
+                                   const ms_adapter *adapter, ms_error *err)
+{
+    const ms_zero *zero = &run->parallel.zero;
+    const char *why = NULL;
+    if (!is_compared_with_adapters(model))
+        why = "an adapter of this type of model";
+    else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->has_bias ||
+             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count || adapter->dropout > 0)
+        why = "an adapter other than plain LoRA without dropout";
+    else if (!adapts_layers_only(adapter))
+        why = "an adapter of modules other than the projections of attention and MLP";
+    else if (!checkpoints_all(run, model->num_layers))
+        why = "an adapter, unless all layers are checkpointed";
+    else if (!zero->init || zero->offloads_parameters || zero->offloads_optimizer ||
+             zero->accumulates_f32 || !zero->contiguous_gradients)
+        why =
+            "an adapter and zero-init no, contiguous-gradients no, parts on the host or gradients "
+            "accumulated in fp32";
+    if (!why)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_USAGE,
+                   "parallel: ZeRO-3 is not predicted with %s; `memscope capture --world N` "
+                   "measures it",
+                   why);
+}

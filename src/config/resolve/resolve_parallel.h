@@ -16,4 +16,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c);
 ms_status ms_resolve_sharded_adapter(const ms_parallel *parallel, ms_adapter *adapter,
                                      ms_error *err);
 
+/* The same for ZeRO-3, which divides an adapter with the model. */
+ms_status ms_resolve_zero3_adapter(const ms_run_config *run, const ms_model_config *model,
+                                   const ms_adapter *adapter, ms_error *err);
+
 #endif
