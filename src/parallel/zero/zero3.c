@@ -13,8 +13,12 @@ static void free_state(void *state)
 {
     ms_zero3 *all = state;
     ms_vec_free(&all->parameters);
+    ms_vec_free(&all->row_of);
     ms_vec_free(&all->module_first);
     ms_vec_free(&all->module_count);
+    ms_vec_free(&all->attributed);
+    ms_vec_free(&all->external);
+    ms_vec_free(&all->is_known);
     ms_vec_free(&all->groups);
     ms_vec_free(&all->modules);
     ms_vec_free(&all->uses);
@@ -34,15 +38,22 @@ ms_zero3 *ms_zero3_of(ms_tape *tape)
 
 /* ---- modules ---- */
 
-uint32_t ms_zero3_whole(const ms_zero3 *all)
-{
-    return all->module_first.count;
-}
-
 /* The activation function in the module of this scope. */
 static uint32_t activation_in(const ms_zero3 *all, uint32_t scope)
 {
     return ms_zero3_whole(all) + 1 + scope;
+}
+
+/* The dropout before the lora_A of this scope; without any it is an Identity, a module too. */
+static uint32_t dropout_before(const ms_zero3 *all, uint32_t scope)
+{
+    return 3 * ms_zero3_whole(all) + 1 + scope;
+}
+
+/* PEFT's LoraModel and the model that it adapts, in the whole. */
+static uint32_t tuner(const ms_zero3 *all, uint32_t level)
+{
+    return 4 * ms_zero3_whole(all) + 1 + level;
 }
 
 static bool is_activation(const ms_op *op)
@@ -52,6 +63,39 @@ static bool is_activation(const ms_op *op)
         if (strcmp(op->name, names[i]) == 0)
             return true;
     return false;
+}
+
+static bool is_linear(const ms_op *op)
+{
+    static const char *const names[] = {"mm", "addmm", "MmBackward0", "AddmmBackward0"};
+    for (size_t i = 0; op && op->name && i < sizeof names / sizeof *names; i++)
+        if (strcmp(op->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The adapted layer whose lora_A this is, or MS_NONE. */
+static uint32_t layer_of_lora_a(const ms_tape *tape, const ms_zero3 *all, uint32_t module)
+{
+    if (module >= all->external.count)
+        return MS_NONE;
+    uint32_t layer = tape->trace->scopes.items[module].parent, first;
+    bool has = layer < all->external.count && ms_zero3_is_adapted(all, layer) &&
+               ms_zero3_own_parameters(all, module, &first) && first == all->external.items[layer];
+    return has ? layer : MS_NONE;
+}
+
+/* PEFT reads the type of lora_A's weight in the layer above, which then uses it, too; then its
+ * dropout runs. */
+static void before_lora_a(ms_tape *tape, ms_zero3 *all, uint32_t module)
+{
+    uint32_t layer = layer_of_lora_a(tape, all, module);
+    if (layer == MS_NONE)
+        return;
+    if (!all->is_known.items[layer])
+        ms_zero3_gather_alone(tape, all, all->external.items[layer]);
+    all->is_known.items[layer] = 1;
+    ms_zero3_fetch(tape, all, dropout_before(all, module));
 }
 
 /* A list of layers is no module that is called. */
@@ -68,12 +112,16 @@ static ms_zero3_stack modules_around(ms_tape *tape, const ms_zero3 *all, uint32_
     ms_zero3_stack inner = {0}, outer = {0};
     if (scope != MS_NONE && is_activation(op))
         inner.modules[inner.count++] = activation_in(all, scope);
+    if (scope != MS_NONE && ms_zero3_is_adapted(all, scope) && is_linear(op))
+        inner.modules[inner.count++] = ms_zero3_base_in(all, scope);
     for (; scope != MS_NONE && inner.count + 1 < MS_ZERO3_DEPTH;
          scope = tape->trace->scopes.items[scope].parent) {
         bool is_in_layer = ms_scope_layer(tape, scope) != MS_NONE;
         if (!is_list(tape, scope) && (is_in_layer || !is_rerun))
             inner.modules[inner.count++] = scope;
     }
+    for (uint32_t level = 2; level-- > 0 && !is_rerun && tape->in_order.count;)
+        inner.modules[inner.count++] = tuner(all, level);
     if (!is_rerun)
         inner.modules[inner.count++] = ms_zero3_whole(all);
     while (inner.count)
@@ -82,10 +130,10 @@ static ms_zero3_stack modules_around(ms_tape *tape, const ms_zero3 *all, uint32_
 }
 
 /* Backward through an embedding is not seen to end: token ids have no gradient. */
-static bool ends_in_backward(const ms_tape *tape, const ms_zero3 *all, uint32_t module)
+static bool ends_in_backward(const ms_zero3 *all, uint32_t module)
 {
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
-    return count && (module == all->tied_head || !tape->parameters.items[first].is_embedding);
+    return count && (module == all->tied_head || !all->parameters.items[first].placed.is_embedding);
 }
 
 static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
@@ -93,8 +141,12 @@ static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
     ms_zero3_stack *stack = is_forward ? &all->forward : &all->backward;
     while (stack->count > left) {
         uint32_t module = stack->modules[--stack->count];
-        if (is_forward || ends_in_backward(tape, all, module))
+        if (is_forward || ends_in_backward(all, module))
             ms_zero3_release(tape, all, module);
+        if (!is_forward)
+            ms_zero3_release_attributed(tape, all, module);
+        if (!is_forward && layer_of_lora_a(tape, all, module) != MS_NONE)
+            ms_zero3_fetch(tape, all, dropout_before(all, module));
     }
 }
 
@@ -109,6 +161,8 @@ void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope
     leave(tape, all, is_forward, shared);
     while (stack->count < wanted.count) {
         uint32_t module = wanted.modules[stack->count];
+        if (is_forward)
+            before_lora_a(tape, all, module);
         stack->modules[stack->count++] = module;
         ms_zero3_fetch(tape, all, module);
     }
@@ -132,6 +186,20 @@ static void op_begins(ms_tape *tape, void *context, uint32_t number, const ms_op
         all->forward.count = 0;
     all->is_rerun = is_rerun;
     ms_zero3_move(tape, all, true, tape->scope, op);
+}
+
+/* lora_A and lora_B are left when their product is there. */
+static void op_ends(ms_tape *tape, void *context, uint32_t number)
+{
+    ms_zero3 *all = context;
+    (void)number;
+    bool is_forward = tape->pass == MS_PASS_FORWARD || tape->pass == MS_PASS_RECOMPUTE;
+    if (tape->in_backward || !is_forward || ms_idle(tape) || !all->forward.count)
+        return;
+    uint32_t module = all->forward.modules[all->forward.count - 1];
+    if (module < all->external.count && module == tape->scope &&
+        ms_zero3_is_adapted(all, tape->trace->scopes.items[module].parent))
+        leave(tape, all, true, all->forward.count - 1);
 }
 
 /* A recomputation that stopped early leaves its modules without their hooks. */
@@ -164,15 +232,21 @@ static void after_forward(ms_tape *tape, void *context, uint32_t scope)
 
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
-    if (scope == MS_NONE && !ms_idle(tape))
-        ms_zero3_leave_all(tape, context, false);
+    ms_zero3 *all = context;
+    if (scope != MS_NONE || ms_idle(tape))
+        return;
+    for (uint32_t i = 0; i < all->parameters.count && tape->graph_leaves; i++)
+        if (all->parameters.items[i]
+                .placed.is_embedding) /* its output was made to need a gradient */
+            ms_zero3_move(tape, all, false, all->parameters.items[i].placed.scope, NULL);
+    ms_zero3_leave_all(tape, all, false);
 }
 
 static void accumulated(ms_tape *tape, void *context, uint32_t index)
 {
     ms_zero3 *all = context;
-    if (index < all->parameters.count && !ms_idle(tape))
-        ms_zero3_collect(tape, all, index);
+    if (index < all->row_of.count && !ms_idle(tape))
+        ms_zero3_collect(tape, all, all->row_of.items[index]);
 }
 
 static void install(ms_tape *tape, void *state)
@@ -187,7 +261,7 @@ static void install(ms_tape *tape, void *state)
     all->reduce_stream = reductions;
     all->gather_pool = overlaps ? gathers : MS_STREAM_OPERATORS;
     all->reduce_pool = overlaps ? reductions : MS_STREAM_OPERATORS;
-    ms_hooks_push_op(tape, (ms_op_hooks){.begin = op_begins, .context = state});
+    ms_hooks_push_op(tape, (ms_op_hooks){.begin = op_begins, .end = op_ends, .context = state});
     ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = accumulated, .context = state});
     ms_hooks_push_module(tape, (ms_module_hooks){.before_forward = before_forward,
                                                  .after_forward = after_forward,

@@ -14,10 +14,12 @@ enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16 };
 typedef enum ms_zero3_status { MS_ZERO3_AWAY, MS_ZERO3_COMING, MS_ZERO3_HERE } ms_zero3_status;
 
 typedef struct ms_zero3_parameter {
+    ms_placed placed;         /* .parameter: into tape->parameters; MS_NONE: it is frozen */
     uint64_t elements, shard; /* of the parameter, and of a rank's shard with its padding */
     bool persists;            /* stays gathered between uses */
     ms_tensor other;      /* with the padding of all shards, or without; 0: there is no padding */
     bool is_padded;       /* the parameter's memory has it now */
+    ms_tensor held;       /* the memory that a recomputation's saved tensor keeps, or 0 */
     bool is_from_gathers; /* its memory is from the pool of the gathers' stream */
     ms_zero3_status status;
     uint32_t gather;                /* while it comes: into gathers */
@@ -51,18 +53,22 @@ typedef struct ms_zero3_stack {
 
 /* Parameters that the optimizer steps at a time. */
 typedef struct ms_zero3_group {
-    uint32_t first, count; /* parameters */
-    uint64_t elements;     /* of their shards */
-    uint32_t master;       /* into tape->parameters */
+    uint32_t first, end; /* rows of parameters; the frozen ones among them are none of it */
+    uint32_t count;
+    uint64_t elements; /* of their shards */
+    uint32_t master;   /* into tape->parameters */
 } ms_zero3_group;
 
 typedef struct ms_zero3 {
     const ms_parallel *parallel;
     bool is_last; /* micro-step of the step */
     ms_dtype dtype;
-    ms_vec(ms_zero3_parameter) parameters; /* as in tape->parameters */
+    ms_vec(ms_zero3_parameter) parameters; /* in the order of modules, frozen ones too */
+    ms_zero_indices row_of;                /* of each trained parameter: into parameters */
     ms_zero_indices module_first;          /* by scope: its own parameters, */
     ms_zero_indices module_count;          /* which are neighbours */
+    ms_zero_indices external; /* by scope, of an adapted layer: its lora_A's row, or MS_NONE */
+    ms_zero_indices is_known; /* by scope: the layer was seen to use that */
     ms_vec(ms_zero3_group) groups;
     uint32_t tied_head; /* a module that uses the embedding's parameter, or MS_NONE */
     uint32_t tied_to;   /* that parameter */
@@ -75,6 +81,8 @@ typedef struct ms_zero3 {
     uint64_t available; /* elements gathered */
     ms_vec(ms_zero3_gather) gathers;
     ms_zero_indices gathered;
+    ms_vec(ms_zero3_use) attributed; /* frozen ones that a recomputation fetched, to the module
+                                        (`step`) that was last in backward then */
     ms_zero3_stack forward, backward;
     bool is_rerun; /* the forward stack is that of a recomputation */
     /* tensors */
@@ -93,10 +101,26 @@ typedef struct ms_zero3 {
 
 ms_zero3 *ms_zero3_of(ms_tape *tape);
 
-/* Modules are scopes; the whole model and activation functions follow them. */
+static inline bool ms_zero3_is_trained(const ms_zero3 *all, uint32_t row)
+{
+    return all->parameters.items[row].placed.parameter != MS_NONE;
+}
+
+/* Elements of the shards of trained parameters. */
+uint64_t ms_zero3_trained_elements(const ms_zero3 *all);
+
+/* Modules (zero3_modules.c) are scopes; the whole model and activation functions follow them. */
 uint32_t ms_zero3_whole(const ms_zero3 *all);
-/* The number of a module's own parameters; sets the first. */
+/* The number of a module's parameters, its own or that of another which it uses; sets the first. */
 uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first);
+/* Parameters of an adapted layer's own: those of its base layer. */
+uint32_t ms_zero3_base_in(const ms_zero3 *all, uint32_t scope);
+/* The parameters that are in the module of this scope itself. */
+uint32_t ms_zero3_own_parameters(const ms_zero3 *all, uint32_t scope, uint32_t *first);
+/* Whether the module of this scope is a layer that PEFT adapts. */
+bool ms_zero3_is_adapted(const ms_zero3 *all, uint32_t module);
+/* A parameter that is read outside the module that has it is gathered at once, by itself. */
+void ms_zero3_gather_alone(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
 /* Adjusts a stack to the module of this scope, which runs this operator. */
 void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op);
 void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward);
@@ -109,6 +133,8 @@ void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padd
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module);
 void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module);
+/* What recomputations fetched for this module, which backward leaves. */
+void ms_zero3_release_attributed(ms_tape *tape, ms_zero3 *all, uint32_t module);
 /* After backward: what no module released. After the step: everything; then what persists comes. */
 void ms_zero3_release_leftovers(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_release_all(ms_tape *tape, ms_zero3 *all);
@@ -116,6 +142,10 @@ void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all);
 
 /* Construction (zero3_build.c). */
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all);
+/* Sorts parameters by when they were made. */
+void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count);
+/* A tensor that a recomputation has saved keeps the memory that the parameter gives up. */
+void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row);
 
 /* Gradients and the update (zero3_reduce.c). */
 void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t parameter);

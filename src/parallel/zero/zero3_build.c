@@ -20,28 +20,56 @@ static void barrier(ms_tape *tape, ms_zero3 *all)
     all->barrier = next;
 }
 
+/* Parameter `i` in the order of modules. */
+static ms_placed placed(const ms_tape *tape, uint32_t i)
+{
+    if (tape->in_order.count)
+        return tape->in_order.items[i];
+    const ms_parameter *parameter = &tape->parameters.items[i];
+    return (ms_placed){.tensor = parameter->tensor,
+                       .name = parameter->name,
+                       .scope = parameter->scope,
+                       .parameter = i,
+                       .is_embedding = parameter->is_embedding};
+}
+
 static void list_parameters(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
     uint64_t ranks = all->parallel->layout.shards;
-    uint32_t scopes = tape->trace->scopes.count;
-    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
-        const ms_parameter *parameter = &tape->parameters.items[i];
-        uint64_t elements = ms_elements(&ms_info(tape, parameter->tensor)->shape);
-        const ms_zero3_parameter row = {.elements = elements,
+    uint32_t count = tape->in_order.count ? tape->in_order.count : tape->parameters.count;
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        if (!ms_vec_push(&all->row_of, 0u))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    for (uint32_t i = 0; i < count && tape->status == MS_OK; i++) {
+        const ms_placed place = placed(tape, i);
+        uint64_t elements = ms_elements(&ms_info(tape, place.tensor)->shape);
+        const ms_zero3_parameter row = {.placed = place,
+                                        .elements = elements,
                                         .shard = (elements + ranks - 1) / ranks,
                                         .persists = elements <= zero->param_persistence_threshold,
                                         .gather = MS_NONE};
+        if (place.parameter != MS_NONE)
+            all->row_of.items[place.parameter] = i;
         if (!ms_vec_push(&all->parameters, row))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
+}
+
+static void list_modules(ms_tape *tape, ms_zero3 *all)
+{
+    uint32_t scopes = tape->trace->scopes.count;
     for (uint32_t i = 0; i < scopes; i++)
-        if (!ms_vec_push(&all->module_first, MS_NONE) || !ms_vec_push(&all->module_count, 0u))
+        if (!ms_vec_push(&all->module_first, MS_NONE) || !ms_vec_push(&all->module_count, 0u) ||
+            !ms_vec_push(&all->external, MS_NONE) || !ms_vec_push(&all->is_known, 0u))
             ms_tape_fail(tape, MS_ERR_NOMEM);
-    for (uint32_t i = tape->parameters.count; i-- > 0 && tape->status == MS_OK;) {
-        uint32_t scope = tape->parameters.items[i].scope;
+    for (uint32_t i = all->parameters.count; i-- > 0 && tape->status == MS_OK;) {
+        uint32_t scope = all->parameters.items[i].placed.scope;
         if (scope >= scopes)
             continue;
+        const ms_scope *row = &tape->trace->scopes.items[scope];
+        if (strcmp(tape->trace->names.items[row->name], "lora_A") == 0)
+            all->external.items[row->parent] = i;
         all->module_first.items[scope] = i;
         all->module_count.items[scope]++;
     }
@@ -55,10 +83,9 @@ static void make_padded(ms_tape *tape, ms_zero3 *all)
     tape->is_meta = true;
     for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
         ms_zero3_parameter *row = &all->parameters.items[i];
-        const ms_parameter *parameter = &tape->parameters.items[i];
         if (row->elements % ranks == 0)
             continue;
-        const ms_shape shape = ms_info(tape, parameter->tensor)->shape;
+        const ms_shape shape = ms_info(tape, row->placed.tensor)->shape;
         row->other = ms_empty(tape, shape, all->dtype);
         ms_retain(tape, row->other);
         if (!row->other)
@@ -67,7 +94,7 @@ static void make_padded(ms_tape *tape, ms_zero3 *all)
         ms_storage_empty(tape, row->other);
         ms_trace_resize(tape->trace, storage, row->shard * ranks * size);
         ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
-        ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+        ms_trace_label(tape->trace, storage, row->placed.name, row->placed.scope);
     }
     tape->is_meta = was_meta;
 }
@@ -77,8 +104,8 @@ static void find_tied_head(ms_tape *tape, ms_zero3 *all)
 {
     const ms_trace *trace = tape->trace;
     all->tied_head = all->tied_to = MS_NONE;
-    for (uint32_t i = 0; i < tape->parameters.count; i++)
-        if (tape->parameters.items[i].is_embedding && all->tied_to == MS_NONE)
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        if (all->parameters.items[i].placed.is_embedding && all->tied_to == MS_NONE)
             all->tied_to = i;
     for (uint32_t i = 0; i < trace->scopes.count; i++)
         if (strcmp(trace->names.items[trace->scopes.items[i].name], "lm_head") == 0 &&
@@ -104,37 +131,76 @@ static void make_tied_head(ms_tape *tape, const ms_zero3 *all)
     ms_release(tape, shard);
 }
 
+/* The shard of a row; its parameter's memory goes. */
+static void make_shard(ms_tape *tape, ms_zero3 *all, uint32_t i, ms_zero_tensors *shards)
+{
+    ms_zero3_parameter *row = &all->parameters.items[i];
+    ms_tensor shard = 0; /* on the host with offload_param */
+    if (!all->parallel->zero.offloads_parameters)
+        shard = ms_zero_vector(tape, row->shard, all->dtype, "shard", MS_CATEGORY_WEIGHT);
+    if (ms_zero3_is_trained(all, i) && !ms_vec_push(shards, shard))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_storage_empty(tape, row->placed.tensor);
+}
+
+static bool is_adapter(const ms_tape *tape, const ms_zero3 *all, uint32_t i)
+{
+    return tape->in_order.count && ms_zero3_is_trained(all, i);
+}
+
 /* The parameters of a module are made together, then each is divided. */
 static void make_shards(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
 {
-    uint32_t count = tape->parameters.count;
+    uint32_t count = all->parameters.count;
     for (uint32_t i = 0, end = 0; i < count && !ms_idle(tape); i++) {
-        uint32_t scope = tape->parameters.items[i].scope;
+        uint32_t scope = all->parameters.items[i].placed.scope;
         for (; is_made_by_module(all) && end < count &&
-               (end == i || (end > i && tape->parameters.items[end].scope == scope));
+               (end == i || (end > i && all->parameters.items[end].placed.scope == scope));
              end++)
-            ms_storage_refill(tape, tape->parameters.items[end].tensor);
-        ms_tensor shard = 0; /* on the host with offload_param */
-        if (!all->parallel->zero.offloads_parameters)
-            shard = ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0);
-        if (!ms_vec_push(shards, shard))
-            ms_tape_fail(tape, MS_ERR_NOMEM);
-        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+            if (!is_adapter(tape, all, end))
+                ms_storage_refill(tape, all->parameters.items[end].placed.tensor);
+        if (!is_adapter(tape, all, i))
+            make_shard(tape, all, i, shards);
     }
+}
+
+/* An adapter's are made when the model is there, in fp32, and cast. */
+static void make_adapter(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
+{
+    for (uint32_t i = 0; i < all->parameters.count && !ms_idle(tape); i++) {
+        if (!is_adapter(tape, all, i))
+            continue;
+        ms_tensor made =
+            ms_zero_vector(tape, all->parameters.items[i].elements, MS_DTYPE_F32, NULL, 0);
+        ms_storage_refill(tape, all->parameters.items[i].placed.tensor);
+        ms_release(tape, made);
+        make_shard(tape, all, i, shards);
+    }
+}
+
+uint64_t ms_zero3_trained_elements(const ms_zero3 *all)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        sum += ms_zero3_is_trained(all, i) ? all->parameters.items[i].shard : 0;
+    return sum;
 }
 
 static void make_groups(ms_tape *tape, ms_zero3 *all)
 {
     ms_zero3_group group = {0};
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < all->parameters.count; i++)
-        sum += all->parameters.items[i].shard;
+    uint64_t sum = ms_zero3_trained_elements(all);
+    uint32_t left = all->row_of.count;
     for (uint32_t i = 0; i < all->parameters.count; i++) {
+        if (!ms_zero3_is_trained(all, i))
+            continue;
         group.count++;
+        left--;
         group.elements += all->parameters.items[i].shard;
         bool is_full = sum > GROUP_ELEMENTS && group.elements >= GROUP_ELEMENTS;
-        if (!is_full && i + 1 < all->parameters.count)
+        if (!is_full && left > 0)
             continue;
+        group.end = i + 1;
         if (!ms_vec_push(&all->groups, group))
             ms_tape_fail(tape, MS_ERR_NOMEM);
         group = (ms_zero3_group){.first = i + 1};
@@ -170,20 +236,20 @@ static uint64_t largest_group(const ms_zero3 *all)
 static void gather_once(ms_tape *tape, ms_zero3 *all)
 {
     for (uint32_t i = 0; i < all->parameters.count && !ms_idle(tape); i++) {
+        if (!ms_zero3_is_trained(all, i))
+            continue;
         ms_zero3_pad(tape, all, i, true);
-        ms_storage_refill(tape, tape->parameters.items[i].tensor);
+        ms_storage_refill(tape, all->parameters.items[i].placed.tensor);
         if (all->parallel->zero.offloads_parameters)
             ms_release(tape,
                        ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0));
-        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+        ms_storage_empty(tape, all->parameters.items[i].placed.tensor);
     }
 }
 
 static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < all->parameters.count; i++)
-        sum += all->parameters.items[i].shard;
+    uint64_t sum = ms_zero3_trained_elements(all);
     barrier(tape, all);
     ms_zero_drop(tape, shards);
     if (!all->parallel->zero.offloads_parameters)
@@ -211,23 +277,68 @@ static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
 {
     ms_zero_tensors shards = {0};
-    for (uint32_t i = 0; i < tape->parameters.count && tape->is_meta; i++)
-        ms_storage_empty(tape, tape->parameters.items[i].tensor);
+    list_parameters(tape, all);
+    for (uint32_t i = 0; i < all->parameters.count && tape->is_meta; i++)
+        ms_storage_empty(tape, all->parameters.items[i].placed.tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count && tape->is_meta; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
-    if (tape->parameters.count)
-        all->dtype = (ms_dtype)ms_info(tape, tape->parameters.items[0].tensor)->dtype;
-    list_parameters(tape, all);
+    if (all->parameters.count)
+        all->dtype = (ms_dtype)ms_info(tape, all->parameters.items[0].placed.tensor)->dtype;
+    list_modules(tape, all);
     find_tied_head(tape, all);
     make_padded(tape, all);
     make_shards(tape, all, &shards);
     for (uint32_t i = 0; i < tape->module_buffers.count && is_made_by_module(all); i++)
         ms_storage_refill(tape, tape->module_buffers.items[i]);
     make_tied_head(tape, all);
+    make_adapter(tape, all, &shards);
     if (!all->parallel->zero.offloads_optimizer) /* inf_or_nan_tracker */
         all->overflow = ms_zero_vector(tape, 1, MS_DTYPE_U8, NULL, 0);
     make_optimizer(tape, all, &shards);
     ms_vec_free(&shards);
     gather_once(tape, all);
+}
+
+/* ---- rows ---- */
+
+/* DeepSpeed's order is that in which parameters were made: an adapter's come last. */
+static bool is_made_before(const ms_tape *tape, const ms_zero3 *all, uint32_t a, uint32_t b)
+{
+    bool is_added = tape->in_order.count && ms_zero3_is_trained(all, a);
+    bool is_other_added = tape->in_order.count && ms_zero3_is_trained(all, b);
+    return is_added != is_other_added ? is_other_added : a < b;
+}
+
+void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        for (uint32_t k = i; k > 0 && is_made_before(tape, all, members[k], members[k - 1]); k--) {
+            uint32_t member = members[k];
+            members[k] = members[k - 1];
+            members[k - 1] = member;
+        }
+}
+
+void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
+{
+    ms_tensor parameter = row->placed.tensor;
+    const ms_shape shape = ms_info(tape, parameter)->shape;
+    uint64_t bytes = tape->trace->storages.items[ms_info(tape, parameter)->storage].bytes;
+    bool was_meta = tape->is_meta;
+    tape->is_meta = true;
+    ms_tensor held = ms_empty(tape, shape, (ms_dtype)ms_info(tape, parameter)->dtype);
+    if (held)
+        ms_storage_empty(tape, held);
+    tape->is_meta = was_meta;
+    if (!held)
+        return;
+    uint32_t storage = ms_info(tape, held)->storage;
+    ms_trace_resize(tape->trace, storage, bytes);
+    ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
+    ms_trace_label(tape->trace, storage, row->placed.name, row->placed.scope);
+    ms_storage_swap(tape, parameter, held);
+    ms_retain(tape, held);
+    ms_release(tape, row->held);
+    row->held = held;
 }

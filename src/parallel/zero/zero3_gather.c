@@ -5,8 +5,6 @@
  */
 #include "parallel/zero/zero3.h"
 
-#include <stdlib.h>
-
 #include "trace/build.h"
 
 static ms_zero3_parameter *row_of(const ms_zero3 *all, uint32_t parameter)
@@ -14,9 +12,9 @@ static ms_zero3_parameter *row_of(const ms_zero3 *all, uint32_t parameter)
     return &all->parameters.items[parameter];
 }
 
-static ms_tensor tensor_of(const ms_tape *tape, uint32_t parameter)
+static ms_tensor tensor_of(const ms_zero3 *all, uint32_t parameter)
 {
-    return tape->parameters.items[parameter].tensor;
+    return row_of(all, parameter)->placed.tensor;
 }
 
 /* ---- gathers ---- */
@@ -26,22 +24,26 @@ void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padd
     ms_zero3_parameter *row = row_of(all, parameter);
     if (!row->other || row->is_padded == is_padded || ms_idle(tape))
         return;
-    ms_storage_swap(tape, tensor_of(tape, parameter), row->other);
+    ms_storage_swap(tape, tensor_of(all, parameter), row->other);
     row->is_padded = is_padded;
 }
 
 static void refill(ms_tape *tape, ms_zero3 *all, uint32_t parameter, uint32_t stream)
 {
     tape->stream = stream;
-    ms_storage_refill(tape, tensor_of(tape, parameter));
+    ms_storage_refill(tape, tensor_of(all, parameter));
     tape->stream = MS_STREAM_OPERATORS;
     row_of(all, parameter)->is_from_gathers = stream != MS_STREAM_OPERATORS;
 }
 
-static int compare_numbers(const void *a, const void *b)
+void ms_zero3_gather_alone(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    ms_zero3_parameter *row = row_of(all, parameter);
+    if (row->status != MS_ZERO3_AWAY || ms_idle(tape))
+        return;
+    ms_zero3_pad(tape, all, parameter, true);
+    refill(tape, all, parameter, MS_STREAM_OPERATORS);
+    row->status = MS_ZERO3_HERE;
 }
 
 /* Shards that come from the host for a gather, and go when it has begun. */
@@ -65,21 +67,6 @@ static void drop_brought(ms_tape *tape, ms_zero_tensors *brought)
     ms_vec_free(brought);
 }
 
-uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
-{
-    *first = 0;
-    if (module >= all->module_first.count)
-        return 0;
-    if (module == all->tied_head) {
-        *first = all->tied_to;
-        return 1;
-    }
-    if (all->module_first.items[module] == MS_NONE)
-        return 0;
-    *first = all->module_first.items[module];
-    return all->module_count.items[module];
-}
-
 /* all_gather_coalesced of parameters that are away: the last `count` of `gathered`. */
 static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
 {
@@ -88,7 +75,7 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
     if (!count || ms_idle(tape))
         return;
     uint32_t *members = all->gathered.items + first;
-    qsort(members, count, sizeof *members, compare_numbers);
+    ms_zero3_sort(tape, all, members, count);
     for (uint32_t i = 0; i < count; i++) {
         ms_zero3_parameter *row = row_of(all, members[i]);
         row->status = MS_ZERO3_COMING;
@@ -147,17 +134,26 @@ static void wait_for(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 
 /* ---- release ---- */
 
+static void drop_held(ms_tape *tape, ms_zero3_parameter *row)
+{
+    ms_release(tape, row->held);
+    row->held = 0;
+}
+
 static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 {
     ms_zero3_parameter *row = row_of(all, parameter);
     if (row->status != MS_ZERO3_HERE || row->user_count || ms_idle(tape))
         return;
-    ms_tensor tensor = tensor_of(tape, parameter);
+    ms_tensor tensor = tensor_of(all, parameter);
     uint32_t storage = ms_info(tape, tensor)->storage;
     if (row->is_from_gathers &&
         ms_trace_add_use(tape->trace, storage, MS_STREAM_OPERATORS) == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    ms_storage_empty(tape, tensor);
+    if (all->is_rerun && ms_zero3_is_trained(all, parameter))
+        ms_zero3_hold(tape, row);
+    else
+        ms_storage_empty(tape, tensor);
     row->status = MS_ZERO3_AWAY;
     all->available -= row->elements;
 }
@@ -195,13 +191,33 @@ void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
         ms_zero3_parameter *row = row_of(all, i);
         bool stays = all->tracing == MS_ZERO3_KNOWS && (row->persists || is_used_soon(all, i));
         drop_user(row, module);
+        if (!all->is_rerun)
+            drop_held(tape, row);
         if (!stays)
             release_parameter(tape, all, i);
     }
 }
 
+void ms_zero3_release_attributed(ms_tape *tape, ms_zero3 *all, uint32_t module)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->attributed.count; i++) {
+        const ms_zero3_use use = all->attributed.items[i];
+        if (use.step != module) {
+            all->attributed.items[kept++] = use;
+            continue;
+        }
+        ms_zero3_parameter *row = row_of(all, use.parameter);
+        drop_user(row, module);
+        if (!row->persists)
+            release_parameter(tape, all, use.parameter);
+    }
+    all->attributed.count = kept;
+}
+
 void ms_zero3_release_leftovers(ms_tape *tape, ms_zero3 *all)
 {
+    all->attributed.count = 0;
     for (uint32_t i = 0; i < all->parameters.count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
         if (!row->user_count)
@@ -250,6 +266,17 @@ static void add_user(ms_tape *tape, ms_zero3_parameter *row, uint32_t module)
         row->users[row->user_count++] = module;
     else
         ms_tape_fail(tape, MS_ERR_LIMIT);
+}
+
+/* A frozen parameter that a recomputation uses stays for the module that is last in backward. */
+static void attribute(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
+{
+    if (!all->is_rerun || !all->backward.count || ms_zero3_is_trained(all, parameter))
+        return;
+    uint32_t owner = all->backward.modules[all->backward.count - 1];
+    add_user(tape, row_of(all, parameter), owner);
+    if (!ms_vec_push(&all->attributed, (ms_zero3_use){parameter, owner}))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
 /* The uses of this module's parameters leave the queue. */
@@ -302,6 +329,7 @@ void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
     begin_gather(tape, all, begin);
     for (uint32_t i = first; i < first + count && !ms_idle(tape); i++) {
         add_user(tape, row_of(all, i), module);
+        attribute(tape, all, i);
         if (row_of(all, i)->gather != MS_NONE)
             wait_for(tape, all, i);
     }

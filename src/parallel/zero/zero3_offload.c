@@ -46,14 +46,6 @@ void ms_zero3_offload_gradient(ms_tape *tape, ms_zero3 *all, uint32_t index)
     ms_release(tape, wide);
 }
 
-static uint64_t elements_of_shards(const ms_zero3 *all)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < all->parameters.count; i++)
-        sum += all->parameters.items[i].shard;
-    return sum;
-}
-
 /* The sum of the norms, its root, and what replaces infinity. */
 static void total_norm(ms_tape *tape)
 {
@@ -69,7 +61,7 @@ static void total_norm(ms_tape *tape)
 void ms_zero3_offload_update(ms_tape *tape, ms_zero3 *all)
 {
     enum { PASSES = 7 };
-    uint64_t elements = elements_of_shards(all);
+    uint64_t elements = ms_zero3_trained_elements(all);
     total_norm(tape);
     const ms_work update =
         ms_work_of(MS_WORK_HOST_UPDATE, PASSES * elements * ms_dtype_bytes(MS_DTYPE_F32));
@@ -84,6 +76,6 @@ void ms_zero3_offload_update(ms_tape *tape, ms_zero3 *all)
 uint64_t ms_zero3_offload_host_bytes(const ms_zero3 *all, uint64_t states)
 {
     uint64_t wide = ms_dtype_bytes(MS_DTYPE_F32);
-    return elements_of_shards(all) * ((2 + states) * wide + ms_dtype_bytes(all->dtype)) +
+    return ms_zero3_trained_elements(all) * ((2 + states) * wide + ms_dtype_bytes(all->dtype)) +
            wide * all->groups.count;
 }

@@ -10,9 +10,14 @@
 
 #include "trace/build.h"
 
+static ms_parameter *trained(ms_tape *tape, const ms_zero3 *all, uint32_t row)
+{
+    return &tape->parameters.items[all->parameters.items[row].placed.parameter];
+}
+
 static void drop_gradient(ms_tape *tape, const ms_zero3 *all, uint32_t index, bool is_recorded)
 {
-    ms_parameter *parameter = &tape->parameters.items[index];
+    ms_parameter *parameter = trained(tape, all, index);
     ms_tensor grad = parameter->grad;
     if (!grad || ms_idle(tape))
         return;
@@ -110,7 +115,7 @@ void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t index)
     if (all->collected && all->collected + elements > zero->reduce_bucket_size)
         ms_zero3_reduce(tape, all);
     if (all->bucket && all->collected + elements <= zero->reduce_bucket_size) {
-        ms_parameter *parameter = &tape->parameters.items[index];
+        ms_parameter *parameter = trained(tape, all, index);
         const ms_tensor_info info = *ms_info(tape, parameter->tensor);
         ms_tensor view = ms_alias(tape, all->bucket, info.shape, info.strides);
         ms_retain(tape, view);
@@ -127,8 +132,9 @@ void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t index)
 static ms_tensor norm_of_group(ms_tape *tape, const ms_zero3 *all, const ms_zero3_group *group)
 {
     ms_zero_tensors parts = {0};
-    for (uint32_t i = group->first; i < group->first + group->count && !ms_idle(tape); i++)
-        if (!ms_vec_push(&parts,
+    for (uint32_t i = group->first; i < group->end && !ms_idle(tape); i++)
+        if (ms_zero3_is_trained(all, i) &&
+            !ms_vec_push(&parts,
                          ms_zero_narrow(tape, all->gradients, all->parameters.items[i].shard)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_tensor norm = ms_zero_norm(tape, &parts);

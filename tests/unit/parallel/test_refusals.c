@@ -127,6 +127,30 @@ static const refusal cases[] = {
     {"broadcasts of shards",
      {{"parallel", "fsdp=4"}, {"init-sync", "no"}},
      "init-sync: it is an option of dp=N, but parallel is fsdp=4"},
+    {"an adapter in ZeRO-3 without checkpoints",
+     {{"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=q_proj"}},
+     "parallel: ZeRO-3 is not predicted with an adapter, unless all layers are checkpointed; "
+     "`memscope capture --world N` measures it"},
+    {"an adapter with dropout in ZeRO-3",
+     {{"parallel", "zero=3,dp=8"},
+      {"lora", "r=8,targets=q_proj,dropout=0.1"},
+      {"checkpointing", "all"}},
+     "parallel: ZeRO-3 is not predicted with an adapter other than plain LoRA without dropout; "
+     "`memscope capture --world N` measures it"},
+    {"an adapter of the head in ZeRO-3",
+     {{"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=lm_head"}, {"checkpointing", "all"}},
+     "parallel: ZeRO-3 is not predicted with an adapter of modules other than the projections of "
+     "attention and MLP; `memscope capture --world N` measures it"},
+    {"an adapter of another family in ZeRO-3",
+     {{"parallel", "zero=3,dp=8"},
+      {"lora", "r=8,targets=q_proj"},
+      {"checkpointing", "all"},
+      {"config", "gemma-2-2b"}},
+     "parallel: ZeRO-3 is not predicted with an adapter of this type of model; `memscope capture "
+     "--world N` measures it"},
+    {"an adapter in ZeRO-3",
+     {{"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=q_proj"}, {"checkpointing", "all"}},
+     NULL},
     {"a layout of copies", {{"parallel", "hsdp1=2x8"}, {"forward-prefetch", "yes"}}, NULL},
 };
 
