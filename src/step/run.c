@@ -6,7 +6,7 @@
 #include "model/blocks/adapter.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"
-#include "ops/attention/ring.h"
+#include "ops/attention/ring_parts.h"
 #include "ops/ops.h"
 #include "trace/build.h"
 #include "treatments/selective.h"

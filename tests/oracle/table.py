@@ -73,6 +73,7 @@ STRATEGIES = {
     "zero_optimizer": "`ZeroRedundancyOptimizer`",
     "fsdp1": "`FullyShardedDataParallel`",
     "fsdp2": "`fully_shard`, HSDP",
+    "accelerate": "FSDP that accelerate prepares",
     "deepspeed": "DeepSpeed ZeRO 1 to 3",
     "tp": "tensor parallelism",
     "tp_fsdp2": "tensor parallelism with `fully_shard`",

@@ -210,8 +210,8 @@ static ms_status apply_adapter(loading *l, const char *run_path)
                            : read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
     if (status != MS_OK)
         return status;
-    return ms_resolve_adapter(l->run, l->model, has_dtype ? &l->draft.adapter_dtype : NULL, l->adapter,
-                              l->err);
+    return ms_resolve_adapter(l->run, l->model, has_dtype ? &l->draft.adapter_dtype : NULL,
+                              l->adapter, l->err);
 }
 
 /* ---- calibration ---- */

@@ -5,6 +5,8 @@
  */
 #include "ops/attention/ring_backward.h"
 
+#include "ops/attention/attention.h"
+#include "ops/attention/ring_parts.h"
 #include "trace/build.h"
 
 /* PyTorch's local variables; all are retained. */

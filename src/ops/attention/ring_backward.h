@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Internal to ring attention.
+ * Ring attention, backward.
  */
 #ifndef MS_OPS_ATTENTION_RING_BACKWARD_H
 #define MS_OPS_ATTENTION_RING_BACKWARD_H
 
 #include "autograd/tape.h"
-#include "ops/attention/attention.h"
 
-typedef struct ms_ring {
-    uint64_t ranks, rank;
-    uint32_t stream;
-} ms_ring;
-
-/* Slots in which the node saves. */
-enum { MS_RING_K, MS_RING_Q, MS_RING_V, MS_RING_LSE, MS_RING_OUT };
-
-const ms_ring *ms_ring_of(const ms_tape *tape);
-
-/* Half of the tokens of [B, H, S, D], or of [B, H, S]: a floating view. */
-ms_tensor ms_ring_half(ms_tape *tape, ms_tensor tensor);
-/* The tensor, or if it is not contiguous a copy; floating. */
-ms_tensor ms_ring_contiguous(ms_tape *tape, ms_tensor tensor);
-/* Keys and values of so many ranks, joined and flat. */
-ms_tensor ms_ring_pair(ms_tape *tape, ms_tensor key, uint64_t ranks, ms_dtype dtype);
-/* The same of all ranks: gathers them. */
-ms_tensor ms_ring_gather(ms_tape *tape, ms_tensor key);
-/* A collective that moves so many bytes, for which the operators wait. */
-void ms_ring_enqueue(ms_tape *tape, ms_work_kind work, uint64_t bytes);
-
+/* The backward of ms_ring_attention: a node's function. */
 void ms_ring_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "ops/attention/attention_math.h"
 #include "ops/attention/ring.h"
+#include "ops/attention/ring_parts.h"
 #include "ops/ops.h"
 
 /* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which parameters a module has that ZeRO-3 gathers before it is called.
+ * Which parameters a module has that ZeRO-3 gathers before it is called, and their memory.
  */
 #include "parallel/zero/zero3.h"
+
+#include "trace/build.h"
 
 uint32_t ms_zero3_whole(const ms_zero3 *all)
 {
@@ -43,4 +45,45 @@ uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *
     if (!count)
         *first = 0;
     return count;
+}
+
+/* DeepSpeed's order is that in which parameters were made: an adapter's come last. */
+static bool is_made_before(const ms_tape *tape, const ms_zero3 *all, uint32_t a, uint32_t b)
+{
+    bool is_added = tape->in_order.count && ms_zero3_is_trained(all, a);
+    bool is_other_added = tape->in_order.count && ms_zero3_is_trained(all, b);
+    return is_added != is_other_added ? is_other_added : a < b;
+}
+
+void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        for (uint32_t k = i; k > 0 && is_made_before(tape, all, members[k], members[k - 1]); k--) {
+            uint32_t member = members[k];
+            members[k] = members[k - 1];
+            members[k - 1] = member;
+        }
+}
+
+void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
+{
+    ms_tensor parameter = row->placed.tensor;
+    const ms_shape shape = ms_info(tape, parameter)->shape;
+    uint64_t bytes = tape->trace->storages.items[ms_info(tape, parameter)->storage].bytes;
+    bool was_meta = tape->is_meta;
+    tape->is_meta = true;
+    ms_tensor held = ms_empty(tape, shape, (ms_dtype)ms_info(tape, parameter)->dtype);
+    if (held)
+        ms_storage_empty(tape, held);
+    tape->is_meta = was_meta;
+    if (!held)
+        return;
+    uint32_t storage = ms_info(tape, held)->storage;
+    ms_trace_resize(tape->trace, storage, bytes);
+    ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
+    ms_trace_label(tape->trace, storage, row->placed.name, row->placed.scope);
+    ms_storage_swap(tape, parameter, held);
+    ms_retain(tape, held);
+    ms_release(tape, row->held);
+    row->held = held;
 }
