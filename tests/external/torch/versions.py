@@ -133,8 +133,10 @@ def compiled_table(folder, reference_path):
         python = (data["cases"] or data["programs"])[0].get("python", "-")
         cuda = re.sub(r".*\+cu(\d+)(\d)$", r"\1.\2", data["torch"])
         print(f"| {version} | {cuda} | {python} | {share(data['programs'])} | {share(data['cases'])} | {seconds[len(seconds) // 2] if seconds else '-'} |")
-    print_faults(found)
-    by_version(found, {case["id"]: case["measured"] for case in reference["cases"]}, reference["torch"], COMPILED)
+    print_faults(found, [f"- torch {version}, {name}: not measured, where memscope is not in the program either: {measured['error']}"
+                         for version, data in found.items() for name, measured in data["measured"].items() if "error" in measured])
+    same = found.get(reference["torch"].split("+")[0])  # as the others were measured: the device and when cycles are collected decide too
+    by_version(found, same["measured"] if same else {case["id"]: case["measured"] for case in reference["cases"]}, reference["torch"], COMPILED)
 
 
 def by_version(found, known, name, names):
