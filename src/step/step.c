@@ -33,8 +33,9 @@
 enum { STEADY_STEP = 3 };
 
 /* Micro-steps from the second on do the same; the allocator settles within one or two more. The
- * last of these stands for all that follow. */
-enum { MOST_MICRO_STEPS = 4, MANY_LAYERS = 1000, MOST_OF_MANY_LAYERS = 2 };
+ * last of these stands for all that follow; with several ranks the one before it does, as the last
+ * differs. */
+enum { MOST_MICRO_STEPS = 4, MANY_LAYERS = 1000, MOST_OF_MANY_LAYERS = 2, LEAST_OF_RANKS = 3 };
 
 typedef struct trainer {
     ms_tape tape;
@@ -110,25 +111,42 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
     tape->pass = MS_PASS_UPDATE;
 }
 
+/* Ranks may reduce gradients in the last micro-step alone. */
+static bool last_differs(const trainer *t)
+{
+    return t->model.run->parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
 static uint64_t simulated_micro_steps(const trainer *t)
 {
     uint64_t asked = t->model.run->training.accumulate;
     uint64_t most =
         t->model.config->num_layers > MANY_LAYERS ? MOST_OF_MANY_LAYERS : MOST_MICRO_STEPS;
+    if (last_differs(t) && most < LEAST_OF_RANKS)
+        most = LEAST_OF_RANKS;
     return asked < most ? asked : most;
+}
+
+/* The micro-steps that this one of the simulated ones stands for. */
+static uint32_t repeats_of(const trainer *t, uint64_t index)
+{
+    uint64_t asked = t->model.run->training.accumulate, simulated = simulated_micro_steps(t);
+    uint64_t last = simulated - (last_differs(t) && simulated > 1 ? 2 : 1);
+    return index == last ? (uint32_t)(asked - simulated + 1) : 1;
 }
 
 static void run_micro_steps(trainer *t)
 {
     ms_tape *tape = &t->tape;
-    uint64_t asked = t->model.run->training.accumulate, simulated = simulated_micro_steps(t);
-    for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
-        tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
+    uint64_t simulated = simulated_micro_steps(t);
+    for (uint32_t i = 0, number = 0; i < simulated && tape->status == MS_OK; i++) {
+        tape->repeats = repeats_of(t, i);
         ms_parallel_micro_step(tape, i + 1 == simulated);
-        ms_tensor loss = run_forward(t, i);
+        ms_tensor loss = run_forward(t, number);
         if (t->tape.recording && i == 0)
             ms_figures_sum_saved(tape, t->simulation);
-        run_backward(t, i, loss);
+        run_backward(t, number, loss);
+        number += tape->repeats;
         ms_release(tape, loss);
         ms_graph_drop(tape);
         ms_context_leave(tape);
