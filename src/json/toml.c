@@ -270,7 +270,7 @@ static ms_status read_pair(reader *r, uint32_t parent, cJSON *object)
     uint32_t index = 0;
     cJSON *tree = NULL;
     ms_status status = read_name(r, false, &name);
-    if (status == MS_OK)
+    if (status == MS_OK && name)
         status = add_member(r, parent, object, name, &index);
     skip_blanks(r);
     if (status == MS_OK && peek(r) != '=')
@@ -298,7 +298,7 @@ static ms_status read_section(reader *r, cJSON *root, uint32_t *section, cJSON *
     r->open = 0;
     skip_blanks(r);
     ms_status status = read_name(r, true, &name);
-    if (status == MS_OK)
+    if (status == MS_OK && name)
         status = add_member(r, 0, root, name, section);
     skip_blanks(r);
     if (status == MS_OK && peek(r) != ']')

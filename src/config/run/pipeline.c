@@ -44,23 +44,22 @@ bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipel
 {
     const struct {
         const char *key;
-        uint64_t *count; /* NULL: the schedule */
+        uint64_t *count;
     } keys[] = {
         {"pp", &pipeline->ranks},
-        {"schedule", NULL},
         {"microbatches", &pipeline->micro_batches},
         {"stages_per_rank", &pipeline->stages},
     };
     const char *equals = memchr(part, '=', length);
     size_t key = equals ? (size_t)(equals - part) : length;
-    *is_known = false;
+    *is_known = equals && is_word(part, key, "schedule");
+    if (*is_known)
+        return read_kind(equals + 1, length - key - 1, pipeline);
     for (size_t i = 0; equals && i < sizeof keys / sizeof *keys; i++) {
         if (!is_word(part, key, keys[i].key))
             continue;
         *is_known = true;
-        const char *value = equals + 1;
-        return keys[i].count ? read_count(value, length - key - 1, keys[i].count)
-                             : read_kind(value, length - key - 1, pipeline);
+        return read_count(equals + 1, length - key - 1, keys[i].count);
     }
     return true;
 }
