@@ -150,12 +150,15 @@ static void play_work(walker *w, uint32_t id)
         if (work->layer != MS_NONE && work->layer != w->layer)
             stretch->returned_bytes += round_up(w, work->bytes);
         break;
-    case MS_WORK_HOST_UPDATE:
     case MS_WORK_ALL_GATHER:
     case MS_WORK_REDUCE_SCATTER:
     case MS_WORK_ALL_REDUCE:
     case MS_WORK_SEND:
     case MS_WORK_RECEIVE:
+        w->profile->communication[work->kind].calls += stretch->repeats;
+        w->profile->communication[work->kind].bytes += work->bytes * stretch->repeats;
+        break;
+    case MS_WORK_HOST_UPDATE:
     case MS_WORK_KINDS:
         break;
     }

@@ -53,10 +53,18 @@ typedef struct ms_step_time {
     double copy_ms; /* both directions, hidden or exposed */
 } ms_step_time;
 
+/* Work of one kind in a step. */
+typedef struct ms_profile_work {
+    uint64_t calls, bytes;
+} ms_profile_work;
+
 typedef struct ms_profile {
     ms_vec(ms_profile_span) spans;
     ms_vec(ms_profile_copy) copies; /* of layers, in the order of the step */
     ms_step_time time;
+    /* Communication with other ranks, by ms_work_kind; bytes that go through this rank's link. Of
+     * copies and updates nothing is here. */
+    ms_profile_work communication[MS_WORK_KINDS];
 } ms_profile;
 
 /* `kind` determines the block size: 512 bytes, except for the raw allocator. */

@@ -190,6 +190,7 @@ bool ms_report_console(FILE *out, const ms_view *view)
     write_peak(&p, view);
     write_layers(&p, view);
     ms_rank_table_console(&p, view);
+    ms_communication_console(&p, view);
     write_phases(&p, view);
     write_largest(&p, view);
     write_advice(&p, view);

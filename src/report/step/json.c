@@ -192,6 +192,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     write_metadata(&w, view);
     bool ok = write_config(&w, view);
     ms_rank_table_json(&w, view);
+    ms_communication_json(&w, view);
     write_phases(&w, view->ledger->usage);
     write_evaluation(&w, ms_ledger_evaluation(view->ledger));
     ms_json_peak(&w, view);

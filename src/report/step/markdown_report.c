@@ -154,6 +154,7 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
     write_findings(out, view);
     write_peak(out, view);
     ms_rank_table_markdown(out, view);
+    ms_communication_markdown(out, view);
     write_phases(out, view);
     write_largest(out, view);
     write_advice(out, view);

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "trace/words.h"
+
 /* A table that nobody asked for has so many rows at most. */
 enum { FEW_ROWS = 8, RANKS_TEXT = 48 };
 
@@ -56,6 +58,66 @@ void ms_rank_table_console(const ms_page *page, const ms_view *view)
                 ms_gib(need.weight_bytes, a), ms_gib(need.peak_bytes, b),
                 ms_gib(need.reserved_bytes, c), ms_gib(need.device_bytes, d));
     }
+}
+
+static const ms_profile_work *communication_of(const ms_view *view)
+{
+    return view->ledger->profile->communication;
+}
+
+static bool communicates(const ms_view *view)
+{
+    for (int i = 0; i < MS_WORK_KINDS; i++)
+        if (communication_of(view)[i].calls)
+            return true;
+    return false;
+}
+
+void ms_communication_console(const ms_page *page, const ms_view *view)
+{
+    char gib[MS_GIB_TEXT];
+    if (!communicates(view))
+        return;
+    ms_page_heading(page, "Communication of a step", "  (GiB through this rank's link)");
+    for (int i = 0; i < MS_WORK_KINDS; i++) {
+        const ms_profile_work *work = &communication_of(view)[i];
+        if (work->calls)
+            fprintf(page->out, "  %-24s%10s  in %" PRIu64 " call%s\n", ms_work_words.items[i],
+                    ms_gib(work->bytes, gib), work->calls, work->calls == 1 ? "" : "s");
+    }
+}
+
+void ms_communication_markdown(FILE *out, const ms_view *view)
+{
+    if (!communicates(view))
+        return;
+    fputs("\n| communication of a step | calls | bytes through this rank's link |\n"
+          "|---|---:|---:|\n",
+          out);
+    for (int i = 0; i < MS_WORK_KINDS; i++) {
+        const ms_profile_work *work = &communication_of(view)[i];
+        if (work->calls)
+            fprintf(out, "| %s | %" PRIu64 " | %" PRIu64 " |\n", ms_work_words.items[i],
+                    work->calls, work->bytes);
+    }
+}
+
+void ms_communication_json(ms_json_writer *w, const ms_view *view)
+{
+    if (!communicates(view))
+        return;
+    ms_json_array(w, "communication");
+    for (int i = 0; i < MS_WORK_KINDS; i++) {
+        const ms_profile_work *work = &communication_of(view)[i];
+        if (!work->calls)
+            continue;
+        ms_json_object(w, NULL);
+        ms_json_string(w, "kind", ms_work_words.items[i]);
+        ms_json_uint(w, "calls", work->calls);
+        ms_json_uint(w, "link_bytes", work->bytes);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
 }
 
 void ms_rank_table_markdown(FILE *out, const ms_view *view)
