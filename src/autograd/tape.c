@@ -180,10 +180,14 @@ void ms_storage_release(ms_tape *tape, uint32_t storage)
 
 /* ---- tensors ---- */
 
-static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *shape, ms_dtype dtype)
+/* `strides` may be those of a tensor of this tape, whose table moves as it grows. */
+static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *shape,
+                            const uint64_t *strides, ms_dtype dtype)
 {
     if (storage == MS_NONE)
         return 0;
+    uint64_t kept[MS_MAX_RANK];
+    memcpy(kept, strides, shape->rank * sizeof *strides);
     ms_tensor tensor;
     if (tape->free_tensors.count) {
         tensor = tape->free_tensors.items[--tape->free_tensors.count];
@@ -203,6 +207,7 @@ static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *sha
     info->dtype = (uint8_t)dtype;
     info->requires_grad = info->is_view = false;
     info->shape = *shape;
+    memcpy(info->strides, kept, shape->rank * sizeof *strides);
     tape->storage_refs.items[storage]++;
     return tensor;
 }
@@ -220,10 +225,7 @@ ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *stride
 {
     if (ms_idle(tape))
         return 0;
-    ms_tensor tensor = add_tensor(tape, add_storage(tape, &shape, dtype), &shape, dtype);
-    if (tensor)
-        memcpy(ms_info(tape, tensor)->strides, strides, shape.rank * sizeof *strides);
-    return tensor;
+    return add_tensor(tape, add_storage(tape, &shape, dtype), &shape, strides, dtype);
 }
 
 ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype)
@@ -277,12 +279,9 @@ ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t
     if (ms_idle(tape) || !base)
         return 0;
     ms_tensor_info from = *ms_info(tape, base);
-    ms_tensor view = add_tensor(tape, from.storage, &shape, (ms_dtype)from.dtype);
-    if (!view)
-        return 0;
-    ms_tensor_info *info = ms_info(tape, view);
-    info->is_view = true;
-    memcpy(info->strides, strides, shape.rank * sizeof *strides);
+    ms_tensor view = add_tensor(tape, from.storage, &shape, strides, (ms_dtype)from.dtype);
+    if (view)
+        ms_info(tape, view)->is_view = true;
     return view;
 }
 

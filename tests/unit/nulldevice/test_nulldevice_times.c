@@ -198,7 +198,7 @@ static void streams_have_clocks_of_their_own(void **state)
 static void a_graph_takes_what_it_captured(void **state)
 {
     int (*begin)(void *, int), (*end)(void *, void **), (*run)(void *, void *);
-    int (*make)(void **, void *, unsigned long long), (*release)(void *);
+    int (*make)(void **, void *, unsigned long long), (*release)(void *), (*drop)(void *);
     void *graph = NULL, *instance = NULL;
     (void)state;
     find("cudaStreamBeginCapture", &begin);
@@ -206,6 +206,7 @@ static void a_graph_takes_what_it_captured(void **state)
     find("cudaGraphInstantiateWithFlags", &make);
     find("cudaGraphLaunch", &run);
     find("cudaGraphExecDestroy", &release);
+    find("cudaGraphDestroy", &drop);
     record(begun, stream);
     assert_int_equal(begin(stream, 0), OK);
     multiply_bf16(8192);
@@ -218,6 +219,7 @@ static void a_graph_takes_what_it_captured(void **state)
     record(ended, stream);
     assert_near("two runs", between(begun, ended), 2 * (10.9951 + LAUNCH_MS));
     release(instance);
+    drop(graph);
 }
 
 /* More events than the table begins with, of which some are destroyed. */
