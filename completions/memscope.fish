@@ -14,7 +14,7 @@ complete -c memscope -n __fish_use_subcommand -f -a analyze -d 'Predict how much
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a analyze
 complete -c memscope -n __fish_use_subcommand -f -a plan -d 'Plan how to treat layers so that a step fits a budget.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a plan
-complete -c memscope -n __fish_use_subcommand -f -a fit -d 'Find the largest batch, sequence, rank or depth that fits.'
+complete -c memscope -n __fish_use_subcommand -f -a fit -d 'Find the largest batch, sequence, rank or depth that fits, or the fewest GPUs.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a fit
 complete -c memscope -n __fish_use_subcommand -f -a diff -d 'Show how two runs differ, and how that changes the peak.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a diff
@@ -317,7 +317,7 @@ complete -c memscope -n $fit -l allocator -x -a 'raw cuda cuda-expandable' -d 'r
 complete -c memscope -n $fit -l max-split-size -x -d 'largest block the allocator splits, e.g. 128MiB, or none'
 complete -c memscope -n $fit -l roundup-power2-divisions -x -d 'round sizes to N steps per power of two, or none'
 complete -c memscope -n $fit -l budget -x -d 'memory the run may use, e.g. 80GiB'
-complete -c memscope -n $fit -l what -x -a 'batch seq rank layers' -d 'what to maximize: batch, seq, rank or layers [batch]'
+complete -c memscope -n $fit -l what -x -a 'batch seq rank layers gpus' -d 'the largest batch, seq, rank or layers, or the fewest gpus [batch]'
 complete -c memscope -n $fit -l step -x -d 'try only multiples of N [1, for seq 64]'
 complete -c memscope -n $fit -l format -x -a 'console json' -d 'console or json'
 complete -c memscope -n $fit -s o -l file -r -d 'output file; - is standard output'

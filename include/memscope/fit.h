@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The largest batch, sequence, adapter rank or number of layers at which a step fits.
+ * The largest batch, sequence, adapter rank or number of layers at which a step fits, and the
+ * fewest GPUs.
  *
  *     ms_error err = {0};
  *     ms_run *run = ms_run_create();
@@ -19,18 +20,21 @@
 extern "C" {
 #endif
 
-#define MS_FIT_SCHEMA_VERSION "1.1"
+#define MS_FIT_SCHEMA_VERSION "1.2"
 
 typedef struct ms_fit ms_fit;
 
-/* Searches by simulation. `what` is "batch", "seq", "rank" or "layers"; the values tried are
- * multiples of `step`, where 0 means 64 tokens for "seq" and otherwise 1. The run's own setting of
- * `what` is ignored. NULL on failure. The result does not refer to `run` afterwards. */
+/* Searches by simulation. `what` is "batch", "seq", "rank", "layers" or "gpus"; the values tried
+ * are multiples of `step`, where 0 means 64 tokens for "seq", as many as the layout grows by for
+ * "gpus", and otherwise 1. The run's own setting of `what` is ignored; its `parallel` says how GPUs
+ * share the training, by fully_shard where it says nothing. NULL on failure. The result does not
+ * refer to `run` afterwards. */
 ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err);
 void ms_fit_free(ms_fit *fit);
 
 /* The largest value that fits, if only just; and the largest with the verdict MS_VERDICT_FITS,
- * which is at most that. 0 when there is none. */
+ * which is at most that. Of "gpus" the fewest, and the fewest with that verdict. 0 when there is
+ * none. */
 uint64_t ms_fit_value(const ms_fit *fit);
 uint64_t ms_fit_safe_value(const ms_fit *fit);
 

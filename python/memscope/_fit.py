@@ -33,7 +33,7 @@ class Fit(Document):
 
 
 def fit(*config: Any, **options: Unpack[FitOptions]) -> Fit:
-    """Finds the largest batch, sequence, rank or number of layers that fits.
+    """Finds the largest batch, sequence, rank or number of layers that fits, or the fewest GPUs.
 
     The keywords are the options of `memscope fit`: memscope.options("fit") lists them."""
     with Given(config, options) as given:

@@ -137,7 +137,7 @@ class FitOptions(RunOptions, total=False):
     checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
     treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
-    what: Text           # what to maximize: batch, seq, rank or layers [batch]
+    what: Text           # the largest batch, seq, rank or layers, or the fewest gpus [batch]
     step: Number         # try only multiples of N [1, for seq 64]
     format: Text         # console or json
     file: File           # output file; - is standard output

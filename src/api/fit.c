@@ -14,7 +14,7 @@
 struct ms_fit {
     ms_arena *arena;
     ms_model_config model;
-    ms_run_config run;
+    ms_run_config run, shared;
     ms_notes notes;
     ms_fit_answer answer;
     ms_style style;
@@ -50,12 +50,18 @@ static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit
     if (!fit->arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory");
     ms_arena_set_inputs(fit->arena, run->inputs);
-    status = ms_run_load(fit->arena, run->settings.items, run->settings.count, &fit->model,
-                         &fit->run, &fit->notes, err);
-    fit->run.watch = run->watch;
+    const ms_loaded into = {&fit->model, &fit->run, &fit->notes};
+    const ms_run_setting *settings = run->settings.items;
+    size_t count = run->settings.count;
+    if (what->kind == MS_FIT_GPUS)
+        status = ms_run_load_shared(fit->arena, settings, count, &into, &fit->shared, err);
+    else
+        status = ms_run_load(fit->arena, settings, count, into.model, into.run, into.notes, err);
+    fit->run.watch = fit->shared.watch = run->watch;
+    const ms_fit_question question = {what, step, &fit->model, &fit->run, &fit->shared};
     if (status == MS_OK)
-        status = ms_fit_search(fit->arena, &fit->model, &fit->run, what, step, &fit->answer, err);
-    fit->run.watch = NULL;
+        status = ms_fit_search(fit->arena, &question, &fit->answer, err);
+    fit->run.watch = fit->shared.watch = NULL;
     return status;
 }
 

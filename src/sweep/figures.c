@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/run/run_fields.h"
+#include "largest/trial.h"
 #include "plan/costs/measure.h"
 #include "plan/costs/cost_model.h"
 #include "model/load.h"
@@ -66,11 +67,11 @@ static ms_status summarize(const ms_job *job, ms_figures *figures, ms_error *err
 }
 
 /* The run with the value that was found. A deeper model or a higher rank trains as many tokens. */
-static ms_status summarize_largest(ms_arena *arena, const ms_job *job, const ms_fit_answer *answer,
+static ms_status summarize_largest(ms_arena *arena, const ms_fit_question *question, uint64_t value,
                                    ms_figures *figures, ms_error *err)
 {
     ms_variation largest;
-    ms_status status = ms_fit_apply(job, answer->what, answer->value, arena, &largest, err);
+    ms_status status = ms_fit_apply(question, value, arena, &largest, err);
     largest.run.training.eval_batch = 0; /* the search looks at steps alone */
     const ms_job found = ms_variation_job(&largest);
     return status == MS_OK ? summarize(&found, figures, err) : status;
@@ -80,8 +81,8 @@ static ms_status fit(ms_arena *arena, const ms_job *job, const ms_question *ques
                      ms_figures *figures, ms_error *err)
 {
     ms_fit_answer answer;
-    ms_status status =
-        ms_fit_find_value(job->model, job->run, question->what, question->step, &answer, err);
+    const ms_fit_question asked = {question->what, question->step, job->model, job->run, NULL};
+    ms_status status = ms_fit_find_value(&asked, &answer, err);
     if (status != MS_OK)
         return status;
     figures->what = answer.what->name;
@@ -90,7 +91,7 @@ static ms_status fit(ms_arena *arena, const ms_job *job, const ms_question *ques
     figures->next = answer.next;
     figures->stopped_by = ms_fit_end_names[answer.end];
     figures->summary.budget_bytes = job->run->budget_bytes;
-    return answer.value > 0 ? summarize_largest(arena, job, &answer, figures, err) : MS_OK;
+    return answer.value > 0 ? summarize_largest(arena, &asked, answer.value, figures, err) : MS_OK;
 }
 
 ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input_count,

@@ -14,7 +14,7 @@
 static const char *largest_at(size_t index)
 {
     const ms_fit_what *what = ms_fit_what_at(index);
-    return what ? what->name : NULL;
+    return what && what->kind != MS_FIT_GPUS ? what->name : NULL; /* the last: see check */
 }
 
 static ms_status set_largest(const ms_config_field *field, const char *value, void *member,
@@ -105,6 +105,9 @@ ms_status ms_sweep_settings_check(const ms_sweep_settings *s, ms_error *err)
 {
     if (s->step && !s->fit)
         return ms_fail(err, MS_ERR_USAGE, "step is only for fit");
+    if (s->fit && s->fit->kind == MS_FIT_GPUS)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "fit: gpus are searched by `memscope fit --what gpus`, for one point");
     if (s->frontier && s->shards > 1)
         return ms_fail(err, MS_ERR_USAGE,
                        "frontier: a shard has only its own rows; join the shards first: "

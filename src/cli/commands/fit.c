@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope fit: finds the largest batch, sequence, rank or number of layers that fits.
+ * memscope fit: finds the largest batch, sequence, rank or number of layers that fits, or the
+ * fewest GPUs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +30,9 @@ static ms_status set_what(ms_cli_settings *s, const char *value, ms_error *err)
     for (size_t i = 0; ms_fit_what_name(i); i++)
         if (strcmp(ms_fit_what_name(i), value) == 0)
             return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE, "--what: no \"%.40s\"%s (batch, seq, rank or layers)",
-                       value, ms_cli_hint(value, what_name, NULL, "", hint));
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "--what: no \"%.40s\"%s (batch, seq, rank, layers or gpus)", value,
+                       ms_cli_hint(value, what_name, NULL, "", hint));
 }
 
 static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
@@ -47,7 +49,7 @@ static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "what to maximize: batch, seq, rank or layers [batch]", set_what},
+    {"what",     0,   "NAME",  "the largest batch, seq, rank or layers, or the fewest gpus [batch]", set_what},
     {"step",     0,   "N",     "try only multiples of N [1, for seq 64]",                  set_step},
     {"format",   0,   "NAME",  NULL,                                       ms_cli_set_format},
     {"file",     'o', "FILE",  "output file; - is standard output",           ms_cli_set_file},
@@ -65,7 +67,9 @@ static const ms_cli_grammar grammar = {
     .take_word = ms_cli_take_config,
     .format_at = ms_fit_format_at,
     .notes =
-        "\nThe run's own value of it is ignored; layers beyond the model's own are like them.\n"
+        "\nThe run's own value of it is ignored; layers beyond the model's own are like them. "
+        "GPUs\n"
+        "share the training as --parallel says, or by fsdp=N (FSDP2); each has the given batch.\n"
         "The configuration may also be given without --config; - reads standard input.\n",
 };
 
@@ -108,6 +112,8 @@ static const char *const examples[] = {
     "the largest batch that fits, the largest safe one, and why the next does not",
     "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
     "the longest sequence",
+    "memscope fit llama-3.1-70b --what gpus --step 8 --checkpointing all --device h100-80gb",
+    "the fewest GPUs, in hosts of eight",
     NULL,
 };
 
@@ -117,7 +123,7 @@ static const char outcomes[] =
 const ms_cli_command ms_cli_fit = {
     .name = "fit",
     .arguments = "[OPTION...] [CONFIG]",
-    .help = "Find the largest batch, sequence, rank or depth that fits.",
+    .help = "Find the largest batch, sequence, rank or depth that fits, or the fewest GPUs.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

@@ -17,21 +17,44 @@
 /* What is less is not seen in GiB with two places. */
 enum { LEAST_SEEN = 10 << 20 };
 
+/* Why the search ends without a value that does not fit; NULL: with one. */
+static const char *why_there_is_no_next(const ms_fit_answer *a)
+{
+    switch (a->end) {
+    case MS_FIT_POSITIONS:
+        return "the model has no more learned positions";
+    case MS_FIT_MOST:
+        return "larger values are not tried";
+    case MS_FIT_LEAST:
+        return a->value > 1 ? "fewer cannot share the training in this way" : "";
+    case MS_FIT_MEMORY:
+        break;
+    }
+    return NULL;
+}
+
+static bool is_of_gpus(const ms_fit_view *v)
+{
+    return v->answer->what->kind == MS_FIT_GPUS;
+}
+
 static void write_why(const ms_fit_view *v, FILE *out)
 {
     const ms_fit_answer *a = v->answer;
     char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
     const ms_step_figures *f = &a->at_next;
-    if (a->end == MS_FIT_POSITIONS) {
-        fprintf(out, "  the model has no more learned positions\n");
+    const char *why = why_there_is_no_next(a);
+    if (why) {
+        if (*why)
+            fprintf(out, "  %s\n", why);
         return;
     }
-    if (a->end == MS_FIT_MOST) {
-        fprintf(out, "  larger values are not tried\n");
-        return;
-    }
-    fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
-            ms_gib(f->device_bytes, need));
+    if (is_of_gpus(v) && a->next > 1)
+        fprintf(out, "  %" PRIu64 " do not: each needs up to %s GiB, ", a->next,
+                ms_gib(f->device_bytes, need));
+    else
+        fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
+                ms_gib(f->device_bytes, need));
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
         fprintf(out, "%s too many, and its peak is in %s\n",
@@ -52,7 +75,7 @@ typedef struct fit_columns {
 
 static bool has_safe_column(const ms_fit_answer *a)
 {
-    return a->safe_value > 0 && a->safe_value < a->value;
+    return a->safe_value > 0 && a->safe_value != a->value;
 }
 
 static fit_columns columns_of(const ms_fit_answer *a)
@@ -120,20 +143,52 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
     write_row(out, &c, "on the device, with context", device_bytes, 0);
 }
 
-static void write_value(const ms_fit_view *v, FILE *out, uint64_t value, const ms_step_figures *f)
+/* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */
+static bool write_gpus(const ms_fit_view *v, FILE *out, ms_arena *arena, uint64_t gpus,
+                       const ms_step_figures *f)
+{
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
+    bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT, is_one = gpus == 1;
+    const ms_layout layout = ms_fit_layout(v->answer, gpus);
+    const char *text = ms_layout_text(arena, &layout);
+    const char *verb = is_tight ? (is_one ? "is tight" : "are tight") : is_one ? "fits" : "fit";
+    fprintf(out, "  %" PRIu64 " x %s %s: %s%s of %s GiB%s", gpus, v->run->device->name, verb,
+            is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
+            ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each");
+    fprintf(out, is_one || !text ? "\n" : ", with --parallel %s\n", text);
+    return text != NULL;
+}
+
+static bool write_value(const ms_fit_view *v, FILE *out, ms_arena *arena, uint64_t value,
+                        const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
     bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
+    if (is_of_gpus(v))
+        return write_gpus(v, out, arena, value, f);
     fprintf(out, "  %s %" PRIu64 " %s: %s of %s GiB on %s\n", v->answer->what->name, value,
             is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
             ms_gib(v->run->budget_bytes, budget), v->run->device->name);
+    return true;
+}
+
+static void write_none(const ms_fit_view *v, FILE *out)
+{
+    const ms_fit_answer *a = v->answer;
+    char budget[MS_GIB_TEXT];
+    ms_gib(v->run->budget_bytes, budget);
+    if (is_of_gpus(v))
+        fprintf(out, "  no number up to %" PRIu64 " x %s fits, with %s GiB on each\n", a->next,
+                v->run->device->name, budget);
+    else
+        fprintf(out, "  %s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s\n",
+                a->what->name, a->step, budget, v->run->device->name);
 }
 
 /* The safe value first, then the largest and why it is only just one. */
 static bool write_values(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
-    char budget[MS_GIB_TEXT];
     ms_arena *arena = ms_arena_create(0);
     const char *why =
         arena
@@ -142,18 +197,18 @@ static bool write_values(const ms_fit_view *v, const ms_page *page)
                                                 .high_device_bytes = a->at_value.high_device_bytes,
                                                 .retries = a->at_value.retries})
             : NULL;
-    if (why && a->value == 0) {
-        fprintf(page->out, "  %s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s\n",
-                a->what->name, a->step, ms_gib(v->run->budget_bytes, budget), v->run->device->name);
-    } else if (why) {
+    bool done = why != NULL;
+    if (done && a->value == 0) {
+        write_none(v, page->out);
+    } else if (done) {
         if (has_safe_column(a))
-            write_value(v, page->out, a->safe_value, &a->at_safe);
-        write_value(v, page->out, a->value, &a->at_value);
+            done = write_value(v, page->out, arena, a->safe_value, &a->at_safe);
+        done = write_value(v, page->out, arena, a->value, &a->at_value) && done;
         if (*why)
             ms_page_note(page, ms_fit_why_label, why);
     }
     ms_arena_free(arena);
-    return why != NULL;
+    return done;
 }
 
 /* What the search met, and what it leaves open. */
@@ -161,17 +216,24 @@ static void write_notes(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
     char text[200];
-    if (a->first_gap) {
+    if (a->first_gap && is_of_gpus(v))
+        snprintf(text, sizeof text,
+                 "not every larger number fits: %" PRIu64 " gpus do not, as padding and the "
+                 "allocator's waste differ from number to number",
+                 a->first_gap);
+    else if (a->first_gap)
         snprintf(text, sizeof text,
                  "not every smaller value fits: %s %" PRIu64 " does not, as the allocator's "
                  "waste differs from value to value",
                  a->what->name, a->first_gap);
+    if (a->first_gap)
         ms_page_note(page, "note:", text);
-    }
     if (!a->has_all)
         ms_page_note(page, "note:",
-                     "not every value was tried: if the allocator wastes less, a larger one may "
-                     "fit, or be safe");
+                     is_of_gpus(v)
+                         ? "not every smaller number was tried: one may fit, or be safe"
+                         : "not every value was tried: if the allocator wastes less, a larger one "
+                           "may fit, or be safe");
 }
 
 bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
@@ -180,7 +242,11 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
     const ms_page page = ms_page_begin(out, v->style);
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
     ms_put_printable(out, name);
-    fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
+    if (is_of_gpus(v))
+        fprintf(out, ": fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens\n\n",
+                v->run->batch, v->run->seq_tokens);
+    else
+        fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
     if (!write_values(v, &page))
         return false;
     write_why(v, out);
@@ -193,7 +259,8 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
 
 /* ---- JSON ---- */
 
-static void write_figures(ms_json_writer *w, const char *key, uint64_t value,
+/* `layout`: of a number of GPUs; else NULL. */
+static void write_figures(ms_json_writer *w, const char *key, uint64_t value, const char *layout,
                           const ms_step_figures *f)
 {
     if (value == 0) {
@@ -202,6 +269,8 @@ static void write_figures(ms_json_writer *w, const char *key, uint64_t value,
     }
     ms_json_object(w, key);
     ms_json_uint(w, "value", value);
+    if (layout)
+        ms_json_string(w, "parallel", layout);
     ms_fit_json(w, f->reason);
     ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
     ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
@@ -215,10 +284,37 @@ static void write_figures(ms_json_writer *w, const char *key, uint64_t value,
     ms_json_close(w);
 }
 
+static bool write_values_json(const ms_fit_view *v, ms_json_writer *w, ms_arena *arena)
+{
+    const ms_fit_answer *a = v->answer;
+    bool done = true;
+    const struct {
+        const char *key;
+        uint64_t value;
+        const ms_step_figures *figures;
+    } all[] = {{"safe", a->safe_value, &a->at_safe},
+               {"largest", is_of_gpus(v) ? 0 : a->value, &a->at_value},
+               {"fewest", is_of_gpus(v) ? a->value : 0, &a->at_value},
+               {"next", a->next, &a->at_next}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text = NULL;
+        if (is_of_gpus(v) && all[i].value) {
+            const ms_layout layout = ms_fit_layout(a, all[i].value);
+            text = ms_layout_text(arena, &layout);
+            done = done && text;
+        }
+        write_figures(w, all[i].key, all[i].value, text, all[i].figures);
+    }
+    return done;
+}
+
 bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
 {
     const ms_fit_answer *a = v->answer;
     ms_json_writer w = {.out = out};
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena)
+        return false;
     ms_json_object(&w, NULL);
     ms_json_string(&w, "schema_version", MS_FIT_SCHEMA_VERSION);
     ms_json_string(&w, "model", v->model->name);
@@ -234,14 +330,13 @@ bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
     else
         ms_json_null(&w, "first_gap");
     ms_json_uint(&w, "searched_to", a->searched_to);
-    ms_json_bool(&w, "larger_excluded", a->has_all);
+    ms_json_bool(&w, is_of_gpus(v) ? "fewer_excluded" : "larger_excluded", a->has_all);
     ms_json_uint(&w, "simulations", a->simulations);
     if (v->run->several_gpus.text)
         ms_json_string(&w, "several_gpus", v->run->several_gpus.text);
-    write_figures(&w, "safe", a->safe_value, &a->at_safe);
-    write_figures(&w, "largest", a->value, &a->at_value);
-    write_figures(&w, "next", a->next, &a->at_next);
+    bool done = write_values_json(v, &w, arena);
     ms_json_close(&w);
     ms_json_writer_end(&w);
-    return true;
+    ms_arena_free(arena);
+    return done;
 }
