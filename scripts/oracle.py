@@ -12,6 +12,7 @@ figures that differ are printed, then a summary of each group of figures:
   steady    CUDA: allocated at the start, and at peak and end of every phase, steady step
   first     the same of the first step
   reserved  CUDA: the most the allocator reserved in a steady step
+  slow      CUDA, several ranks: the same on a device whose events complete only when the host waits
   evaluation  CUDA: allocated, requested and reserved of an evaluation, at peak and end
   detail    CUDA: requested and reserved at peak and end of every phase of both steps
 
@@ -32,7 +33,7 @@ STATIC = {"local_weight_bytes": "weight_memory_bytes", "local_optimizer_state_by
           "parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
-GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail", "evaluation")
+GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "slow", "detail", "evaluation")
 
 
 # ---- from a case to a command ----
@@ -308,7 +309,10 @@ def cuda_figures(report, measured):
         of = lambda source: [{"phase": "evaluation", **source}]
         for keys in (allocated, detail):
             yield from (("evaluation",) + row for row in phase_rows(of(report.get("evaluation", {})), of(measured["evaluation"]), keys))
-    yield "reserved", "peak", summary.get("reserved_memory_bytes"), measured["peak_reserved_bytes"]
+    reserved = summary.get("reserved_memory_bytes")
+    yield "reserved", "peak", reserved, measured["peak_reserved_bytes"]
+    if "slow_device" in measured:
+        yield "slow", "peak", summary.get("slow_device_reserved_bytes", reserved), measured["slow_device"]["peak_reserved_bytes"]
 
 
 def figures_of(report, measured):

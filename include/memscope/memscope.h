@@ -106,6 +106,9 @@ typedef struct ms_summary {
     /* Reserved memory before the steady step, if that is more than during it; else 0. The device
      * bytes take it into account. */
     uint64_t first_step_reserved_bytes;
+    /* Reserved on a device that falls behind its host, so that tensors which other streams use come
+     * back late; 0 where that makes no difference, or is not known. */
+    uint64_t slow_device_reserved_bytes;
     const char *peak_stage; /* "forward", "backward", ... */
     uint64_t budget_bytes;  /* as given, or the device's memory; 0 = unlimited */
     bool fits;              /* the verdict is not MS_VERDICT_NO */

@@ -113,6 +113,7 @@ class ms_summary(Structure):
         ("evaluation_peak_bytes", c_uint64),
         ("evaluation_reserved_bytes", c_uint64),
         ("first_step_reserved_bytes", c_uint64),
+        ("slow_device_reserved_bytes", c_uint64),
         ("peak_stage", c_char_p),
         ("budget_bytes", c_uint64),
         ("fits", c_bool),

@@ -52,8 +52,8 @@ ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_
                                 ms_block *block)
 {
     *block = 0;
-    if (allocator->waiting.count && !allocator->options.has_slow_events)
-        ms_allocator_events_done(allocator);
+    if (allocator->waiting.count)
+        ms_allocator_poll(allocator);
     return bytes ? allocator->ops->allocate(allocator, bytes, stream, block) : MS_OK;
 }
 

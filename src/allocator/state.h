@@ -36,6 +36,8 @@ struct ms_allocator {
     ms_heap heap;
     ms_stream_uses recorded; /* of blocks handed out */
     ms_stream_uses waiting;  /* of released blocks: events, oldest first */
+    uint64_t event_count;    /* recorded so far */
+    uint64_t done_count;     /* of which the host knows so many to be complete */
 };
 
 /* The rounded size of a request; 0 when it exceeds the address space. */

@@ -25,7 +25,7 @@ ms_status ms_allocator_record(ms_allocator *allocator, ms_block block, uint32_t 
         return MS_OK;
     uint64_t all = (uint64_t)allocator->recorded.count + allocator->waiting.count + 1;
     if (!ms_vec_expect(&allocator->waiting, all) ||
-        !ms_vec_push(&allocator->recorded, (ms_stream_use){block, stream}))
+        !ms_vec_push(&allocator->recorded, (ms_stream_use){.block = block, .stream = stream}))
         return MS_ERR_NOMEM;
     heap->blocks.items[block].stream_count++;
     return MS_OK;
@@ -36,11 +36,13 @@ void ms_waiting_begin(ms_allocator *allocator, ms_block block)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < allocator->recorded.count; i++) {
-        const ms_stream_use use = allocator->recorded.items[i];
-        if (use.block == block)
+        ms_stream_use use = allocator->recorded.items[i];
+        if (use.block == block) {
+            use.number = allocator->event_count++;
             (void)ms_vec_push(&allocator->waiting, use);
-        else
+        } else {
             allocator->recorded.items[left++] = use;
+        }
     }
     allocator->recorded.count = left;
     ms_heap_block *b = &allocator->heap.blocks.items[block];
@@ -81,4 +83,28 @@ void ms_allocator_events_done(ms_allocator *allocator)
     for (uint32_t i = 0; i < allocator->waiting.count; i++)
         pass_event(allocator, allocator->waiting.items[i].block);
     allocator->waiting.count = 0;
+}
+
+uint64_t ms_allocator_host_event(const ms_allocator *allocator)
+{
+    return allocator->event_count;
+}
+
+void ms_allocator_host_waits(ms_allocator *allocator, uint64_t place)
+{
+    if (place > allocator->done_count)
+        allocator->done_count = place;
+}
+
+void ms_allocator_poll(ms_allocator *allocator)
+{
+    ms_stream_uses *waiting = &allocator->waiting;
+    uint32_t done = 0;
+    if (!allocator->options.has_slow_events)
+        allocator->done_count = allocator->event_count;
+    while (done < waiting->count && waiting->items[done].number < allocator->done_count)
+        pass_event(allocator, waiting->items[done++].block);
+    for (uint32_t i = done; i < waiting->count && done > 0; i++)
+        waiting->items[i - done] = waiting->items[i];
+    waiting->count -= done;
 }

@@ -11,6 +11,7 @@
 /* A stream that uses another stream's block; after the block's release, the event it waits for. */
 typedef struct ms_stream_use {
     uint32_t block, stream;
+    uint64_t number; /* of the event, in the order in which they were recorded */
 } ms_stream_use;
 
 typedef ms_vec(ms_stream_use) ms_stream_uses;
@@ -24,6 +25,14 @@ ms_status ms_allocator_record(ms_allocator *allocator, ms_block block, uint32_t 
 
 /* Completes the oldest pending event of the stream; false when there is none. */
 bool ms_allocator_event_done(ms_allocator *allocator, uint32_t stream);
+
+/* The place in the order of events of one that the host records now. */
+uint64_t ms_allocator_host_event(const ms_allocator *allocator);
+/* The host has waited for the event at that place: those recorded before it are complete, which the
+ * next allocation sees. */
+void ms_allocator_host_waits(ms_allocator *allocator, uint64_t place);
+/* What an allocation sees first: of fast devices all events are complete. */
+void ms_allocator_poll(ms_allocator *allocator);
 
 /* Completes all pending events, as when the host synchronizes with the device. */
 void ms_allocator_events_done(ms_allocator *allocator);

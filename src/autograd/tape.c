@@ -51,6 +51,12 @@ void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
+void ms_host_waits(ms_tape *tape)
+{
+    if (tape->trace->uses.count > 0)
+        ms_trace_event(tape, MS_EVENT_HOST_WAIT, MS_NONE);
+}
+
 static void contiguous_strides(const ms_shape *shape, uint64_t *strides)
 {
     uint64_t stride = 1;

@@ -160,6 +160,9 @@ static inline bool ms_storage_is_held(const ms_tape *tape, uint32_t storage)
 /* `storage`, which has no bytes, represents `original`: one reference to `original` moves to it. */
 void ms_storage_stand_in(ms_tape *tape, uint32_t storage, uint32_t original);
 void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
+/* The host waits until the device has done all there is, as when it reads a value. In the trace
+ * only where it matters: where streams use each other's storages. */
+void ms_host_waits(ms_tape *tape);
 /* Marks the tensor's storage as saved, which makes it an activation. */
 void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 

@@ -73,6 +73,8 @@ ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *ou
         case MS_EVENT_WORK:
         case MS_EVENT_WAIT:
         case MS_EVENT_RECORD:
+        case MS_EVENT_HOST_EVENT:
+        case MS_EVENT_HOST_WAIT:
         case MS_EVENT_EMPTY_CACHE:
             break;
         }

@@ -63,6 +63,8 @@ static void find_spans(pass *p)
         case MS_EVENT_WORK:
         case MS_EVENT_WAIT:
         case MS_EVENT_RECORD:
+        case MS_EVENT_HOST_EVENT:
+        case MS_EVENT_HOST_WAIT:
         case MS_EVENT_EMPTY_CACHE:
             break;
         }

@@ -34,6 +34,8 @@ static void follow(sampler *s, const ms_event *e)
     case MS_EVENT_WORK:
     case MS_EVENT_WAIT:
     case MS_EVENT_RECORD:
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
     case MS_EVENT_EMPTY_CACHE:
         break;
     }

@@ -27,6 +27,8 @@ ms_lifetime *ms_lifetimes_create(const ms_trace *trace)
         case MS_EVENT_WORK:
         case MS_EVENT_WAIT:
         case MS_EVENT_RECORD:
+        case MS_EVENT_HOST_EVENT:
+        case MS_EVENT_HOST_WAIT:
         case MS_EVENT_EMPTY_CACHE:
             break;
         }
@@ -56,6 +58,8 @@ bool ms_lifetimes_exceed(const ms_trace *trace, uint64_t capacity_bytes)
         case MS_EVENT_WORK:
         case MS_EVENT_WAIT:
         case MS_EVENT_RECORD:
+        case MS_EVENT_HOST_EVENT:
+        case MS_EVENT_HOST_WAIT:
         case MS_EVENT_EMPTY_CACHE:
             break;
         }

@@ -136,6 +136,8 @@ static void locate(const ms_trace *trace, const ms_usage *usage, ms_peak *peak)
         case MS_EVENT_WORK:
         case MS_EVENT_WAIT:
         case MS_EVENT_RECORD:
+        case MS_EVENT_HOST_EVENT:
+        case MS_EVENT_HOST_WAIT:
         case MS_EVENT_EMPTY_CACHE:
             break;
         }

@@ -199,6 +199,8 @@ static void play_step_event(walker *w, ms_event event)
     case MS_EVENT_MARK:
     case MS_EVENT_LAYER:
     case MS_EVENT_RECORD:
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
     case MS_EVENT_EMPTY_CACHE:
         break;
     }
@@ -267,6 +269,8 @@ static void play_event(walker *w, ms_event event)
     case MS_EVENT_WORK:
     case MS_EVENT_WAIT:
     case MS_EVENT_RECORD:
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
     case MS_EVENT_EMPTY_CACHE:
         break;
     }

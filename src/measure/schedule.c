@@ -41,6 +41,8 @@ static void play_event(ms_playback *time, ms_event e)
     case MS_EVENT_MARK:
     case MS_EVENT_LAYER:
     case MS_EVENT_RECORD:
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
     case MS_EVENT_EMPTY_CACHE:
         break;
     }

@@ -32,6 +32,8 @@ typedef struct ms_usage {
     uint32_t peak_event;
     uint32_t steady_first_event, steady_end_event; /* events of the steady step: [first, end) */
     uint32_t first_steady_storage; /* earlier ones were allocated before the steady step */
+    uint64_t slow_reserved_bytes;  /* the same of a device that falls behind its host; 0: was not
+                                      asked for, or nothing waits for another stream */
     uint64_t retries;              /* of everything played */
     uint64_t steady_retries, steady_retry_bytes; /* of the steady step; bytes they released */
     bool out_of_memory;    /* the capacity was exceeded: the figures are without a limit, except for
@@ -50,6 +52,11 @@ typedef struct ms_usage {
  * out_of_memory is set and everything is measured on a device without a limit. */
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err);
+/* Sets usage->slow_reserved_bytes, in a usage that was measured from the same trace: what would be
+ * reserved, without a limit, if other streams were done with a tensor only when the host waits for
+ * them: where the trace says so, and at the ends of phases. `is_lean` as for the usage. */
+ms_status ms_usage_measure_slow(const ms_trace *trace, const ms_allocator_options *options,
+                                bool is_lean, ms_usage *usage, ms_error *err);
 /* The same for a trace of two steps (MS_STEPS_LEAN): the last step is played twice, the second time
  * as the steady step. Fills only the figures of the steady step, no curve and no blocks. `*repeats`
  * is false if the step cannot be played again because it leaves tensors allocated; the usage is

@@ -50,12 +50,27 @@ static void begin_forward(ms_tape *tape, ms_fsdp1 *all)
     drop_shown_gradients(tape, all);
 }
 
+/* Before a unit's own forward or backward. */
+static void unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
+{
+    if (!unit->is_prefetched)
+        ms_fsdp1_unshard(tape, all, unit);
+}
+
+static void prefetch(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
+{
+    if (unit->is_prefetched || unit->has_begun)
+        return;
+    ms_fsdp1_unshard(tape, all, unit);
+    unit->is_prefetched = true;
+}
+
 /* The unit that runs after this one in forward. */
 static void prefetch_after(ms_tape *tape, ms_fsdp1 *all, const ms_fsdp1_unit *unit)
 {
     uint32_t index = unit == ms_fsdp1_root(all) ? 0 : (uint32_t)(unit - all->units.items) + 1;
     if (index + 1 < all->units.count && all->has_finished_pass)
-        ms_fsdp1_unshard(tape, all, &all->units.items[index]);
+        prefetch(tape, all, &all->units.items[index]);
 }
 
 static void before_forward(ms_tape *tape, void *context, uint32_t scope)
@@ -66,7 +81,8 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
     if (scope == MS_NONE)
         begin_forward(tape, all);
     ms_fsdp1_unit *unit = unit_of(tape, all, scope);
-    ms_fsdp1_unshard(tape, all, unit);
+    unit->is_ahead = unit->is_prefetched;
+    unshard(tape, all, unit);
     if (all->parallel->prefetches_forward)
         prefetch_after(tape, all, unit);
 }
@@ -83,11 +99,12 @@ static void after_forward(ms_tape *tape, void *context, uint32_t scope)
     ms_fsdp1 *all = context;
     if (ms_idle(tape) || tape->in_backward)
         return;
+    unit_of(tape, all, scope)->is_prefetched = false;
     if (!all->parallel->keeps_unsharded)
         drop_loaded(tape, unit_of(tape, all, scope));
     if (scope == MS_NONE || all->parallel->keeps_unsharded)
         return; /* the root's parameters stay */
-    ms_fsdp1_reshard(tape, unit_of(tape, all, scope), MS_STREAM_OPERATORS);
+    ms_fsdp1_reshard(tape, all, unit_of(tape, all, scope), MS_STREAM_OPERATORS);
 }
 
 /* ---- backward ---- */
@@ -98,12 +115,13 @@ static void prefetch_before(ms_tape *tape, ms_fsdp1 *all, const ms_fsdp1_unit *u
 {
     uint32_t index = (uint32_t)(unit - all->units.items);
     if (index > 0 && all->parallel->backward_prefetch == when)
-        ms_fsdp1_unshard(tape, all, &all->units.items[index - 1]);
+        prefetch(tape, all, &all->units.items[index - 1]);
 }
 
 static void backward_begins(ms_tape *tape)
 {
     ms_fsdp1 *all = ms_fsdp1_of(tape);
+    unshard(tape, all, ms_fsdp1_root(all)); /* it is gathered, but the limiter counts it */
     prefetch_before(tape, all, ms_fsdp1_root(all), MS_PREFETCH_PRE);
 }
 
@@ -113,17 +131,19 @@ static void before_backward(ms_tape *tape, void *context, uint32_t scope)
     if (ms_idle(tape))
         return;
     ms_fsdp1_unit *unit = unit_of(tape, all, scope);
-    ms_fsdp1_unshard(tape, all, unit);
+    unshard(tape, all, unit);
+    unit->has_begun = true;
     prefetch_before(tape, all, unit, MS_PREFETCH_PRE);
 }
 
 static void post_backward(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
 {
+    unit->is_prefetched = unit->has_begun = false;
     if (!ms_fsdp1_flatten_gradients(tape, all, unit))
         return;
     drop_loaded(tape, unit);
     if (all->reduces || !all->parallel->keeps_unsharded)
-        ms_fsdp1_reshard(tape, unit, all->gather_stream);
+        ms_fsdp1_reshard(tape, all, unit, all->gather_stream);
     if (unit->scope != MS_NONE) /* the root's is the last backward */
         prefetch_before(tape, all, unit, MS_PREFETCH_POST);
     if (all->reduces)
@@ -132,12 +152,24 @@ static void post_backward(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
         ms_fsdp1_keep_gradient(tape, all, unit);
 }
 
+/* A flat parameter is split into parameters when it is gathered. Of two nodes that are ready,
+ * autograd runs the one that was made later; so where a unit was gathered ahead, its split's
+ * backward waits until that of the unit before it is done, and so do its gradients. */
+static void run_late(ms_tape *tape, ms_fsdp1 *all)
+{
+    ms_fsdp1_unit *unit = all->late;
+    all->late = NULL;
+    if (unit)
+        post_backward(tape, all, unit);
+}
+
 static void finish_backward(ms_tape *tape, ms_fsdp1 *all)
 {
+    run_late(tape, all);
     post_backward(tape, all, ms_fsdp1_root(all));
     for (uint32_t i = 0; i < all->units.count; i++)
         if (all->reduces || !all->parallel->keeps_unsharded)
-            ms_fsdp1_reshard(tape, &all->units.items[i], MS_STREAM_OPERATORS);
+            ms_fsdp1_reshard(tape, all, &all->units.items[i], MS_STREAM_OPERATORS);
     all->has_finished_pass = true;
     if (all->is_last)
         ms_fsdp1_show_shards(tape, all);
@@ -148,10 +180,16 @@ static void after_backward(ms_tape *tape, void *context, uint32_t scope)
     ms_fsdp1 *all = context;
     if (ms_idle(tape))
         return;
-    if (scope == MS_NONE)
+    if (scope == MS_NONE) {
         finish_backward(tape, all);
+        return;
+    }
+    ms_fsdp1_unit *unit = unit_of(tape, all, scope);
+    run_late(tape, all);
+    if (unit->is_ahead)
+        all->late = unit;
     else
-        post_backward(tape, all, unit_of(tape, all, scope));
+        post_backward(tape, all, unit);
 }
 
 static void install(ms_tape *tape, void *state)

@@ -32,7 +32,10 @@ typedef struct ms_fsdp1_unit {
     ms_tensor grad;       /* of the flat parameter, as long as it is not reduced */
     ms_tensor shard_grad; /* of the part */
     bool is_unsharded;
-    bool has_kept; /* a gradient of an earlier micro-step that was not reduced */
+    bool is_prefetched; /* it was gathered ahead of its forward or backward, which has not ended */
+    bool is_ahead;      /* it was gathered ahead of its forward: see post_backward */
+    bool has_begun;     /* its backward */
+    bool has_kept;      /* a gradient of an earlier micro-step that was not reduced */
 } ms_fsdp1_unit;
 
 typedef struct ms_fsdp1 {
@@ -44,7 +47,11 @@ typedef struct ms_fsdp1 {
     bool are_shards_shown;                 /* the optimizer has seen the gradients of the parts */
     bool reduces;                          /* in this micro-step */
     bool is_last;                          /* micro-step of the step */
-    ms_tensor zero;                        /* a scalar that clipping makes once */
+    ms_fsdp1_unit *late; /* its backward has run, but not that of its split; NULL: none */
+    ms_tensor zero;      /* a scalar that clipping makes once */
+    uint32_t first_free,
+        next_free; /* numbers of the events that follow the freeing of a flat
+                      parameter: of the oldest that nobody waited for, of the next */
     uint32_t cast_stream, gather_stream, reduce_stream, all_reduce_stream;
 } ms_fsdp1;
 
@@ -76,7 +83,7 @@ void ms_fsdp1_show_parameters(ms_tape *tape, ms_fsdp1 *all);
 /* Collectives of a unit (fsdp1_collectives.c). */
 void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
 /* `stream` frees it: in forward that of the operators, in backward that of the all-gathers. */
-void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1_unit *unit, uint32_t stream);
+void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit, uint32_t stream);
 /* The flat gradient of a unit whose backward has run; false: there is none. */
 bool ms_fsdp1_flatten_gradients(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
 void ms_fsdp1_reduce(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);

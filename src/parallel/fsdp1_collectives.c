@@ -39,16 +39,28 @@ static uint64_t exchanged(uint64_t bytes, uint64_t ranks)
 
 /* ---- all-gather ---- */
 
+/* The rate limiter: with two flat parameters freed, the host waits until the device has come to
+ * where the first of them was. */
+static void limit(ms_tape *tape, ms_fsdp1 *all)
+{
+    enum { MOST_IN_FLIGHT = 2 };
+    if (all->parallel->limits_all_gathers && all->next_free - all->first_free >= MOST_IN_FLIGHT)
+        ms_trace_event(tape, MS_EVENT_HOST_WAIT, all->first_free++);
+}
+
 void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
 {
-    if (unit->is_unsharded || !unit->count || ms_idle(tape))
+    if (!unit->count || ms_idle(tape))
         return;
     const ms_parallel *parallel = all->parallel;
     ms_tensor cast = 0;
-    if (parallel->param_dtype != parallel->shard_dtype) {
+    if (!unit->is_unsharded && parallel->param_dtype != parallel->shard_dtype) {
         cast = ms_fsdp1_buffer(tape, unit, unit->part, parallel->param_dtype, all->cast_stream);
         ms_name_storage(tape, cast, "all-gather input", MS_CATEGORY_TEMPORARY);
     }
+    limit(tape, all);
+    if (unit->is_unsharded)
+        return;
     tape->stream = all->gather_stream;
     ms_storage_refill(tape, unit->gathered);
     tape->stream = MS_STREAM_OPERATORS;
@@ -61,13 +73,16 @@ void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
     unit->is_unsharded = true;
 }
 
-void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1_unit *unit, uint32_t stream)
+void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit, uint32_t stream)
 {
+    unit->is_prefetched = false;
     if (!unit->is_unsharded || ms_idle(tape))
         return;
     record(tape, unit->gathered, stream);
     ms_storage_empty(tape, unit->gathered);
     unit->is_unsharded = false;
+    if (all->parallel->limits_all_gathers)
+        ms_trace_event(tape, MS_EVENT_HOST_EVENT, all->next_free++);
 }
 
 /* ---- gradients ---- */

@@ -238,6 +238,9 @@ static ms_status play_event(replay *r, uint32_t index)
         return play_free(r, event.id);
     case MS_EVENT_EMPTY_CACHE:
         return ms_allocator_empty_cache(r->allocator) == MS_OK ? MS_OK : no_memory(r->err);
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
+        break;
     case MS_EVENT_RECORD:
         return play_use(r, &r->trace->uses.items[event.id]);
     case MS_EVENT_MARK:

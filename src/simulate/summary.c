@@ -62,6 +62,8 @@ static void summarize_usage(const ms_usage *usage, const ms_peak *peak, ms_summa
     s->reserved_memory_bytes = usage->peak_reserved_bytes;
     s->first_step_reserved_bytes =
         usage->most_reserved_bytes > usage->peak_reserved_bytes ? usage->most_reserved_bytes : 0;
+    if (usage->slow_reserved_bytes > usage->peak_reserved_bytes)
+        s->slow_device_reserved_bytes = usage->slow_reserved_bytes;
     s->allocator_retries = usage->retries;
 }
 

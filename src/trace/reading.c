@@ -264,6 +264,24 @@ static ms_status read_use(ms_trace_reading *r, ms_json_value v)
                                         MS_NONE);
 }
 
+static ms_status read_host_event(ms_trace_reading *r, ms_json_value v)
+{
+    uint64_t number = 0;
+    ms_status status = ms_json_get_count(v, 0, MS_NONE - 1, &number, r->err);
+    return status == MS_OK ? ms_trace_reading_event(r, MS_EVENT_HOST_EVENT, (uint32_t)number)
+                           : status;
+}
+
+static ms_status read_host_wait(ms_trace_reading *r, ms_json_value v)
+{
+    uint64_t number = MS_NONE;
+    ms_status status = MS_OK;
+    if (ms_json_kind_of(v) != MS_JSON_NULL)
+        status = ms_json_get_count(v, 0, MS_NONE - 1, &number, r->err);
+    return status == MS_OK ? ms_trace_reading_event(r, MS_EVENT_HOST_WAIT, (uint32_t)number)
+                           : status;
+}
+
 static ms_status read_empty_cache(ms_trace_reading *r, ms_json_value v)
 {
     ms_status status = ms_json_expect(v, MS_JSON_NULL, r->err);
@@ -288,6 +306,8 @@ static const struct {
     {"work", read_work, true},
     {"wait", read_wait, true},
     {"use", read_use, true},
+    {"host_event", read_host_event, true},
+    {"host_wait", read_host_wait, true},
     {"empty_cache", read_empty_cache, true},
     {"name", read_name, false},
     {"symbol", read_symbol, false},

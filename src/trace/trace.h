@@ -28,6 +28,9 @@ typedef enum ms_event_kind {
     MS_EVENT_WORK,   /* id = work, enqueued on its stream */
     MS_EVENT_WAIT,   /* id = wait: later work of its stream waits for this work */
     MS_EVENT_RECORD, /* id = use: another stream uses a storage (Tensor.record_stream) */
+    MS_EVENT_HOST_EVENT, /* the host records an event; id = its number, in order from 0 */
+    MS_EVENT_HOST_WAIT,  /* the host waits until the device has reached that event; id = its number,
+                            or  MS_NONE: until it has done all there is */
     MS_EVENT_EMPTY_CACHE /* the allocator releases its cached memory; no id */
 } ms_event_kind;
 

@@ -129,6 +129,12 @@ static void write_event(writer *w, ms_event event)
     case MS_EVENT_EMPTY_CACHE:
         write_number(w, "empty_cache", MS_NONE);
         break;
+    case MS_EVENT_HOST_EVENT:
+        write_number(w, "host_event", event.id);
+        break;
+    case MS_EVENT_HOST_WAIT:
+        write_number(w, "host_wait", event.id);
+        break;
     }
 }
 

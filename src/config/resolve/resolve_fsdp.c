@@ -159,7 +159,7 @@ static ms_status note_limits(const ms_resolving *c)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
                        "without limit-all-gathers, memory that is reserved depends on how far the "
-                       "host runs ahead of the device: here it does not");
+                       "host runs ahead of the device: the upper end is for a slow device");
 }
 
 ms_status ms_resolve_fsdp(const ms_resolving *c)

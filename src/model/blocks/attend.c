@@ -36,6 +36,7 @@ static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
     ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
     ms_consume(tape, last);
     ms_consume(tape, all);
+    ms_host_waits(tape); /* it is read */
     ms_locals_end(&f, NULL);
 }
 

@@ -84,6 +84,8 @@ static ms_status read_pass(const ms_trace *trace, ms_pass pass, const ms_device 
         case MS_EVENT_WORK:
         case MS_EVENT_WAIT:
         case MS_EVENT_RECORD:
+        case MS_EVENT_HOST_EVENT:
+        case MS_EVENT_HOST_WAIT:
         case MS_EVENT_EMPTY_CACHE:
             break;
         }

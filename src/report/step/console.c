@@ -56,6 +56,18 @@ static void host_row(const ms_page *p, const ms_summary *s, uint32_t label_width
                   s->host_weight_memory_bytes ? remark : "");
 }
 
+static void reserved_row(const ms_page *p, const ms_summary *s, uint32_t label_width)
+{
+    char gib[MS_GIB_TEXT], slow[MS_GIB_TEXT + 32];
+    const char *remark = s->fits && s->allocator_retries ? "after returning cached memory" : "";
+    if (s->slow_device_reserved_bytes && !*remark) {
+        snprintf(slow, sizeof slow, "up to %s on a slow device",
+                 ms_gib(s->slow_device_reserved_bytes, gib));
+        remark = slow;
+    }
+    total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes, remark);
+}
+
 static void write_peak(const ms_page *p, const ms_view *v)
 {
     const ms_summary *s = v->summary;
@@ -73,8 +85,7 @@ static void write_peak(const ms_page *p, const ms_view *v)
     total_row(p, "allocated", label_width, s->peak_memory_bytes, "");
     if (v->ledger->run->allocator.kind == MS_ALLOCATOR_RAW)
         return;
-    total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes,
-              s->fits && s->allocator_retries ? "after returning cached memory" : "");
+    reserved_row(p, s, label_width);
     if (s->high_device_bytes != s->low_device_bytes) {
         char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
         snprintf(remark, sizeof remark, "%s, %s to %s",

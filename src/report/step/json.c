@@ -34,6 +34,8 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     }
     if (s->first_step_reserved_bytes)
         ms_json_uint(w, "first_step_reserved_bytes", s->first_step_reserved_bytes);
+    if (s->slow_device_reserved_bytes)
+        ms_json_uint(w, "slow_device_reserved_bytes", s->slow_device_reserved_bytes);
     ms_json_string(w, "peak_stage", s->peak_stage);
     ms_fit_json(w, s->verdict_reason);
     if (s->budget_bytes) {

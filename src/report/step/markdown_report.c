@@ -32,6 +32,9 @@ static void write_device(FILE *out, const ms_view *v)
     char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT];
     fprintf(out, "\nThe allocator reserves **%s GiB** for it.",
             ms_gib(s->reserved_memory_bytes, a));
+    if (s->slow_device_reserved_bytes)
+        fprintf(out, " On a device that falls behind its host it reserves up to **%s GiB**.",
+                ms_gib(s->slow_device_reserved_bytes, a));
     if (s->high_device_bytes != s->low_device_bytes)
         fprintf(out,
                 " With the device's context (%s) the device shows **%s GiB**, between %s and "

@@ -13,7 +13,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-typedef enum verb { STOP, TAKE, RECORD, DROP, EMPTY, SYNC } verb;
+typedef enum verb { STOP, TAKE, RECORD, DROP, EMPTY, SYNC, NOTE, WAIT } verb;
 
 /* After each: allocated, active, requested, reserved and inactive split bytes, and retries. */
 typedef struct action {
@@ -26,7 +26,7 @@ typedef struct action {
 typedef struct script {
     const char *label;
     ms_allocator_options options;
-    action actions[10];
+    action actions[11];
 } script;
 
 /* clang-format off */
@@ -175,6 +175,18 @@ static const script scripts[] = {
         {DROP, 0, 0, {0, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
         {SYNC, 0, 0, {0, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
         {TAKE, 0, 30 * MIB, {30 * MIB, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
+    }},
+    {"caching: the host waits for an event, slow events", {.kind = MS_ALLOCATOR_CUDA, .has_slow_events = true}, {
+        {TAKE, 0, 30 * MIB, {30 * MIB, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
+        {TAKE, 0, 30 * MIB, {60 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {RECORD, 1, 0, {60 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {RECORD, 1, 1, {60 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {DROP, 0, 0, {30 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {NOTE, 0, 0, {30 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {DROP, 0, 1, {0, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {WAIT, 0, 0, {0, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {TAKE, 0, 30 * MIB, {30 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, 0, 0}},
+        {TAKE, 0, 30 * MIB, {60 * MIB, 90 * MIB, 90 * MIB, 90 * MIB, 0, 0}},
     }},
     {"caching: two waiting, slow events", {.kind = MS_ALLOCATOR_CUDA, .has_slow_events = true}, {
         {TAKE, 0, 30 * MIB, {30 * MIB, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
@@ -347,8 +359,8 @@ typedef struct player {
     ms_allocator *allocator;
     ms_block blocks[10];
     uint32_t count;
-    bool has_waited; /* the host has; PyTorch looks when it is asked for memory */
-    bool is_real;    /* blocks can be written */
+    uint64_t noted; /* an event that the host has recorded */
+    bool is_real;   /* blocks can be written */
 } player;
 
 static void write_ends(const player *p, ms_block block)
@@ -360,9 +372,6 @@ static void write_ends(const player *p, ms_block block)
 
 static void take(player *p, const action *a)
 {
-    if (p->has_waited)
-        ms_allocator_events_done(p->allocator);
-    p->has_waited = false;
     ms_block *block = &p->blocks[p->count++];
     assert_int_equal(ms_allocator_allocate(p->allocator, a->what, a->stream, block), MS_OK);
     if (p->is_real)
@@ -386,7 +395,13 @@ static void play(player *p, const action *a)
         assert_int_equal(ms_allocator_empty_cache(p->allocator), MS_OK);
         break;
     case SYNC:
-        p->has_waited = true;
+        ms_allocator_host_waits(p->allocator, ms_allocator_host_event(p->allocator));
+        break;
+    case NOTE:
+        p->noted = ms_allocator_host_event(p->allocator);
+        break;
+    case WAIT:
+        ms_allocator_host_waits(p->allocator, p->noted);
         break;
     case STOP:
         break;

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "measure/player.h"
+
+#include "allocator/waiting.h"
+
+uint16_t ms_last_step_of(const ms_trace *trace)
+{
+    return trace->marks.count ? trace->marks.items[trace->marks.count - 1].step : 0;
+}
+
+static ms_status play_alloc(ms_player *p, uint32_t storage, ms_error *err)
+{
+    uint64_t bytes = p->trace->storages.items[storage].bytes;
+    ms_block block;
+    p->broken = p->broken || (p->is_again && p->blocks[storage] != 0);
+    uint32_t stream = p->trace->storages.items[storage].stream;
+    ms_status status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
+    if (status == MS_ERR_OVER_BUDGET && p->goes_on) {
+        p->usage->out_of_memory = true;
+        ms_allocator_lift_capacity(p->allocator);
+        status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
+    }
+    if (status == MS_ERR_OVER_BUDGET)
+        return status;
+    if (status == MS_ERR_NOMEM)
+        return ms_fail(err, status, "out of memory while simulating the allocator");
+    if (status != MS_OK)
+        return ms_fail(err, status, "the tensors of this run exceed 2^62 bytes");
+    p->blocks[storage] = block;
+    if (p->usage->block_bytes)
+        p->usage->block_bytes[storage] = ms_allocator_block_bytes(p->allocator, block);
+    if (p->usage->addresses)
+        p->usage->addresses[storage] = ms_allocator_block_address(p->allocator, block);
+    return MS_OK;
+}
+
+static void play_free(ms_player *p, uint32_t storage)
+{
+    bool missing = p->blocks[storage] == 0 && p->trace->storages.items[storage].bytes > 0;
+    p->broken = p->broken || (p->is_again && missing);
+    ms_allocator_release(p->allocator, p->blocks[storage]);
+    p->blocks[storage] = 0;
+}
+
+static bool play_use(ms_player *p, const ms_use *use)
+{
+    return ms_allocator_record(p->allocator, p->blocks[use->storage], use->stream) == MS_OK;
+}
+
+static bool play_host_event(ms_player *p, uint32_t number)
+{
+    uint64_t place = ms_allocator_host_event(p->allocator);
+    if (number < p->host_events.count)
+        p->host_events.items[number] = place;
+    else
+        return ms_vec_push(&p->host_events, place);
+    return true;
+}
+
+static void play_host_wait(ms_player *p, uint32_t number)
+{
+    if (number == MS_NONE)
+        ms_allocator_host_waits(p->allocator, ms_allocator_host_event(p->allocator));
+    else if (number < p->host_events.count)
+        ms_allocator_host_waits(p->allocator, p->host_events.items[number]);
+}
+
+/* Raises the open phase's maxima to what is in use now. */
+static void raise_phase(ms_player *p, uint32_t event)
+{
+    ms_phase_usage *phase = p->phase;
+    const ms_allocator_stats *now = p->stats;
+    if (now->allocated_bytes > phase->peak_bytes) {
+        phase->peak_bytes = now->allocated_bytes;
+        phase->peak_event = event;
+    }
+    if (now->requested_bytes > phase->peak_requested_bytes)
+        phase->peak_requested_bytes = now->requested_bytes;
+    if (now->reserved_bytes > phase->peak_reserved_bytes)
+        phase->peak_reserved_bytes = now->reserved_bytes;
+}
+
+static bool begin_phase(ms_player *p, const ms_mark *mark, uint32_t event)
+{
+    ms_phase_usage phase = {.phase = mark->phase,
+                            .step = mark->step,
+                            .micro_step = mark->micro_step,
+                            .repeats = mark->repeats,
+                            .start_bytes = p->stats->allocated_bytes,
+                            .peak_event = event};
+    if (!ms_vec_push(&p->usage->phases, phase))
+        return false;
+    if (mark->step == ms_last_step_of(p->trace) && event == p->usage->steady_first_event)
+        p->usage->first_steady_phase = p->usage->phases.count - 1;
+    p->phase = &p->usage->phases.items[p->usage->phases.count - 1];
+    raise_phase(p, event);
+    return true;
+}
+
+static void end_phase(ms_player *p)
+{
+    p->phase->end_bytes = p->stats->allocated_bytes;
+    p->phase->end_requested_bytes = p->stats->requested_bytes;
+    p->phase->end_reserved_bytes = p->stats->reserved_bytes;
+    p->phase = NULL;
+}
+
+/* The build is not a phase of a step; only where it ends is kept. */
+static bool play_mark(ms_player *p, const ms_mark *mark, uint32_t event)
+{
+    if (p->phase)
+        end_phase(p);
+    if (mark->step == 0) {
+        p->usage->after_build_bytes = p->stats->allocated_bytes;
+        return true;
+    }
+    return !mark->begin || begin_phase(p, mark, event);
+}
+
+/* The steady step's own maxima and curve. */
+static void note_steady(ms_player *p, uint32_t event)
+{
+    ms_usage *usage = p->usage;
+    const ms_allocator_stats *now = p->stats;
+    if (event == usage->steady_first_event)
+        usage->start_bytes = now->allocated_bytes;
+    if (event == usage->steady_first_event || now->allocated_bytes > usage->peak_bytes) {
+        usage->peak_bytes = now->allocated_bytes;
+        usage->peak_event = event;
+    }
+    if (now->requested_bytes > usage->peak_requested_bytes)
+        usage->peak_requested_bytes = now->requested_bytes;
+    if (now->reserved_bytes > usage->peak_reserved_bytes)
+        usage->peak_reserved_bytes = now->reserved_bytes;
+    if (usage->live_bytes) {
+        usage->live_bytes[event - usage->steady_first_event] = now->allocated_bytes;
+        usage->reserved_bytes[event - usage->steady_first_event] = now->reserved_bytes;
+    }
+}
+
+static void note_alloc(ms_player *p, uint32_t event)
+{
+    if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
+        p->usage->most_reserved_bytes = p->stats->reserved_bytes;
+    if (p->phase)
+        raise_phase(p, event);
+}
+
+static ms_status play_event(ms_player *p, uint32_t index, ms_error *err)
+{
+    const ms_event event = p->trace->events.items[index];
+    bool ok = true;
+    switch ((ms_event_kind)event.kind) {
+    case MS_EVENT_ALLOC: {
+        ms_status status = play_alloc(p, event.id, err);
+        if (status == MS_OK)
+            note_alloc(p, index);
+        return status;
+    }
+    case MS_EVENT_FREE:
+        play_free(p, event.id);
+        break;
+    case MS_EVENT_EMPTY_CACHE:
+        ok = ms_allocator_empty_cache(p->allocator) == MS_OK;
+        break;
+    case MS_EVENT_RECORD:
+        ok = play_use(p, &p->trace->uses.items[event.id]);
+        break;
+    case MS_EVENT_HOST_EVENT:
+        ok = play_host_event(p, event.id);
+        break;
+    case MS_EVENT_HOST_WAIT:
+        play_host_wait(p, event.id);
+        break;
+    case MS_EVENT_MARK:
+        ms_allocator_host_waits(p->allocator, ms_allocator_host_event(p->allocator));
+        ok = play_mark(p, &p->trace->marks.items[event.id], index);
+        break;
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_OP_END:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_WORK:
+    case MS_EVENT_WAIT:
+        break;
+    }
+    return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
+}
+
+ms_status ms_play(ms_player *p, uint32_t begin, uint32_t end, ms_error *err)
+{
+    for (uint32_t i = begin; i < end && !p->broken; i++) {
+        ms_status status = play_event(p, i, err);
+        if (status != MS_OK)
+            return status;
+        if (p->is_steady)
+            note_steady(p, i);
+    }
+    return MS_OK;
+}
+
+ms_status ms_play_steps(ms_player *p, bool lean, bool until_full, ms_error *err)
+{
+    uint32_t steady = p->usage->steady_first_event, end = p->usage->steady_end_event;
+    ms_status status = ms_play(p, 0, lean ? end : steady, err);
+    bool is_over = until_full && p->usage->out_of_memory;
+    const ms_allocator_stats before = *p->stats;
+    p->is_steady = true;
+    p->is_again = lean;
+    if (status == MS_OK && !is_over)
+        status = ms_play(p, steady, end, err);
+    if (p->phase)
+        end_phase(p);
+    p->usage->retries = p->stats->retries;
+    p->usage->steady_retries = p->stats->retries - before.retries;
+    p->usage->steady_retry_bytes = p->stats->retry_bytes - before.retry_bytes;
+    return status;
+}
