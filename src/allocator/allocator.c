@@ -45,6 +45,7 @@ void ms_allocator_free(ms_allocator *allocator)
     ms_heap_free(&allocator->heap);
     ms_vec_free(&allocator->recorded);
     ms_vec_free(&allocator->waiting);
+    ms_vec_free(&allocator->host_events);
     free(allocator);
 }
 

@@ -34,10 +34,11 @@ struct ms_allocator {
     ms_allocator_options options;
     ms_allocator_stats stats;
     ms_heap heap;
-    ms_stream_uses recorded; /* of blocks handed out */
-    ms_stream_uses waiting;  /* of released blocks: events, oldest first */
-    uint64_t event_count;    /* recorded so far */
-    uint64_t done_count;     /* of which the host knows so many to be complete */
+    ms_stream_uses recorded;      /* of blocks handed out */
+    ms_stream_uses waiting;       /* of released blocks: events, oldest first */
+    uint64_t event_count;         /* recorded so far */
+    uint64_t done_count;          /* of which the host knows so many to be complete */
+    ms_vec(uint64_t) host_events; /* by number: how many were recorded before each */
 };
 
 /* The rounded size of a request; 0 when it exceeds the address space. */

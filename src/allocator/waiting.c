@@ -85,13 +85,22 @@ void ms_allocator_events_done(ms_allocator *allocator)
     allocator->waiting.count = 0;
 }
 
-uint64_t ms_allocator_host_event(const ms_allocator *allocator)
+ms_status ms_allocator_host_event(ms_allocator *allocator, uint32_t number)
 {
-    return allocator->event_count;
+    uint64_t place = allocator->event_count;
+    if (number >= allocator->host_events.count)
+        return ms_vec_push(&allocator->host_events, place) ? MS_OK : MS_ERR_NOMEM;
+    allocator->host_events.items[number] = place;
+    return MS_OK;
 }
 
-void ms_allocator_host_waits(ms_allocator *allocator, uint64_t place)
+void ms_allocator_host_waits(ms_allocator *allocator, uint32_t number)
 {
+    uint64_t place = 0;
+    if (number == MS_HOST_WAITS_FOR_ALL)
+        place = allocator->event_count;
+    else if (number < allocator->host_events.count)
+        place = allocator->host_events.items[number];
     if (place > allocator->done_count)
         allocator->done_count = place;
 }

@@ -26,11 +26,13 @@ ms_status ms_allocator_record(ms_allocator *allocator, ms_block block, uint32_t 
 /* Completes the oldest pending event of the stream; false when there is none. */
 bool ms_allocator_event_done(ms_allocator *allocator, uint32_t stream);
 
-/* The place in the order of events of one that the host records now. */
-uint64_t ms_allocator_host_event(const ms_allocator *allocator);
-/* The host has waited for the event at that place: those recorded before it are complete, which the
- * next allocation sees. */
-void ms_allocator_host_waits(ms_allocator *allocator, uint64_t place);
+/* The host records its event of that number, from 0 on without gaps, or again. MS_ERR_NOMEM when
+ * out of memory. */
+ms_status ms_allocator_host_event(ms_allocator *allocator, uint32_t number);
+/* The host has waited for its event of that number, or with MS_HOST_WAITS_FOR_ALL for all there is:
+ * events recorded before it are complete, which the next allocation sees. */
+#define MS_HOST_WAITS_FOR_ALL UINT32_MAX
+void ms_allocator_host_waits(ms_allocator *allocator, uint32_t number);
 /* What an allocation sees first: of fast devices all events are complete. */
 void ms_allocator_poll(ms_allocator *allocator);
 

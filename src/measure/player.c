@@ -47,24 +47,6 @@ static bool play_use(ms_player *p, const ms_use *use)
     return ms_allocator_record(p->allocator, p->blocks[use->storage], use->stream) == MS_OK;
 }
 
-static bool play_host_event(ms_player *p, uint32_t number)
-{
-    uint64_t place = ms_allocator_host_event(p->allocator);
-    if (number < p->host_events.count)
-        p->host_events.items[number] = place;
-    else
-        return ms_vec_push(&p->host_events, place);
-    return true;
-}
-
-static void play_host_wait(ms_player *p, uint32_t number)
-{
-    if (number == MS_NONE)
-        ms_allocator_host_waits(p->allocator, ms_allocator_host_event(p->allocator));
-    else if (number < p->host_events.count)
-        ms_allocator_host_waits(p->allocator, p->host_events.items[number]);
-}
-
 /* Raises the open phase's maxima to what is in use now. */
 static void raise_phase(ms_player *p, uint32_t event)
 {
@@ -167,13 +149,13 @@ static ms_status play_event(ms_player *p, uint32_t index, ms_error *err)
         ok = play_use(p, &p->trace->uses.items[event.id]);
         break;
     case MS_EVENT_HOST_EVENT:
-        ok = play_host_event(p, event.id);
+        ok = ms_allocator_host_event(p->allocator, event.id) == MS_OK;
         break;
     case MS_EVENT_HOST_WAIT:
-        play_host_wait(p, event.id);
+        ms_allocator_host_waits(p->allocator, event.id);
         break;
     case MS_EVENT_MARK:
-        ms_allocator_host_waits(p->allocator, ms_allocator_host_event(p->allocator));
+        ms_allocator_host_waits(p->allocator, MS_HOST_WAITS_FOR_ALL);
         ok = play_mark(p, &p->trace->marks.items[event.id], index);
         break;
     case MS_EVENT_OP_BEGIN:

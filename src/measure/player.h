@@ -13,13 +13,12 @@ typedef struct ms_player {
     ms_usage *usage;
     ms_allocator *allocator;
     const ms_allocator_stats *stats;
-    ms_block *blocks;             /* per storage: what it was handed */
-    ms_phase_usage *phase;        /* the one that is open, or NULL; it may move, see begin_phase */
-    bool is_steady;               /* the steady step runs: its maxima count */
-    bool is_again;                /* the step was played before */
-    bool goes_on;                 /* without a limit, once the device is full */
-    ms_vec(uint64_t) host_events; /* by number: the place of each in the allocator's order */
-    bool broken; /* a step that is played again met tensors it had left, or left none */
+    ms_block *blocks;      /* per storage: what it was handed */
+    ms_phase_usage *phase; /* the one that is open, or NULL; it may move, see begin_phase */
+    bool is_steady;        /* the steady step runs: its maxima count */
+    bool is_again;         /* the step was played before */
+    bool goes_on;          /* without a limit, once the device is full */
+    bool broken;           /* a step that is played again met tensors it had left, or left none */
 } ms_player;
 
 /* The step of the last mark. */

@@ -76,7 +76,6 @@ static ms_status play_once(ms_player *p, const ms_allocator_options *options, bo
                          (unsigned)trace->events.count);
     }
     free(p->blocks);
-    ms_vec_free(&p->host_events);
     ms_allocator_free(p->allocator);
     if (status != MS_OK)
         ms_usage_free(usage);
@@ -175,7 +174,6 @@ ms_status ms_usage_pieces_at(const ms_trace *trace, const ms_allocator_options *
     if (status == MS_OK && !ms_allocator_list(p.allocator, pieces))
         status = MS_ERR_NOMEM;
     free(p.blocks);
-    ms_vec_free(&p.host_events);
     ms_allocator_free(p.allocator);
     ms_usage_free(&usage);
     return status == MS_ERR_NOMEM ? ms_fail(err, status, "no memory for the allocator's segments")

@@ -239,11 +239,14 @@ static ms_status play_event(replay *r, uint32_t index)
     case MS_EVENT_EMPTY_CACHE:
         return ms_allocator_empty_cache(r->allocator) == MS_OK ? MS_OK : no_memory(r->err);
     case MS_EVENT_HOST_EVENT:
+        return ms_allocator_host_event(r->allocator, event.id) == MS_OK ? MS_OK : no_memory(r->err);
     case MS_EVENT_HOST_WAIT:
+        ms_allocator_host_waits(r->allocator, event.id);
         break;
     case MS_EVENT_RECORD:
         return play_use(r, &r->trace->uses.items[event.id]);
     case MS_EVENT_MARK:
+        ms_allocator_host_waits(r->allocator, MS_HOST_WAITS_FOR_ALL);
         return play_mark(r, &r->trace->marks.items[event.id], index);
     case MS_EVENT_OP_BEGIN:
         r->op = event.id;
