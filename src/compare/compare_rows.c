@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/compare_phases.h"
 #include "compare/compare_view.h"
 
 const ms_compare_title ms_compare_titles[] = {
@@ -61,45 +62,23 @@ static bool make_totals(ms_compare_view *view)
     return true;
 }
 
-/* A phase may stand for several micro-steps. */
-static const ms_recorded_phase *find_phase(const ms_recorded *r, const ms_recorded_phase *like)
-{
-    for (uint32_t i = 0; i < r->phase_count; i++) {
-        const ms_recorded_phase *p = &r->phases[i];
-        bool before =
-            p->micro_step < like->micro_step && like->micro_step - p->micro_step < p->repeats;
-        if (strcmp(p->name, like->name) == 0 && (before || p->micro_step == like->micro_step))
-            return p;
-    }
-    return NULL;
-}
-
-/* Those of the report that has more of them, then those that only the other one has. */
 static bool make_phases(ms_compare_view *view)
 {
-    const ms_recorded *a = view->first, *b = view->second;
+    uint32_t count = 0;
+    const ms_compare_phase_pair *pairs =
+        ms_compare_pair_phases(view->arena, view->first, view->second, &count);
     ms_compare_rows *rows = &view->tables[MS_COMPARE_PHASES];
-    if (!make_room(view, MS_COMPARE_PHASES, (size_t)a->phase_count + b->phase_count))
+    if (!pairs || !make_room(view, MS_COMPARE_PHASES, count))
         return false;
-    const ms_recorded *lead = b->phase_count > a->phase_count ? b : a, *rest = lead == a ? b : a;
-    for (uint32_t i = 0; i < lead->phase_count; i++) {
-        const ms_recorded_phase *p = &lead->phases[i], *q = find_phase(rest, p);
-        ms_compare_row *row = add_row(rows, p->name);
-        row->micro_step = p->micro_step;
-        if (lead == a || q)
-            set_first(row, lead == a ? p->peak_bytes : q->peak_bytes);
-        if (lead == b || q)
-            set_second(row, lead == b ? p->peak_bytes : q->peak_bytes);
-        row->is_known = q != NULL;
-    }
-    for (uint32_t i = 0; i < rest->phase_count; i++) {
-        const ms_recorded_phase *q = &rest->phases[i];
-        if (find_phase(lead, q))
-            continue;
-        ms_compare_row *row = add_row(rows, q->name);
-        row->micro_step = q->micro_step;
-        row->is_known = false;
-        (rest == a ? set_first : set_second)(row, q->peak_bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        const ms_recorded_phase *p = pairs[i].first, *q = pairs[i].second;
+        ms_compare_row *row = add_row(rows, p ? p->name : q->name);
+        row->micro_step = p ? p->micro_step : q->micro_step;
+        if (p)
+            set_first(row, p->peak_bytes);
+        if (q)
+            set_second(row, q->peak_bytes);
+        row->is_known = p && q;
     }
     return true;
 }
@@ -176,11 +155,44 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->is_second - y->is_second;
 }
 
-static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, named_part *parts)
+/* What names of modules begin with up to a list of layers: "model." of "model.layers.*.mlp". */
+typedef struct root {
+    const char *text;
+    size_t length;
+} root;
+
+static root root_of(const ms_recorded *r)
+{
+    for (uint32_t i = 0; i < r->group_count; i++) {
+        const char *name = r->groups[i].name, *end = strstr(name, ".*");
+        while (end && end > name && end[-1] != '.')
+            end--;
+        if (end)
+            return (root){name, (size_t)(end - name)};
+    }
+    return (root){"", 0};
+}
+
+/* Whether they name the same layer. */
+static bool shares_layers(const ms_recorded *a, const ms_recorded *b)
+{
+    for (uint32_t i = 0; i < a->group_count; i++)
+        for (uint32_t k = 0; k < b->group_count && strchr(a->groups[i].name, '*'); k++)
+            if (strcmp(a->groups[i].name, b->groups[k].name) == 0)
+                return true;
+    return false;
+}
+
+/* In a stage of a pipeline, or under a wrapper, the model may hang at another root: names without
+ * their roots are compared then. */
+static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, root without,
+                         named_part *parts)
 {
     for (uint32_t i = 0; i < r->group_count; i++) {
         const ms_recorded_group *g = &r->groups[i];
-        parts[i] = (named_part){*g->name ? g->name : "(no module)",
+        bool has_root = strncmp(g->name, without.text, without.length) == 0;
+        const char *name = has_root ? g->name + without.length : g->name;
+        parts[i] = (named_part){*name ? name : "(no module)",
                                 is_rounded ? g->rounded_bytes : g->peak_bytes, is_second};
     }
 }
@@ -196,8 +208,10 @@ static bool make_modules(ms_compare_view *view)
     bool is_rounded = a->is_static != b->is_static;
     if (!parts || !make_room(view, MS_COMPARE_MODULES, count))
         return false;
-    list_modules(a, false, is_rounded, parts);
-    list_modules(b, true, is_rounded, parts + a->group_count);
+    bool has_other_root = !shares_layers(a, b);
+    list_modules(a, false, is_rounded, has_other_root ? root_of(a) : (root){"", 0}, parts);
+    list_modules(b, true, is_rounded, has_other_root ? root_of(b) : (root){"", 0},
+                 parts + a->group_count);
     qsort(parts, count, sizeof *parts, by_name);
     for (size_t i = 0; i < count; i++) {
         bool is_new = i == 0 || strcmp(parts[i].name, parts[i - 1].name) != 0;

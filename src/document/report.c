@@ -60,8 +60,8 @@ static const char *const model_fields[] = {
     "num_kv_heads", "head_dim",   "vocab_size",        "tie_word_embeddings",
 };
 /* Redundant with another field, or no difference between runs. */
-static const char *const left_aside[] = {"mode",    "model",        "device_title", "folded",
-                                         "symbols", "budget_bytes", "budget_given"};
+static const char *const left_aside[] = {"mode",    "model",      "device_title", "folded",
+                                         "symbols", "world_size", "budget_bytes", "budget_given"};
 
 #define IS_IN(name, list) is_in(name, list, sizeof(list) / sizeof *(list))
 

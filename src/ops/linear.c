@@ -192,11 +192,37 @@ static bool has_rows(ms_tape *tape, ms_tensor x)
     return info->shape.rank < 3 || ms_view_strides(info, &flat, strides);
 }
 
+/* The function around a module's input, through which DeepSpeed hears that the module's backward is
+ * done: the input's gradient is handed on when the weight's is gone. */
+static void module_input_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                  ms_tensor *out)
+{
+    (void)tape;
+    (void)node;
+    out[0] = grads[0];
+}
+
+static const ms_op module_input_op = {NULL, "PostBackwardFunctionModuleBackward",
+                                      module_input_backward};
+
+static ms_tensor module_input(ms_tape *tape, ms_tensor x)
+{
+    if (ms_idle(tape) || !x)
+        return x;
+    const ms_tensor_info info = *ms_info(tape, x);
+    uint32_t node = ms_record(tape, &module_input_op, 1, &x);
+    ms_tensor out = ms_alias(tape, x, info.shape, info.strides);
+    ms_attach(tape, node, 1, &out);
+    return out;
+}
+
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
 {
     ms_tensor kept = x; /* the caller's reference lasts for the call, also when x is cast */
     ms_dim columns = ms_info(tape, weight)->shape.dims[0];
     ms_retain(tape, kept);
+    if (tape->has_own_linear)
+        x = module_input(tape, x);
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
     ms_tensor cast_x = ms_autocast_lower(tape, x);

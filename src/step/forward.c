@@ -85,25 +85,34 @@ static void copy_outputs(ms_tape *tape, ms_model_outputs *out)
     ms_locals_end(&f, NULL);
 }
 
+static void drop_logits(ms_tape *tape, ms_model_outputs *out)
+{
+    ms_release(tape, out->logits);
+    out->logits = 0;
+}
+
 /* Trainer gives a model no labels where it smooths them itself. */
 static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
-    bool copies = !tape->is_evaluating && ms_parallel_copies_outputs(tape);
+    bool trains = !tape->is_evaluating;
+    bool copies = trains && ms_parallel_copies_outputs(tape);
     const ms_model_inputs in = {.ids = ids,
                                 .labels = ms_forward_has_loss(model) ? ids : 0,
                                 .kept_logits = model->run->training.logits_to_keep,
-                                .keeps_logits = keeps_logits || copies};
+                                .keeps_logits = keeps_logits || trains};
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
-    if (!tape->is_evaluating)
+    if (trains)
         ms_module_begin(tape, MS_NONE);
     ms_model_forward(model, &in, &out);
-    if (!tape->is_evaluating) /* a loss that is not the model's own comes after it */
+    if (trains) /* a loss that is not the model's own comes after it */
         ms_module_end(tape, MS_NONE);
     if (copies)
         copy_outputs(tape, &out);
+    if (in.labels && !keeps_logits)
+        drop_logits(tape, &out); /* they were there while the root's hooks ran */
     if (!ms_forward_has_loss(model) && model->run->parallel.layout.kind == MS_PARALLEL_FSDP2)
         out.logits = heard_of(tape, out.logits);
     if (tape->has_autocast)
@@ -125,9 +134,7 @@ ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits)
     }
     if (model->run->parallel.splits_loss)
         out.loss = ms_hand_out(tape, ms_split_loss(model, out.logits, ids));
-    if (!keeps_logits) {
-        ms_release(tape, out.logits);
-        out.logits = 0;
-    }
+    if (!keeps_logits)
+        drop_logits(tape, &out);
     return out;
 }

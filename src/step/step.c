@@ -75,10 +75,7 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
-    /* the outputs are there while the root's hooks run, which may allocate */
-    bool keeps_logits = t->model.run->parallel.reshard_ranks > 0;
-    const ms_model_outputs out = ms_forward(&t->model, t->ids, keeps_logits);
-    ms_release(tape, out.logits);
+    const ms_model_outputs out = ms_forward(&t->model, t->ids, false);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return out.loss;
 }

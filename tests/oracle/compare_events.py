@@ -3,7 +3,8 @@
 """Compare memscope's allocations and frees with PyTorch's, event by event.
 
 usage: compare_events.py OURS TRACE         two event files
-       compare_events.py [--only SUBSTR]    every trace of traces/, with the cases of cpu_step.json and families/*_cpu.json
+       compare_events.py [--only SUBSTR]    every trace of traces/, with the cases of *_step.json, families/*.json and
+                                            parallel/event_cases.json; a trace that no case has is a failure
        compare_events.py --cases FILE.json --traces DIR     the cases of a file, with the event
                                             lists of `measure_step.py --events DIR --stacks`
 
@@ -95,17 +96,29 @@ def trace_of(case, folder):
     return next((stem + end for end in (".txt", ".json.gz") if os.path.exists(stem + end)), None)
 
 
+CASE_FILES = ("*_step.json", "families/*.json", "parallel/event_cases.json")
+
+
+def without_case(cases, args):
+    """The traces that belong to no case: they would never be compared."""
+    named = {trace_of(c, args.traces) for c in cases}
+    return [path for path in sorted(glob.glob(os.path.join(args.traces, "*"))) if path not in named]
+
+
 def run_all(args):
     cases = {}
-    for path in args.cases or sorted(glob.glob(os.path.join(HERE, "*_step.json")) + glob.glob(os.path.join(HERE, "families", "*.json"))):
+    for path in args.cases or sorted(path for names in CASE_FILES for path in glob.glob(os.path.join(HERE, names))):
         with open(path) as f:
             file = json.load(f)
         for case in file if isinstance(file, list) else file["cases"]:
             cases.setdefault(case["id"], case)
     cases = cases.values()
     chosen = [c for c in cases if args.only in c["id"] and trace_of(c, args.traces) and not c.get("lora")]
+    lost = [] if args.cases or args.only else without_case(cases, args)
+    for path in lost:
+        print("%-28s no case has this trace" % os.path.basename(path))
     with tempfile.TemporaryDirectory() as folder:
-        return [run_case(c, trace_of(c, args.traces), args, folder) for c in chosen]
+        return [False for _ in lost] + [run_case(c, trace_of(c, args.traces), args, folder) for c in chosen]
 
 
 def main():

@@ -74,6 +74,12 @@ static bool is_linear(const ms_op *op)
     return false;
 }
 
+/* The function around the input of a linear module. */
+static bool is_module_input(const ms_op *op)
+{
+    return op && op->node_name && strcmp(op->node_name, "PostBackwardFunctionModuleBackward") == 0;
+}
+
 /* The adapted layer whose lora_A this is, or MS_NONE. */
 static uint32_t layer_of_lora_a(const ms_tape *tape, const ms_zero3 *all, uint32_t module)
 {
@@ -210,6 +216,8 @@ static void before_node(ms_tape *tape, void *context, uint32_t scope, const ms_o
         return;
     all->forward.count = 0;
     all->is_rerun = false;
+    if (scope != MS_NONE && is_module_input(op) && !ms_zero3_is_adapted(all, scope))
+        scope = tape->trace->scopes.items[scope].parent; /* its module is left */
     ms_zero3_move(tape, all, false, scope, op);
 }
 

@@ -259,7 +259,7 @@ static void average(ms_tape *tape, ms_zero12 *all)
 
 static void release_buffers(ms_tape *tape, ms_zero12 *all)
 {
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 2; i-- > 0;) { /* list.clear() begins at the end */
         ms_release(tape, all->buffers[i]);
         all->buffers[i] = 0;
     }

@@ -61,6 +61,8 @@ static void add_details(const filling *f, const ms_run_seen *seen)
     ms_config_shown shown;
     for (size_t i = 0; i < MS_RUN_FIELD_COUNT; i++)
         add_shown(f, ms_run_field_detail(i, seen, f->list->arena, &shown), &shown);
+    if (seen->run->parallel.layout.kind != MS_PARALLEL_NONE)
+        add_count(f, "world_size", ms_layout_world(&seen->run->parallel.layout));
     add_bool(f, "budget_given", seen->run->has_budget);
     if (seen->run->several_gpus.text)
         add_text(f, "several_gpus", seen->run->several_gpus.text);

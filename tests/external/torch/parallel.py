@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures one rank of measured distributed steps and holds each phase against what was measured, to the byte.
 
-usage: parallel.py MEMSCOPE PYTHON [FILE [SUBSTRING...]]
+usage: parallel.py MEMSCOPE PYTHON [FILE [SUBSTRING...]] [--write FOLDER]
 
 FILE is by default tests/oracle/parallel/cases.json; a case is taken where its name has one of SUBSTRING in it. PYTHON
 has torch and transformers; cases that need deepspeed or megatron-core are left out where it lacks them. With
-RESULTS=FILE in the environment, FILE gets a line of JSON for each case.
+RESULTS=FILE in the environment, FILE gets a line of JSON for each case. --write keeps in FOLDER what `memscope compare`
+reads of each report: tests/golden/cli/compare/ranks/files are those of event_cases.json.
 """
 import json
 import os
@@ -79,7 +80,23 @@ def compare(report, case):
     return figures, faults
 
 
-def check(memscope, python, path, only):
+KEPT = ("schema_version", "outcome", "message", "hint", "metadata", "summary", "step", "phases", "peak", "timeline", "modules")
+OF_MODULES = ("module", "peak_bytes", "saved_bytes", "most_temporary_bytes")
+
+
+def write(report, path):
+    """A part of each list is enough: a timeline has each eighth event, and the last."""
+    small = {key: report[key] for key in KEPT}
+    small["metadata"] = {**report["metadata"], "command": ["python", "train.py"]}
+    small["peak"] = {key: value for key, value in report["peak"].items() if key != "allocations"}
+    points = report["timeline"]
+    small["timeline"] = [point for point in points if point["event"] % 8 == 0 or point is points[-1]]
+    small["modules"] = [{key: module[key] for key in OF_MODULES} for module in report["modules"]]
+    with open(path, "w") as file:
+        file.write(json.dumps(small, separators=(",", ":")) + "\n")
+
+
+def check(memscope, python, path, only, folder_of_reports=None):
     bad = done = 0
     for case in json.load(open(path))["cases"]:
         parallel = case["parallel"]
@@ -96,6 +113,8 @@ def check(memscope, python, path, only):
             environment = {"PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"]} if case.get("alloc_conf") else {}
             code, _, messages, report = capture(memscope, options, program, folder, environment)
         figures, faults = compare(report, case) if code == 0 else (0, [messages[-400:]])
+        if folder_of_reports and code == 0:
+            write(report, os.path.join(folder_of_reports, case["id"].rpartition("/")[2] + ".json"))
         print(f"{case['id']}: {'; '.join(faults[:4]) or 'equal to the byte'}", flush=True)
         row = {"case": case["id"], "rank": rank, "world": parallel["world"], "figures": figures, "faults": faults}
         keep_result({**row, "seconds": round(time.monotonic() - begun, 1)}, report)
@@ -108,9 +127,14 @@ def check(memscope, python, path, only):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__.split("\n\n")[1])
-    memscope, python = os.path.abspath(sys.argv[1]), sys.argv[2]
-    path = sys.argv[3] if len(sys.argv) > 3 else CASES
-    sys.exit(1 if check(memscope, python, path, sys.argv[4:] or [""]) else 0)
+    arguments, folder = sys.argv[1:], None
+    if "--write" in arguments:
+        at = arguments.index("--write")
+        folder = arguments[at + 1]
+        del arguments[at:at + 2]
+    memscope, python = os.path.abspath(arguments[0]), arguments[1]
+    path = arguments[2] if len(arguments) > 2 else CASES
+    sys.exit(1 if check(memscope, python, path, arguments[3:] or [""], folder) else 0)
 
 
 if __name__ == "__main__":
