@@ -8,6 +8,7 @@
 #include "plan/costs/cost_model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +159,7 @@ static bool same_layers(const ms_cost_model *costs, uint64_t a, uint64_t b)
 }
 
 /* The layers of a segment take as long as the one in its middle; the reduced model is too short for
- * copies to pile up as they do among many. */
+ * copies to pile up as they do among many. What is sure to be waited is so of each of them. */
 enum { MANY = 3 };
 
 static void level_time(ms_cost_model *costs, uint32_t first, uint32_t end)
@@ -171,9 +172,12 @@ static void level_time(ms_cost_model *costs, uint32_t first, uint32_t end)
             middle.ms += wait;
             middle.exposed_ms += wait;
         }
+        for (uint32_t i = first; i < end; i++)
+            middle.sure_wait_ms = fmin(middle.sure_wait_ms, layers[i].sure_wait_ms);
         for (uint32_t i = first; i < end; i++) {
             layers[i].ms = middle.ms;
             layers[i].exposed_ms = middle.exposed_ms;
+            layers[i].sure_wait_ms = middle.sure_wait_ms;
         }
     }
 }
