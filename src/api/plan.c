@@ -186,6 +186,15 @@ static uint64_t half_of_host_bytes(void)
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : 0;
 }
 
+/* Of a model the units are the run's, by the same name. */
+static ms_status take_units(ms_plan *plan, ms_error *err)
+{
+    static const char field[] = "fsdp-units";
+    if (!plan->settings.fsdp_units || ms_run_field_is_set(&plan->draft, field))
+        return MS_OK;
+    return ms_plan_set_run(plan, field, plan->settings.fsdp_units, err);
+}
+
 /* The rank that needs most with everything kept is planned for. */
 static ms_status settle_rank(ms_plan *plan, ms_error *err)
 {
@@ -204,8 +213,10 @@ static ms_status load(ms_plan *plan, ms_error *err)
     /* Compared with other planners the rules may use any host, so that answers are alike on every
      * one. */
     bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
-    ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
-                                   &plan->model, &plan->run, &plan->notes, err);
+    ms_status status = take_units(plan, err);
+    if (status == MS_OK)
+        status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
+                             &plan->model, &plan->run, &plan->notes, err);
     plan->run.watch = plan->watch;
     if (status == MS_OK)
         status = ms_layout_check_plan(&plan->run, err);
