@@ -79,26 +79,13 @@ static ms_status measure_routings(ms_analysis *a, ms_error *err)
                        peaks[MS_ROUTING_BALANCED], peaks[MS_ROUTING_SKEWED]);
 }
 
-/* Chooses the rank that is predicted. */
-static ms_status settle_rank(ms_analysis *a, ms_error *err)
-{
-    ms_status status = ms_ranks_settle(a->arena, &a->model, &a->run, err);
-    const ms_parallel *parallel = &a->run.parallel;
-    bool is_unknown = parallel->layout.kind != MS_PARALLEL_NONE &&
-                      parallel->choice.kind == MS_RANK_ANY && parallel->ranks.count == 0;
-    if (status != MS_OK || !is_unknown)
-        return status;
-    return ms_note_add(&a->notes, a->arena, err,
-                       "other ranks may need more than rank 0: --rank worst looks at all of them");
-}
-
 /* What follows once model and run are there. */
 static ms_status simulate(ms_analysis *a, ms_error *err)
 {
     const ms_job job = {.model = &a->model, .run = &a->run};
     ms_status status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
     if (status == MS_OK)
-        status = settle_rank(a, err);
+        status = ms_ranks_settle_noted(a->arena, &a->model, &a->run, &a->notes, err);
     if (status == MS_OK)
         status = ms_simulate(&job, MS_SIMULATE_ALL, &a->simulated, err);
     a->is_simulated = status == MS_OK;

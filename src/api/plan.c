@@ -15,6 +15,7 @@
 #include "config/resolve/resolve.h"
 #include "config/run/run_fields.h"
 #include "memscope/plan.h"
+#include "plan/costs/layouts.h"
 #include "plan/file_plan.h"
 #include "plan/needs/needs.h"
 #include "plan/search/curve.h"
@@ -22,6 +23,8 @@
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
 #include "report/plan_report.h"
+#include "simulate/ranks.h"
+#include "simulate/variation.h"
 
 struct ms_plan {
     ms_arena *arena;
@@ -183,19 +186,44 @@ static uint64_t half_of_host_bytes(void)
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : 0;
 }
 
+/* Of a model the units are the run's, by the same name. */
+static ms_status take_units(ms_plan *plan, ms_error *err)
+{
+    static const char field[] = "fsdp-units";
+    if (!plan->settings.fsdp_units || ms_run_field_is_set(&plan->draft, field))
+        return MS_OK;
+    return ms_plan_set_run(plan, field, plan->settings.fsdp_units, err);
+}
+
+/* The rank that needs most with everything kept is planned for. */
+static ms_status settle_rank(ms_plan *plan, ms_error *err)
+{
+    ms_variation v = ms_vary_run(&plan->model, &plan->run, plan->arena);
+    const ms_treatment keep = {.kind = MS_TREAT_KEEP};
+    if (!ms_vary_all_layers(&v, &keep, 0))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the plan");
+    ms_status status = ms_ranks_settle_noted(plan->arena, &plan->model, &v.run, &plan->notes, err);
+    plan->run.parallel = v.run.parallel;
+    return status;
+}
+
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
     /* Compared with other planners the rules may use any host, so that answers are alike on every
      * one. */
     bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
-    ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
-                                   &plan->model, &plan->run, &plan->notes, err);
+    ms_status status = take_units(plan, err);
+    if (status == MS_OK)
+        status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
+                             &plan->model, &plan->run, &plan->notes, err);
     plan->run.watch = plan->watch;
     if (status == MS_OK)
-        status = ms_parallel_refuse(&plan->run.parallel, "a plan", err);
+        status = ms_layout_check_plan(&plan->run, err);
     if (status == MS_OK)
         status = check_for_run(plan, err);
+    if (status == MS_OK)
+        status = settle_rank(plan, err);
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
                              "the run's own treatment of its layers is ignored");
@@ -237,6 +265,40 @@ static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
     return 0;
 }
 
+/* Which rank needs most under the plan: *other, if it is not the one that was planned for. */
+static ms_status find_other_rank(ms_plan *plan, bool *other, ms_error *err)
+{
+    const uint64_t planned = plan->run.parallel.rank;
+    *other = false;
+    if (plan->run.parallel.ranks.count <= 1)
+        return MS_OK;
+    ms_variation v = ms_vary_run(&plan->model, &plan->run, plan->arena);
+    v.run.treatments = plan->step.plan.treatments;
+    ms_status status = ms_ranks_settle(plan->arena, &plan->model, &v.run, err);
+    if (status == MS_OK)
+        plan->run.parallel = v.run.parallel;
+    *other = status == MS_OK && v.run.parallel.rank != planned;
+    return status;
+}
+
+/* Plans for one rank after the other until the plan's own rank needs most under it. */
+static ms_status solve_for_ranks(ms_plan *plan, ms_error *reason)
+{
+    enum { MOST_RANKS = 4 };
+    for (int i = 0; i < MOST_RANKS; i++) {
+        bool other;
+        ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, reason);
+        if (status != MS_OK)
+            return status;
+        status = find_other_rank(plan, &other, reason);
+        if (status != MS_OK || !other)
+            return status;
+        ms_step_plan_free(&plan->step);
+    }
+    return ms_fail(reason, MS_ERR_USAGE,
+                   "rank: under the plan of each rank another one needs most; give a rank");
+}
+
 /* Nothing fits, so more goes to the host, as long as there is something that may. */
 static ms_status solve_step(ms_plan *plan, ms_error *err)
 {
@@ -244,7 +306,7 @@ static ms_status solve_step(ms_plan *plan, ms_error *err)
     uint32_t before = 0;
     for (;;) {
         ms_error reason = {0};
-        ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, &reason);
+        ms_status status = solve_for_ranks(plan, &reason);
         plan->step.solve_ms += before_ms;
         plan->step.simulations += before;
         ms_allowance moved =

@@ -7,6 +7,7 @@ typedef struct walker {
     const ms_trace *trace;
     ms_profile *profile;
     ms_playback time;
+    ms_turn_writer turns;
     uint32_t event; /* that is played */
     uint64_t block_bytes, live_bytes;
     uint16_t last_step;
@@ -132,11 +133,21 @@ static void note_copy(walker *w, uint32_t id, bool is_wait, double copy_ms)
     w->no_memory = w->no_memory || !ms_vec_push(&w->profile->copies, copy);
 }
 
+/* This place of the step. */
+static ms_turn turn_at(walker *w, double work_ms)
+{
+    return (ms_turn){.span = w->profile->spans.count - 1,
+                     .compute_ms = open_stretch(w)->compute_ms,
+                     .work_ms = work_ms};
+}
+
 static void play_work(walker *w, uint32_t id)
 {
     const ms_work *work = &w->trace->works.items[id];
     double ms = ms_playback_work(&w->time, id);
     note_copy(w, id, false, ms);
+    if (!ms_turns_work(&w->turns, &w->profile->turns, id, turn_at(w, ms)))
+        w->no_memory = true;
     ms_profile_span *stretch = open_stretch(w);
     switch ((ms_work_kind)work->kind) {
     case MS_WORK_TO_HOST:
@@ -176,6 +187,8 @@ static void play_wait(walker *w, uint32_t id)
     uint32_t layer = awaited(w, id)->layer;
     if (wait->stream == MS_STREAM_OPERATORS)
         note_copy(w, wait->work, true, 0);
+    if (!ms_turns_wait(&w->turns, &w->profile->turns, id, turn_at(w, 0)))
+        w->no_memory = true;
     open_stretch(w)->exposed_ms += ms;
     if (layer != MS_NONE && layer + 1 == w->layer)
         open_stretch(w)->exposed_below_ms += ms;
@@ -315,7 +328,9 @@ ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_al
     if (trace->marks.count)
         w.last_step = trace->marks.items[trace->marks.count - 1].step;
     w.no_memory = !ms_playback_init(&w.time, trace, device);
+    w.no_memory = !ms_turns_begin(&w.turns, trace) || w.no_memory;
     play(&w);
+    ms_turns_end(&w.turns);
     ms_playback_free(&w.time);
     ms_vec_free(&w.late);
     sum_time(profile);
@@ -329,4 +344,5 @@ void ms_profile_free(ms_profile *profile)
 {
     ms_vec_free(&profile->spans);
     ms_vec_free(&profile->copies);
+    ms_vec_free(&profile->turns);
 }

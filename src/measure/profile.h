@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "device/device.h"
+#include "measure/turns.h"
 #include "trace/trace.h"
 
 typedef struct ms_profile_span {
@@ -61,6 +62,7 @@ typedef struct ms_profile_work {
 typedef struct ms_profile {
     ms_vec(ms_profile_span) spans;
     ms_vec(ms_profile_copy) copies; /* of layers, in the order of the step */
+    ms_turn_list turns;
     ms_step_time time;
     /* Communication with other ranks, by ms_work_kind; bytes that go through this rank's link. Of
      * copies and updates nothing is here. */

@@ -115,7 +115,8 @@ typedef enum need {
     THE_RULES,
     RULES_THAT_OFFLOAD,
     CHECKPOINTS,
-    SHARDS
+    SHARDS,
+    UNITS
 } need;
 
 /* The refusal follows the name of the field. */
@@ -138,6 +139,7 @@ static const struct {
                             "is for --planner rules, with offload allowed"},
     [CHECKPOINTS] = {has_checkpoints, "is not for --fsdp, which checkpoints nothing"},
     [SHARDS] = {has_shards, "is for --fsdp"},
+    [UNITS] = {has_search, "is for --graph, and for a model that is sharded"},
 };
 
 /* ---- the rows ---- */

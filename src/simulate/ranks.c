@@ -235,3 +235,16 @@ ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_
     parallel->rank = table.count ? table.items[table.worst].rank : 0;
     return MS_OK;
 }
+
+ms_status ms_ranks_settle_noted(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                                ms_notes *notes, ms_error *err)
+{
+    ms_status status = ms_ranks_settle(arena, model, run, err);
+    const ms_parallel *parallel = &run->parallel;
+    bool is_unknown = parallel->layout.kind != MS_PARALLEL_NONE &&
+                      parallel->choice.kind == MS_RANK_ANY && parallel->ranks.count == 0;
+    if (status != MS_OK || !is_unknown)
+        return status;
+    return ms_note_add(notes, arena, err,
+                       "other ranks may need more than rank 0: --rank worst looks at all of them");
+}

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "config/model/model_config.h"
+#include "config/model/notes.h"
 #include "config/run/run_config.h"
 
 /* Sets run->parallel.rank to the rank that needs most, unless the run names one, and fills
@@ -16,5 +17,8 @@
  * quick to simulate, the rank stays 0 and the table is empty. With one rank it does nothing. */
 ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
                           ms_error *err);
+/* The same, with a note where ranks were not compared. */
+ms_status ms_ranks_settle_noted(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                                ms_notes *notes, ms_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "config/resolve/resolve_fsdp.h"
 #include "config/resolve/resolve_pipeline.h"
 #include "config/resolve/resolve_tensor.h"
+#include "config/treatment/row.h"
 
 /* An option that only one technique has. */
 typedef struct option {
@@ -97,19 +98,31 @@ static ms_status check_rank(const ms_resolving *c)
                            parallel->rank, world - 1);
 }
 
-/* Beyond checkpoints without more, treatments were not compared with PyTorch's under sharding. */
-static bool treats_more(const ms_run_config *run, uint64_t layers)
+/* Treatments that were not compared with PyTorch's among these ranks. Parts of a layer were not,
+ * but under DistributedDataParallel, where a rank is as one that trains alone. */
+static bool treats_more(const ms_resolving *c)
 {
-    for (uint64_t i = 0; i < layers; i++) {
+    const ms_run_config *run = c->run;
+    const uint32_t known = ms_parallel_techniques(&run->parallel);
+    const bool knows_parts = run->parallel.layout.kind == MS_PARALLEL_DDP;
+    uint32_t used = run->treatments.loss_chunks > 0 ? MS_MAY_CHUNK_LOSS : 0;
+    for (uint64_t i = 0; i < c->model->num_layers; i++) {
         const ms_treatment *t = &run->treatments.layers[i];
-        bool is_plain = t->kind == MS_TREAT_KEEP || t->kind == MS_TREAT_CHECKPOINT;
-        if (!is_plain || t->input != MS_INPUT_ON_DEVICE)
-            return true;
-        for (int part = 0; part < MS_PART_COUNT; part++)
+        used |= ms_treatment_techniques(t);
+        for (int part = 0; part < MS_PART_COUNT && !knows_parts; part++)
             if (t->parts[part])
                 return true;
     }
-    return run->treatments.loss_chunks > 0;
+    return (used & ~known) != 0;
+}
+
+static ms_status check_treatments(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (!treats_more(c))
+        return MS_OK;
+    return ms_resolve_fail(c, "parallel", "%s is not predicted with these treatments, only with %s",
+                           ms_layout_name(&parallel->layout), ms_parallel_treatments(parallel));
 }
 
 static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
@@ -200,8 +213,6 @@ static const char *unsupported(const ms_resolving *c)
         return is_zero ? "with autocast" : "with autocast: use param-dtype";
     if (shards && run->liger)
         return "with Liger's kernels";
-    if (shards && treats_more(run, c->model->num_layers))
-        return "with treatments other than checkpoint";
     if (shards && has_reentrant_checkpoints(run, c->model->num_layers))
         return "with reentrant checkpoints";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
@@ -266,6 +277,9 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
+    status = check_treatments(c);
+    if (status != MS_OK)
+        return status;
     parallel->keeps_unsharded = !c->draft->reshards;
     parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
     parallel->zero.accumulates_f32 =

@@ -85,17 +85,6 @@ static bool any_layer_slides(const ms_model_config *model)
     return false;
 }
 
-static bool any_layer_is_treated(const ms_resolving *c)
-{
-    const ms_treatment plain[] = {{.kind = MS_TREAT_KEEP}, {.kind = MS_TREAT_CHECKPOINT}};
-    const ms_treatment *layers = c->run->treatments.layers;
-    for (uint64_t i = 0; i < c->model->num_layers; i++)
-        if (!ms_treatment_equal(&layers[i], &plain[0]) &&
-            !ms_treatment_equal(&layers[i], &plain[1]))
-            return true;
-    return c->run->treatments.loss_chunks > 0;
-}
-
 /* What is not predicted, as "with ..."; NULL: all of it is. */
 static const char *unsupported_model(const ms_model_config *model)
 {
@@ -126,8 +115,6 @@ static const char *unsupported_run(const ms_resolving *c)
         return "with this attention";
     if (run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
         return "with reentrant checkpoints";
-    if (any_layer_is_treated(c))
-        return "with treatments other than checkpoints of layers";
     return ms_optimizer_traits_of(run->training.optimizer)->is_everywhere ? NULL
                                                                           : "with this optimizer";
 }

@@ -15,17 +15,6 @@ static bool has_plan(const ms_model_config *model)
     return false;
 }
 
-static bool any_layer_is_treated(const ms_resolving *c)
-{
-    const ms_treatment plain[] = {{.kind = MS_TREAT_KEEP}, {.kind = MS_TREAT_CHECKPOINT}};
-    const ms_treatment *layers = c->run->treatments.layers;
-    for (uint64_t i = 0; i < c->model->num_layers; i++)
-        if (!ms_treatment_equal(&layers[i], &plain[0]) &&
-            !ms_treatment_equal(&layers[i], &plain[1]))
-            return true;
-    return c->run->treatments.loss_chunks > 0;
-}
-
 static bool any_layer_slides(const ms_model_config *model)
 {
     for (uint64_t i = 0; i < model->num_layers && model->layer_kinds; i++)
@@ -120,8 +109,6 @@ ms_status ms_resolve_tensor_parallel(const ms_resolving *c)
     const char *why = unsupported_model(c->model);
     if (!why)
         why = unsupported_run(c->run);
-    if (!why && any_layer_is_treated(c))
-        why = "with treatments other than checkpoints of layers";
     if (why)
         return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted %s", why);
     return check_sizes(c);

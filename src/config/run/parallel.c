@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/treatment/technique.h"
 #include "json/number.h"
 
 /* The layouts that are predicted, and what an unsupported key stands for. */
@@ -292,6 +293,42 @@ const char *ms_layout_name(const ms_layout *layout)
     if (layout->kind == MS_PARALLEL_ZERO)
         return stages[layout->stage];
     return layout->copies == 1 ? "FSDP2" : "HSDP";
+}
+
+/* What was compared with PyTorch's own figures. DistributedDataParallel refuses MLPs in tiles,
+ * whose gradients are ready more than once; FSDP1 has no weights for them then. */
+typedef struct treated_row {
+    uint32_t techniques;
+    const char *words;
+} treated_row;
+
+static const treated_row treated_rows[] = {
+    [MS_PARALLEL_NONE] = {MS_MAY_ALL, "any"},
+    [MS_PARALLEL_DDP] = {MS_MAY_ALL & ~MS_MAY_TILE, "all but those in tiles"},
+    [MS_PARALLEL_FSDP2] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
+    [MS_PARALLEL_FSDP1] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
+    [MS_PARALLEL_TP] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
+    [MS_PARALLEL_ZERO] = {MS_MAY_CHECKPOINT, "checkpoint"},
+    [MS_PARALLEL_PP] = {MS_MAY_CHECKPOINT, "checkpoint"},
+};
+
+static const treated_row *treated_row_of(const ms_parallel *parallel)
+{
+    if (ms_layout_has_stages(&parallel->layout))
+        return &treated_rows[MS_PARALLEL_PP];
+    if (parallel->has_zero_optimizer || parallel->layout.context > 1) /* with a ring's attention */
+        return &treated_rows[MS_PARALLEL_ZERO];
+    return &treated_rows[parallel->layout.kind];
+}
+
+uint32_t ms_parallel_techniques(const ms_parallel *parallel)
+{
+    return treated_row_of(parallel)->techniques;
+}
+
+const char *ms_parallel_treatments(const ms_parallel *parallel)
+{
+    return treated_row_of(parallel)->words;
 }
 
 ms_status ms_parallel_refuse(const ms_parallel *parallel, const char *what, ms_error *err)

@@ -180,7 +180,13 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);
  * parallelism", "ZeRO-2", "pipeline parallelism". */
 const char *ms_layout_name(const ms_layout *layout);
 
-/* Refuses several ranks for `what`: "a plan". */
+/* ms_technique bits of treatments whose figures among these ranks are PyTorch's; one rank has all.
+ */
+uint32_t ms_parallel_techniques(const ms_parallel *parallel);
+/* The same in words, as "checkpoint and selective". */
+const char *ms_parallel_treatments(const ms_parallel *parallel);
+
+/* Refuses several ranks for `what`: "a probe". */
 ms_status ms_parallel_refuse(const ms_parallel *parallel, const char *what, ms_error *err);
 
 #endif

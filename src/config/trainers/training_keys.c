@@ -225,6 +225,7 @@ static const struct {
     {MS_TRAINING_TORCHTUNE, "/model/_component_"},
     {MS_TRAINING_TORCHTUNE, "/optimizer/_component_"},
     {MS_TRAINING_TORCHTUNE, "/tokenizer/_component_"},
+    {MS_TRAINING_TORCHTUNE, "/data_parallel_shard_dim"},
     {MS_TRAINING_TITAN, "/training/local_batch_size"},
     {MS_TRAINING_TITAN, "/training/seq_len"},
     {MS_TRAINING_TITAN, "/model/flavor"},

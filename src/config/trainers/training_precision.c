@@ -108,6 +108,8 @@ static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
 ms_status ms_training_set_precision(ms_training_reading *r)
 {
     const char *autocast = "none", *dtype = NULL;
+    if (r->file.format == MS_TRAINING_TITAN)
+        return ms_training_set_titan_types(r);
     ms_status status = mixed_precision(r, &autocast);
     if (status != MS_OK)
         return status;
@@ -124,8 +126,7 @@ ms_status ms_training_set_precision(ms_training_reading *r)
         dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
         from = MS_TOPIC_DTYPE;
         break;
-    case MS_TRAINING_TITAN:
-        return ms_training_set_titan_types(r);
+    case MS_TRAINING_TITAN: /* above */
     case MS_TRAINING_HF:
     case MS_TRAINING_FORMAT_COUNT:
         status = hf_weights(r, &dtype);

@@ -26,7 +26,7 @@ double ms_layer_least_ms(const ms_cost_model *costs, const ms_layer_cost *cost)
 {
     if (!costs->has_exact_waits)
         return cost->ms;
-    double ms = cost->ms - cost->exposed_ms;
+    double ms = cost->ms - cost->exposed_ms + cost->sure_wait_ms;
     for (uint32_t m = 0; m < costs->micro_steps; m++)
         for (int pass = 0; pass < MS_COST_PASSES; pass++)
             ms += ms_layer_pass_times(cost, m, (ms_cost_pass)pass).alone_ms * costs->repeats[m];

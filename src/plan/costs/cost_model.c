@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/costs/collectives.h"
 #include "plan/costs/copies.h"
 
 int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m)
@@ -139,6 +140,8 @@ ms_cost_sum ms_assignment_sum_within(const ms_cost_model *costs, const ms_assign
         return sum;
     }
     const double most = limits->step_ms - sum.step_ms;
+    if (costs->collectives)
+        sum.exposed_ms += ms_collectives_wait_ms(costs, assignment->options, most);
     for (uint32_t m = 0; m < costs->micro_steps && costs->has_exact_waits; m++) {
         double rest = (most - sum.exposed_ms) / costs->repeats[m];
         if (rest >= 0)

@@ -23,7 +23,9 @@ enum {
     MS_COST_TRAINERS_OPTIONS = 8, /* of those, reserved for options that trainers add */
     MS_COST_MOST_LOSSES = 7,
     MS_COST_MICRO_STEPS = 2,
-    MS_COST_MOST_COPIES = 64
+    MS_COST_MOST_COPIES = 64,
+    MS_COST_MOST_TURNS = 4, /* micro-steps that a step simulates */
+    MS_COST_MOST_STREAMS = 6
 };
 
 /* Bytes of a layer under one option, in one of the micro-steps that differ: the first, and the
@@ -52,6 +54,29 @@ typedef struct ms_layer_copies {
     const double *turns_ms; /* of the fetches, as they begin, each one's copy_ms; alone: 0 */
 } ms_layer_copies;
 
+/* Work with other ranks in a part of a step: its turns, whose times count from the part's begin,
+ * and whose streams are numbered as in ms_collectives. */
+typedef struct ms_program {
+    const ms_turn *turns;
+    uint32_t count;
+    double compute_ms; /* of the whole part */
+} ms_program;
+
+/* Of a layer, in each micro-step that a step simulates. */
+typedef struct ms_layer_programs {
+    ms_program forward[MS_COST_MOST_TURNS], backward[MS_COST_MOST_TURNS];
+} ms_layer_programs;
+
+/* Of what is outside the layers: before the first, between forward and backward, behind it. */
+typedef struct ms_collectives {
+    ms_program head[MS_COST_MOST_TURNS], middle[MS_COST_MOST_TURNS], tail[MS_COST_MOST_TURNS];
+    uint32_t count; /* micro-steps that a step simulates */
+    uint32_t repeats[MS_COST_MOST_TURNS];
+    uint32_t streams[MS_COST_MOST_STREAMS], stream_count; /* of the trace */
+    double sure_wait_ms; /* per step, outside the layers: waited whatever they do */
+    bool is_exact;       /* waits are counted; else only those that are sure */
+} ms_collectives;
+
 typedef struct ms_layer_cost {
     ms_layer_bytes bytes[MS_COST_MICRO_STEPS];
     ms_layer_copies copies[MS_COST_MICRO_STEPS];
@@ -63,6 +88,8 @@ typedef struct ms_layer_cost {
     double recompute_ms, exposed_ms; /* parts of ms */
     double steady_exposed_ms; /* exposed copy time among equal layers: copies beyond its compute */
     double forward_flops;     /* of one micro-step */
+    const ms_layer_programs *programs; /* of several ranks: these have the waiting, `ms` has none */
+    double sure_wait_ms; /* per step, of that: for what begins and is waited for in the layer */
 } ms_layer_cost;
 
 typedef struct ms_cost_option {
@@ -87,7 +114,8 @@ typedef struct ms_outer_cost {
     int64_t after_peak[MS_COST_MICRO_STEPS]; /* highest between the first layer's backward and the
                                                 end of the phase */
     uint64_t fixed_peak; /* highest peak that no treatment changes: embedding, clip, optimizer */
-    double ms;           /* of everything outside the layers */
+    double ms;           /* of everything outside the layers; of several ranks with the waiting that
+                            is sure */
 } ms_outer_cost;
 
 /* An operator of a layer's recomputation. */
@@ -116,9 +144,10 @@ typedef struct ms_cost_model {
     ms_outer_cost losses[MS_COST_MOST_LOSSES];    /* [0]: not chunked */
     uint32_t micro_steps;                         /* micro-steps that differ: 1 or 2 */
     uint32_t repeats[MS_COST_MICRO_STEPS];        /* how often each runs in a step */
-    bool has_exact_waits;     /* no other copies use the links: `copies` describes all of them */
-    const uint32_t *segments; /* first layer of each segment of layers that are equal under all
-                                 options; segments[segment_count] = layer_count */
+    bool has_exact_waits;        /* no other copies use the links: `copies` describes all of them */
+    ms_collectives *collectives; /* NULL: one rank */
+    const uint32_t *segments;    /* first layer of each segment of layers that are equal under all
+                                    options; segments[segment_count] = layer_count */
     uint32_t segment_count;
     ms_op_list ops;
     uint32_t simulations; /* number that was needed to fill it */

@@ -142,7 +142,7 @@ void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cos
     }
 }
 
-void ms_ends_read_outside(const ms_profile *profile, ms_outer_cost *ends)
+void ms_ends_read_outside(const ms_profile *profile, bool with_waits, ms_outer_cost *ends)
 {
     bool is_past_first = false;
     uint8_t phase = MS_PHASE_COUNT;
@@ -154,7 +154,7 @@ void ms_ends_read_outside(const ms_profile *profile, ms_outer_cost *ends)
         is_past_first = is_past_first || s->layer != MS_NONE;
         if (s->layer != MS_NONE)
             continue;
-        ends->ms += (s->compute_ms + s->exposed_ms) * s->repeats;
+        ends->ms += (s->compute_ms + (with_waits ? s->exposed_ms : 0)) * s->repeats;
         if (!is_past_first && s->peak_bytes > ends->fixed_peak)
             ends->fixed_peak = s->peak_bytes;
     }

@@ -40,8 +40,9 @@ void ms_pass_layer(const ms_pass_figures *p, uint64_t i, ms_layer_bytes *bytes);
 /* Adds to costs[0 .. layers - 1]. */
 void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cost *costs);
 
-/* Reads costs that no treatment of layers changes: before the first layer, and after backward. */
-void ms_ends_read_outside(const ms_profile *profile, ms_outer_cost *ends);
+/* Reads costs that no treatment of layers changes: before the first layer, and after backward; with
+ * or without waiting. */
+void ms_ends_read_outside(const ms_profile *profile, bool with_waits, ms_outer_cost *ends);
 
 /* Live bytes when the first layer begins. */
 uint64_t ms_first_layer_begin(const ms_profile *profile);

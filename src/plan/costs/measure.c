@@ -8,9 +8,11 @@
 #include "plan/costs/cost_model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/costs/collectives.h"
 #include "plan/costs/copies.h"
 #include "plan/costs/shared_activations.h"
 #include "plan/costs/measurement.h"
@@ -53,7 +55,7 @@ static ms_status read_costs(builder *b, const ms_profile *profile, ms_layer_cost
         }
     }
     ms_layers_add_time(profile, layers, costs);
-    return MS_OK;
+    return ms_collectives_read(b->arena, profile, layers, b->costs, costs, b->err);
 }
 
 /* Every layer of the model gets the figures of the one that stands for it. */
@@ -109,7 +111,9 @@ static ms_status read_ends(builder *b, const ms_profile *profile, uint64_t layer
         ends->before_backward[m] = (int64_t)p.backward[layers - 1].begin - saved;
         ends->after_peak[m] = (int64_t)p.after.peak - left;
     }
-    ms_ends_read_outside(profile, ends);
+    ms_ends_read_outside(profile, b->costs->collectives == NULL, ends);
+    if (b->costs->collectives)
+        ends->ms += b->costs->collectives->sure_wait_ms;
     return MS_OK;
 }
 
@@ -155,7 +159,7 @@ static bool same_layers(const ms_cost_model *costs, uint64_t a, uint64_t b)
 }
 
 /* The layers of a segment take as long as the one in its middle; the reduced model is too short for
- * copies to pile up as they do among many. */
+ * copies to pile up as they do among many. What is sure to be waited is so of each of them. */
 enum { MANY = 3 };
 
 static void level_time(ms_cost_model *costs, uint32_t first, uint32_t end)
@@ -168,9 +172,12 @@ static void level_time(ms_cost_model *costs, uint32_t first, uint32_t end)
             middle.ms += wait;
             middle.exposed_ms += wait;
         }
+        for (uint32_t i = first; i < end; i++)
+            middle.sure_wait_ms = fmin(middle.sure_wait_ms, layers[i].sure_wait_ms);
         for (uint32_t i = first; i < end; i++) {
             layers[i].ms = middle.ms;
             layers[i].exposed_ms = middle.exposed_ms;
+            layers[i].sure_wait_ms = middle.sure_wait_ms;
         }
     }
 }
@@ -260,7 +267,10 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
     costs->micro_steps = ms_last_micro_step(&first[KEPT].profile) > 0 ? 2 : 1;
     costs->has_exact_waits = b->run->parameter_device == MS_PARAMETERS_ON_DEVICE;
     ms_count_repeats(&first[KEPT].profile, costs->repeats);
-    status = add_option(b, &keep, &first[KEPT].profile, NULL, NULL, &kept);
+    status =
+        ms_collectives_begin(b->arena, &first[WHOLE].profile, b->model->num_layers, costs, b->err);
+    if (status == MS_OK)
+        status = add_option(b, &keep, &first[KEPT].profile, NULL, NULL, &kept);
     if (status == MS_OK)
         status = read_ends(b, &first[WHOLE].profile, b->model->num_layers, costs->options[0].layers,
                            &costs->losses[costs->loss_count++]);

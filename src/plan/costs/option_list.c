@@ -7,6 +7,7 @@
 #include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
 #include "config/treatment/row.h"
+#include "plan/costs/layouts.h"
 #include "plan/solver/knapsack.h"
 
 /* ---- selective ---- */
@@ -286,9 +287,10 @@ uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_con
     /* What adds to gradients piece by piece leaves no moment to step in backward. */
     const bool steps_in_backward = run->training.optimizer_in_backward;
     bool no_tiles = family->has_no_mlp_module || steps_in_backward;
+    const uint32_t unknown = MS_MAY_ALL & ~ms_plan_techniques(run);
     bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits ||
                      !ms_loss_is_plain(run) || steps_in_backward;
-    return (no_tiles ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
+    return unknown | (no_tiles ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,

@@ -24,7 +24,8 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques,
                               const ms_cost_model *costs, ms_option_list *list, ms_error *err);
 
-/* ms_technique bits that cannot be applied to the model or its loss. */
+/* ms_technique bits that cannot be applied to the model or its loss, or whose figures are not known
+ * under the run's layout. */
 uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run);
 
 /* The shares of what a layer saves that are worth offloading, once all of it has been measured. */

@@ -26,10 +26,17 @@ static ms_status keep_all(ms_arena *arena, const ms_model_config *model, ms_redu
     return MS_OK;
 }
 
+/* Buckets of gradients fill up across layers, so that each layer may meet another end of one. */
+static bool has_buckets(const ms_run_config *run)
+{
+    ms_parallel_kind kind = run->parallel.layout.kind;
+    return kind == MS_PARALLEL_DDP || kind == MS_PARALLEL_ZERO;
+}
+
 ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                           ms_reduced_model *reduced, ms_error *err)
 {
-    if (!ms_adapter_is_uniform(run->adapter))
+    if (!ms_adapter_is_uniform(run->adapter) || has_buckets(run))
         return keep_all(arena, model, reduced, err);
     uint64_t counts[MS_LAYER_KINDS] = {0}, before[MS_LAYER_KINDS] = {0};
     uint32_t places[MS_LAYER_KINDS][FEW];

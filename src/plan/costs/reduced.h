@@ -16,7 +16,7 @@ typedef struct ms_reduced_model {
 
 /* Keeps, of each kind of layer, the first two and the last two, which may be special, and one that
  * represents those in between, in the model's order. Keeps all layers if the run's adapter differs
- * by layer. Allocated in the arena. */
+ * by layer, or if buckets of gradients span layers. Allocated in the arena. */
 ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                           ms_reduced_model *reduced, ms_error *err);
 

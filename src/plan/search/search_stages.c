@@ -63,10 +63,15 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
     /* Who was stopped before there was a bound knows at least this one. */
     bool has_bound = isfinite(first->bound) && first->bound > 0;
     double bound = has_bound ? first->bound : bound_without_limit(s);
+    /* Other ranks are waited for longer than the bound knows; a layer that is treated computes no
+     * less than one that is kept, so no step is faster than the one that keeps all. */
+    if (s->costs.collectives)
+        bound = fmax(bound, s->plan->keep_all.time.step_ms);
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
     bool is_closed = s->plan->gap <= s->task->gap;
-    bool is_proven = is_closed || (s->is_best_proven && !ms_stop_asked(s->task->stop));
+    bool is_proven =
+        is_closed || (s->is_best_proven && !s->costs.collectives && !ms_stop_asked(s->task->stop));
     s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 

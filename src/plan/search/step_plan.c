@@ -169,9 +169,45 @@ static void forget_comparison(ms_step_plan *plan)
 
 /* ---- solving ---- */
 
+static bool has_ranks(const ms_search *s)
+{
+    return s->task->run->parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
+/* What the trainer cannot say of the ranks. */
+static ms_status check_ranks(const ms_search *s, const ms_target *target)
+{
+    const char *text;
+    if (!has_ranks(s) || (target->is_free && !target->text))
+        return MS_OK;
+    if (!target->ranks)
+        return ms_fail(s->err, MS_ERR_USAGE, "for several ranks no plan is printed for %s",
+                       target->title);
+    return target->ranks(s->arena, s->task->run, false, &text, s->err);
+}
+
+/* Behind the settings for the plan, those for the ranks. Code has its own. */
+static ms_status add_ranks(ms_search *s, const ms_target *target)
+{
+    const char *text;
+    const bool checkpoints = s->best.options[0] != MS_OPTION_KEEP;
+    if (!has_ranks(s) || target->is_free || !s->plan->target_text)
+        return MS_OK;
+    ms_status status = target->ranks(s->arena, s->task->run, checkpoints, &text, s->err);
+    if (status != MS_OK)
+        return status;
+    s->plan->target_text = ms_arena_printf(s->arena, "%s\n\n%s", s->plan->target_text, text);
+    return s->plan->target_text
+               ? MS_OK
+               : ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's text");
+}
+
 /* What the plan frees and costs, in words. */
 static ms_status explain(ms_search *s, const ms_target *target)
 {
+    ms_status status = add_ranks(s, target);
+    if (status != MS_OK)
+        return status;
     if (target->text && s->has_best) {
         s->plan->target_text = target->text(s->arena, s->task, &s->plan->plan.treatments);
         if (!s->plan->target_text)
@@ -210,7 +246,9 @@ static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 
 static ms_status solve(ms_search *s, const ms_target *target)
 {
-    ms_status status = ms_search_prepare(s, target);
+    ms_status status = check_ranks(s, target);
+    if (status == MS_OK)
+        status = ms_search_prepare(s, target);
     if (status == MS_OK && !needs_no_treatment(s, target))
         status = ms_search_measure(s);
     if (status == MS_OK)

@@ -102,7 +102,9 @@ ms_status ms_expressible_torchtitan(MS_EXPRESSIBLE_ARGUMENTS)
         ms_expressible_add(&list, MS_FIRST_LAYERS(costs->layer_count), MS_OPTION_CHECKPOINT,
                            "activation_checkpoint:full\n"
                            "# in a config function: activation_checkpoint=FullAC.Config()");
+    /* Its selective policy is not read back from a file for several ranks. */
     if (list.status != MS_OK || !ms_expressible_may(&list, MS_MAY_SELECT) ||
+        task->run->parallel.layout.kind != MS_PARALLEL_NONE ||
         task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
         return list.status;
     list.status = ms_layer_products_read(arena, task, &layers, err);

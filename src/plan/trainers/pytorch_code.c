@@ -11,6 +11,7 @@
 #include "json/embedded.h"
 #include "plan/trainers/expressible.h"
 #include "plan/trainers/pytorch_treat.h"
+#include "plan/trainers/ranks_text.h"
 
 typedef struct writer {
     ms_arena *arena;
@@ -185,6 +186,16 @@ static void write_all(writer *w, const char *treat)
     append(w, ms_pytorch_treat(w->arena, w->treatments, w->count, w->is_reentrant));
 }
 
+static void write_ranks(writer *w, const ms_run_config *run)
+{
+    const char *text = NULL;
+    if (ms_ranks_pytorch(w->arena, run, false, &text, NULL) != MS_OK)
+        text = NULL;
+    append(w, text ? "\n\n" : NULL);
+    append(w, text);
+    append(w, "\n");
+}
+
 const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                             const ms_treatments *treatments)
 {
@@ -202,8 +213,11 @@ const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
     const char *treat = ms_treatments_text(treatments, w.count, arena);
     if (!treat)
         return NULL;
-    if (!*treat && !(fraction > 0))
+    const bool has_ranks = task->run->parallel.layout.kind != MS_PARALLEL_NONE;
+    if (!*treat && !(fraction > 0) && !has_ranks)
         return "# Nothing to change: every layer keeps what autograd saves.";
     write_all(&w, treat);
+    if (has_ranks)
+        write_ranks(&w, task->run);
     return w.text ? ms_arena_printf(arena, "%.*s", (int)strlen(w.text) - 1, w.text) : NULL;
 }

@@ -17,6 +17,9 @@ typedef struct ms_target_plan {
 
 typedef ms_vec(ms_target_plan) ms_target_plans;
 
+#define MS_RANKS_ARGUMENTS                                                                         \
+    ms_arena *arena, const ms_run_config *run, bool checkpoints, const char **text, ms_error *err
+
 typedef struct ms_target {
     const char *name;    /* "hf", as --target spells it */
     const char *title;   /* "Hugging Face Trainer" */
@@ -32,6 +35,8 @@ typedef struct ms_target {
      * where settings cannot. */
     const char *(*held_text)(ms_arena *arena, const ms_step_task *task,
                              const ms_treatments *treatments, double fraction);
+    /* How several ranks share the run: see ranks_text.h. NULL: the trainer has no such text. */
+    ms_status (*ranks)(MS_RANKS_ARGUMENTS);
 } ms_target;
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/trainers/expressible.h"
+#include "plan/trainers/ranks_text.h"
 
 static const ms_target targets[] = {
     {.name = "free",
@@ -15,21 +16,25 @@ static const ms_target targets[] = {
     {.name = "hf",
      .title = "Hugging Face Trainer",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
-     .list = ms_expressible_hf},
+     .list = ms_expressible_hf,
+     .ranks = ms_ranks_accelerate},
     {.name = "pytorch",
      .title = "PyTorch, as code for a Hugging Face model",
      .is_free = true,
      .techniques = MS_MAY_ALL,
      .text = ms_pytorch_code,
-     .held_text = ms_pytorch_held_code},
+     .held_text = ms_pytorch_held_code,
+     .ranks = ms_ranks_pytorch},
     {.name = "torchtitan",
      .title = "torchtitan",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_SELECT,
-     .list = ms_expressible_torchtitan},
+     .list = ms_expressible_torchtitan,
+     .ranks = ms_ranks_torchtitan},
     {.name = "torchtune",
      .title = "torchtune",
      .techniques = MS_MAY_CHECKPOINT,
-     .list = ms_expressible_torchtune},
+     .list = ms_expressible_torchtune,
+     .ranks = ms_ranks_torchtune},
     {.name = "megatron",
      .title = "Megatron-LM",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
@@ -37,7 +42,8 @@ static const ms_target targets[] = {
     {.name = "deepspeed",
      .title = "DeepSpeed, with a Hugging Face model",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD | MS_MAY_TILE,
-     .list = ms_expressible_deepspeed},
+     .list = ms_expressible_deepspeed,
+     .ranks = ms_ranks_deepspeed},
     {.name = "nemo",
      .title = "NeMo, by Megatron Bridge",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,

@@ -93,21 +93,36 @@ const char *ms_plan_short(const ms_plan_view *view, const char *treatment)
 
 /* ---- texts; NULL when out of memory ---- */
 
+/* "; rank 3 of fsdp1=8, which needs most": the rank that the figures are of. */
+static const char *rank_words(const ms_plan_view *view)
+{
+    const ms_parallel *p = &view->run->parallel;
+    const char *layout = ms_layout_text(view->arena, &p->layout);
+    if (!layout)
+        return NULL;
+    if (p->ranks.count == 1)
+        return ms_arena_printf(view->arena, "; each rank of %s", layout);
+    return ms_arena_printf(view->arena, "; rank %" PRIu64 " of %s%s", p->rank, layout,
+                           p->ranks.count ? ", which needs most" : "");
+}
+
 static const char *title(const ms_plan_view *view)
 {
     const ms_run_config *run = view->run;
     const ms_model_config *model = view->model;
-    const char *accumulate = "";
+    const char *accumulate = "", *ranks = "";
     if (run->training.accumulate > 1)
         accumulate = ms_arena_printf(view->arena, "%" PRIu64 " x ", run->training.accumulate);
-    if (!accumulate)
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE)
+        ranks = rank_words(view);
+    if (!accumulate || !ranks)
         return NULL;
     return ms_arena_printf(
-        view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
+        view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)%s",
         model->name && *model->name ? model->name : model->model_type, accumulate, run->batch,
         run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
-        ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"));
+        ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"), ranks);
 }
 
 /* ", 6.3 % slower than keeping everything" */

@@ -2,6 +2,8 @@
 """A model of Hugging Face, its optimizer, and the loop of one device, which the strategies change."""
 
 import contextlib
+import sys
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -44,6 +46,11 @@ def model_on(case, device):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         if case.get("lora"):
             model.enable_input_require_grads()
+    if case.get("treat"):
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+        import treatments
+
+        treatments.apply(model, case["treat"])
     return model.train()
 
 

@@ -6,6 +6,7 @@
 #include "config/treatment/treatment_text.h"
 #include "plan/costs/measure.h"
 #include "plan/costs/cost_model.h"
+#include "plan/costs/layouts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,58 @@ static const stack_case cases[] = {
       {"autocast", "bf16"},
       {"batch", "2"},
       {"seq", "700"}}},
+    {"llama, fsdp",
+     {{"config", "llama-3.2-1b"},
+      {"seq", "512"},
+      {"dtype", "fp32"},
+      {"param-dtype", "bf16"},
+      {"reduce-dtype", "fp32"},
+      {"parallel", "fsdp=8"}}},
+    {"llama, fsdp, layers stay gathered, accumulated without reducing",
+     {{"config", "llama-3.2-1b"},
+      {"seq", "256"},
+      {"accumulate", "5"},
+      {"no-sync", "yes"},
+      {"reshard-after-forward", "no"},
+      {"parallel", "fsdp=8"}}},
+    {"qwen3, hsdp with sums apart",
+     {{"config", "qwen3-0.6b"},
+      {"seq", "512"},
+      {"dtype", "fp32"},
+      {"param-dtype", "bf16"},
+      {"reduce-dtype", "fp32"},
+      {"accumulate", "2"},
+      {"no-all-reduce", "yes"},
+      {"parallel", "hsdp=2x4"}}},
+    {"llama, fsdp1",
+     {{"config", "llama-3.2-1b"}, {"seq", "512"}, {"accumulate", "2"}, {"parallel", "fsdp1=8"}}},
+    {"gpt2, fsdp1, gathered ahead",
+     {{"config", "gpt2"},
+      {"seq", "512"},
+      {"forward-prefetch", "yes"},
+      {"backward-prefetch", "post"},
+      {"parallel", "fsdp1=8"}}},
+    {"gpt2, dp",
+     {{"config", "gpt2"},
+      {"seq", "256"},
+      {"accumulate", "3"},
+      {"no-sync", "yes"},
+      {"parallel", "dp=8"}}},
+    {"llama, tp",
+     {{"config", "llama-3.1-8b"}, {"batch", "2"}, {"seq", "256"}, {"parallel", "tp=4"}}},
+    {"llama, tp and fsdp",
+     {{"config", "llama-3.1-8b"},
+      {"seq", "256"},
+      {"sequence-parallel", "yes"},
+      {"parallel", "tp=2,fsdp=4"}}},
+    {"llama, cp", {{"config", "llama-3.2-1b"}, {"seq", "1024"}, {"parallel", "cp=2,fsdp=2"}}},
+    {"llama, zero 1", {{"config", "llama-3.2-1b"}, {"seq", "256"}, {"parallel", "zero=1,dp=4"}}},
+    {"llama, zero 2, buckets across layers",
+     {{"config", "llama-3.2-1b"},
+      {"seq", "256"},
+      {"accumulate", "2"},
+      {"reduce-bucket-size", "100000000"},
+      {"parallel", "zero=2,dp=4"}}},
 };
 
 /* Every so manieth option stands beside another; a sanitizer's slow program tries fewer. */
@@ -136,7 +189,8 @@ static void mixes_add_up(void **state)
     ms_error err = {0};
     load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
     ms_cost_model costs;
-    assert_int_equal(ms_cost_model_measure(arena, &model, &run, MS_MAY_ALL, &costs, &err), MS_OK);
+    assert_int_equal(
+        ms_cost_model_measure(arena, &model, &run, ms_plan_techniques(&run), &costs, &err), MS_OK);
     uint32_t *options = ms_arena_array(arena, uint32_t, costs.layer_count);
     pairs_add_up(arena, &model, &run, &costs);
     srand(7);
