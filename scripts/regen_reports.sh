@@ -52,25 +52,15 @@ mask_time() {
         -e 's/\([0-9] simulations\), [0-9]* ms/\1/' "$1"
 }
 
-# Published peaks beside memscope's; stay as they are without python3.
-published=reports/published_peaks.md
-if command -v python3 > /dev/null; then
-    if python3 scripts/published_peaks.py --binary "$build/memscope" > "$work/published_peaks.md"; then
-        place "$published" "$work/published_peaks.md" "$published"
+# What others published (peaks, figures of several GPUs, times of steps) beside memscope's; stays as it is without python3.
+for name in published_peaks published_ranks throughput; do
+    command -v python3 > /dev/null || continue
+    if python3 "scripts/$name.py" --binary "$build/memscope" > "$work/$name.md"; then
+        place "reports/$name.md" "$work/$name.md" "reports/$name.md"
     else
         failed=$((failed + 1))
     fi
-fi
-
-# Published steps beside memscope's; the same.
-steps=reports/throughput.md
-if command -v python3 > /dev/null; then
-    if python3 scripts/throughput.py --binary "$build/memscope" > "$work/throughput.md"; then
-        place "$steps" "$work/throughput.md" "$steps"
-    else
-        failed=$((failed + 1))
-    fi
-fi
+done
 
 # The tables of accuracy have a check of their own, after the oracles.
 fill_accuracy() {

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
 import compare_events  # noqa: E402
 import oracle  # noqa: E402
 import published_peaks  # noqa: E402
+import published_ranks  # noqa: E402
 from rules import OUTSIDE, adapter_of, command_of, source_of  # noqa: E402
 
 MEASURED = {"parameters": 10, "saved_bytes": 70,
@@ -127,6 +128,32 @@ class Published(unittest.TestCase):
         self.assertIn("adapter", reason("a.json:1:14: /peft_type: 'BOFT' is not supported; LORA and IA3 are"))
         self.assertIn("optimizer", reason("memscope: optimizer: found 'x', expected one of adamw"))
         self.assertEqual(reason("memscope: something else"), "refused: something else")
+
+
+class PublishedRanks(unittest.TestCase):
+    def row(self, **changes):
+        return {**next(r for r in published_ranks.read_rows() if r["id"] == "g0411"), **changes}
+
+    def reason(self, **changes):
+        return next((title for title, holds in published_ranks.rules.OUTSIDE if holds(self.row(**changes))), None)
+
+    def test_what_is_outside(self):
+        self.assertIsNone(self.reason())
+        self.assertEqual(self.reason(strategy="Megatron-Core"), "Megatron")
+        self.assertEqual(self.reason(extras="compile inductor"), "torch.compile")
+        self.assertIsNone(self.reason(extras="compile eager"))
+        self.assertIn("sequence", self.reason(seq="<=4096"))
+        self.assertIn("requirement", self.reason(status="CAPACITY (requirement, not a reading)"))
+
+    def test_command(self):
+        text = " ".join(published_ranks.rules.command_of(self.row(), "memscope", "."))
+        self.assertIn("--config mistral-7b-v0.1 --parallel fsdp1=4 --batch 4 --seq 4096", text)
+        self.assertIn("--dtype fp32 --load-dtype bf16 --autocast bf16 --param-dtype bf16", text)
+
+    def test_figures(self):
+        self.assertEqual(published_ranks.published_of(self.row(value="3", unit="MiB")), 3 * 2**20)
+        self.assertIsNone(published_ranks.published_of(self.row(status="OOM")))
+        self.assertEqual(published_ranks.reason_of("memscope: parallel: FSDP1 is not predicted with an adapter"), "an adapter with FSDP1")
 
 
 if __name__ == "__main__":
