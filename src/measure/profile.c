@@ -132,6 +132,12 @@ static void note_copy(walker *w, uint32_t id, bool is_wait, double copy_ms)
     w->no_memory = w->no_memory || !ms_vec_push(&w->profile->copies, copy);
 }
 
+/* Where work of its kind over its link is summed up. */
+static ms_profile_work *communication_of(walker *w, const ms_work *work)
+{
+    return &w->profile->communication[work->kind][w->trace->streams.items[work->stream].link];
+}
+
 static void play_work(walker *w, uint32_t id)
 {
     const ms_work *work = &w->trace->works.items[id];
@@ -155,8 +161,8 @@ static void play_work(walker *w, uint32_t id)
     case MS_WORK_ALL_REDUCE:
     case MS_WORK_SEND:
     case MS_WORK_RECEIVE:
-        w->profile->communication[work->kind].calls += stretch->repeats;
-        w->profile->communication[work->kind].bytes += work->bytes * stretch->repeats;
+        communication_of(w, work)->calls += stretch->repeats;
+        communication_of(w, work)->bytes += work->bytes * stretch->repeats;
         break;
     case MS_WORK_HOST_UPDATE:
     case MS_WORK_KINDS:
@@ -177,6 +183,7 @@ static void play_wait(walker *w, uint32_t id)
     if (wait->stream == MS_STREAM_OPERATORS)
         note_copy(w, wait->work, true, 0);
     open_stretch(w)->exposed_ms += ms;
+    communication_of(w, awaited(w, id))->exposed_ms += ms * open_stretch(w)->repeats;
     if (layer != MS_NONE && layer + 1 == w->layer)
         open_stretch(w)->exposed_below_ms += ms;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/step/one_device_table.h"
+#include "report/parallel/one_device_table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/kit/category_id.h"
 #include "report/kit/html.h"
@@ -61,10 +62,10 @@ static uint32_t all_figures(const ms_view *view, figure figures[MOST_FIGURES])
 /* "-11.22", "+0.31", "0.00" */
 static const char *change_text(const figure *f, char text[CHANGE_TEXT])
 {
-    char gib[MS_GIB_TEXT];
-    const char *sign = f->rank < f->one ? "-" : f->rank > f->one ? "+" : "";
-    snprintf(text, CHANGE_TEXT, "%s%s", sign,
-             ms_gib(f->rank < f->one ? f->one - f->rank : f->rank - f->one, gib));
+    char gib[MS_GIB_TEXT], zero[MS_GIB_TEXT];
+    ms_gib(f->rank < f->one ? f->one - f->rank : f->rank - f->one, gib);
+    bool is_none = strcmp(gib, ms_gib(0, zero)) == 0;
+    snprintf(text, CHANGE_TEXT, "%s%s", is_none ? "" : f->rank < f->one ? "-" : "+", gib);
     return text;
 }
 
@@ -94,7 +95,7 @@ void ms_one_device_markdown(FILE *out, const ms_view *view)
     figure figures[MOST_FIGURES];
     if (!ms_one_device_is_there(view))
         return;
-    fputs("\n## Compared with one device\n\n", out);
+    fputs("\n## Compared with one device\n", out);
     if (one_of(view)->unknown) {
         ms_markdown_note(out, "Not compared:", one_of(view)->unknown);
         return;
