@@ -82,6 +82,9 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
         status = keep_those_that_save(list, advice, err);
         if (status == MS_OK)
             status = ms_findings_collect(ledger, list, advice->arena, &advice->findings, err);
+        if (status == MS_OK)
+            status = ms_one_device_simulate(&ledger->simulated->job, advice->arena,
+                                            &advice->one_device, err);
     } else {
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Suggestions and findings: the run simulated again with one change at a time. Each costs a
- * simulation, so they are made only when a report shows them, and not for a run with more than half
+ * Suggestions and findings: the run simulated again with one change at a time, and one of several
+ * ranks as one device. Each costs a simulation, so they are made only when a report shows them, and not for a run with more than half
  * a million events.
  */
 #ifndef MS_LEDGER_ADVICE_H
@@ -12,6 +12,7 @@
 
 #include "ledger/findings.h"
 #include "ledger/ledger.h"
+#include "simulate/one_device.h"
 
 typedef struct ms_suggestion {
     const char *title;          /* "checkpoint every layer" */
@@ -26,6 +27,7 @@ typedef struct ms_advice {
     ms_arena *arena;
     ms_vec(ms_suggestion) suggestions; /* only those that save memory, largest saving first */
     ms_findings findings;
+    ms_one_device one_device; /* of several ranks */
 } ms_advice;
 
 ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err);

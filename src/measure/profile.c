@@ -141,6 +141,12 @@ static ms_turn turn_at(walker *w, double work_ms)
                      .work_ms = work_ms};
 }
 
+/* Where work of its kind over its link is summed up. */
+static ms_profile_work *communication_of(walker *w, const ms_work *work)
+{
+    return &w->profile->communication[work->kind][w->trace->streams.items[work->stream].link];
+}
+
 static void play_work(walker *w, uint32_t id)
 {
     const ms_work *work = &w->trace->works.items[id];
@@ -166,8 +172,8 @@ static void play_work(walker *w, uint32_t id)
     case MS_WORK_ALL_REDUCE:
     case MS_WORK_SEND:
     case MS_WORK_RECEIVE:
-        w->profile->communication[work->kind].calls += stretch->repeats;
-        w->profile->communication[work->kind].bytes += work->bytes * stretch->repeats;
+        communication_of(w, work)->calls += stretch->repeats;
+        communication_of(w, work)->bytes += work->bytes * stretch->repeats;
         break;
     case MS_WORK_HOST_UPDATE:
     case MS_WORK_KINDS:
@@ -190,6 +196,7 @@ static void play_wait(walker *w, uint32_t id)
     if (!ms_turns_wait(&w->turns, &w->profile->turns, id, turn_at(w, 0)))
         w->no_memory = true;
     open_stretch(w)->exposed_ms += ms;
+    communication_of(w, awaited(w, id))->exposed_ms += ms * open_stretch(w)->repeats;
     if (layer != MS_NONE && layer + 1 == w->layer)
         open_stretch(w)->exposed_below_ms += ms;
 }

@@ -54,9 +54,10 @@ typedef struct ms_step_time {
     double copy_ms; /* both directions, hidden or exposed */
 } ms_step_time;
 
-/* Work of one kind in a step. */
+/* Work of one kind over one link in a step. */
 typedef struct ms_profile_work {
     uint64_t calls, bytes;
+    double exposed_ms; /* operators wait for it; 0 over a link of unknown rate */
 } ms_profile_work;
 
 typedef struct ms_profile {
@@ -64,9 +65,10 @@ typedef struct ms_profile {
     ms_vec(ms_profile_copy) copies; /* of layers, in the order of the step */
     ms_turn_list turns;
     ms_step_time time;
-    /* Communication with other ranks, by ms_work_kind; bytes that go through this rank's link. Of
-     * copies and updates nothing is here. */
-    ms_profile_work communication[MS_WORK_KINDS];
+    /* Communication with other ranks, by ms_work_kind and ms_link: MS_LINK_PEER within a host,
+     * MS_LINK_NONE between hosts; bytes that go through this rank's link. Of copies and updates
+     * nothing is here. */
+    ms_profile_work communication[MS_WORK_KINDS][MS_LINK_COUNT];
 } ms_profile;
 
 /* `kind` determines the block size: 512 bytes, except for the raw allocator. */

@@ -49,6 +49,9 @@ const char *const ms_fsdp_build_names[] = {
     NULL,
 };
 
+const ms_layout ms_layout_none = {
+    .kind = MS_PARALLEL_NONE, .shards = 1, .copies = 1, .tensor = 1, .context = 1};
+
 static const key_row *find_key(const char *text, size_t length)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -198,20 +201,55 @@ static ms_status read_part(const char *text, const char *part, size_t length, ms
     return MS_OK;
 }
 
+/* What is wrong with the numbers of a layout, as the rest of a sentence; NULL: they are in range.
+ */
+static const char *number_fault(const char *text)
+{
+    static const char too_many[] = "at most 1048576 ranks are predicted";
+    _Static_assert(MS_MOST_RANKS == 1048576, "the sentence names another number");
+    uint64_t product = 1; /* of the copies and shards, each at most 2^20 */
+    for (const char *at = text; *at;) {
+        uint64_t count = 0;
+        size_t length = strspn(at, "0123456789");
+        bool is_number = length && at > text && strchr("=x", at[-1]) && strchr(",x", at[length]);
+        ms_count_result result = is_number ? ms_number_count(at, length, &count) : MS_COUNT_OK;
+        if (is_number && result == MS_COUNT_OK && count == 0)
+            return "each number of a layout is at least 1";
+        if (is_number && (result == MS_COUNT_TOO_LARGE || count > MS_MOST_RANKS))
+            return too_many;
+        if (is_number && (at[-1] == 'x' || at[length] == 'x'))
+            product *= count;
+        if (product > MS_MOST_RANKS)
+            return too_many;
+        at += length ? length : 1;
+    }
+    return NULL;
+}
+
+/* A layout that could not be read. */
+static ms_status refuse_text(const char *text, ms_error *err)
+{
+    const char *fault = number_fault(text);
+    if (fault)
+        return ms_fail(err, MS_ERR_USAGE, "found '%.40s': %s", text, fault);
+    if (strstr(text, "zero="))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s', expected zero=STAGE,dp=N: DeepSpeed's stage 1, 2 or 3",
+                       text);
+    return ms_fail(err, MS_ERR_USAGE,
+                   "found '%.40s', expected none or a layout such as dp=8, fsdp=8, hsdp=2x8, "
+                   "fsdp1=8, hsdp1=2x8, tp=4, tp=2,fsdp=4, cp=4, zero=2,dp=8 or "
+                   "pp=4,schedule=1f1b,microbatches=8",
+                   text);
+}
+
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
 {
-    *layout =
-        (ms_layout){.kind = MS_PARALLEL_NONE, .shards = 1, .copies = 1, .tensor = 1, .context = 1};
+    *layout = ms_layout_none;
     if (strcmp(text, "none") == 0)
         return MS_OK;
     if (strstr(text, "zero="))
-        return read_zero(text, layout)
-                   ? MS_OK
-                   : ms_fail(
-                         err, MS_ERR_USAGE,
-                         "found '%.40s', expected zero=STAGE,dp=N: DeepSpeed's stage 1, 2 or 3, "
-                         "and at most %d ranks",
-                         text, MS_MOST_RANKS);
+        return read_zero(text, layout) ? MS_OK : refuse_text(text, err);
     bool is_read = true;
     ms_status status = MS_OK;
     for (const char *part = text; is_read && status == MS_OK && part;) {
@@ -228,11 +266,7 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
         return refuse_combination(text, err);
     if (is_read && ms_layout_world(layout) <= MS_MOST_RANKS)
         return finish_pipeline(text, layout, err);
-    return ms_fail(err, MS_ERR_USAGE,
-                   "found '%.40s', expected none, dp=N, fsdp=N, fsdp1=N, hsdp=COPIESxSHARDS, "
-                   "hsdp1=COPIESxSHARDS, tp=N, tp=N,fsdp=M, cp=N, cp=N,fsdp=M, "
-                   "zero=STAGE,dp=N or pp=N,schedule=NAME,microbatches=M, with at most %d ranks",
-                   text, MS_MOST_RANKS);
+    return refuse_text(text, err);
 }
 
 static const char *shards_text(ms_arena *arena, const ms_layout *layout)

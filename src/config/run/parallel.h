@@ -91,6 +91,8 @@ typedef struct ms_layout {
     ms_pipeline_layout pipeline; /* of the ranks that the others are multiplied by */
 } ms_layout;
 
+extern const ms_layout ms_layout_none; /* one rank */
+
 typedef struct ms_parallel {
     ms_layout layout;
     ms_rank_choice choice; /* what was asked for */

@@ -43,10 +43,10 @@ void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
     ms_consume(tape, gone);
 }
 
-uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t ranks)
+uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t span)
 {
     const ms_stream row = {.kind = MS_STREAM_COLLECTIVE,
-                           .link = ranks <= RANKS_PER_HOST ? MS_LINK_PEER : MS_LINK_NONE,
+                           .link = span <= RANKS_PER_HOST ? MS_LINK_PEER : MS_LINK_NONE,
                            .name = ms_tape_name(tape, name)};
     uint32_t stream = ms_trace_add_stream(tape->trace, row);
     if (stream == MS_NONE)

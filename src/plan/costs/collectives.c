@@ -301,8 +301,9 @@ static ms_status read(ms_arena *arena, const ms_profile *profile, uint64_t count
 static bool works_with_others(const ms_profile *profile)
 {
     for (uint32_t i = 0; i < MS_WORK_KINDS; i++)
-        if (profile->communication[i].calls > 0)
-            return true;
+        for (uint32_t link = 0; link < MS_LINK_COUNT; link++)
+            if (profile->communication[i][link].calls > 0)
+                return true;
     return false;
 }
 

@@ -155,8 +155,8 @@ static void put_percent(FILE *out, uint64_t part, uint64_t whole)
     fprintf(out, "%s%%", ms_fixed(share, 2, text));
 }
 
-void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
-                 uint64_t whole_bytes, uint64_t limit_bytes)
+void ms_html_small_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
+                       uint64_t whole_bytes, uint64_t limit_bytes)
 {
     char text[MS_BYTES_TEXT];
     fputs("<div class=\"bar\" role=\"img\" aria-label=\"", out);
@@ -175,7 +175,14 @@ void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size
         put_percent(out, limit_bytes, whole_bytes);
         fputs("\"></b>", out);
     }
-    fputs("</div>\n<ul class=\"legend\">\n", out);
+    fputs("</div>\n", out);
+}
+
+void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
+                 uint64_t whole_bytes, uint64_t limit_bytes)
+{
+    ms_html_small_bar(out, label, pieces, count, whole_bytes, limit_bytes);
+    fputs("<ul class=\"legend\">\n", out);
     for (size_t i = 0; i < count; i++) {
         if (pieces[i].bytes == 0)
             continue;

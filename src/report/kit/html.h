@@ -61,6 +61,10 @@ typedef struct ms_html_piece {
 void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
                  uint64_t whole_bytes, uint64_t limit_bytes);
 
+/* The same without the list of figures, for a cell of a table. */
+void ms_html_small_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
+                       uint64_t whole_bytes, uint64_t limit_bytes);
+
 /* Write the fields of a run, and the treatments of its layers. False: out of memory. */
 void ms_html_run(FILE *out, const ms_field *fields, uint32_t count);
 bool ms_html_treatments(FILE *out, const ms_treatments *treatments, uint64_t num_layers,

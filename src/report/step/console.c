@@ -12,7 +12,9 @@
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
-#include "report/step/rank_table.h"
+#include "report/parallel/communication.h"
+#include "report/parallel/one_device_table.h"
+#include "report/parallel/rank_table.h"
 
 enum { MAX_LAYER_ROWS = 6 };
 
@@ -201,6 +203,7 @@ bool ms_report_console(FILE *out, const ms_view *view)
     write_peak(&p, view);
     write_layers(&p, view);
     ms_rank_table_console(&p, view);
+    ms_one_device_console(&p, view);
     ms_communication_console(&p, view);
     write_phases(&p, view);
     write_largest(&p, view);

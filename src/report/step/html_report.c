@@ -10,6 +10,9 @@
 #include "report/pictures/composition.h"
 #include "report/pictures/timeline_svg.h"
 #include "report/step/html_operators.h"
+#include "report/parallel/communication.h"
+#include "report/parallel/one_device_table.h"
+#include "report/parallel/rank_table.h"
 #include "report/view/calibrated.h"
 #include "report/view/times.h"
 #include "report/view/fit_words.h"
@@ -237,6 +240,9 @@ static const struct {
 } sections[] = {
     {"timeline", "Memory over the step", ms_html_timeline, NULL},
     {"peak", "What the peak is made of", ms_html_composition, NULL},
+    {"ranks", "Ranks", ms_rank_table_html, ms_rank_table_is_there},
+    {"one-device", "Compared with one device", ms_one_device_html, ms_one_device_is_there},
+    {"communication", "Communication of a step", ms_communication_html, ms_communication_is_there},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
     {"advice", "What would help most", write_advice, has_advice},
     {"phases", "Phases of a step", write_phases, NULL},

@@ -15,7 +15,9 @@
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
 #include "report/view/summary.h"
-#include "report/step/rank_table.h"
+#include "report/parallel/communication.h"
+#include "report/parallel/one_device_table.h"
+#include "report/parallel/rank_table.h"
 
 static void write_summary(ms_json_writer *w, const ms_summary *s)
 {
@@ -194,6 +196,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     write_metadata(&w, view);
     bool ok = write_config(&w, view);
     ms_rank_table_json(&w, view);
+    ms_one_device_json(&w, view);
     ms_communication_json(&w, view);
     write_phases(&w, view->ledger->usage);
     write_evaluation(&w, ms_ledger_evaluation(view->ledger));

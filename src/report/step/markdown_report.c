@@ -9,7 +9,9 @@
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
-#include "report/step/rank_table.h"
+#include "report/parallel/communication.h"
+#include "report/parallel/one_device_table.h"
+#include "report/parallel/rank_table.h"
 
 static void write_shares(FILE *out, const char *title, const ms_view_row *rows, uint32_t count,
                          uint64_t whole)
@@ -157,6 +159,7 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
     write_findings(out, view);
     write_peak(out, view);
     ms_rank_table_markdown(out, view);
+    ms_one_device_markdown(out, view);
     ms_communication_markdown(out, view);
     write_phases(out, view);
     write_largest(out, view);

@@ -160,7 +160,8 @@ static bool fill_largest(ms_view *view)
     return true;
 }
 
-/* "h100-80gb", or which of several ranks the verdict is of. */
+/* The devices that the verdict is of: "h100-80gb", "each of 8 x h100-80gb" where ranks need the
+ * same, or one rank of several. */
 static const char *devices(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
@@ -170,34 +171,77 @@ static const char *devices(const ms_view *view)
         return run->device->name;
     if (parallel->ranks.count == 1)
         return ms_arena_printf(view->arena, "each of %" PRIu64 " x %s", world, run->device->name);
-    return ms_arena_printf(view->arena, "rank %" PRIu64 "%s of %" PRIu64 " x %s", parallel->rank,
-                           parallel->ranks.count ? ", the worst" : "", world, run->device->name);
+    return ms_arena_printf(view->arena, "rank %" PRIu64 " of %" PRIu64 " x %s", parallel->rank,
+                           world, run->device->name);
+}
+
+/* When most is needed, unless it is in a steady step. */
+static const char *when_most(const ms_summary *s)
+{
+    if (s->first_step_reserved_bytes > s->evaluation_reserved_bytes)
+        return ", in the first step";
+    if (s->evaluation_reserved_bytes > s->reserved_memory_bytes)
+        return ", in the evaluation";
+    return "";
+}
+
+/* Figures as the verdict tells them. */
+typedef struct verdict_texts {
+    const char *word, *device, *when;
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT]; /* missing: "" if nothing */
+} verdict_texts;
+
+/* Where ranks need unequal memory and all were looked at: "fits on each of 8 x h100-80gb: rank 0
+ * needs most, ...". */
+static const char *verdict_of_worst(const ms_view *view, const verdict_texts *t)
+{
+    const ms_run_config *run = view->ledger->run;
+    const char *device = run->device->name;
+    uint64_t world = ms_layout_world(&run->parallel.layout), rank = run->parallel.rank;
+    bool is_short = *t->missing != '\0';
+    if (view->summary->budget_bytes == 0)
+        return ms_arena_printf(view->arena,
+                               "rank %" PRIu64 " of %" PRIu64 " needs most, %s GiB%s (no budget "
+                               "was given)",
+                               rank, world, t->need, t->when);
+    if (!view->summary->fits)
+        return ms_arena_printf(
+            view->arena,
+            "does not fit: rank %" PRIu64 " of %" PRIu64 " x %s needs most, %s of %s GiB%s%s%s%s",
+            rank, world, device, t->need, t->budget, t->when, is_short ? ": short by up to " : "",
+            t->missing, is_short ? " GiB" : "");
+    return ms_arena_printf(
+        view->arena, "%s on each of %" PRIu64 " x %s: rank %" PRIu64 " needs most, %s of %s GiB%s",
+        t->word, world, device, rank, t->need, t->budget, t->when);
+}
+
+static const char *verdict_of_one(const ms_view *view, const verdict_texts *t)
+{
+    if (view->summary->budget_bytes == 0)
+        return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", t->need,
+                               t->when);
+    if (*t->missing)
+        return ms_arena_printf(view->arena,
+                               "does not fit: short by up to %s GiB (needs %s of %s GiB on %s%s)",
+                               t->missing, t->need, t->budget, t->device, t->when);
+    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s", t->word, t->need, t->budget,
+                           t->device, t->when);
 }
 
 static const char *verdict(const ms_view *view)
 {
     const ms_summary *s = view->summary;
-    const char *device = devices(view);
-    if (!device)
+    verdict_texts t = {.word = s->fits ? ms_fit_verdict_name(s->verdict) : "does not fit",
+                       .device = devices(view),
+                       .when = when_most(s)};
+    if (!t.device)
         return NULL;
-    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT];
-    ms_gib(s->expected_device_bytes, need);
-    ms_gib(s->budget_bytes, budget);
-    const char *when = "";
-    if (s->evaluation_reserved_bytes > s->reserved_memory_bytes)
-        when = ", in the evaluation";
-    if (s->first_step_reserved_bytes > s->evaluation_reserved_bytes)
-        when = ", in the first step";
-    if (s->budget_bytes == 0)
-        return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", need, when);
+    ms_gib(s->expected_device_bytes, t.need);
+    ms_gib(s->budget_bytes, t.budget);
     if (s->verdict_reason == MS_FIT_OVER_BUDGET)
-        return ms_arena_printf(view->arena,
-                               "does not fit: short by up to %s GiB (needs %s of %s GiB on %s%s)",
-                               ms_gib(s->expected_device_bytes - s->budget_bytes, missing), need,
-                               budget, device, when);
-    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",
-                           s->fits ? ms_fit_verdict_name(s->verdict) : "does not fit", need, budget,
-                           device, when);
+        ms_gib(s->expected_device_bytes - s->budget_bytes, t.missing);
+    return view->ledger->run->parallel.ranks.count > 1 ? verdict_of_worst(view, &t)
+                                                       : verdict_of_one(view, &t);
 }
 
 static const char *why(const ms_view *view)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a rank exchanges with others in a steady step: bytes and calls of each kind of collective
+ * and message, the link, and the time that the step waits, where it is known. Nothing is written
+ * where there is nothing.
+ */
+#ifndef MS_REPORT_PARALLEL_COMMUNICATION_H
+#define MS_REPORT_PARALLEL_COMMUNICATION_H
+
+#include <stdio.h>
+
+#include "json/write.h"
+#include "report/kit/page.h"
+#include "report/view/view.h"
+
+bool ms_communication_is_there(const ms_view *view);
+void ms_communication_console(const ms_page *page, const ms_view *view);
+void ms_communication_markdown(FILE *out, const ms_view *view);
+bool ms_communication_html(FILE *out, const ms_view *view); /* the content of a section */
+/* The array "communication". */
+void ms_communication_json(ms_json_writer *writer, const ms_view *view);
+
+#endif
