@@ -25,13 +25,13 @@ class Recording:
         self.start_event, self.snapshot = start_event, None
         self.names = []  # (how many events had been, (category, module) by address)
         _record(enabled=None)
-        self.start = {}  # bytes and line by address
+        self.start = {}  # bytes, line and bytes that were asked by address
         for segment in _snapshot()["segments"]:
             if segment["device"] == torch.cuda.current_device():
                 address = segment["address"]
                 for block in segment["blocks"]:
                     if block["state"] == "active_allocated":
-                        self.start[address] = block["size"], frames.top(block.get("frames"))
+                        self.start[address] = block["size"], frames.top(block.get("frames")), block.get("requested_size", block["size"])
                     address += block["size"]
         _record("all", context="alloc", stacks="python", max_entries=MOST_EVENTS)
 

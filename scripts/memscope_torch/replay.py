@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A recorded step played again: which blocks are alive when, what they are, and whose."""
+from collections import Counter
+
 from . import frames
 
 BLOCK_BYTES = 512
@@ -20,14 +22,18 @@ class Block:
 class Replay:
     """`timeline` is bytes after each event, the start first; `order` is (block, is new) by event; born 0: before the step."""
 
-    def __init__(self, recording, forwards, changes):
-        """`forwards`: first and last event of each forward phase; `changes`: labels by event, where PyTorch keeps none."""
+    def __init__(self, recording, forwards, changes, buckets=()):
+        """`forwards`: first and last event of each forward phase; `changes`: labels by event, where PyTorch keeps none;
+        `buckets`: bytes of buffers of gradients, which are known by these alone."""
         self.blocks, self.order, self.forwards = [], [], forwards
         self.by_address, self.used = {}, 0
+        self.buckets = Counter(buckets)
         events = recording.events()
         self.never = len(events) + 1
-        for address, (size, line) in recording.start.items():
+        self.from_before = {}  # by block, what was asked
+        for address, (size, line, asked) in recording.start.items():
             self._add(address, Block(size, size, 0, self.never, "", line))
+            self.from_before[self.blocks[-1]] = asked
         self.timeline = [self.used]
         marks = sorted(recording.names, key=lambda mark: mark[0])
         labels = _Labels(changes, recording.start_event)
@@ -69,9 +75,15 @@ class Replay:
             marks = marks[1:]
         return marks
 
+    def _is_bucket(self, block):
+        """Where no tensor leads to it, its size tells."""
+        asked = self.from_before[block]
+        self.buckets[asked] -= 1
+        return self.buckets[asked] >= 0
+
     def _kind(self, block):
         if block.born == 0:
-            return "input"
+            return "gradient" if self._is_bucket(block) else "input"
         return "activation" if any(block.alive(end) for _, end in self.forwards) else "temporary"
 
     def alive(self, at):

@@ -174,9 +174,10 @@ def _replay(tracer):
     recording = tracer.recording
     if not (tracer.recorded and recording and recording.snapshot and recording.is_whole):
         return None
+    from . import sharing
     from .replay import Replay
     forwards = [[event - recording.start_event for event in row["_events"]] for row in tracer.recorded if row["phase"] == "forward"]
-    return Replay(recording, forwards, tracer.paths.labels.changes)
+    return Replay(recording, forwards, tracer.paths.labels.changes, sharing.buckets(list(tracer.roots)))
 
 
 def _phase_at(tracer):

@@ -7,7 +7,7 @@ from collections import Counter
 
 import torch
 
-from . import members
+from . import members, sharing
 from .tracing import is_tracing
 
 WORDS = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "fp32"}
@@ -118,6 +118,7 @@ class Setting:
             "compiled": self.is_compiled(),
             "training": not self.modes or True in self.modes,
             "idle_dropouts": sum(not m.training for m in dropouts),
+            **sharing.told(roots),
         }
 
     def is_compiled(self):

@@ -214,7 +214,8 @@ static const char *micro_steps_text(ms_compare_evidence *e, const ms_recorded_st
 bool ms_compare_find_accumulation(ms_compare_evidence *e, ms_compare_cause *cause)
 {
     uint64_t a = e->first->micro_steps, b = e->second->micro_steps;
-    if (a == 0 || b == 0 || a == b || !ms_compare_differs(e, MS_IN_GRADIENT))
+    bool has_stages = e->first->has_stages || e->second->has_stages;
+    if (a == 0 || b == 0 || a == b || has_stages || !ms_compare_differs(e, MS_IN_GRADIENT))
         return false;
     cause->name = "accumulation";
     cause->first = micro_steps_text(e, e->first);

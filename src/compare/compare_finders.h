@@ -12,6 +12,7 @@
 #define MS_COMPARE_FINDERS(X) \
     X(inputs) X(compilation) X(backward) X(first_step) X(accumulation) X(attention) \
     X(checkpointing) X(autocast) X(evaluation) X(clipping) \
+    X(world_size) X(rank) X(strategy) X(resharding) \
     X(quantization) X(dtype) X(model) X(frozen) X(optimizer) X(implementation)
 /* clang-format on */
 #define DECLARE(name) bool ms_compare_find_##name(ms_compare_evidence *e, ms_compare_cause *cause);

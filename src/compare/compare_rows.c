@@ -173,6 +173,20 @@ static root root_of(const ms_recorded *r)
     return (root){"", 0};
 }
 
+/* What only this root has: names share their last words, "model." of "module.model.". */
+static root own_part(root r, root other)
+{
+    size_t shared = 0, words = 0;
+    while (shared < r.length && shared < other.length &&
+           r.text[r.length - 1 - shared] == other.text[other.length - 1 - shared]) {
+        shared++;
+        bool is_start = shared == r.length || r.text[r.length - 1 - shared] == '.';
+        bool is_others = shared == other.length || other.text[other.length - 1 - shared] == '.';
+        words = is_start && is_others ? shared : words;
+    }
+    return (root){r.text, r.length - words};
+}
+
 /* Whether they name the same layer. */
 static bool shares_layers(const ms_recorded *a, const ms_recorded *b)
 {
@@ -191,7 +205,9 @@ static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, 
     for (uint32_t i = 0; i < r->group_count; i++) {
         const ms_recorded_group *g = &r->groups[i];
         bool has_root = strncmp(g->name, without.text, without.length) == 0;
-        const char *name = has_root ? g->name + without.length : g->name;
+        bool is_root = without.length > 0 && strlen(g->name) == without.length - 1 &&
+                       strncmp(g->name, without.text, without.length - 1) == 0;
+        const char *name = is_root ? "" : has_root ? g->name + without.length : g->name;
         parts[i] = (named_part){*name ? name : "(no module)",
                                 is_rounded ? g->rounded_bytes : g->peak_bytes, is_second};
     }
@@ -208,10 +224,10 @@ static bool make_modules(ms_compare_view *view)
     bool is_rounded = a->is_static != b->is_static;
     if (!parts || !make_room(view, MS_COMPARE_MODULES, count))
         return false;
-    bool has_other_root = !shares_layers(a, b);
-    list_modules(a, false, is_rounded, has_other_root ? root_of(a) : (root){"", 0}, parts);
-    list_modules(b, true, is_rounded, has_other_root ? root_of(b) : (root){"", 0},
-                 parts + a->group_count);
+    bool is_same = shares_layers(a, b);
+    root first = is_same ? (root){"", 0} : root_of(a), second = is_same ? first : root_of(b);
+    list_modules(a, false, is_rounded, own_part(first, second), parts);
+    list_modules(b, true, is_rounded, own_part(second, first), parts + a->group_count);
     qsort(parts, count, sizeof *parts, by_name);
     for (size_t i = 0; i < count; i++) {
         bool is_new = i == 0 || strcmp(parts[i].name, parts[i - 1].name) != 0;

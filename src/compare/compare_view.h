@@ -64,7 +64,7 @@ typedef struct ms_compare_cause {
     double most;  /* of what it can explain; INFINITY: not bounded */
 } ms_compare_cause;
 
-enum { MS_COMPARE_MOST_CAUSES = 16 };
+enum { MS_COMPARE_MOST_CAUSES = 20 };
 
 typedef struct ms_compare_view {
     const ms_recorded *first, *second;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "document/recorded.h"
+#include "document/recorded_ranks.h"
 #include "json/number.h"
 
 enum { MOST_LAYERS = 1 << 16 };
@@ -120,6 +121,9 @@ static ms_status read_static(ms_recorded *r, ms_json_value root, ms_error *err)
         step->optimizer += 8;
     step->knows_weights = step->dtype != NULL;
     step->is_quantized = quantize && strcmp(quantize, "none") != 0;
+    status = ms_recorded_read_layout(step, root, err);
+    if (status != MS_OK)
+        return status;
     step->knows_adapter = adapter != NULL;
     if (adapter && strcmp(adapter, "none") != 0)
         step->adapter_parameters = step->trainable;
@@ -311,6 +315,8 @@ static ms_status read_captured(ms_recorded *r, ms_json_value told, ms_error *err
         status = read_autocast(step, list, err);
     if (status == MS_OK && ms_json_find(told, "optimizers", &list))
         status = read_optimizers(r, list, err);
+    if (status == MS_OK)
+        status = ms_recorded_read_sharing(step, told, err);
     return status;
 }
 

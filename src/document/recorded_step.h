@@ -33,6 +33,11 @@ typedef struct ms_recorded_step {
     bool is_compiled;
     bool is_evaluating; /* in evaluation mode, with dropout that does nothing */
     uint64_t idle_dropouts;
+    const char *layout;        /* of several ranks, as predicted: "fsdp=8" */
+    bool has_stages;           /* predicted: a pipeline, whose passes captures tell as fewer */
+    bool splits_work;          /* predicted: layers, tokens or widths are divided among ranks */
+    const char *data_parallel; /* "fully_shard"; "none" */
+    bool knows_resharding, reshards;
 } ms_recorded_step;
 
 /* Fills r->step; the phases have been read. */
