@@ -26,7 +26,7 @@ parallel:base tensor device config trace autograd:kit zero .
 model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
 step:base tensor allocator config trace autograd ops treatments parallel model:pipeline .
 measure:base tensor device allocator config trace:.
-simulate:base device allocator config trace step measure:.
+simulate:base tensor device allocator config trace step measure:.
 stream:base json tensor device allocator config trace replay step measure simulate:files .
 ledger:base text tensor device allocator config trace step measure simulate:.
 plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
@@ -37,7 +37,7 @@ diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
 calibrate:base json text tensor device config document:.
-report:base json text tensor device allocator config trace replay step measure simulate stream ledger plan largest document diff compare gate calibrate:kit view pictures step plan stream runtime compare diff check others .
+report:base json text tensor device allocator config trace replay step measure simulate stream ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream runtime compare diff check others .
 api:base json text tensor device allocator config trace replay model measure simulate stream ledger plan largest sweep document diff compare gate calibrate report:.
 cli:base:output parse capture commands .
 nulldevice::. driver libraries

@@ -20,7 +20,8 @@ static inline ms_work ms_work_of(ms_work_kind kind, uint64_t bytes)
                      .group = MS_NONE,
                      .after = MS_NONE,
                      .layer = MS_NONE,
-                     .bytes = bytes};
+                     .bytes = bytes,
+                     .scope = MS_NONE};
 }
 uint32_t ms_work_begin(ms_tape *tape, ms_work work);
 void ms_work_wait(ms_tape *tape, uint32_t work);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Suggestions and findings: the run simulated again with one change at a time, and one of several
- * ranks as one device. Each costs a simulation, so they are made only when a report shows them, and not for a run with more than half
- * a million events.
+ * ranks as one device. Each costs a simulation, so they are made only when a report shows them, and
+ * not for a run with more than half a million events.
  */
 #ifndef MS_LEDGER_ADVICE_H
 #define MS_LEDGER_ADVICE_H

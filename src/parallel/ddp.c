@@ -297,7 +297,8 @@ static void install(ms_tape *tape, void *state)
     ddp *all = state;
     all->parallel = ms_parallel_of(tape);
     all->last_work = MS_NONE;
-    all->stream = ms_collective_stream(tape, "all-reduces", all->parallel->layout.copies);
+    all->stream = ms_collective_stream(tape, "all-reduces", all->parallel->layout.copies,
+                                       all->parallel->layout.copies);
     ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = accumulated, .context = state});
     ms_hooks_push_module(tape, (ms_module_hooks){.before_forward = before_forward,
                                                  .after_backward = after_backward,

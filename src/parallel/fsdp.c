@@ -214,11 +214,11 @@ static void begin_stage(ms_tape *tape, ms_fsdp *all, uint64_t number, uint64_t c
             ms_pipeline_stage_of(&parallel->layout.pipeline, ms_parallel_pipeline_rank(parallel),
                                  number, tape->layer_scopes.count);
     uint64_t span = ranks * parallel->layout.tensor; /* those between do tensor parallelism */
-    all->gather_stream = ms_collective_stream(tape, "all-gathers", span);
-    all->reduce_stream = ms_collective_stream(tape, "reduce-scatters", span);
+    all->gather_stream = ms_collective_stream(tape, "all-gathers", span, ranks);
+    all->reduce_stream = ms_collective_stream(tape, "reduce-scatters", span, ranks);
     if (parallel->layout.copies > 1)
-        all->all_reduce_stream =
-            ms_collective_stream(tape, "all-reduces", ms_layout_world(&parallel->layout));
+        all->all_reduce_stream = ms_collective_stream(
+            tape, "all-reduces", ms_layout_world(&parallel->layout), parallel->layout.copies);
 }
 
 static void install(ms_tape *tape, void *at)

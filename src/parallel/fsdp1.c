@@ -197,12 +197,13 @@ static void install(ms_tape *tape, void *state)
     ms_fsdp1 *all = state;
     all->parallel = ms_parallel_of(tape);
     uint64_t ranks = all->parallel->layout.shards;
-    all->cast_stream = ms_collective_stream(tape, "casts of shards", ranks);
-    all->gather_stream = ms_collective_stream(tape, "all-gathers", ranks);
-    all->reduce_stream = ms_collective_stream(tape, "reduce-scatters", ranks);
+    all->cast_stream = ms_collective_stream(tape, "casts of shards", ranks, ranks);
+    all->gather_stream = ms_collective_stream(tape, "all-gathers", ranks, ranks);
+    all->reduce_stream = ms_collective_stream(tape, "reduce-scatters", ranks, ranks);
     if (all->parallel->layout.copies > 1)
         all->all_reduce_stream =
-            ms_collective_stream(tape, "all-reduces", ms_layout_world(&all->parallel->layout));
+            ms_collective_stream(tape, "all-reduces", ms_layout_world(&all->parallel->layout),
+                                 all->parallel->layout.copies);
     ms_hooks_push_module(tape, (ms_module_hooks){.before_forward = before_forward,
                                                  .after_forward = after_forward,
                                                  .before_backward = before_backward,

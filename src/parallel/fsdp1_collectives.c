@@ -66,7 +66,8 @@ void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
     tape->stream = MS_STREAM_OPERATORS;
     if (!ms_idle(tape)) {
         uint64_t bytes = exchanged(ms_tensor_bytes(tape, unit->gathered), parallel->layout.shards);
-        ms_work_wait(tape, ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream, bytes));
+        ms_work_wait(tape, ms_collective_of(tape, unit->scope, parallel->layout.shards,
+                                            MS_WORK_ALL_GATHER, all->gather_stream, bytes));
     }
     record(tape, cast, all->gather_stream);
     ms_consume(tape, cast);
@@ -171,11 +172,12 @@ void ms_fsdp1_keep_gradient(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
 /* ---- reduction ---- */
 
 /* The sum over the copies of the parameters, in place. */
-static uint32_t reduce_copies(ms_tape *tape, const ms_fsdp1 *all, ms_tensor output)
+static uint32_t reduce_copies(ms_tape *tape, const ms_fsdp1 *all, uint32_t scope, ms_tensor output)
 {
     record(tape, output, all->all_reduce_stream);
     uint64_t bytes = 2 * exchanged(ms_tensor_bytes(tape, output), all->parallel->layout.copies);
-    ms_work_wait(tape, ms_collective(tape, MS_WORK_ALL_REDUCE, all->all_reduce_stream, bytes));
+    ms_work_wait(tape, ms_collective_of(tape, scope, all->parallel->layout.copies,
+                                        MS_WORK_ALL_REDUCE, all->all_reduce_stream, bytes));
     return all->all_reduce_stream;
 }
 
@@ -188,10 +190,11 @@ static ms_tensor reduce(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit, uint6
     ms_retain(tape, output);
     if (ms_idle(tape))
         return output;
-    ms_work_wait(tape, ms_collective(tape, MS_WORK_REDUCE_SCATTER, stream,
-                                     exchanged(input_bytes, parallel->layout.shards)));
+    ms_work_wait(tape, ms_collective_of(tape, unit->scope, parallel->layout.shards,
+                                        MS_WORK_REDUCE_SCATTER, stream,
+                                        exchanged(input_bytes, parallel->layout.shards)));
     if (parallel->layout.copies > 1)
-        stream = reduce_copies(tape, all, output);
+        stream = reduce_copies(tape, all, unit->scope, output);
     if (parallel->reduce_dtype != parallel->shard_dtype) {
         ms_tensor cast = ms_fsdp1_buffer(tape, unit, unit->part, parallel->shard_dtype, stream);
         ms_name_storage(tape, cast, "sharded gradients", MS_CATEGORY_GRADIENT);

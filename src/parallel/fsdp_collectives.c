@@ -118,8 +118,9 @@ void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
                          : gather_from_device(tape, all, unit, elements, elements * ranks);
     tape->stream = MS_STREAM_OPERATORS;
     if (unit->gathered)
-        unit->gathering = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
-                                        exchanged(ms_tensor_bytes(tape, unit->gathered), ranks));
+        unit->gathering =
+            ms_collective_of(tape, unit->scope, ranks, MS_WORK_ALL_GATHER, all->gather_stream,
+                             exchanged(ms_tensor_bytes(tape, unit->gathered), ranks));
 }
 
 void ms_fsdp_spread(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
@@ -306,9 +307,9 @@ static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tens
     ms_tensor output = named_buffer(tape, unit, elements, parallel->reduce_dtype,
                                     "sharded gradients", MS_CATEGORY_GRADIENT);
     ms_retain(tape, output);
-    all->reduced = unit->reducing =
-        ms_collective(tape, MS_WORK_REDUCE_SCATTER, all->reduce_stream,
-                      exchanged(ms_tensor_bytes(tape, input), parallel->layout.shards));
+    all->reduced = unit->reducing = ms_collective_of(
+        tape, unit->scope, parallel->layout.shards, MS_WORK_REDUCE_SCATTER, all->reduce_stream,
+        exchanged(ms_tensor_bytes(tape, input), parallel->layout.shards));
     if (parallel->sums_last_only && !all->is_last) {
         tape->stream = MS_STREAM_OPERATORS;
         keep_partial(tape, unit, output);
@@ -316,7 +317,8 @@ static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tens
     }
     if (parallel->layout.copies > 1) {
         uint64_t bytes = 2 * exchanged(ms_tensor_bytes(tape, output), parallel->layout.copies);
-        unit->reducing = ms_collective(tape, MS_WORK_ALL_REDUCE, all->all_reduce_stream, bytes);
+        unit->reducing = ms_collective_of(tape, unit->scope, parallel->layout.copies,
+                                          MS_WORK_ALL_REDUCE, all->all_reduce_stream, bytes);
         tape->stream = all->all_reduce_stream;
         unit->all_reduced = output;
         ms_retain(tape, output);

@@ -26,7 +26,8 @@ static bool fetch(const making *m, ms_stream_action a)
                           .group = MS_NONE,
                           .after = MS_NONE,
                           .layer = MS_NONE,
-                          .bytes = m->pass->layers.items[a.layer].block_bytes};
+                          .bytes = m->pass->layers.items[a.layer].block_bytes,
+                          .scope = MS_NONE};
     return ms_trace_add_work(m->trace, work) != MS_NONE;
 }
 

@@ -235,7 +235,7 @@ static ms_status read_layer(ms_trace_reading *r, ms_json_value v)
 
 static ms_status read_work(ms_trace_reading *r, ms_json_value v)
 {
-    ms_work row = {0};
+    ms_work row = {.scope = MS_NONE};
     ms_status status = ms_trace_reading_row(r, &ms_work_members, v, &row);
     if (status != MS_OK)
         return status;

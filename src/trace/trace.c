@@ -48,8 +48,9 @@ const char *ms_category_name(ms_category category)
 static bool add_first_streams(ms_trace *trace)
 {
     for (uint32_t i = 0; i < MS_FIRST_STREAMS; i++) {
-        ms_stream stream = {(uint8_t)first_streams[i].kind, (uint8_t)first_streams[i].link,
-                            trace->names.count};
+        ms_stream stream = {.kind = (uint8_t)first_streams[i].kind,
+                            .link = (uint8_t)first_streams[i].link,
+                            .name = trace->names.count};
         if (!ms_vec_push(&trace->names, first_streams[i].name) ||
             !ms_vec_push(&trace->streams, stream))
             return false;

@@ -110,9 +110,10 @@ typedef enum ms_link {
 /* A queue whose work runs in order and concurrently with other streams. Operators run on the first.
  */
 typedef struct ms_stream {
-    uint8_t kind;  /* ms_stream_kind */
-    uint8_t link;  /* ms_link */
-    uint32_t name; /* index into names: "copies to the host" */
+    uint8_t kind;   /* ms_stream_kind */
+    uint8_t link;   /* ms_link */
+    uint32_t name;  /* index into names: "copies to the host" */
+    uint64_t ranks; /* of the group of a collective stream; 0: this rank only. Not in trace files */
 } ms_stream;
 
 /* The streams that ms_trace_init creates; others follow. */
@@ -146,6 +147,9 @@ typedef struct ms_work {
     uint32_t after;          /* earlier work that must finish first, or MS_NONE */
     uint32_t layer;          /* offloaded layer whose saved tensor it moves; or MS_NONE */
     uint64_t bytes;          /* moved; for host updates: read and written */
+    uint64_t
+        ranks; /* that a collective is among; 0: this rank only. Not in trace files, as scope */
+    uint32_t scope; /* module whose tensors a collective carries; MS_NONE: of several modules */
 } ms_work;
 
 /* `stream` waits until the work is done. */

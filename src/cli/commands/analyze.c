@@ -91,6 +91,13 @@ static const ms_cli_grammar grammar = {
         "--format html writes a page with pictures; others are svg, chrome-trace (Perfetto),\n"
         "memory-viz (PyTorch's memory viewer), speedscope and folded (flame graphs of the peak),\n"
         "trace (every allocation, operator and copy of the run, as JSON lines).\n"
+        "\nSeveral ranks, by framework\n"
+        "  accelerate         --training-args accelerate.yaml\n"
+        "  DeepSpeed          --training-args ds_config.json --world 8\n"
+        "  TrainingArguments  --training-args args.json --world 8\n"
+        "  torchtitan         --training-args train.toml --world 64\n"
+        "  torchtune          --training-args 8B_full.yaml --world 8\n"
+        "  plain PyTorch      --parallel fsdp=8 --dtype fp32 --param-dtype bf16\n\n"
         "Without --format, -o, --output and --events the console report goes to standard output\n"
         "and static_report.json and static_report.md to reports/.\n",
 };

@@ -63,6 +63,8 @@ void ms_ring_enqueue(ms_tape *tape, ms_work_kind work, uint64_t bytes)
     ms_work row = ms_work_of(work, bytes);
     row.stream = ms_ring_of(tape)->stream;
     row.group = 0;
+    row.ranks = ms_ring_of(tape)->ranks;
+    row.scope = tape->scope;
     ms_work_wait(tape, ms_work_begin(tape, row));
 }
 

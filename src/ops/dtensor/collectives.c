@@ -69,6 +69,8 @@ static void enqueue(ms_tape *tape, ms_work_kind work, uint64_t bytes)
     ms_work row = ms_work_of(work, bytes);
     row.stream = m->stream;
     row.group = 0;
+    row.ranks = m->ranks;
+    row.scope = tape->scope;
     ms_work_wait(tape, ms_work_begin(tape, row));
 }
 

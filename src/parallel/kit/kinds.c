@@ -43,25 +43,31 @@ void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter)
     ms_consume(tape, gone);
 }
 
-uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t span)
+uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t span, uint64_t ranks)
 {
     const ms_stream row = {.kind = MS_STREAM_COLLECTIVE,
                            .link = span <= RANKS_PER_HOST ? MS_LINK_PEER : MS_LINK_NONE,
-                           .name = ms_tape_name(tape, name)};
+                           .name = ms_tape_name(tape, name),
+                           .ranks = ranks};
     uint32_t stream = ms_trace_add_stream(tape->trace, row);
     if (stream == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     return stream == MS_NONE ? 0 : stream;
 }
 
+uint32_t ms_collective_of(ms_tape *tape, uint32_t scope, uint64_t ranks, ms_work_kind work,
+                          uint32_t stream, uint64_t bytes)
+{
+    ms_work row = ms_work_of(work, bytes);
+    row.stream = stream;
+    row.group = 0;
+    row.ranks = ranks;
+    row.scope = scope;
+    return ms_work_begin(tape, row);
+}
+
 uint32_t ms_collective(ms_tape *tape, ms_work_kind work, uint32_t stream, uint64_t bytes)
 {
-    return ms_work_begin(tape, (ms_work){.kind = (uint8_t)work,
-                                         .stream = stream,
-                                         .source = MS_NONE,
-                                         .target = MS_NONE,
-                                         .group = 0,
-                                         .after = MS_NONE,
-                                         .layer = MS_NONE,
-                                         .bytes = bytes});
+    uint64_t ranks = tape->trace->streams.items[stream].ranks;
+    return ms_collective_of(tape, MS_NONE, ranks, work, stream, bytes);
 }

@@ -54,10 +54,13 @@ const ms_parallel *ms_parallel_of(const ms_tape *tape);
  * type of the computation. */
 void ms_parallel_leave_device(ms_tape *tape, ms_tensor parameter);
 
-/* A stream for collectives among ranks that lie within `span` neighbours: of one host, or of
- * several (whose link is unknown). */
-uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t span);
+/* A stream for collectives among so many ranks, which lie within `span` neighbours: of one host, or
+ * of several (whose link is unknown). */
+uint32_t ms_collective_stream(ms_tape *tape, const char *name, uint64_t span, uint64_t ranks);
 /* Enqueues a collective that moves so many bytes through each rank's link. */
 uint32_t ms_collective(ms_tape *tape, ms_work_kind kind, uint32_t stream, uint64_t bytes);
+/* The same for tensors of the module `scope` (MS_NONE: of several), among so many ranks. */
+uint32_t ms_collective_of(ms_tape *tape, uint32_t scope, uint64_t ranks, ms_work_kind kind,
+                          uint32_t stream, uint64_t bytes);
 
 #endif

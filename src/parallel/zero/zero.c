@@ -36,7 +36,8 @@ static void install(ms_tape *tape, void *state)
 {
     ms_zero12 *all = state;
     all->parallel = ms_parallel_of(tape);
-    all->stream = ms_collective_stream(tape, "reductions", all->parallel->layout.shards);
+    all->stream = ms_collective_stream(tape, "reductions", all->parallel->layout.shards,
+                                       all->parallel->layout.shards);
     ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = accumulated, .context = state});
 }
 

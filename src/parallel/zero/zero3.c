@@ -263,8 +263,8 @@ static void install(ms_tape *tape, void *state)
     all->parallel = ms_parallel_of(tape);
     uint64_t ranks = all->parallel->layout.shards;
     bool overlaps = all->parallel->zero.overlap_comm;
-    uint32_t gathers = ms_collective_stream(tape, "all-gathers", ranks);
-    uint32_t reductions = ms_collective_stream(tape, "reduce-scatters", ranks);
+    uint32_t gathers = ms_collective_stream(tape, "all-gathers", ranks, ranks);
+    uint32_t reductions = ms_collective_stream(tape, "reduce-scatters", ranks, ranks);
     all->gather_stream = gathers;
     all->reduce_stream = reductions;
     all->gather_pool = overlaps ? gathers : MS_STREAM_OPERATORS;

@@ -11,6 +11,7 @@
 #include "json/write.h"
 #include "measure/lifetime.h"
 #include "report/kit/writer_list.h"
+#include "report/ranks/communication.h"
 #include "report/view/view.h"
 #include "report/kit/category_id.h"
 #include "trace/words.h"
@@ -89,10 +90,10 @@ static void write_name(writer *w, uint32_t process, uint32_t track, const char *
 
 static bool has_work(const writer *w, uint32_t stream)
 {
-    uint32_t i = 0;
-    while (i < w->trace->works.count && w->trace->works.items[i].stream != stream)
-        i++;
-    return i < w->trace->works.count;
+    for (uint32_t i = 0; i < w->trace->works.count; i++)
+        if (w->trace->works.items[i].stream == stream)
+            return true;
+    return false;
 }
 
 static const char *stream_name(const writer *w, uint32_t stream)
@@ -166,25 +167,10 @@ static void write_operators(writer *w)
     uint32_t begin = 0;
     for (uint32_t e = w->usage->steady_first_event; e < w->usage->steady_end_event; e++) {
         const ms_event *event = &w->trace->events.items[e];
-        switch ((ms_event_kind)event->kind) {
-        case MS_EVENT_OP_BEGIN:
+        if (event->kind == MS_EVENT_OP_BEGIN)
             begin = e;
-            break;
-        case MS_EVENT_OP_END:
+        if (event->kind == MS_EVENT_OP_END)
             write_operator(w, event->id, begin, e);
-            break;
-        case MS_EVENT_ALLOC:
-        case MS_EVENT_FREE:
-        case MS_EVENT_MARK:
-        case MS_EVENT_LAYER:
-        case MS_EVENT_WORK:
-        case MS_EVENT_WAIT:
-        case MS_EVENT_RECORD:
-        case MS_EVENT_HOST_EVENT:
-        case MS_EVENT_HOST_WAIT:
-        case MS_EVENT_EMPTY_CACHE:
-            break;
-        }
     }
 }
 
@@ -220,13 +206,24 @@ static uint32_t work_before(const writer *w, uint32_t id, const bool *is_used)
     return MS_NONE;
 }
 
+static void begin_work(writer *w, const ms_work *work, const ms_playback_span *span)
+{
+    char name[MS_COLLECTIVE_TEXT], module[MS_COLLECTIVE_TEXT];
+    ms_collective_text(w->trace, work, name, module);
+    begin_slice(w, work->ranks ? name : stream_name(w, work->stream),
+                work->ranks ? "collective" : "copy", TRACK_OPERATORS + work->stream,
+                us_of(span->begin_ms), us_of(span->end_ms));
+    if (work->ranks)
+        ms_json_uint(&w->json, "ranks", work->ranks);
+    if (*module)
+        ms_json_string(&w->json, "module", module);
+}
+
 static void write_work(writer *w, uint32_t id, bool *is_used)
 {
     const ms_work *work = &w->trace->works.items[id];
-    const ms_playback_span *spans = w->ledger->schedule.works;
     uint32_t before = work_before(w, id, is_used);
-    begin_slice(w, stream_name(w, work->stream), "copy", TRACK_OPERATORS + work->stream,
-                us_of(spans[id].begin_ms), us_of(spans[id].end_ms));
+    begin_work(w, work, &w->ledger->schedule.works[id]);
     ms_json_uint(&w->json, "bytes", work->bytes);
     end_args(w);
     if (before == MS_NONE)

@@ -12,9 +12,9 @@
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
-#include "report/parallel/communication.h"
-#include "report/parallel/one_device_table.h"
-#include "report/parallel/rank_table.h"
+#include "report/ranks/communication.h"
+#include "report/ranks/one_device_table.h"
+#include "report/ranks/rank_table.h"
 
 enum { MAX_LAYER_ROWS = 6 };
 

@@ -15,9 +15,9 @@
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
 #include "report/view/summary.h"
-#include "report/parallel/communication.h"
-#include "report/parallel/one_device_table.h"
-#include "report/parallel/rank_table.h"
+#include "report/ranks/communication.h"
+#include "report/ranks/one_device_table.h"
+#include "report/ranks/rank_table.h"
 
 static void write_summary(ms_json_writer *w, const ms_summary *s)
 {

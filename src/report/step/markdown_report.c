@@ -9,9 +9,9 @@
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
-#include "report/parallel/communication.h"
-#include "report/parallel/one_device_table.h"
-#include "report/parallel/rank_table.h"
+#include "report/ranks/communication.h"
+#include "report/ranks/one_device_table.h"
+#include "report/ranks/rank_table.h"
 
 static void write_shares(FILE *out, const char *title, const ms_view_row *rows, uint32_t count,
                          uint64_t whole)

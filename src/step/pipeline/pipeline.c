@@ -68,7 +68,7 @@ ms_pipeline *ms_pipeline_new(ms_model *model)
     }
     for (uint64_t i = 0; i < p->layout->stages; i++)
         p->stages[i] = ms_pipeline_stage_of(p->layout, rank, i, model->config->num_layers);
-    p->stream = ms_collective_stream(model->tape, "sends", ms_layout_world(&parallel->layout));
+    p->stream = ms_collective_stream(model->tape, "sends", ms_layout_world(&parallel->layout), 2);
     ms_pipeline_schedule(p->layout, rank, p->actions);
     ms_stages_keep(model, p->stages, p->layout->stages);
     return p;

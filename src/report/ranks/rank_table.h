@@ -2,8 +2,8 @@
  *
  * What each of several ranks needs, where that is known and they differ.
  */
-#ifndef MS_REPORT_PARALLEL_RANK_TABLE_H
-#define MS_REPORT_PARALLEL_RANK_TABLE_H
+#ifndef MS_REPORT_RANKS_RANK_TABLE_H
+#define MS_REPORT_RANKS_RANK_TABLE_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * What several ranks change: a rank beside one device with the same settings. Without several ranks
  * nothing is written, and where one device cannot be compared, the reason.
  */
-#ifndef MS_REPORT_PARALLEL_ONE_DEVICE_TABLE_H
-#define MS_REPORT_PARALLEL_ONE_DEVICE_TABLE_H
+#ifndef MS_REPORT_RANKS_ONE_DEVICE_TABLE_H
+#define MS_REPORT_RANKS_ONE_DEVICE_TABLE_H
 
 #include <stdio.h>
 

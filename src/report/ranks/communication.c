@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/parallel/communication.h"
+#include "report/ranks/communication.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,6 +34,17 @@ static uint32_t rows_of(const ms_view *view, row rows[MOST_ROWS])
                           is_near ? "within_host" : "between_hosts", work};
         }
     return count;
+}
+
+void ms_collective_text(const ms_trace *trace, const ms_work *work, char name[MS_COLLECTIVE_TEXT],
+                        char module[MS_COLLECTIVE_TEXT])
+{
+    enum { PATH = 256 };
+    *module = '\0';
+    if (work->ranks && work->scope != MS_NONE)
+        ms_trace_scope_path(trace, work->scope, module, PATH);
+    snprintf(name, MS_COLLECTIVE_TEXT, "%s%s%.255s (%" PRIu64 " ranks)",
+             ms_work_words.items[work->kind], *module ? " " : "", module, work->ranks);
 }
 
 bool ms_communication_is_there(const ms_view *view)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/parallel/one_device_table.h"
+#include "report/ranks/one_device_table.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/parallel/rank_table.h"
+#include "report/ranks/rank_table.h"
 
 #include <inttypes.h>
 

@@ -4,14 +4,19 @@
  * and message, the link, and the time that the step waits, where it is known. Nothing is written
  * where there is nothing.
  */
-#ifndef MS_REPORT_PARALLEL_COMMUNICATION_H
-#define MS_REPORT_PARALLEL_COMMUNICATION_H
+#ifndef MS_REPORT_RANKS_COMMUNICATION_H
+#define MS_REPORT_RANKS_COMMUNICATION_H
 
 #include <stdio.h>
 
 #include "json/write.h"
 #include "report/kit/page.h"
 #include "report/view/view.h"
+
+/* "all_gather model.layers.3 (8 ranks)", and the module alone; "" where it has none. */
+enum { MS_COLLECTIVE_TEXT = 320 };
+void ms_collective_text(const ms_trace *trace, const ms_work *work, char name[MS_COLLECTIVE_TEXT],
+                        char module[MS_COLLECTIVE_TEXT]);
 
 bool ms_communication_is_there(const ms_view *view);
 void ms_communication_console(const ms_page *page, const ms_view *view);
