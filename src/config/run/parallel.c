@@ -304,7 +304,7 @@ typedef struct treated_row {
 
 static const treated_row treated_rows[] = {
     [MS_PARALLEL_NONE] = {MS_MAY_ALL, "any"},
-    [MS_PARALLEL_DDP] = {MS_MAY_ALL & ~MS_MAY_TILE, "all but those in tiles"},
+    [MS_PARALLEL_DDP] = {MS_MAY_ALL & ~MS_MAY_TILE, "those without tiles"},
     [MS_PARALLEL_FSDP2] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_TILE | MS_MAY_CHUNK_LOSS,
                            "checkpoint, selective, tile and a loss in chunks"},
     [MS_PARALLEL_FSDP1] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_CHUNK_LOSS,
