@@ -2,6 +2,7 @@
 #include "api/every_target.h"
 
 #include "plan/needs/needs.h"
+#include "plan/rank_plan.h"
 #include "plan/trainers/targets.h"
 
 /* What the trainer cannot express; other failures are not about the trainer. */
@@ -14,10 +15,12 @@ static ms_status solve_one(ms_arena *arena, const ms_step_task *task, const ms_s
                            ms_target_answer *answer, ms_error *err)
 {
     ms_step_task own = *task;
+    ms_run_config run = *task->run; /* each plan has its own rank that needs most */
     ms_error reason = {0};
+    own.run = &run;
     own.target = answer->target->name;
     own.alone = true;
-    ms_status status = ms_step_plan_solve(arena, &own, &answer->plan, &reason);
+    ms_status status = ms_rank_plan_solve(arena, &own, &run, &answer->plan, &reason);
     if (is_of_trainer(status)) {
         ms_step_plan_free(&answer->plan);
         answer->plan = (ms_step_plan){.outcome = MS_PLAN_INFEASIBLE};

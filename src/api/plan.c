@@ -18,13 +18,12 @@
 #include "plan/costs/layouts.h"
 #include "plan/file_plan.h"
 #include "plan/needs/needs.h"
+#include "plan/rank_plan.h"
 #include "plan/search/curve.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
 #include "report/plan_report.h"
-#include "simulate/ranks.h"
-#include "simulate/variation.h"
 
 struct ms_plan {
     ms_arena *arena;
@@ -195,18 +194,6 @@ static ms_status take_units(ms_plan *plan, ms_error *err)
     return ms_plan_set_run(plan, field, plan->settings.fsdp_units, err);
 }
 
-/* The rank that needs most with everything kept is planned for. */
-static ms_status settle_rank(ms_plan *plan, ms_error *err)
-{
-    ms_variation v = ms_vary_run(&plan->model, &plan->run, plan->arena);
-    const ms_treatment keep = {.kind = MS_TREAT_KEEP};
-    if (!ms_vary_all_layers(&v, &keep, 0))
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the plan");
-    ms_status status = ms_ranks_settle_noted(plan->arena, &plan->model, &v.run, &plan->notes, err);
-    plan->run.parallel = v.run.parallel;
-    return status;
-}
-
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
@@ -223,7 +210,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
     if (status == MS_OK)
         status = check_for_run(plan, err);
     if (status == MS_OK)
-        status = settle_rank(plan, err);
+        status = ms_rank_plan_begin(plan->arena, &plan->model, &plan->run, &plan->notes, err);
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
                              "the run's own treatment of its layers is ignored");
@@ -265,40 +252,6 @@ static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
     return 0;
 }
 
-/* Which rank needs most under the plan: *other, if it is not the one that was planned for. */
-static ms_status find_other_rank(ms_plan *plan, bool *other, ms_error *err)
-{
-    const uint64_t planned = plan->run.parallel.rank;
-    *other = false;
-    if (plan->run.parallel.ranks.count <= 1)
-        return MS_OK;
-    ms_variation v = ms_vary_run(&plan->model, &plan->run, plan->arena);
-    v.run.treatments = plan->step.plan.treatments;
-    ms_status status = ms_ranks_settle(plan->arena, &plan->model, &v.run, err);
-    if (status == MS_OK)
-        plan->run.parallel = v.run.parallel;
-    *other = status == MS_OK && v.run.parallel.rank != planned;
-    return status;
-}
-
-/* Plans for one rank after the other until the plan's own rank needs most under it. */
-static ms_status solve_for_ranks(ms_plan *plan, ms_error *reason)
-{
-    enum { MOST_RANKS = 4 };
-    for (int i = 0; i < MOST_RANKS; i++) {
-        bool other;
-        ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, reason);
-        if (status != MS_OK)
-            return status;
-        status = find_other_rank(plan, &other, reason);
-        if (status != MS_OK || !other)
-            return status;
-        ms_step_plan_free(&plan->step);
-    }
-    return ms_fail(reason, MS_ERR_USAGE,
-                   "rank: under the plan of each rank another one needs most; give a rank");
-}
-
 /* Nothing fits, so more goes to the host, as long as there is something that may. */
 static ms_status solve_step(ms_plan *plan, ms_error *err)
 {
@@ -306,7 +259,8 @@ static ms_status solve_step(ms_plan *plan, ms_error *err)
     uint32_t before = 0;
     for (;;) {
         ms_error reason = {0};
-        ms_status status = solve_for_ranks(plan, &reason);
+        ms_status status =
+            ms_rank_plan_solve(plan->arena, &plan->task, &plan->run, &plan->step, &reason);
         plan->step.solve_ms += before_ms;
         plan->step.simulations += before;
         ms_allowance moved =

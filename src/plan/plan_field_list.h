@@ -50,7 +50,7 @@
     X("ac-units", "A,B,...", "only these modules may be checkpointed", "any", \
       "Plan for modules", text, AT(ac_units), .default_is_words = true, .scope = MODULES, \
       .need = CHECKPOINTS) \
-    X("fsdp-units", "A,B,...", "modules gathered as one; of a model: layers, torchtitan, accelerate", \
+    X("fsdp-units", "A,B,...", "modules that are gathered as one", \
       "none", "Plan for modules", text, AT(fsdp_units), .default_is_words = true, .need = UNITS) \
     X("fsdp", NULL, "choose FSDP units instead of checkpoints", NULL, \
       "Plan for modules", flag, AT(fsdp), .scope = MODULES) \

@@ -98,8 +98,8 @@ static ms_status check_rank(const ms_resolving *c)
                            parallel->rank, world - 1);
 }
 
-/* Treatments that were not compared with PyTorch's among these ranks. Parts of a layer were not,
- * but under DistributedDataParallel, where a rank is as one that trains alone. */
+/* Treatments that were not compared with PyTorch's among these ranks. Of parts of a layer the MLP
+ * in tiles was; under DistributedDataParallel a rank is as one that trains alone. */
 static bool treats_more(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
@@ -110,7 +110,7 @@ static bool treats_more(const ms_resolving *c)
         const ms_treatment *t = &run->treatments.layers[i];
         used |= ms_treatment_techniques(t);
         for (int part = 0; part < MS_PART_COUNT && !knows_parts; part++)
-            if (t->parts[part])
+            if (t->parts[part] && part != MS_PART_TILE)
                 return true;
     }
     return (used & ~known) != 0;
@@ -174,8 +174,6 @@ static const char *unsupported_by_zero(const ms_resolving *c)
         return "with gradients accumulated in fp32 on the host or without contiguous-gradients";
     if (is_stage3 && run->liger)
         return "with Liger kernels";
-    if (is_stage3 && *run->treat)
-        return "with treatments other than checkpointing";
     return NULL;
 }
 

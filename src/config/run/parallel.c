@@ -338,20 +338,23 @@ typedef struct treated_row {
 
 static const treated_row treated_rows[] = {
     [MS_PARALLEL_NONE] = {MS_MAY_ALL, "any"},
-    [MS_PARALLEL_DDP] = {MS_MAY_ALL & ~MS_MAY_TILE, "all but those in tiles"},
-    [MS_PARALLEL_FSDP2] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
-    [MS_PARALLEL_FSDP1] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
+    [MS_PARALLEL_DDP] = {MS_MAY_ALL & ~MS_MAY_TILE, "those without tiles"},
+    [MS_PARALLEL_FSDP2] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_TILE | MS_MAY_CHUNK_LOSS,
+                           "checkpoint, selective, tile and a loss in chunks"},
+    [MS_PARALLEL_FSDP1] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_CHUNK_LOSS,
+                           "checkpoint, selective and a loss in chunks"},
     [MS_PARALLEL_TP] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
-    [MS_PARALLEL_ZERO] = {MS_MAY_CHECKPOINT, "checkpoint"},
+    [MS_PARALLEL_ZERO] = {MS_MAY_CHECKPOINT | MS_MAY_SELECT, "checkpoint and selective"},
     [MS_PARALLEL_PP] = {MS_MAY_CHECKPOINT, "checkpoint"},
 };
 
 static const treated_row *treated_row_of(const ms_parallel *parallel)
 {
-    if (ms_layout_has_stages(&parallel->layout))
+    const bool has_ring = parallel->layout.context > 1; /* which is no operator of PyTorch's */
+    if (ms_layout_has_stages(&parallel->layout) || parallel->has_zero_optimizer || has_ring)
         return &treated_rows[MS_PARALLEL_PP];
-    if (parallel->has_zero_optimizer || parallel->layout.context > 1) /* with a ring's attention */
-        return &treated_rows[MS_PARALLEL_ZERO];
+    if (parallel->layout.tensor > 1)
+        return &treated_rows[MS_PARALLEL_TP];
     return &treated_rows[parallel->layout.kind];
 }
 

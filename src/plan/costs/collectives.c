@@ -104,6 +104,43 @@ double ms_collectives_wait_ms(const ms_cost_model *costs, const uint32_t *option
     return sum;
 }
 
+/* ---- what is never faster ---- */
+
+static const double rounding_ms = 1e-9;
+
+/* With the same turns, and no less between any two. */
+static bool is_no_faster(const ms_program *a, const ms_program *kept)
+{
+    double before = 0, kept_before = 0;
+    if (a->count != kept->count)
+        return false;
+    for (uint32_t i = 0; i <= a->count; i++) {
+        double at = i < a->count ? a->turns[i].compute_ms : a->compute_ms;
+        double kept_at = i < a->count ? kept->turns[i].compute_ms : kept->compute_ms;
+        if (at - before < kept_at - kept_before - rounding_ms)
+            return false;
+        before = at;
+        kept_before = kept_at;
+    }
+    return true;
+}
+
+bool ms_collectives_keep_is_fastest(const ms_cost_model *costs)
+{
+    bool yes = costs->collectives != NULL;
+    for (uint32_t l = 1; l < costs->loss_count; l++)
+        yes = yes && costs->losses[l].ms >= costs->losses[0].ms;
+    for (uint32_t o = 1; o < costs->option_count; o++)
+        for (uint32_t i = 0; i < costs->layer_count && yes; i++) {
+            const ms_layer_programs *a = costs->options[o].layers[i].programs;
+            const ms_layer_programs *kept = costs->options[MS_OPTION_KEEP].layers[i].programs;
+            for (uint32_t m = 0; m < costs->collectives->count && yes; m++)
+                yes = is_no_faster(&a->forward[m], &kept->forward[m]) &&
+                      is_no_faster(&a->backward[m], &kept->backward[m]);
+        }
+    return yes;
+}
+
 /* ---- parts of a step ---- */
 
 typedef enum part_kind {

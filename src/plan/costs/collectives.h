@@ -22,5 +22,8 @@ ms_status ms_collectives_read(ms_arena *arena, const ms_profile *profile, uint64
 /* Milliseconds of a step, beyond those outside the layers that are sure; once that is above `most`,
  * some number above it. `options`: by layer. */
 double ms_collectives_wait_ms(const ms_cost_model *costs, const uint32_t *options, double most);
+/* Whether no step is faster than the one that keeps everything: no option of a layer computes less
+ * between any two turns, and no loss less than the one that is not chunked. */
+bool ms_collectives_keep_is_fastest(const ms_cost_model *costs);
 
 #endif

@@ -183,6 +183,8 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
     if (model->family->always_masks || model->family->is_bidirectional || model->family->has_sinks)
         return false; /* not supported in tiles */
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE)
+        return false; /* among ranks, the MLP in tiles is known alone */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
     ms_attention plain = ms_attention_choose(model, run);

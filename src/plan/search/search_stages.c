@@ -6,6 +6,7 @@
 #include "config/run/budget.h"
 #include "plan/choose/choose_heuristics.h"
 #include "plan/choose/cost_passes.h"
+#include "plan/costs/collectives.h"
 #include "plan/costs/measure.h"
 #include "plan/costs/option_list.h"
 #include "plan/search/search.h"
@@ -63,9 +64,8 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
     /* Who was stopped before there was a bound knows at least this one. */
     bool has_bound = isfinite(first->bound) && first->bound > 0;
     double bound = has_bound ? first->bound : bound_without_limit(s);
-    /* Other ranks are waited for longer than the bound knows; a layer that is treated computes no
-     * less than one that is kept, so no step is faster than the one that keeps all. */
-    if (s->costs.collectives)
+    /* Other ranks are waited for longer than the bound knows. */
+    if (ms_collectives_keep_is_fastest(&s->costs))
         bound = fmax(bound, s->plan->keep_all.time.step_ms);
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;

@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "plan/choose/choose_heuristics.h"
+#include "plan/costs/layouts.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_whole.h"
@@ -246,7 +247,9 @@ static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 
 static ms_status solve(ms_search *s, const ms_target *target)
 {
-    ms_status status = check_ranks(s, target);
+    ms_status status = ms_layout_check_plan(s->task->run, s->err);
+    if (status == MS_OK)
+        status = check_ranks(s, target);
     if (status == MS_OK)
         status = ms_search_prepare(s, target);
     if (status == MS_OK && !needs_no_treatment(s, target))

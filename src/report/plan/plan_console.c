@@ -149,7 +149,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
     columns_row(p, v);
     numbers_row(p, "computing", compute, 1);
     numbers_row(p, "recomputing", again, 1);
-    numbers_row(p, "waiting for the host", exposed, 1);
+    numbers_row(p, v->waiting, exposed, 1);
     numbers_row(p, "together", step, 1);
     row_label(p, "vs. keeping everything");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)

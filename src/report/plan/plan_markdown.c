@@ -121,7 +121,7 @@ static void write_time(FILE *out, const ms_plan_view *v)
     columns_head(out, v, "ms");
     numbers_row(out, "computing", compute, 3);
     numbers_row(out, "recomputing", again, 3);
-    numbers_row(out, "waiting for the host", exposed, 3);
+    numbers_row(out, v->waiting, exposed, 3);
     numbers_row(out, "**together**", step, 3);
     fputs("| vs. keeping everything |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)

@@ -41,7 +41,8 @@ typedef struct ms_plan_view {
     const char *proof;               /* how far from the best it can be: a sentence */
     const char *evaluation;          /* that it needs more than the step, or "" */
     const char *steep;               /* that a little more memory makes it much faster, or "" */
-    const char *moved; /* options that put things on the host that nothing fits without, or "" */
+    const char *moved;   /* options that put things on the host that nothing fits without, or "" */
+    const char *waiting; /* a row of times: "waiting for the host" */
     const char *target_title;                  /* "Hugging Face Trainer"; NULL: any */
     ms_plan_column columns[MS_PLAN_COLUMNS];   /* the plan first */
     ms_category categories[MS_CATEGORY_COUNT]; /* at the peaks, the plan's largest first */
