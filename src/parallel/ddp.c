@@ -174,9 +174,13 @@ typedef struct broadcast {
 
 typedef ms_vec(broadcast) broadcasts;
 
+/* A packed weight is broadcast as the bytes that it is. */
 static void add_to_broadcasts(ms_tape *tape, broadcasts *list, ms_tensor tensor)
 {
-    ms_dtype dtype = dtype_of(tape, tensor);
+    uint64_t bytes = ms_tensor_bytes(tape, tensor);
+    uint64_t stored = tape->trace->storages.items[ms_info(tape, tensor)->storage].bytes;
+    bool is_packed = stored < bytes;
+    ms_dtype dtype = is_packed ? MS_DTYPE_U8 : dtype_of(tape, tensor);
     broadcast *open = NULL;
     for (uint32_t i = 0; i < list->count; i++)
         if (list->items[i].dtype == dtype && list->items[i].bytes < BROADCAST_BYTES)
@@ -187,7 +191,7 @@ static void add_to_broadcasts(ms_tape *tape, broadcasts *list, ms_tensor tensor)
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return;
     }
-    open->bytes += ms_tensor_bytes(tape, tensor);
+    open->bytes += is_packed ? stored : bytes;
     open->count++;
 }
 

@@ -184,6 +184,17 @@ static bool casts_alike(const ms_run_config *run)
     return run->parallel.layout.kind == MS_PARALLEL_FSDP1 && run->parallel.param_dtype == dtype;
 }
 
+/* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers, which
+ * it broadcasts before each forward. */
+static bool keeps_packed(const ms_run_config *run)
+{
+    ms_quantize_kind kind = run->quantization.kind;
+    bool is_bitsandbytes =
+        kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4 || kind == MS_QUANTIZE_INT8;
+    return is_bitsandbytes && run->parallel.layout.kind == MS_PARALLEL_DDP &&
+           !run->parallel.has_zero_optimizer;
+}
+
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_resolving *c)
 {
@@ -204,12 +215,12 @@ static const char *unsupported(const ms_resolving *c)
         return "with gradients accumulated in fp32";
     if (run->training.eval_batch)
         return "with evaluations";
-    if (ms_is_packed(&run->quantization))
-        return "with a quantised base";
+    if (ms_is_packed(&run->quantization) && !keeps_packed(run))
+        return "with this quantised base (with dp=N and bitsandbytes it is)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_alike(run))
         return is_zero ? "with autocast" : "with autocast: use param-dtype";
-    if (shards && run->liger)
+    if (run->liger && (is_zero || run->parallel.layout.context > 1))
         return "with Liger's kernels";
     if (shards && has_reentrant_checkpoints(run, c->model->num_layers))
         return "with reentrant checkpoints";

@@ -2,8 +2,8 @@
 """A model of Hugging Face, its optimizer, and the loop of one device, which the strategies change."""
 
 import contextlib
+import os
 import sys
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -11,6 +11,7 @@ import transformers
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 transformers.logging.set_verbosity_error()
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, None: None}
 
@@ -23,10 +24,18 @@ def model_on(case, device):
         config._experts_implementation = case["experts"]
     torch.manual_seed(0)
     torch.set_default_dtype(DTYPES[case["weights"]])
-    with torch.device(device):
+    with torch.device("cpu" if case.get("quantize") else device):
         model = AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
     model = model.to(DTYPES[case["weights"]])
+    if case.get("quantize"):
+        import quantized
+
+        model = quantized.quantized(case, model, device)
+    if case.get("liger"):
+        import liger
+
+        liger.apply(model)
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
 
@@ -47,7 +56,6 @@ def model_on(case, device):
         if case.get("lora"):
             model.enable_input_require_grads()
     if case.get("treat"):
-        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
         import treatments
 
         treatments.apply(model, case["treat"])
@@ -151,8 +159,13 @@ class Step:
 
     def static_figures(self):
         params = list({id(p): p for p in self.model.parameters()}.values())
+        beside = []
+        if self.case.get("quantize"):
+            import quantized
+
+            beside = list(quantized.tensors_beside(self.model))
         return {
             "local_parameters": sum(local(p).numel() for p in params),
-            "local_weight_bytes": sum(storages(params).values()),
+            "local_weight_bytes": sum(storages(params + beside).values()),
             "local_optimizer_state_bytes": sum(storages(self.state_tensors()).values()),
         }
