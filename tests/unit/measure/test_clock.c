@@ -212,8 +212,8 @@ static void streams_wait_for_one_another(void **state)
     ms_trace trace;
     ms_playback time;
     assert_true(ms_trace_init(&trace));
-    uint32_t gathers =
-        ms_trace_add_stream(&trace, (ms_stream){MS_STREAM_COLLECTIVE, MS_LINK_PEER, 0});
+    uint32_t gathers = ms_trace_add_stream(
+        &trace, (ms_stream){.kind = MS_STREAM_COLLECTIVE, .link = MS_LINK_PEER});
     assert_int_equal(gathers, MS_FIRST_STREAMS);
     uint32_t gather = ms_trace_add_work(&trace, work(MS_WORK_ALL_GATHER, gathers, 1000000));
     uint32_t wait = ms_trace_add_wait(&trace, MS_STREAM_TO_HOST, gather);
