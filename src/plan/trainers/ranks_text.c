@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static void line(writer *w, const char *fo
     char text[256];
     va_list args;
     va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
+    (void)ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     if (w->text)
         w->text = ms_arena_printf(w->arena, "%s%s%s", w->text, *w->text ? "\n" : "", text);
@@ -280,6 +280,7 @@ ms_status ms_ranks_deepspeed(MS_RANKS_ARGUMENTS)
     const ms_parallel *p = &run->parallel;
     const ms_zero *zero = &p->zero;
     writer w = begin(arena, run);
+    char clip[32];
     (void)checkpoints; /* the plan's code does so */
     if (p->layout.kind != MS_PARALLEL_ZERO)
         return refuse(run, "DeepSpeed", err);
@@ -288,8 +289,8 @@ ms_status ms_ranks_deepspeed(MS_RANKS_ARGUMENTS)
     line(&w, "{");
     line(&w, "  \"train_micro_batch_size_per_gpu\": %" PRIu64 ",", run->batch);
     line(&w, "  \"gradient_accumulation_steps\": %" PRIu64 ",", run->training.accumulate);
-    double clip = run->training.clip ? run->training.clip_norm : 0.0;
-    line(&w, "  \"gradient_clipping\": %g,", clip);
+    ms_text_print(clip, sizeof clip, "%.9g", run->training.clip ? run->training.clip_norm : 0.0);
+    line(&w, "  \"gradient_clipping\": %s,", clip);
     line(&w, "  \"bf16\": {\"enabled\": true},");
     if (zero->accumulates_f32)
         line(&w, "  \"data_types\": {\"grad_accum_dtype\": \"fp32\"},");
