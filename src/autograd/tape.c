@@ -55,6 +55,20 @@ void ms_host_waits(ms_tape *tape)
 {
     if (tape->trace->uses.count > 0)
         ms_trace_event(tape, MS_EVENT_HOST_WAIT, MS_NONE);
+    tape->host_done = tape->host_events;
+}
+
+uint32_t ms_host_event(ms_tape *tape)
+{
+    ms_trace_event(tape, MS_EVENT_HOST_EVENT, tape->host_events);
+    return tape->host_events++;
+}
+
+void ms_host_waits_for(ms_tape *tape, uint32_t event)
+{
+    ms_trace_event(tape, MS_EVENT_HOST_WAIT, event);
+    if (event >= tape->host_done)
+        tape->host_done = event + 1;
 }
 
 static void contiguous_strides(const ms_shape *shape, uint64_t *strides)

@@ -48,14 +48,17 @@ typedef struct ms_tape {
     uint32_t repeats;     /* micro-steps that the running one represents */
     uint8_t new_category; /* ms_category of new storages */
     uint32_t stream;      /* whose pool new storages are allocated from */
-    uint32_t scope;       /* module that runs */
-    uint32_t current_op;  /* operator execution, or MS_NONE */
-    bool stopped;         /* early stop: unwinding, operators do nothing */
-    uint32_t op_depth;    /* nesting depth of running operators */
-    bool muted;           /* allocations have no bytes: see ms_op_hooks */
-    bool is_meta;         /* new storages have bytes but no memory, as on PyTorch's meta device */
-    bool has_own_linear;  /* F.linear is one function of Python, as zero.Init replaces it */
-    uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
+    uint32_t
+        host_events; /* that the host has recorded; it knows those before host_done to be done */
+    uint32_t host_done;
+    uint32_t scope;      /* module that runs */
+    uint32_t current_op; /* operator execution, or MS_NONE */
+    bool stopped;        /* early stop: unwinding, operators do nothing */
+    uint32_t op_depth;   /* nesting depth of running operators */
+    bool muted;          /* allocations have no bytes: see ms_op_hooks */
+    bool is_meta;        /* new storages have bytes but no memory, as on PyTorch's meta device */
+    bool has_own_linear; /* F.linear is one function of Python, as zero.Init replaces it */
+    uint32_t module;     /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     bool is_distributed; /* results of operators are DTensors: see ms_node */
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
@@ -163,6 +166,9 @@ void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
 /* The host waits until the device has done all there is, as when it reads a value. In the trace
  * only where it matters: where streams use each other's storages. */
 void ms_host_waits(ms_tape *tape);
+/* The host records an event: its number. It waits for one. */
+uint32_t ms_host_event(ms_tape *tape);
+void ms_host_waits_for(ms_tape *tape, uint32_t event);
 /* Marks the tensor's storage as saved, which makes it an activation. */
 void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 

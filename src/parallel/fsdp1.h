@@ -49,9 +49,9 @@ typedef struct ms_fsdp1 {
     bool is_last;                          /* micro-step of the step */
     ms_fsdp1_unit *late; /* its backward has run, but not that of its split; NULL: none */
     ms_tensor zero;      /* a scalar that clipping makes once */
-    uint32_t first_free,
-        next_free; /* numbers of the events that follow the freeing of a flat
-                      parameter: of the oldest that nobody waited for, of the next */
+    /* of the host's events, which follow the freeing of a flat parameter, the oldest that nobody
+     * waited for */
+    uint32_t first_free;
     uint32_t cast_stream, gather_stream, reduce_stream, all_reduce_stream;
 } ms_fsdp1;
 

@@ -44,8 +44,8 @@ static uint64_t exchanged(uint64_t bytes, uint64_t ranks)
 static void limit(ms_tape *tape, ms_fsdp1 *all)
 {
     enum { MOST_IN_FLIGHT = 2 };
-    if (all->parallel->limits_all_gathers && all->next_free - all->first_free >= MOST_IN_FLIGHT)
-        ms_trace_event(tape, MS_EVENT_HOST_WAIT, all->first_free++);
+    if (all->parallel->limits_all_gathers && tape->host_events - all->first_free >= MOST_IN_FLIGHT)
+        ms_host_waits_for(tape, all->first_free++);
 }
 
 void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit)
@@ -83,7 +83,7 @@ void ms_fsdp1_reshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit, uint32_
     ms_storage_empty(tape, unit->gathered);
     unit->is_unsharded = false;
     if (all->parallel->limits_all_gathers)
-        ms_trace_event(tape, MS_EVENT_HOST_EVENT, all->next_free++);
+        (void)ms_host_event(tape);
 }
 
 /* ---- gradients ---- */

@@ -46,7 +46,9 @@ static ms_status play(ms_simulated *s, const ms_run_config *run, bool *repeats, 
 /* What a slow device reserves depends on where the host waits, which is known of these. */
 static bool is_slower_known(const ms_run_config *run)
 {
-    return run->parallel.layout.kind == MS_PARALLEL_FSDP1;
+    const ms_layout *layout = &run->parallel.layout;
+    return layout->kind == MS_PARALLEL_FSDP1 ||
+           (layout->kind == MS_PARALLEL_ZERO && layout->stage == 3);
 }
 
 static ms_status measure(ms_simulated *s, const ms_run_config *run, ms_error *err)

@@ -39,6 +39,7 @@ void ms_step_mark(ms_tape *tape, bool begin, ms_phase phase, uint16_t step, uint
                          .step = step,
                          .micro_step = micro_step,
                          .repeats = tape->repeats};
+    tape->host_done = tape->host_events; /* as measured: the host waits where a phase ends */
     if (ms_trace_add_mark(tape->trace, row) == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }

@@ -59,6 +59,12 @@ typedef struct ms_zero3_group {
     uint32_t master;   /* into tape->parameters */
 } ms_zero3_group;
 
+/* Events that the host recorded, the oldest first, and has not seen done. */
+typedef struct ms_zero3_events {
+    ms_zero_indices numbers;
+    uint32_t first;
+} ms_zero3_events;
+
 typedef struct ms_zero3 {
     const ms_parallel *parallel;
     bool is_last; /* micro-step of the step */
@@ -81,14 +87,16 @@ typedef struct ms_zero3 {
     uint64_t available; /* elements gathered */
     ms_vec(ms_zero3_gather) gathers;
     ms_zero_indices gathered;
+    ms_zero3_events fetched;         /* of parameters that were waited for */
     ms_vec(ms_zero3_use) attributed; /* frozen ones that a recomputation fetched, to the module
                                         (`step`) that was last in backward then */
     ms_zero3_stack forward, backward;
     bool is_rerun; /* the forward stack is that of a recomputation */
     /* tensors */
     ms_tensor shards, bucket, gradients, barrier, overflow;
-    ms_tensor returned; /* offload: the gradient that came from the host last */
-    uint64_t collected; /* elements in the bucket */
+    ms_tensor returned;      /* offload: the gradient that came from the host last */
+    ms_zero3_events reduced; /* of buckets */
+    uint64_t collected;      /* elements in the bucket */
     ms_zero_indices collected_parameters;
     ms_tensor norm; /* of all gradients; stays until the next step has its own */
     ms_tensor total,
@@ -100,6 +108,11 @@ typedef struct ms_zero3 {
 } ms_zero3;
 
 ms_zero3 *ms_zero3_of(ms_tape *tape);
+
+/* Before what may not get too far ahead: with more than two events that are not done the host waits
+ * for the oldest. Afterwards one more is recorded. */
+void ms_zero3_limit(ms_tape *tape, ms_zero3_events *events);
+void ms_zero3_note(ms_tape *tape, ms_zero3_events *events);
 
 static inline bool ms_zero3_is_trained(const ms_zero3 *all, uint32_t row)
 {

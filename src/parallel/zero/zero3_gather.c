@@ -330,8 +330,11 @@ void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
     for (uint32_t i = first; i < first + count && !ms_idle(tape); i++) {
         add_user(tape, row_of(all, i), module);
         attribute(tape, all, i);
-        if (row_of(all, i)->gather != MS_NONE)
-            wait_for(tape, all, i);
+        if (row_of(all, i)->gather == MS_NONE)
+            continue;
+        ms_zero3_limit(tape, &all->fetched);
+        wait_for(tape, all, i);
+        ms_zero3_note(tape, &all->fetched);
     }
     if (all->tracing == MS_ZERO3_KNOWS) {
         pass_own_uses(all, first, count);

@@ -79,6 +79,7 @@ void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
 {
     if (!all->collected_parameters.count || ms_idle(tape))
         return;
+    ms_zero3_limit(tape, &all->reduced);
     uint64_t ranks = all->parallel->layout.shards;
     uint64_t bytes = all->collected * ms_dtype_bytes(all->dtype);
     tape->stream = all->reduce_pool;
@@ -106,6 +107,7 @@ void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
     tape->stream = MS_STREAM_OPERATORS;
     all->collected_parameters.count = 0;
     all->collected = 0;
+    ms_zero3_note(tape, &all->reduced);
 }
 
 void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t index)
