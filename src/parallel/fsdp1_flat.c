@@ -72,7 +72,8 @@ static void add_unit(ms_tape *tape, ms_fsdp1 *all, uint32_t layer)
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
         if (ms_scope_layer(tape, tape->parameters.items[i].scope) == layer)
             add_parameter(tape, all, &unit, i);
-    divide(all, &unit);
+    if (tape->status == MS_OK) /* else a parameter has no row */
+        divide(all, &unit);
     if (!ms_vec_push(&all->units, unit))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }

@@ -92,6 +92,8 @@ if [ -x "$program" ]; then
     # shellcheck disable=SC2086
     program_case "plan for a run" plan $run --planner greedy --budget 650MiB
     # shellcheck disable=SC2086
+    program_case "plan for a rank" plan $run --budget 650MiB --parallel fsdp1=2 --target hf
+    # shellcheck disable=SC2086
     program_case "plan as JSON" plan $run --planner rules --budget 650MiB --format json
     # shellcheck disable=SC2086
     program_case "plan as a page" plan $run --planner rules --budget 650MiB --format html

@@ -184,8 +184,8 @@ static bool casts_alike(const ms_run_config *run)
     return run->parallel.layout.kind == MS_PARALLEL_FSDP1 && run->parallel.param_dtype == dtype;
 }
 
-/* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers, which
- * it broadcasts before each forward. */
+/* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers,
+ * which it broadcasts before each forward. */
 static bool keeps_packed(const ms_run_config *run)
 {
     ms_quantize_kind kind = run->quantization.kind;

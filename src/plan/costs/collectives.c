@@ -310,8 +310,9 @@ static ms_program *place_of(const part *p, ms_collectives *ends, ms_layer_progra
 }
 
 /* Reads the ends or the layers' parts; the other is NULL. */
-static ms_status read(ms_arena *arena, const ms_profile *profile, uint64_t count, ms_collectives *c,
-                      ms_collectives *ends, ms_layer_programs *layers, ms_error *err)
+static ms_status read_parts(ms_arena *arena, const ms_profile *profile, uint64_t count,
+                            ms_collectives *c, ms_collectives *ends, ms_layer_programs *layers,
+                            ms_error *err)
 {
     uint32_t next = 0;
     part p = {.kind = PART_NONE};
@@ -354,7 +355,7 @@ ms_status ms_collectives_begin(ms_arena *arena, const ms_profile *whole, uint64_
     if (!c)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a step's collectives");
     c->is_exact = true;
-    ms_status status = read(arena, whole, layers, c, c, NULL, err);
+    ms_status status = read_parts(arena, whole, layers, c, c, NULL, err);
     for (uint32_t m = 0; m < c->count; m++)
         c->sure_wait_ms +=
             c->repeats[m] *
@@ -372,7 +373,7 @@ ms_status ms_collectives_read(ms_arena *arena, const ms_profile *profile, uint64
     ms_layer_programs *programs = ms_arena_array(arena, ms_layer_programs, layers);
     if (!programs)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the layers' collectives");
-    ms_status status = read(arena, profile, layers, c, NULL, programs, err);
+    ms_status status = read_parts(arena, profile, layers, c, NULL, programs, err);
     for (uint64_t i = 0; i < layers; i++) {
         ms_layer_cost *cost = &read_costs[i];
         cost->programs = &programs[i];

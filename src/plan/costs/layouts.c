@@ -31,5 +31,7 @@ ms_status ms_layout_check_plan(const ms_run_config *run, ms_error *err)
 uint32_t ms_plan_techniques(const ms_run_config *run)
 {
     uint32_t known = ms_parallel_techniques(&run->parallel);
+    if (run->parallel.layout.tensor > 1) /* not all operators of a DTensor are PyTorch's own */
+        known &= ~(uint32_t)MS_MAY_SELECT;
     return run->parallel.layout.kind == MS_PARALLEL_NONE ? known : known & ~without_clock;
 }

@@ -148,8 +148,8 @@ def check_bounds(program, path, options):
         own = simulate(plan["treat"] or "all=keep", budget)
         assert own["peak_memory_bytes"] == plan["peak_memory_bytes"] and abs(own["step_time_ms"] - plan["step_ms"]) < 1e-3, (options, budget)
         kinds = sorted({row["treatment"] for row in plan["treatments"]} | {"keep", "checkpoint"})
-        mixes = [["checkpoint" if n >> i & 1 else "keep" for i in range(6)] for n in range(1, 64, 2 if len(kinds) > 2 else 1)]
-        mixes += [[chance.choice(kinds) for _ in range(6)] for _ in range(12 if len(kinds) > 2 else 0)]
+        mixes = [["checkpoint" if n >> i & 1 else "keep" for i in range(6)] for n in range(1, 64, 3)]
+        mixes += [[chance.choice(kinds) for _ in range(6)] for _ in range(9 if len(kinds) > 2 else 0)]
         for mix in mixes:
             found = simulate(",".join(f"{i}={t}" for i, t in enumerate(mix)), budget)
             fits = found["verdict"] != "no"
