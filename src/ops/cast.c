@@ -49,7 +49,7 @@ ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
         return a;
     uint32_t leaf = ms_info(tape, a)->leaf;
     if (leaf == MS_NONE || !ms_info(tape, a)->requires_grad ||
-        tape->parameters.items[leaf].is_captured)
+        tape->parameters.items[leaf].is_captured || tape->parameters.items[leaf].is_view)
         return ms_autocast_lower_view(tape, a);
     if (tape->parameters.items[leaf].cast)
         return tape->parameters.items[leaf].cast;

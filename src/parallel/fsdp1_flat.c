@@ -92,6 +92,7 @@ static void make_view(ms_tape *tape, const ms_fsdp1 *all, const ms_fsdp1_unit *u
         return;
     ms_storage_swap(tape, row->full, view);
     ms_info(tape, row->full)->is_view = true;
+    tape->parameters.items[row->index].is_view = true;
     if (all->parallel->build != MS_BUILD_DEVICE) {
         ms_consume(tape, view);
         return;

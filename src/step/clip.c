@@ -183,13 +183,18 @@ static bool has_group(const ms_tape *tape, bool is_distributed)
     return false;
 }
 
-/* Gradients of a sharded model have the type of the shards. */
-static ms_dtype norm_dtype(const ms_run_config *run)
+/* Gradients of a sharded model have the type of the shards, an adapter's that of the adapter. */
+static ms_dtype norm_dtype(ms_tape *tape, const ms_run_config *run)
 {
     bool shards = ms_layout_shards(&run->parallel.layout);
     if (run->training.accumulation == MS_ACCUMULATE_F32)
         return MS_DTYPE_F32;
-    return shards ? run->parallel.shard_dtype : run->dtype;
+    if (shards)
+        return run->parallel.shard_dtype;
+    for (uint32_t i = 0; i < tape->parameters.count && tape->in_order.count; i++)
+        if (tape->parameters.items[i].grad)
+            return (ms_dtype)ms_info(tape, tape->parameters.items[i].grad)->dtype;
+    return run->dtype;
 }
 
 void ms_clip_gradients(ms_tape *tape)
@@ -204,7 +209,7 @@ void ms_clip_gradients(ms_tape *tape)
     }
     uint32_t shards =
         run->parallel.layout.kind == MS_PARALLEL_FSDP2 && run->parallel.layout.shards > 1;
-    clip_group group = {true, norm_dtype(run), shards + 1};
+    clip_group group = {true, norm_dtype(tape, run), shards + 1};
     bool any = has_group(tape, true);
     if (any)
         clip_with(tape, &group);

@@ -98,13 +98,24 @@ static ms_status check_rank(const ms_resolving *c)
                            parallel->rank, world - 1);
 }
 
+static bool shares_layers_alone(const ms_parallel *parallel)
+{
+    const ms_layout *layout = &parallel->layout;
+    return ms_layout_shards(layout) && layout->tensor <= 1 && layout->context <= 1 &&
+           !ms_layout_has_stages(layout) && parallel->units == MS_UNITS_LAYERS &&
+           !parallel->reshard_ranks;
+}
+
 /* Treatments that were not compared with PyTorch's among these ranks. Of parts of a layer the MLP
- * in tiles was; under DistributedDataParallel a rank is as one that trains alone. */
+ * in tiles was, and all under fully_shard by layers; under DistributedDataParallel a rank is as one
+ * that trains alone. */
 static bool treats_more(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
     const uint32_t known = ms_parallel_techniques(&run->parallel);
-    const bool knows_parts = run->parallel.layout.kind == MS_PARALLEL_DDP;
+    const ms_parallel_kind kind = run->parallel.layout.kind;
+    const bool knows_parts =
+        kind == MS_PARALLEL_DDP || (kind == MS_PARALLEL_FSDP2 && shares_layers_alone(&run->parallel));
     uint32_t used = run->treatments.loss_chunks > 0 ? MS_MAY_CHUNK_LOSS : 0;
     for (uint64_t i = 0; i < c->model->num_layers; i++) {
         const ms_treatment *t = &run->treatments.layers[i];
@@ -177,11 +188,14 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     return NULL;
 }
 
-/* accelerate runs FSDP1 under autocast, of whose type the gathered parameters are. */
-static bool casts_alike(const ms_run_config *run)
+/* Autocast casts weights in fp32 alone; to those of another half type it does what was not compared.
+ */
+static bool casts_in_place(const ms_run_config *run)
 {
+    const ms_parallel *parallel = &run->parallel;
     ms_dtype dtype = run->autocast == MS_AUTOCAST_BF16 ? MS_DTYPE_BF16 : MS_DTYPE_F16;
-    return run->parallel.layout.kind == MS_PARALLEL_FSDP1 && run->parallel.param_dtype == dtype;
+    return shares_layers_alone(parallel) &&
+           (parallel->param_dtype == dtype || parallel->param_dtype == MS_DTYPE_F32);
 }
 
 /* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers,
@@ -218,8 +232,8 @@ static const char *unsupported(const ms_resolving *c)
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
         return "with this quantised base (with dp=N and bitsandbytes it is)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
-    if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_alike(run))
-        return is_zero ? "with autocast" : "with autocast: use param-dtype";
+    if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
+        return is_zero ? "with autocast" : "with this autocast: use param-dtype";
     if (run->liger && (is_zero || run->parallel.layout.context > 1))
         return "with Liger's kernels";
     if (shards && has_reentrant_checkpoints(run, c->model->num_layers))
