@@ -126,15 +126,22 @@ def zero_options(p):
     return ["--parallel", f"zero={zero['stage']},dp={p['world']}", "--rank", str(p.get("rank", 0)), *options]
 
 
+def tensor_options(p):
+    return [part for key in ("sequence_parallel", "loss_parallel") if p.get(key) for part in ("--" + key.replace("_", "-"), "yes")]
+
+
 SCHEDULES = {"loop_bfs": "loopedbfs"}
 
 
 def pipeline_options(p):
-    """A pipeline, alone or with FSDP2 over its data-parallel ranks."""
+    """A pipeline, alone or with tensor parallelism and FSDP2 in each stage."""
     layout = f"pp={p['pp']},schedule={SCHEDULES.get(p['schedule'], p['schedule'])},microbatches={p['microbatches']}"
     layout += f",stages_per_rank={p['stages_per_rank']}" if p.get("stages_per_rank", 1) > 1 else ""
-    layout += f",fsdp={p['world'] // p['pp']}" if p["world"] > p["pp"] or p.get("fsdp") else ""
-    command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
+    tensor = p.get("tp", 1)
+    shards = p["world"] // (p["pp"] * tensor)
+    layout += f",tp={tensor}" if tensor > 1 else ""
+    layout += f",fsdp={shards}" if shards > 1 or p.get("fsdp") else ""
+    command = ["--parallel", layout, "--rank", str(p.get("rank", 0)), *tensor_options(p)]
     for key in ("param_dtype", "reduce_dtype"):
         command += ["--" + key.replace("_", "-"), p[key]] if p.get(key) else []
     return command
@@ -169,7 +176,7 @@ def parallel_options(case):
     command += fsdp1_options(p) if first else []
     command += ["--zero-optimizer", "yes"] if p["strategy"] == "zero_optimizer" else []
     command += ["--parameters-as-bucket-view", "yes"] if p.get("parameters_as_bucket_view") else []
-    command += [part for key in ("sequence_parallel", "loss_parallel") if p.get(key) for part in ("--" + key.replace("_", "-"), "yes")]
+    command += tensor_options(p)
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     command += ["--static-graph", "yes"] if p.get("static_graph") else []

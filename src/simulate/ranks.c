@@ -111,9 +111,9 @@ static ms_status add_each(finding *f, uint64_t count)
 /* The ranks of a stage are neighbours, and hold shards of its layers. */
 static ms_status add_stages(finding *f, const ms_layout *layout)
 {
-    uint64_t shards = layout->shards, ranks = layout->pipeline.ranks * shards;
+    uint64_t same = layout->shards * layout->tensor, ranks = layout->pipeline.ranks * same;
     ms_status status = MS_OK;
-    for (uint64_t first = 0; status == MS_OK && first < ranks && !f->is_too_many; first += shards)
+    for (uint64_t first = 0; status == MS_OK && first < ranks && !f->is_too_many; first += same)
         status = add_shards(f, layout, first);
     return status;
 }

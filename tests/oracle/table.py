@@ -80,6 +80,7 @@ STRATEGIES = {
     "cp": "context parallelism",
     "cp_fsdp2": "context parallelism with `fully_shard`",
     "pp": "pipelines",
+    "pp_tp": "pipelines with tensor parallelism",
     "megatron": "Megatron-Core",
 }
 RANKS_COLUMNS = [("shards, states", ("static",)), ("steady step", ("steady",)), ("first step", ("first",)), ("reserved", ("reserved",))]

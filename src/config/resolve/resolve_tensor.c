@@ -23,12 +23,13 @@ static bool any_layer_slides(const ms_model_config *model)
     return false;
 }
 
-/* What of the model is not predicted, as "with ..."; NULL: all of it is. */
-static const char *unsupported_model(const ms_model_config *model)
+/* What of the model is not predicted, as "with ..."; NULL: all of it is. The first and the last
+ * stage of a pipeline have a table each. */
+static const char *unsupported_model(const ms_model_config *model, const ms_layout *layout)
 {
     if (model->head != MS_HEAD_CAUSAL_LM)
         return "with a head that is no causal language model";
-    if (model->tie_word_embeddings)
+    if (model->tie_word_embeddings && !ms_layout_has_stages(layout))
         return "with tied embeddings";
     return any_layer_slides(model) ? "with sliding windows" : NULL;
 }
@@ -106,7 +107,7 @@ ms_status ms_resolve_tensor_parallel(const ms_resolving *c)
             "tensor parallelism is predicted for llama, mistral, qwen2, qwen3 and seed_oss, "
             "not for %s",
             c->model->model_type);
-    const char *why = unsupported_model(c->model);
+    const char *why = unsupported_model(c->model, &c->run->parallel.layout);
     if (!why)
         why = unsupported_run(c->run);
     if (why)

@@ -154,7 +154,7 @@ static bool read_zero(const char *text, ms_layout *layout)
     return values[0] >= 1 && values[0] <= 3 && values[1];
 }
 
-/* What goes with stages: fully_shard in each of them. */
+/* What goes with stages: tensor parallelism and fully_shard in each of them. */
 static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *err)
 {
     const ms_pipeline_layout *p = &layout->pipeline;
@@ -166,10 +166,10 @@ static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *
                        text);
     if (layout->kind == MS_PARALLEL_NONE)
         layout->kind = MS_PARALLEL_PP;
-    else if (layout->kind != MS_PARALLEL_FSDP2 || layout->copies > 1 || layout->tensor > 1 ||
-             layout->context > 1)
+    else if ((layout->kind != MS_PARALLEL_FSDP2 && layout->kind != MS_PARALLEL_TP) ||
+             layout->copies > 1 || layout->context > 1)
         return ms_fail(err, MS_ERR_USAGE,
-                       "found '%.40s': stages are predicted alone or with fsdp=N; "
+                       "found '%.40s': stages are predicted alone or with tp=N and fsdp=N; "
                        "`memscope capture --world N` measures this combination",
                        text);
     if (ms_layout_world(layout) <= MS_MOST_RANKS)
@@ -278,6 +278,19 @@ static const char *shards_text(ms_arena *arena, const ms_layout *layout)
                            layout->shards);
 }
 
+/* Those that are not empty, with commas; NULL where one is NULL. */
+static const char *joined(ms_arena *arena, const char *const *parts, size_t count)
+{
+    const char *text = "";
+    for (size_t i = 0; i < count && text; i++) {
+        if (!parts[i])
+            return NULL;
+        const char *comma = *text && *parts[i] ? "," : "";
+        text = ms_arena_printf(arena, "%s%s%s", text, comma, parts[i]);
+    }
+    return text;
+}
+
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
 {
     if (layout->kind == MS_PARALLEL_NONE)
@@ -287,23 +300,19 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
     if (layout->kind == MS_PARALLEL_ZERO)
         return ms_arena_printf(arena, "zero=%" PRIu32 ",dp=%" PRIu64, layout->stage,
                                layout->shards);
-    if (layout->kind == MS_PARALLEL_TP)
-        return ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
     if (layout->context > 1 && layout->shards == layout->context)
         return ms_arena_printf(arena, "cp=%" PRIu64, layout->context);
     if (layout->context > 1)
         return ms_arena_printf(arena, "cp=%" PRIu64 ",fsdp=%" PRIu64, layout->context,
                                layout->shards / layout->context);
-    const char *stages =
-        ms_layout_has_stages(layout) ? ms_pipeline_text(arena, &layout->pipeline) : NULL;
-    if (layout->kind == MS_PARALLEL_PP)
-        return stages;
-    const char *shards = shards_text(arena, layout);
+    const char *parts[] = {"", "", ""};
     if (ms_layout_has_stages(layout))
-        return stages && shards ? ms_arena_printf(arena, "%s,%s", stages, shards) : NULL;
-    if (layout->tensor == 1 || !shards)
-        return shards;
-    return ms_arena_printf(arena, "tp=%" PRIu64 ",%s", layout->tensor, shards);
+        parts[0] = ms_pipeline_text(arena, &layout->pipeline);
+    if (layout->tensor > 1)
+        parts[1] = ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
+    if (ms_layout_shards(layout))
+        parts[2] = shards_text(arena, layout);
+    return joined(arena, parts, sizeof parts / sizeof *parts);
 }
 
 const char *ms_layout_name(const ms_layout *layout)
@@ -314,6 +323,10 @@ const char *ms_layout_name(const ms_layout *layout)
         return "DistributedDataParallel";
     if (layout->kind == MS_PARALLEL_FSDP1)
         return layout->copies == 1 ? "FSDP1" : "FSDP1 with HYBRID_SHARD";
+    bool is_sharded = layout->kind == MS_PARALLEL_FSDP2;
+    if (ms_layout_has_stages(layout) && layout->tensor > 1)
+        return is_sharded ? "pipeline parallelism with tensor parallelism and FSDP2"
+                          : "pipeline parallelism with tensor parallelism";
     if (layout->kind == MS_PARALLEL_TP)
         return "tensor parallelism";
     if (layout->tensor > 1)
@@ -321,8 +334,7 @@ const char *ms_layout_name(const ms_layout *layout)
     if (layout->context > 1)
         return "context parallelism";
     if (ms_layout_has_stages(layout))
-        return layout->kind == MS_PARALLEL_PP ? "pipeline parallelism"
-                                              : "pipeline parallelism with FSDP2";
+        return is_sharded ? "pipeline parallelism with FSDP2" : "pipeline parallelism";
     static const char *const stages[] = {"ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
     if (layout->kind == MS_PARALLEL_ZERO)
         return stages[layout->stage];

@@ -19,7 +19,7 @@ typedef enum ms_parallel_kind {
     MS_PARALLEL_DDP,   /* DistributedDataParallel: every rank holds the model */
     MS_PARALLEL_FSDP2, /* fully_shard: every rank holds a shard of each parameter */
     MS_PARALLEL_FSDP1, /* FullyShardedDataParallel: of flat parameters */
-    MS_PARALLEL_TP,    /* tensor parallelism alone: ranks share each layer's products */
+    MS_PARALLEL_TP,    /* tensor parallelism without shards: ranks share each layer's products */
     MS_PARALLEL_ZERO,  /* DeepSpeed ZeRO: every rank updates a part of the flattened parameters */
     MS_PARALLEL_PP     /* pipeline parallelism alone: ranks have different layers */
 } ms_parallel_kind;
@@ -173,8 +173,8 @@ static inline uint64_t ms_parallel_pipeline_rank(const ms_parallel *parallel)
 
 /* Parses "none", "dp=8", "fsdp=8", "hsdp=2x8" (copies x shards), "fsdp1=8", "tp=4",
  * "tp=2,fsdp=4", "zero=2,dp=8", "cp=4", "cp=4,fsdp=2" (shards over all ranks of both) or
- * "pp=4,schedule=1f1b,microbatches=8", the last also with fsdp=N. An error is the rest of a
- * sentence: "found ...". */
+ * "pp=4,schedule=1f1b,microbatches=8", the last also with tp=N and fsdp=N. An error is the rest of
+ * a sentence: "found ...". */
 ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err);
 /* The text for a layout, in the arena; NULL when out of memory. */
 const char *ms_layout_text(ms_arena *arena, const ms_layout *layout);

@@ -50,6 +50,11 @@ static ms_dim part_of(const ms_model *model, ms_dim whole)
     return ms_dim_number(&model->tape->trace->symbols, whole.value / ranks_of(model));
 }
 
+ms_dim ms_rank_tokens(const ms_model *model)
+{
+    return splits_sequence(model) ? part_of(model, model->seq) : model->seq;
+}
+
 void ms_plan_shard(ms_model *model, const char *name, ms_dim *rows, ms_dim *columns)
 {
     style s = style_of(model, name);
@@ -150,12 +155,13 @@ static const char *name_of(const ms_model *model, uint32_t scope)
     return trace->names.items[trace->scopes.items[scope].name];
 }
 
+/* A tied weight is the table's, then the head's. */
 static void place(ms_model *model, ms_tensor tensor, bool redistributes, uint64_t ranks)
 {
     ms_tape *tape = model->tape;
     ms_parameter *parameter = &tape->parameters.items[ms_info(tape, tensor)->leaf];
     parameter->is_distributed = true;
-    parameter->redistributes = redistributes;
+    parameter->redistributes |= redistributes;
     parameter->ranks = ranks;
 }
 
@@ -189,7 +195,7 @@ void ms_tensor_parallel_attach(ms_model *model)
 void ms_tensor_parallel_positions(ms_model *model)
 {
     ms_tape *tape = model->tape;
-    if (ranks_of(model) == 1)
+    if (ranks_of(model) == 1 || ms_layout_has_stages(&model->run->parallel.layout))
         return;
     model->position_ids = ms_empty(tape, MS_SHAPE((ms_dim){.value = 1}, model->seq), MS_DTYPE_I64);
     ms_retain(tape, model->position_ids);

@@ -14,7 +14,10 @@
 void ms_plan_shard(ms_model *model, const char *name, ms_dim *rows, ms_dim *columns);
 /* After the model was built: its linear layers work together from now on. */
 void ms_tensor_parallel_attach(ms_model *model);
-/* The positions, which every rank is given for all tokens; on the device, after the parameters. */
+/* The tokens of a sequence that a rank has between attention and MLP. */
+ms_dim ms_rank_tokens(const ms_model *model);
+/* The positions, which every rank is given for all tokens; on the device, after the parameters.
+ * Stages of a pipeline make their own. */
 void ms_tensor_parallel_positions(ms_model *model);
 
 /* The rows of the input's embedding. */

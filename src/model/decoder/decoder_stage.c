@@ -55,6 +55,7 @@ void ms_stages_keep(ms_model *model, const ms_pipeline_stage *stages, uint64_t c
     }
     if (head.tensor) {
         head.scope = d->head.scope;
+        head.redistributes = false; /* a table's is */
         keep(tape, kept++, head);
     }
     tape->parameters.count = kept;

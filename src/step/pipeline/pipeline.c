@@ -4,6 +4,7 @@
 #include "autograd/engine.h"
 #include "autograd/graph.h"
 #include "model/blocks/loss.h"
+#include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_stage.h"
 #include "ops/ops.h"
 #include "parallel/kit/kinds.h"
@@ -79,8 +80,8 @@ ms_pipeline *ms_pipeline_new(ms_model *model)
 static ms_tensor new_buffer(ms_model *model, const char *name)
 {
     ms_tape *tape = model->tape;
-    ms_tensor buffer =
-        ms_empty(tape, MS_SHAPE(model->batch, model->seq, model->hidden), model->run->dtype);
+    const ms_shape shape = MS_SHAPE(model->batch, ms_rank_tokens(model), model->hidden);
+    ms_tensor buffer = ms_empty(tape, shape, model->run->dtype);
     ms_retain(tape, buffer);
     if (buffer)
         ms_name_storage(tape, buffer, name, MS_CATEGORY_INPUT);
@@ -196,7 +197,9 @@ static void compute_loss(ms_pipeline *p, flight *f)
     ms_tensor labels = ids_of(p);
     ms_retain(tape, labels);
     const ms_model_inputs in = {.labels = labels};
-    f->loss = ms_causal_lm_loss(p->model, f->output, &in);
+    f->loss = p->model->run->parallel.splits_loss
+                  ? ms_split_loss(p->model, f->output, labels)
+                  : ms_causal_lm_loss(p->model, f->output, &in);
     ms_retain(tape, f->loss);
     ms_release(tape, labels);
 }

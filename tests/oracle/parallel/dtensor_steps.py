@@ -73,7 +73,8 @@ class FSDP2Step(Step):
         yield
 
 
-def apply_tp(model, mesh, p):
+def apply_tp(model, mesh, p, names=("model.embed_tokens", "model.norm", "lm_head"), layers=None):
+    """`names`: of the embedding, the last norm and the head in `model`; a stage of a pipeline may lack them."""
     from torch.distributed.tensor import Replicate, Shard
     from torch.distributed.tensor.parallel import (
         ColwiseParallel,
@@ -85,16 +86,15 @@ def apply_tp(model, mesh, p):
 
     sp, lp = p.get("sequence_parallel", False), p.get("loss_parallel", False)
     out = Shard(1) if sp else Replicate()
-    plan = {
-        "model.embed_tokens": RowwiseParallel(input_layouts=Replicate(), output_layouts=out),
-        "lm_head": ColwiseParallel(
-            input_layouts=out, output_layouts=Shard(-1) if lp else Replicate(), use_local_output=not lp
-        ),
-    }
-    if sp:
-        plan["model.norm"] = SequenceParallel()
-    parallelize_module(model, mesh, plan)
-    for layer in model.model.layers:
+    ends = (
+        RowwiseParallel(input_layouts=Replicate(), output_layouts=out),
+        SequenceParallel() if sp else None,
+        ColwiseParallel(input_layouts=out, output_layouts=Shard(-1) if lp else Replicate(), use_local_output=not lp),
+    )
+    for name, style in zip(names, ends):
+        if name and style:
+            parallelize_module(model, mesh, {name: style})
+    for layer in model.model.layers if layers is None else layers:
         plan = {}
         if sp:
             plan.update(

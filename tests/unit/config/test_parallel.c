@@ -54,7 +54,7 @@ static const char *const bad[] = {
     "pp=4,pp=4",
     "schedule=1f1b",
     "pp=4,schedule=2f2b",
-    "pp=4,tp=2",
+    "pp=4,cp=2",
     "pp=4,hsdp=2x4",
     "microbatches=8,dp=2",
     "pp=4097",

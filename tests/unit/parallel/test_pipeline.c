@@ -28,6 +28,10 @@ static const layout_case layouts[] = {
      2, "pp=2,schedule=loopedbfs,microbatches=8,stages_per_rank=2"},
     {"with fully_shard", "fsdp=8,pp=4,microbatches=8", MS_PARALLEL_FSDP2, 32,
      "pp=4,schedule=1f1b,microbatches=8,fsdp=8"},
+    {"with tensor parallelism", "tp=8,pp=16,schedule=gpipe,microbatches=4", MS_PARALLEL_TP, 128,
+     "pp=16,schedule=gpipe,microbatches=4,tp=8"},
+    {"with both", "tp=2,pp=2,fsdp=4,microbatches=4", MS_PARALLEL_FSDP2, 16,
+     "pp=2,schedule=1f1b,microbatches=4,tp=2,fsdp=4"},
 };
 
 static void layout_is_read(void **state)
@@ -82,6 +86,8 @@ static const rank_case ranks[] = {
     {"neighbours share a stage", "pp=4,microbatches=4,fsdp=8", 7, 0},
     {"the next stage", "pp=4,microbatches=4,fsdp=8", 8, 1},
     {"the last rank", "pp=4,microbatches=4,fsdp=8", 31, 3},
+    {"neighbours share products", "pp=4,microbatches=4,tp=2", 1, 0},
+    {"their shards are further apart", "pp=4,microbatches=4,tp=2,fsdp=4", 8, 1},
 };
 
 static void rank_has_a_place(void **state)
