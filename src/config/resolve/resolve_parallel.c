@@ -114,8 +114,8 @@ static bool treats_more(const ms_resolving *c)
     const ms_run_config *run = c->run;
     const uint32_t known = ms_parallel_techniques(&run->parallel);
     const ms_parallel_kind kind = run->parallel.layout.kind;
-    const bool knows_parts =
-        kind == MS_PARALLEL_DDP || (kind == MS_PARALLEL_FSDP2 && shares_layers_alone(&run->parallel));
+    const bool knows_parts = kind == MS_PARALLEL_DDP ||
+                             (kind == MS_PARALLEL_FSDP2 && shares_layers_alone(&run->parallel));
     uint32_t used = run->treatments.loss_chunks > 0 ? MS_MAY_CHUNK_LOSS : 0;
     for (uint64_t i = 0; i < c->model->num_layers; i++) {
         const ms_treatment *t = &run->treatments.layers[i];
@@ -188,7 +188,8 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     return NULL;
 }
 
-/* Autocast casts weights in fp32 alone; to those of another half type it does what was not compared.
+/* Autocast casts weights in fp32 alone; to those of another half type it does what was not
+ * compared.
  */
 static bool casts_in_place(const ms_run_config *run)
 {
