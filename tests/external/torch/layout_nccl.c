@@ -20,8 +20,8 @@ static const struct {
     int type;
     unsigned char bytes;
 } types[] = {
-    {ncclInt8, 1},   {ncclUint8, 1},   {ncclInt32, 4},   {ncclUint32, 4},  {ncclInt64, 8},
-    {ncclUint64, 8}, {ncclFloat16, 2}, {ncclFloat32, 4}, {ncclFloat64, 8},
+    {ncclInt8, 1},     {ncclUint8, 1},   {ncclInt32, 4},   {ncclUint32, 4},  {ncclInt64, 8},
+    {ncclUint64, 8},   {ncclFloat16, 2}, {ncclFloat32, 4}, {ncclFloat64, 8},
 #if NCCL_VERSION_CODE >= 22400 || defined(__CUDA_BF16_TYPES_EXIST__)
     {ncclBfloat16, 2},
 #endif
