@@ -53,7 +53,7 @@ class RunOptions(TypedDict, total=False):
     reshard_ranks: Number                       # after forward fully_shard divides weights among N ranks; 0: among all [0]
     reshard_after_backward: YesNo               # fully_shard frees weights after each backward, not the last alone [yes]
     fsdp_units: Text                            # layers, or torchtitan's or accelerate's: ends of the model are units too [layers]
-    fsdp_build: Text                            # where FSDP's model is built: meta, device, host, or broadcast by rank 0 [meta]
+    fsdp_build: Text                            # where FSDP's model is built: meta, device, host, or broadcast by rank 0 [meta, for FSDP1 of tied weights host]
     fsdp_offload: YesNo                         # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
     use_orig_params: YesNo                      # FSDP1's optimizer updates original parameters, not flat ones [yes]
     forward_prefetch: YesNo                     # FSDP1 gathers the next layer while one runs forward [no]
@@ -266,7 +266,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-ranks", "N", "0"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -373,7 +373,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-after-forward", "YESNO", "yes"),
         ("reshard-ranks", "N", "0"),
         ("reshard-after-backward", "YESNO", "yes"),
-        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -455,7 +455,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-ranks", "N", "0"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -546,7 +546,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-ranks", "N", "0"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -629,7 +629,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-ranks", "N", "0"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta"),
+        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),

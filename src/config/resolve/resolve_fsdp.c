@@ -162,9 +162,27 @@ static ms_status note_limits(const ms_resolving *c)
                        "host runs ahead of the device: the upper end is for a slow device");
 }
 
+/* FSDP1 makes what is on the meta device module by module, each tied weight anew. */
+static ms_status keep_ties(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->build != MS_BUILD_META ||
+        !c->model->tie_word_embeddings)
+        return MS_OK;
+    parallel->build = MS_BUILD_HOST;
+    return ms_resolve_is_set(c, "fsdp-build")
+               ? ms_resolve_fail(
+                     c, "fsdp-build",
+                     "FSDP1 makes tied weights anew from the meta device, tied no more: "
+                     "give host or device")
+               : MS_OK;
+}
+
 ms_status ms_resolve_fsdp(const ms_resolving *c)
 {
-    ms_status status = check_fsdp2(c);
+    ms_status status = keep_ties(c);
+    if (status == MS_OK)
+        status = check_fsdp2(c);
     if (status == MS_OK)
         status = check_load(c);
     return status == MS_OK ? note_limits(c) : status;

@@ -166,8 +166,8 @@
       .report = "fsdp_units", .show_report = ms_show_fsdp_units) \
     X("fsdp-build", "PLACE", \
       "where FSDP's model is built: meta, device, host, or broadcast by rank 0", \
-      "meta", "Several ranks", choice, AT(run.parallel.build), .choices = ms_fsdp_build_names, \
-      .report = "fsdp_build", .show_report = ms_show_fsdp_build) \
+      "meta, for FSDP1 of tied weights host", "Several ranks", choice, AT(run.parallel.build), \
+      .choices = ms_fsdp_build_names, .default_is_words = true, .report = "fsdp_build", .show_report = ms_show_fsdp_build) \
     X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
       "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \
       .show_report = ms_show_fsdp_offload) \
