@@ -2,6 +2,7 @@
 #include "infer/llama/llama.h"
 
 #include "infer/llama/buffers.h"
+#include "infer/llama/compute.h"
 
 static bool add_figures(const ms_llama_run *r, ms_infer_result *result)
 {
@@ -19,7 +20,8 @@ static bool add_figures(const ms_llama_run *r, ms_infer_result *result)
     return true;
 }
 
-static const char uncounted[] = "the compute buffer and scratch memory of kernels are not counted";
+static const char uncounted[] =
+    "scratch memory of CUDA kernels is not counted: 2 MiB and more, mostly below 64 MiB";
 
 static bool add_levers(const ms_llama_run *r, ms_infer_result *result)
 {
@@ -40,6 +42,8 @@ static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_erro
         status = ms_llama_caches_add(r, result, err);
     if (status == MS_OK)
         status = ms_llama_output_add(r, result, err);
+    if (status == MS_OK)
+        status = ms_llama_compute_add(r, result, err);
     if (status == MS_OK && !(add_figures(r, result) && add_levers(r, result) &&
                              ms_vec_push(&result->notes, uncounted)))
         status = ms_infer_no_memory(err);
