@@ -13,7 +13,7 @@ typedef struct shape {
     bool scales_in;        /* embeddings */
     bool scales_q;         /* queries, after the rotary embedding */
     bool post_norms;       /* of attention and of the MLP */
-    bool post_norm_is_pre; /* gpt-oss: the norm before the MLP has that name */
+    bool adds_to_residual; /* whose memory the sum takes */
     bool caps;             /* scores and logits */
     ms_llama_mlp mlp;
     ms_llama_moe moe;
@@ -28,8 +28,7 @@ static const shape shapes[MS_LLAMA_ARCHS] = {
     [MS_LLAMA_GEMMA2]   = {.is_known = true, .rotates = true, .scales_in = true, .scales_q = true, .post_norms = true, .caps = true},
     [MS_LLAMA_GEMMA3]   = {.is_known = true, .rotates = true, .scales_in = true, .scales_q = true, .post_norms = true, .head_norms = true},
     [MS_LLAMA_GPT2]     = {.is_known = true, .fused_qkv = true, .qkv_bias = true, .output_bias = true, .norm_bias = true, .mlp = MS_LLAMA_UNGATED},
-    [MS_LLAMA_PHI3]     = {.is_known = true, .rotates = true, .fused_qkv = true, .scales_q = true, .mlp = MS_LLAMA_GATED_IN_ONE},
-    [MS_LLAMA_GPT_OSS]  = {.is_known = true, .rotates = true, .qkv_bias = true, .output_bias = true, .moe = {.softmax_of_chosen = true, .has_bias = true}},
+    [MS_LLAMA_PHI3]     = {.is_known = true, .rotates = true, .fused_qkv = true, .scales_q = true, .adds_to_residual = true, .mlp = MS_LLAMA_GATED_IN_ONE},
 };
 /* clang-format on */
 
@@ -63,7 +62,7 @@ static uint32_t layer_of(ms_llama_build *b, const shape *s, uint32_t in, uint64_
                                           : ms_llama_dense(b, t, s->mlp);
     if (s->post_norms)
         t = ms_llama_norm(b, t, false);
-    return ms_llama_add(b, t, middle);
+    return s->adds_to_residual ? ms_llama_add(b, middle, t) : ms_llama_add(b, t, middle);
 }
 
 static void build(ms_llama_build *b, const shape *s)
@@ -100,32 +99,52 @@ static bool is_covered(const ms_llama_run *r)
     return shapes[r->model->arch].is_known && (all_there || !r->is_cuda);
 }
 
-/* Where the graph is not covered: the inputs, the last norm and the logits, which are there at
- * least; at most as much again and the scores of attention. */
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What one step of a layer may have beside the logits: rows of an MLP, the largest weight that is
+ * copied to a device, masks, scores, and a layer's cache as 32-bit floats. */
+static uint64_t of_a_layer(const ms_llama_run *r, uint64_t tokens)
+{
+    const ms_llama_model *m = r->model;
+    uint64_t used = most(m->experts_used, 1), wide = most(m->n_ff, m->n_embd), heads = 0;
+    uint64_t weight = 0, kv = 0;
+    for (uint64_t i = 0; i < m->n_layer; i++) {
+        heads = most(heads, m->layers[i].heads);
+        kv = most(kv, m->latent > 0 ? 1 : m->layers[i].kv_heads);
+    }
+    for (uint32_t i = 0; i < m->tensors.count && r->is_cuda; i++)
+        weight = most(weight,
+                      m->tensors.items[i].layer >= 0 || m->is_tied ? m->tensors.items[i].bytes : 0);
+    uint64_t rows = 4 * tokens * (4 * used * wide + 2 * heads * most(m->head_k, m->head_v));
+    uint64_t masks = 4 * tokens * r->n_ctx_seq * (r->flash ? 2 : 2 + heads);
+    return rows + weight + masks + 4 * r->n_ctx * kv * (m->head_k + m->head_v);
+}
+
+/* Where the graph is not covered: the last norm and the logits are there at least, where the head
+ * is. Several devices have the inputs of four batches. */
 static bool add_range(const ms_llama_run *r, uint64_t tokens, uint64_t outputs,
                       ms_infer_result *result)
 {
     static const char note[] =
-        "the compute buffer of this architecture or placement is a range: its graph is not covered";
-    uint64_t low = 4 * outputs * (r->model->n_embd + r->model->n_vocab);
-    uint64_t wide = r->model->n_ff > r->model->n_embd ? r->model->n_ff : r->model->n_embd;
-    uint64_t more = 4 * tokens * 8 * wide;
-    for (uint64_t i = 0; i < r->model->tensors.count && r->is_cuda; i++)
-        more = r->model->tensors.items[i].layer >= 0 && r->model->tensors.items[i].bytes > more
-                   ? r->model->tensors.items[i].bytes
-                   : more;
-    if (!r->flash)
-        more += 4 * tokens * r->n_ctx_seq * r->model->layers[0].heads;
+        "the compute buffer is a range: the graph of this architecture or placement is not covered";
+    uint64_t logits = 4 * outputs * (r->model->n_embd + r->model->n_vocab);
+    uint64_t more = of_a_layer(r, tokens);
+    int head = ms_llama_device_of(r, r->model->n_layer);
     bool ok = ms_vec_push(&result->notes, note);
     int first = r->is_cuda ? 0 : MS_INFER_HOST, end = r->is_cuda ? (int)r->devices : 0;
-    for (int device = first; device < end; device++)
+    for (int device = first; device < end; device++) {
+        uint64_t low = device == head && r->model->conv_width == 0 ? logits : 0;
         ok = ok && ms_infer_add(result, (ms_infer_buffer){.part = MS_INFER_COMPUTE,
                                                           .place = ms_llama_device_name(device),
                                                           .device = device,
                                                           .phases = ~0u,
                                                           .low = low,
                                                           .bytes = low + more,
-                                                          .high = low + 2 * more});
+                                                          .high = logits + 4 * more});
+    }
     return ok;
 }
 
@@ -150,8 +169,9 @@ ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, m
 {
     ms_graph g = {.has_failed = false};
     ms_llama_build b = {.run = r, .model = r->model, .g = &g};
-    b.tokens = ms_llama_pad(least(r->n_ctx, r->n_ubatch), r->n_seq);
-    b.outputs = least(b.tokens, r->outputs);
+    uint64_t tokens = least(r->n_ctx, r->n_ubatch);
+    b.tokens = ms_llama_pad(tokens, r->n_seq); /* as many of each sequence */
+    b.outputs = least(tokens, r->outputs);
     if (!is_covered(r))
         return add_range(r, b.tokens, b.outputs, result) ? MS_OK : ms_infer_no_memory(err);
     build(&b, &shapes[r->model->arch]);

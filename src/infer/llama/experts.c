@@ -63,8 +63,9 @@ static uint32_t product(ms_llama_build *b, uint32_t x, uint32_t chosen, uint64_t
     return t;
 }
 
-/* The results of a token's experts, added one after the other. */
-static uint32_t sum(ms_llama_build *b, uint32_t experts, uint64_t tokens)
+/* The results of a token's experts, added one after the other. CUDA runs weighting and sum as one
+ * kernel, until whose end the products stay. */
+static uint32_t sum(ms_llama_build *b, uint32_t experts, uint32_t unweighted, uint64_t tokens)
 {
     ms_graph *g = b->g;
     uint64_t used = b->model->experts_used, n = b->model->n_embd;
@@ -83,6 +84,8 @@ static uint32_t sum(ms_llama_build *b, uint32_t experts, uint64_t tokens)
     total = parts[0];
     for (uint64_t i = 1; i < used; i++) {
         total = ms_graph_in_place(g, total, parts[i]);
+        if (i + 1 == used && b->run->is_cuda)
+            ms_graph_from(g, total, unweighted);
         ms_graph_expand(g, total);
     }
     return total;
@@ -102,10 +105,10 @@ uint32_t ms_llama_experts(ms_llama_build *b, uint32_t x, const ms_llama_moe *how
     uint32_t inner = ms_graph_result(g, width, used, tokens, 1);
     ms_graph_from(g, inner, gate);
     ms_graph_from(g, inner, up);
-    uint32_t experts = product(b, inner, r.chosen, b->model->n_embd, tokens, how);
-    experts = ms_graph_in_place(g, experts, r.weights);
+    uint32_t unweighted = product(b, inner, r.chosen, b->model->n_embd, tokens, how);
+    uint32_t experts = ms_graph_in_place(g, unweighted, r.weights);
     if (experts != NONE)
         g->tensors.items[experts].not_on_cuda = true; /* there the two are one kernel */
     ms_graph_expand(g, experts);
-    return sum(b, experts, tokens);
+    return sum(b, experts, unweighted, tokens);
 }
