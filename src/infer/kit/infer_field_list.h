@@ -40,7 +40,7 @@
       "llama.cpp", count, AT(llama.batch), .minimum = 1, .maximum = 1 << 28, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("ubatch-size", "N", "most tokens that are computed together", "512", \
-      "llama.cpp", count, AT(llama.ubatch), .minimum = 1, .maximum = 1 << 28, \
+      "llama.cpp", count, AT(llama.ubatch), .minimum = 1, .maximum = 1 << 18, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("cache-type-k", "TYPE", "of keys in the cache: f32, f16, bf16, q8_0, q4_0, ...", "f16", \
       "llama.cpp", word, AT(llama.type_k), \

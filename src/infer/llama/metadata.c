@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LAYERS = 4096, MOST = 1 << 28 };
+enum { MOST_LAYERS = 4096, MOST = 1 << 24 };
 
 /* A count of the architecture: its key, where it goes, and whether it may be absent (then 0). */
 typedef struct count_key {

@@ -86,10 +86,35 @@ static ms_status load(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
     return status == MS_OK ? ms_llama_tensors_place(m, err) : status;
 }
 
+/* Bounds within which no product of sizes exceeds 64 bits, whatever a file says. */
+static ms_status check(const ms_llama_model *m, ms_error *err)
+{
+    enum { MOST_HEADS = 4096, MOST_WIDTH = 1 << 16, MOST_EXPERTS_USED = 64 };
+    const uint64_t most_tokens = (uint64_t)1 << 28;
+    bool is_good = m->n_vocab > 0 && m->n_vocab <= most_tokens && m->experts_used <= m->experts &&
+                   m->experts_used <= MOST_EXPERTS_USED;
+    for (uint64_t i = 0; i < m->n_layer; i++) {
+        const ms_llama_layer *l = &m->layers[i];
+        bool attends = l->kv_heads > 0;
+        is_good = is_good && l->heads <= MOST_HEADS && l->kv_heads <= l->heads &&
+                  (!attends || (m->head_k > 0 && m->head_v > 0)) &&
+                  (attends || m->conv_width > 0) && (!l->is_sparse || m->experts_used > 0);
+    }
+    if (!is_good || m->head_k > MOST_WIDTH || m->head_v > MOST_WIDTH ||
+        m->conv_width > MOST_WIDTH || m->inner > MOST_WIDTH || m->state > MOST_WIDTH ||
+        m->groups > MOST_WIDTH)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "the model's numbers of heads, experts or tokens, or their widths, are not "
+                       "possible together");
+    return MS_OK;
+}
+
 ms_status ms_llama_model_load(const ms_infer_job *job, ms_llama_model *model, ms_error *err)
 {
     *model = (ms_llama_model){0};
     ms_status status = load(job, model, err);
+    if (status == MS_OK)
+        status = check(model, err);
     if (status != MS_OK)
         ms_llama_model_free(model);
     return status;

@@ -56,7 +56,7 @@ static ms_status set_context(ms_llama_run *r, ms_error *err)
         r->n_ctx_seq = ms_llama_pad(r->n_ctx / r->n_seq, CELL_STEP);
         r->n_ctx = r->n_ctx_seq * r->n_seq;
     }
-    if (r->n_ctx > (uint64_t)1 << 32)
+    if (r->n_ctx > (uint64_t)1 << 30)
         return ms_fail(err, MS_ERR_LIMIT,
                        "context: %" PRIu64 " cells are more than llama.cpp counts", r->n_ctx);
     r->streams = l->kv_unified ? 1 : r->n_seq;
