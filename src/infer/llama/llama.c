@@ -45,7 +45,7 @@ static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_erro
     if (status == MS_OK)
         status = ms_llama_compute_add(r, result, err);
     if (status == MS_OK && !(add_figures(r, result) && add_levers(r, result) &&
-                             ms_vec_push(&result->notes, uncounted)))
+                             (!r->is_cuda || ms_vec_push(&result->notes, uncounted))))
         status = ms_infer_no_memory(err);
     return status;
 }

@@ -85,6 +85,6 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
     write_phases(&page, v);
     write_buffers(&page, v);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
-        ms_page_note(&page, "note", v->answer->result.notes.items[i]);
+        ms_page_note(&page, "note:", v->answer->result.notes.items[i]);
     return !ms_arena_has_failed(v->arena);
 }
