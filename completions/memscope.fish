@@ -156,7 +156,7 @@ complete -c memscope -n $plan -l max-cpu-offload -x -d 'for --planner rules: hos
 complete -c memscope -n $plan -l graph -r -d 'plan checkpoints for the modules in this ModuleInfo file'
 complete -c memscope -n $plan -l world-size -x -d 'ranks that share parameters and gradients'
 complete -c memscope -n $plan -l ac-units -x -d 'only these modules may be checkpointed'
-complete -c memscope -n $plan -l fsdp-units -x -a 'layers torchtitan accelerate' -d 'modules gathered as one; of a model: layers, torchtitan, accelerate'
+complete -c memscope -n $plan -l fsdp-units -x -a 'layers torchtitan accelerate' -d 'modules that are gathered as one'
 complete -c memscope -n $plan -l fsdp -d 'choose FSDP units instead of checkpoints'
 complete -c memscope -n $plan -l latency -x -d 'latency of an all-gather or reduce-scatter, for --fsdp'
 complete -c memscope -n $plan -l bandwidth -x -d 'bytes gathered or scattered per second, for --fsdp'
