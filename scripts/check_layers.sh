@@ -27,7 +27,9 @@ model:base json text tensor device config trace autograd ops treatments:blocks d
 step:base tensor allocator config trace autograd ops treatments parallel model:pipeline .
 measure:base tensor device allocator config trace:.
 simulate:base tensor device allocator config trace step measure:.
-stream:base json tensor device allocator config trace replay step measure simulate:files .
+weights:base json:.
+stream:base json tensor device allocator weights config trace replay step measure simulate:.
+infer:base json text tensor device weights config model:kit llama .
 ledger:base text tensor device allocator config trace step measure simulate:.
 plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.
@@ -37,8 +39,8 @@ diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
 calibrate:base json text tensor device config document:.
-report:base json text tensor device allocator config trace replay step measure simulate stream ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream runtime compare diff check others .
-api:base json text tensor device allocator config trace replay model measure simulate stream ledger plan largest sweep document diff compare gate calibrate report:.
+report:base json text tensor device allocator config trace replay step measure simulate stream infer ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream infer runtime compare diff check others .
+api:base json text tensor device allocator config trace replay model measure simulate stream infer ledger plan largest sweep document diff compare gate calibrate report:. inference
 cli:base:output parse capture commands .
 nulldevice::. driver libraries
 '

@@ -29,11 +29,13 @@ import subprocess
 import sys
 import tempfile
 
+import oracle_infer
+
 STATIC = {"local_weight_bytes": "weight_memory_bytes", "local_optimizer_state_bytes": "optimizer_memory_bytes",
           "parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
-GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "slow", "detail", "evaluation")
+GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "slow", "detail", "evaluation") + oracle_infer.GROUPS
 
 
 # ---- from a case to a command ----
@@ -246,8 +248,11 @@ def run_case(case, args, folder):
     """Returns (report, None) or (None, why not)."""
     path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
     with open(path, "w") as f:
-        json.dump(config_of(case), f)
-    command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
+        json.dump(oracle_infer.config_of(case) if oracle_infer.is_one(case) else config_of(case), f)
+    if oracle_infer.is_one(case):
+        command = oracle_infer.command_of(case, path, args) + ["--format", "json"]
+    else:
+        command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
     if args.commands:
         print(shlex.join(command), flush=True)
     done = subprocess.run(command, capture_output=True, text=True)
@@ -438,7 +443,7 @@ def parse_args():
 def select(cases, args):
     families = set(filter(None, args.family.split(",")))
     chosen = [c for c in cases if args.only in c["id"] and "error" not in c.get("measured", {})
-              and (not families or c["config"]["model_type"] in families)]
+              and (not families or (c["model"] if oracle_infer.is_one(c) else c["config"]["model_type"]) in families)]
     return chosen
 
 
@@ -449,7 +454,8 @@ def compare(case, args, folder):
         is_refused = bool(error) and error.startswith("exit 2") and case["refused"] in error
         return {"id": case["id"], "error": None if is_refused else error or "not refused", "figures": {}, "is_refused": is_refused}
     if report:
-        for group, name, ours, measured in figures_of(report, case.get("measured", {})):
+        of = oracle_infer.figures_of if oracle_infer.is_one(case) else figures_of
+        for group, name, ours, measured in of(report, case.get("measured", {})):
             figures.setdefault(group, []).append((name, ours, measured))
     return {"id": case["id"], "error": error, "figures": figures}
 

@@ -49,7 +49,7 @@ void ms_stream_weights_free(ms_stream_weights *w)
     ms_vec_free(&w->pieces);
     ms_vec_free(&w->first);
     ms_vec_free(&w->digests);
-    ms_stream_files_close(&w->files);
+    ms_tensor_files_close(&w->files);
 }
 
 /* ---- in memory ---- */
@@ -113,8 +113,8 @@ static bool find_tensor(const ms_tensor_files *files, const char *name,
                         const ms_safetensor **tensor, const uint8_t **data)
 {
     const char *rest = strchr(name, '.');
-    return ms_stream_files_find(files, name, tensor, data) ||
-           (rest && ms_stream_files_find(files, rest + 1, tensor, data));
+    return ms_tensor_files_find(files, name, tensor, data) ||
+           (rest && ms_tensor_files_find(files, rest + 1, tensor, data));
 }
 
 static bool name_weight(const ms_trace *trace, const ms_storage *s, char name[NAME_BYTES])
@@ -185,7 +185,7 @@ ms_status ms_stream_weights_open(ms_arena *arena, const char *path, const ms_tra
                                  const ms_stream_pass *pass, ms_stream_weights *w, ms_error *err)
 {
     *w = (ms_stream_weights){0};
-    ms_status status = ms_stream_files_open(arena, path, &w->files, err);
+    ms_status status = ms_tensor_files_open(arena, path, &w->files, err);
     for (uint32_t i = 0; i < pass->weights.count && status == MS_OK; i++)
         status = add_weight(w, trace, &pass->weights.items[i], err);
     if (status == MS_OK)
@@ -200,7 +200,7 @@ ms_status ms_stream_weights_open(ms_arena *arena, const char *path, const ms_tra
 ms_status ms_stream_weights_fill(const ms_stream_weights *w, uint32_t layer, void *place,
                                  ms_error *err)
 {
-    ms_status status = ms_stream_files_check(&w->files, err);
+    ms_status status = ms_tensor_files_check(&w->files, err);
     if (status != MS_OK)
         return status;
     for (uint32_t i = w->first.items[layer]; i < w->first.items[layer + 1]; i++) {
@@ -227,7 +227,7 @@ ms_status ms_stream_weights_match(ms_stream_weights *w, uint32_t layer, const vo
 {
     *matches = false;
     for (uint32_t i = w->digests.count; i <= layer; i++) {
-        ms_status status = ms_stream_files_check(&w->files, err);
+        ms_status status = ms_tensor_files_check(&w->files, err);
         if (status != MS_OK)
             return status;
         if (!ms_vec_push(&w->digests, digest_of(w, i, NULL)))

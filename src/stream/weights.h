@@ -5,7 +5,7 @@
 #ifndef MS_STREAM_WEIGHTS_H
 #define MS_STREAM_WEIGHTS_H
 
-#include "stream/files/tensor_files.h"
+#include "weights/tensor_files.h"
 #include "stream/pass.h"
 
 /* Bytes of a layer, which lie in its place on the device at `at`. */
@@ -31,7 +31,7 @@ ms_status ms_stream_weights_make(const ms_stream_pass *pass, ms_stream_weights *
 /* The tensors of a safetensors file, or of a folder of them, which stay mapped. They are found by
  * the names of the model's parameters, with or without the first part of them ("model.").
  * MS_ERR_CONFIG: one is missing, or has another type or shape than the model's; others as
- * ms_stream_files_open. On failure nothing is left to free. */
+ * ms_tensor_files_open. On failure nothing is left to free. */
 ms_status ms_stream_weights_open(ms_arena *arena, const char *path, const ms_trace *trace,
                                  const ms_stream_pass *pass, ms_stream_weights *weights,
                                  ms_error *err);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "stream/files/safetensors.h"
-#include "stream/files/tensor_index.h"
+#include "weights/safetensors.h"
+#include "weights/tensor_index.h"
 
 /* Reads the first and the last byte of each, and counts all. */
 static void use(const ms_safetensors *s, const uint8_t *data, size_t size, uint64_t data_at)
@@ -19,13 +19,13 @@ static void use(const ms_safetensors *s, const uint8_t *data, size_t size, uint6
         const ms_safetensor *t = &s->tensors.items[i];
         assert(t->begin >= data_at && t->begin <= size && t->bytes <= size - t->begin);
         assert(t->rank <= MS_SAFETENSORS_MAX_RANK);
-        assert(ms_stream_safetensors_find(s, t->name) == t);
+        assert(ms_safetensors_find(s, t->name) == t);
         if (t->bytes > 0)
             seen = (uint8_t)(seen + data[t->begin] + data[t->begin + t->bytes - 1]);
         sum += t->bytes;
     }
     assert(sum == size - data_at);
-    assert(!ms_stream_safetensors_find(s, "no such tensor\n"));
+    assert(!ms_safetensors_find(s, "no such tensor\n"));
 }
 
 static void read_tensors(const uint8_t *data, size_t size)
@@ -33,16 +33,16 @@ static void read_tensors(const uint8_t *data, size_t size)
     uint64_t length = 0;
     ms_safetensors tensors;
     ms_error err = {0};
-    if (ms_stream_safetensors_length("fuzz.safetensors", data, size, &length, &err) != MS_OK) {
+    if (ms_safetensors_length("fuzz.safetensors", data, size, &length, &err) != MS_OK) {
         assert(err.text[0]);
         return;
     }
     assert(length <= size - MS_SAFETENSORS_LENGTH_BYTES);
     const ms_json_source source = {
         "fuzz.safetensors", (const char *)data + MS_SAFETENSORS_LENGTH_BYTES, (size_t)length};
-    if (ms_stream_safetensors_read(&source, size, &tensors, &err) == MS_OK) {
+    if (ms_safetensors_read(&source, size, &tensors, &err) == MS_OK) {
         use(&tensors, data, size, length + MS_SAFETENSORS_LENGTH_BYTES);
-        ms_stream_safetensors_free(&tensors);
+        ms_safetensors_free(&tensors);
     } else {
         assert(err.text[0]);
     }
@@ -53,7 +53,7 @@ static void read_index(const uint8_t *data, size_t size)
     const ms_json_source source = {"index.json", (const char *)data, size};
     ms_tensor_index index;
     ms_error err = {0};
-    if (ms_stream_index_read(&source, &index, &err) != MS_OK) {
+    if (ms_tensor_index_read(&source, &index, &err) != MS_OK) {
         assert(err.text[0]);
         return;
     }
@@ -64,9 +64,9 @@ static void read_index(const uint8_t *data, size_t size)
     }
     for (uint32_t i = 0; i < index.tensors.count; i++) {
         assert(index.tensors.items[i].file < index.files.count);
-        assert(ms_stream_index_find(&index, index.tensors.items[i].tensor) < index.files.count);
+        assert(ms_tensor_index_find(&index, index.tensors.items[i].tensor) < index.files.count);
     }
-    ms_stream_index_free(&index);
+    ms_tensor_index_free(&index);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,7 +9,8 @@
 #include "cli/parse/command.h"
 
 extern const ms_cli_command ms_cli_analyze, ms_cli_plan, ms_cli_fit, ms_cli_diff, ms_cli_check,
-    ms_cli_baseline, ms_cli_sweep, ms_cli_merge, ms_cli_capture, ms_cli_compare, ms_cli_stream,
-    ms_cli_probe, ms_cli_calibrate, ms_cli_models, ms_cli_devices, ms_cli_schema, ms_cli_help;
+    ms_cli_baseline, ms_cli_sweep, ms_cli_merge, ms_cli_capture, ms_cli_compare, ms_cli_infer,
+    ms_cli_stream, ms_cli_probe, ms_cli_calibrate, ms_cli_models, ms_cli_devices, ms_cli_schema,
+    ms_cli_help;
 
 #endif

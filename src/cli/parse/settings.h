@@ -69,6 +69,7 @@ struct ms_cli_settings {
     const char *weights;          /* --weights of stream; or NULL */
     bool executes;                /* --run of stream */
     struct ms_probe *probe;
+    struct ms_inference *inference;
     const char *objectives; /* of merge; NULL: the default ones */
     bool resume, frontier;
     ms_cli_color color;

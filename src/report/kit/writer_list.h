@@ -22,6 +22,7 @@
     X(CHECK, struct ms_check_view, "a check") \
     X(CALIBRATION, struct ms_calibration_view, "a calibration") \
     X(STREAM, struct ms_stream_view, "a streamed model") \
+    X(INFER, struct ms_infer_view, "a prediction of inference") \
     X(PROBE, struct ms_probe_view, "a probe") \
     X(LINKS, struct ms_links_view, "measured links") \
     X(OFFLOAD, struct ms_offload_view, "an offload by ratio")
@@ -89,6 +90,9 @@ enum {
     X(CHECK, ms_check_prometheus, "prometheus", NOTHING, "a textfile for the node exporter", "memscope.prom") \
     X(CALIBRATION, ms_calibration_console, "console", NOTHING, "for people, at a terminal", "calibration.txt") \
     X(CALIBRATION, ms_calibration_json, "json", NOTHING, "for --calibration", "calibration.json") \
+    X(INFER, ms_infer_console, "console", NOTHING, "for people, at a terminal", "infer.txt") \
+    X(INFER, ms_infer_json, "json", NOTHING, "every figure, for programs", "infer.json") \
+    X(INFER, ms_infer_markdown, "md", NOTHING, "for people, as Markdown", "infer.md") \
     X(STREAM, ms_stream_console, "console", NOTHING, "for people, at a terminal", "stream.txt") \
     X(STREAM, ms_stream_json, "json", NOTHING, "every figure, for programs", "stream.json") \
     X(STREAM, ms_stream_csv, "csv", NOTHING, "a line for each number of layers ahead", "stream.csv") \

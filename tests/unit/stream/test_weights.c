@@ -56,7 +56,7 @@ static void headers_are_read(void **state)
     const ms_json_source source = {"x.safetensors", c->header, strlen(c->header)};
     ms_safetensors tensors;
     ms_error err = {0};
-    ms_status status = ms_stream_safetensors_read(
+    ms_status status = ms_safetensors_read(
         &source, MS_SAFETENSORS_LENGTH_BYTES + source.length + c->data_bytes, &tensors, &err);
     if (c->text) {
         assert_int_not_equal(status, MS_OK);
@@ -69,11 +69,11 @@ static void headers_are_read(void **state)
         fail_msg("%s", err.text);
     for (uint32_t i = 0; i < tensors.tensors.count; i++) {
         const ms_safetensor *t = &tensors.tensors.items[i];
-        assert_ptr_equal(ms_stream_safetensors_find(&tensors, t->name), t);
+        assert_ptr_equal(ms_safetensors_find(&tensors, t->name), t);
         assert_true(t->begin >= MS_SAFETENSORS_LENGTH_BYTES + source.length);
     }
-    assert_null(ms_stream_safetensors_find(&tensors, "z"));
-    ms_stream_safetensors_free(&tensors);
+    assert_null(ms_safetensors_find(&tensors, "z"));
+    ms_safetensors_free(&tensors);
 }
 
 typedef struct length_case {
@@ -100,7 +100,7 @@ static void lengths_are_checked(void **state)
     uint64_t length = 1;
     ms_error err = {0};
     ms_status status =
-        ms_stream_safetensors_length("x.safetensors", c->first, c->file_bytes, &length, &err);
+        ms_safetensors_length("x.safetensors", c->first, c->file_bytes, &length, &err);
     assert_int_equal(status, c->length ? MS_OK : MS_ERR_CONFIG);
     assert_int_equal(length, c->length);
     assert_string_equal(err.file, c->length ? "" : "x.safetensors");
@@ -131,7 +131,7 @@ static void indexes_are_read(void **state)
     const ms_json_source source = {"index.json", c->text, strlen(c->text)};
     ms_tensor_index index;
     ms_error err = {0};
-    ms_status status = ms_stream_index_read(&source, &index, &err);
+    ms_status status = ms_tensor_index_read(&source, &index, &err);
     if (c->message) {
         assert_int_not_equal(status, MS_OK);
         if (!strstr(err.text, c->message) && !strstr(err.pointer, c->message))
@@ -141,10 +141,10 @@ static void indexes_are_read(void **state)
     assert_int_equal(status, MS_OK);
     assert_int_equal(index.files.count, c->files);
     assert_int_equal(index.tensors.count, c->tensors);
-    assert_int_equal(ms_stream_index_find(&index, "a"), 0);
-    assert_int_equal(ms_stream_index_find(&index, "c"), 1);
-    assert_int_equal(ms_stream_index_find(&index, "d"), UINT32_MAX);
-    ms_stream_index_free(&index);
+    assert_int_equal(ms_tensor_index_find(&index, "a"), 0);
+    assert_int_equal(ms_tensor_index_find(&index, "c"), 1);
+    assert_int_equal(ms_tensor_index_find(&index, "d"), UINT32_MAX);
+    ms_tensor_index_free(&index);
 }
 
 /* ---- files of the model in tests/oom/llama.json ---- */
@@ -479,10 +479,10 @@ static void broken_files_are_refused(void **state)
     ms_error err = {0};
     clear_folder();
     write_text("model.safetensors", c->text);
-    assert_int_equal(ms_stream_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
+    assert_int_equal(ms_tensor_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
     assert_non_null(strstr(err.text, c->message));
     assert_int_equal(files.files.count, 0);
-    ms_stream_files_close(&files);
+    ms_tensor_files_close(&files);
     ms_arena_free(arena);
 }
 
@@ -495,7 +495,7 @@ static void a_pipe_is_no_file(void **state)
     (void)state;
     clear_folder();
     assert_int_equal(mkfifo(in_folder("model.safetensors"), 0600), 0);
-    assert_int_equal(ms_stream_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
+    assert_int_equal(ms_tensor_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
     assert_non_null(strstr(err.text, "no safetensors file"));
     ms_arena_free(arena);
 }
@@ -508,7 +508,7 @@ static void a_folder_is_no_file(void **state)
     (void)state;
     clear_folder();
     assert_int_equal(mkdir(in_folder("model.safetensors"), 0700), 0);
-    ms_status status = ms_stream_files_open(arena, folder, &files, &err);
+    ms_status status = ms_tensor_files_open(arena, folder, &files, &err);
     assert_int_equal(rmdir(in_folder("model.safetensors")), 0);
     assert_true(status == MS_ERR_CONFIG || status == MS_ERR_IO);
     ms_arena_free(arena);

@@ -4,8 +4,8 @@
  * before it is checked: every tensor lies within the file, no two overlap, and no byte is left
  * over.
  */
-#ifndef MS_STREAM_FILES_SAFETENSORS_H
-#define MS_STREAM_FILES_SAFETENSORS_H
+#ifndef MS_WEIGHTS_SAFETENSORS_H
+#define MS_WEIGHTS_SAFETENSORS_H
 
 #include "base/vec.h"
 #include "json/value.h"
@@ -27,17 +27,16 @@ typedef struct ms_safetensors {
 
 /* How many bytes the header has that follows the first eight bytes of a file. MS_ERR_CONFIG: more
  * than the file, or than MS_JSON_MAX_BYTES. `name` is the file's. */
-ms_status ms_stream_safetensors_length(const char *name,
-                                       const uint8_t first[MS_SAFETENSORS_LENGTH_BYTES],
-                                       uint64_t file_bytes, uint64_t *length, ms_error *err);
+ms_status ms_safetensors_length(const char *name, const uint8_t first[MS_SAFETENSORS_LENGTH_BYTES],
+                                uint64_t file_bytes, uint64_t *length, ms_error *err);
 
 /* Reads the header's text, which must stay valid as long as the result. MS_ERR_CONFIG: it is none,
  * or it does not describe a file of so many bytes. On failure nothing is left to free. */
-ms_status ms_stream_safetensors_read(const ms_json_source *header, uint64_t file_bytes,
-                                     ms_safetensors *tensors, ms_error *err);
-void ms_stream_safetensors_free(ms_safetensors *tensors);
+ms_status ms_safetensors_read(const ms_json_source *header, uint64_t file_bytes,
+                              ms_safetensors *tensors, ms_error *err);
+void ms_safetensors_free(ms_safetensors *tensors);
 
 /* NULL when there is no such tensor. */
-const ms_safetensor *ms_stream_safetensors_find(const ms_safetensors *tensors, const char *name);
+const ms_safetensor *ms_safetensors_find(const ms_safetensors *tensors, const char *name);
 
 #endif

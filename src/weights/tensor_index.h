@@ -2,8 +2,8 @@
  *
  * model.safetensors.index.json: which file of a folder has which tensor.
  */
-#ifndef MS_STREAM_FILES_TENSOR_INDEX_H
-#define MS_STREAM_FILES_TENSOR_INDEX_H
+#ifndef MS_WEIGHTS_TENSOR_INDEX_H
+#define MS_WEIGHTS_TENSOR_INDEX_H
 
 #include "base/vec.h"
 #include "json/value.h"
@@ -21,10 +21,10 @@ typedef struct ms_tensor_index {
 
 /* The text must stay valid as long as the result. MS_ERR_CONFIG: it is no such index. On failure
  * nothing is left to free. */
-ms_status ms_stream_index_read(const ms_json_source *source, ms_tensor_index *index, ms_error *err);
-void ms_stream_index_free(ms_tensor_index *index);
+ms_status ms_tensor_index_read(const ms_json_source *source, ms_tensor_index *index, ms_error *err);
+void ms_tensor_index_free(ms_tensor_index *index);
 
 /* The number of the file that has the tensor; UINT32_MAX when none has. */
-uint32_t ms_stream_index_find(const ms_tensor_index *index, const char *tensor);
+uint32_t ms_tensor_index_find(const ms_tensor_index *index, const char *tensor);
 
 #endif

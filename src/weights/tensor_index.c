@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "stream/files/tensor_index.h"
+#include "weights/tensor_index.h"
 
 #include <string.h>
 
@@ -87,18 +87,18 @@ static ms_status read_index(ms_tensor_index *index, ms_error *err)
     return status == MS_OK ? read_tensors(map, index, err) : status;
 }
 
-ms_status ms_stream_index_read(const ms_json_source *source, ms_tensor_index *index, ms_error *err)
+ms_status ms_tensor_index_read(const ms_json_source *source, ms_tensor_index *index, ms_error *err)
 {
     *index = (ms_tensor_index){0};
     ms_status status = ms_json_parse(source, &index->document, err);
     if (status == MS_OK)
         status = read_index(index, err);
     if (status != MS_OK)
-        ms_stream_index_free(index);
+        ms_tensor_index_free(index);
     return status;
 }
 
-void ms_stream_index_free(ms_tensor_index *index)
+void ms_tensor_index_free(ms_tensor_index *index)
 {
     ms_json_free(index->document);
     index->document = NULL;
@@ -106,7 +106,7 @@ void ms_stream_index_free(ms_tensor_index *index)
     ms_vec_free(&index->tensors);
 }
 
-uint32_t ms_stream_index_find(const ms_tensor_index *index, const char *tensor)
+uint32_t ms_tensor_index_find(const ms_tensor_index *index, const char *tensor)
 {
     const ms_tensor_entry key = {.tensor = tensor};
     const ms_tensor_entry *found =

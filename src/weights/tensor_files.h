@@ -2,14 +2,14 @@
  *
  * Tensors of a safetensors file, or of a folder of them with their index: mapped for reading.
  */
-#ifndef MS_STREAM_FILES_TENSOR_FILES_H
-#define MS_STREAM_FILES_TENSOR_FILES_H
+#ifndef MS_WEIGHTS_TENSOR_FILES_H
+#define MS_WEIGHTS_TENSOR_FILES_H
 
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "stream/files/safetensors.h"
-#include "stream/files/tensor_index.h"
+#include "weights/safetensors.h"
+#include "weights/tensor_index.h"
 
 typedef struct ms_tensor_file {
     const char *path; /* of the arena */
@@ -30,15 +30,15 @@ typedef struct ms_tensor_files {
 /* A file, or a folder with model.safetensors.index.json or model.safetensors. Texts are of the
  * arena, and files are noted in its inputs. MS_ERR_IO: it cannot be read; MS_ERR_CONFIG: it is no
  * such file. On failure nothing is left to free. */
-ms_status ms_stream_files_open(ms_arena *arena, const char *path, ms_tensor_files *files,
+ms_status ms_tensor_files_open(ms_arena *arena, const char *path, ms_tensor_files *files,
                                ms_error *err);
-void ms_stream_files_close(ms_tensor_files *files); /* may be called again */
+void ms_tensor_files_close(ms_tensor_files *files); /* may be called again */
 
 /* False when there is none of that name. `*data` are its bytes. */
-bool ms_stream_files_find(const ms_tensor_files *files, const char *name,
+bool ms_tensor_files_find(const ms_tensor_files *files, const char *name,
                           const ms_safetensor **tensor, const uint8_t **data);
 
 /* Whether the files are as long as they were: the mapping of a shorter one cannot be read. */
-ms_status ms_stream_files_check(const ms_tensor_files *files, ms_error *err);
+ms_status ms_tensor_files_check(const ms_tensor_files *files, ms_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "stream/files/tensor_files.h"
+#include "weights/tensor_files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static ms_status read_header(ms_tensor_file *f, ms_error *err)
         return fail_file(f->path, MS_ERR_CONFIG, "no safetensors file: it is too short", err);
     ms_status status = read_bytes(f, first, sizeof first, 0, err);
     if (status == MS_OK)
-        status = ms_stream_safetensors_length(f->path, first, f->bytes, &length, err);
+        status = ms_safetensors_length(f->path, first, f->bytes, &length, err);
     if (status != MS_OK)
         return status;
     f->header = malloc((size_t)length);
@@ -60,8 +60,7 @@ static ms_status read_header(ms_tensor_file *f, ms_error *err)
         return no_memory(err);
     status = read_bytes(f, f->header, length, sizeof first, err);
     const ms_json_source source = {f->path, f->header, (size_t)length};
-    return status == MS_OK ? ms_stream_safetensors_read(&source, f->bytes, &f->tensors, err)
-                           : status;
+    return status == MS_OK ? ms_safetensors_read(&source, f->bytes, &f->tensors, err) : status;
 }
 
 static ms_status map_file(ms_tensor_file *f, ms_error *err)
@@ -109,7 +108,7 @@ static ms_status open_index(ms_arena *arena, const char *path, ms_tensor_files *
         path ? ms_json_read(ms_arena_inputs(arena), path, &source, &files->index_text, err)
              : no_memory(err);
     if (status == MS_OK)
-        status = ms_stream_index_read(&source, &files->index, err);
+        status = ms_tensor_index_read(&source, &files->index, err);
     for (uint32_t i = 0; i < files->index.files.count && status == MS_OK; i++)
         status = open_file(
             arena, ms_arena_printf(arena, "%s/%s", files->path, files->index.files.items[i]), files,
@@ -132,7 +131,7 @@ static ms_status open_folder(ms_arena *arena, ms_tensor_files *files, ms_error *
                      err);
 }
 
-ms_status ms_stream_files_open(ms_arena *arena, const char *path, ms_tensor_files *files,
+ms_status ms_tensor_files_open(ms_arena *arena, const char *path, ms_tensor_files *files,
                                ms_error *err)
 {
     struct stat facts;
@@ -141,43 +140,43 @@ ms_status ms_stream_files_open(ms_arena *arena, const char *path, ms_tensor_file
     ms_status status = is_folder && files->path ? open_folder(arena, files, err)
                                                 : open_file(arena, files->path, files, err);
     if (status != MS_OK)
-        ms_stream_files_close(files);
+        ms_tensor_files_close(files);
     return status;
 }
 
-void ms_stream_files_close(ms_tensor_files *files)
+void ms_tensor_files_close(ms_tensor_files *files)
 {
     for (uint32_t i = 0; i < files->files.count; i++) {
         ms_tensor_file *f = &files->files.items[i];
         if (f->data)
             munmap((void *)(uintptr_t)f->data, (size_t)f->bytes);
-        ms_stream_safetensors_free(&f->tensors);
+        ms_safetensors_free(&f->tensors);
         free(f->header);
         ms_file_close(f->file);
     }
     ms_vec_free(&files->files);
-    ms_stream_index_free(&files->index);
+    ms_tensor_index_free(&files->index);
     free(files->index_text);
     files->index_text = NULL;
 }
 
 /* ---- tensors ---- */
 
-bool ms_stream_files_find(const ms_tensor_files *files, const char *name,
+bool ms_tensor_files_find(const ms_tensor_files *files, const char *name,
                           const ms_safetensor **tensor, const uint8_t **data)
 {
     bool has_index = files->index.document != NULL;
-    uint32_t file = has_index ? ms_stream_index_find(&files->index, name) : 0;
+    uint32_t file = has_index ? ms_tensor_index_find(&files->index, name) : 0;
     if (file >= files->files.count)
         return false;
     const ms_tensor_file *f = &files->files.items[file];
-    *tensor = ms_stream_safetensors_find(&f->tensors, name);
+    *tensor = ms_safetensors_find(&f->tensors, name);
     if (*tensor)
         *data = f->data + (*tensor)->begin;
     return *tensor != NULL;
 }
 
-ms_status ms_stream_files_check(const ms_tensor_files *files, ms_error *err)
+ms_status ms_tensor_files_check(const ms_tensor_files *files, ms_error *err)
 {
     for (uint32_t i = 0; i < files->files.count; i++) {
         const ms_tensor_file *f = &files->files.items[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "stream/files/safetensors.h"
+#include "weights/safetensors.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,9 +18,8 @@ static ms_status fail_file(const char *name, ms_error *err, const char *why)
     return status;
 }
 
-ms_status ms_stream_safetensors_length(const char *name,
-                                       const uint8_t first[MS_SAFETENSORS_LENGTH_BYTES],
-                                       uint64_t file_bytes, uint64_t *length, ms_error *err)
+ms_status ms_safetensors_length(const char *name, const uint8_t first[MS_SAFETENSORS_LENGTH_BYTES],
+                                uint64_t file_bytes, uint64_t *length, ms_error *err)
 {
     uint64_t bytes = 0;
     for (int i = MS_SAFETENSORS_LENGTH_BYTES - 1; i >= 0; i--)
@@ -201,8 +200,8 @@ static ms_status read_tensors(ms_json_value root, uint64_t data_bytes, ms_safete
     return check_places(s, ms_json_file_name(root), data_bytes, err);
 }
 
-ms_status ms_stream_safetensors_read(const ms_json_source *header, uint64_t file_bytes,
-                                     ms_safetensors *s, ms_error *err)
+ms_status ms_safetensors_read(const ms_json_source *header, uint64_t file_bytes, ms_safetensors *s,
+                              ms_error *err)
 {
     uint64_t data_at = header->length + MS_SAFETENSORS_LENGTH_BYTES;
     *s = (ms_safetensors){0};
@@ -212,7 +211,7 @@ ms_status ms_stream_safetensors_read(const ms_json_source *header, uint64_t file
     if (status == MS_OK)
         status = read_tensors(ms_json_root(s->document), file_bytes - data_at, s, err);
     if (status != MS_OK) {
-        ms_stream_safetensors_free(s);
+        ms_safetensors_free(s);
         return status;
     }
     for (uint32_t i = 0; i < s->tensors.count; i++)
@@ -221,14 +220,14 @@ ms_status ms_stream_safetensors_read(const ms_json_source *header, uint64_t file
     return MS_OK;
 }
 
-void ms_stream_safetensors_free(ms_safetensors *s)
+void ms_safetensors_free(ms_safetensors *s)
 {
     ms_json_free(s->document);
     s->document = NULL;
     ms_vec_free(&s->tensors);
 }
 
-const ms_safetensor *ms_stream_safetensors_find(const ms_safetensors *s, const char *name)
+const ms_safetensor *ms_safetensors_find(const ms_safetensors *s, const char *name)
 {
     const ms_safetensor key = {.name = name};
     return s->tensors.count ? bsearch(&key, s->tensors.items, s->tensors.count, sizeof key, by_name)

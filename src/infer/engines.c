@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/engines.h"
+
+#include "infer/llama/llama.h"
+#include "text/values.h"
+
+static const ms_infer_engine engines[] = {
+    {.name = "llama.cpp",
+     .about = "llama.cpp of October 2026 (ggml 0.25.3)",
+     .phases =
+         MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
+     .scope = MS_INFER_OF_LLAMA_CPP,
+     .run = ms_llama_infer},
+};
+
+const ms_infer_engine *ms_infer_engine_at(size_t index)
+{
+    return index < sizeof engines / sizeof engines[0] ? &engines[index] : NULL;
+}
+
+static const char *name_at(const void *list, size_t index)
+{
+    (void)list;
+    const ms_infer_engine *engine = ms_infer_engine_at(index);
+    return engine ? engine->name : NULL;
+}
+
+ms_status ms_infer_engine_find(const char *name, const ms_infer_engine **engine, ms_error *err)
+{
+    int choice = 0;
+    ms_status status = ms_value_choice_of("engine", name, name_at, NULL, &choice, err);
+    *engine = &engines[choice];
+    return status;
+}

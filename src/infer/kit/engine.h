@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * An engine is a row: its name, the phases that it has, its settings, and a function that lists
+ * what it needs for a job. The rows are in infer/engines.c.
+ */
+#ifndef MS_INFER_KIT_ENGINE_H
+#define MS_INFER_KIT_ENGINE_H
+
+#include "config/model/model_config.h"
+#include "device/device.h"
+#include "infer/kit/result.h"
+#include "infer/kit/settings.h"
+#include "json/value.h"
+#include "weights/gguf.h"
+
+/* What is asked of an engine. Of the model there is a GGUF file, or a config.json. */
+typedef struct ms_infer_job {
+    const ms_infer_settings *settings;
+    const ms_device *device;
+    uint64_t budget_bytes;         /* of each device; 0: unknown */
+    const char *name;              /* of the model, for titles */
+    const ms_gguf *gguf;           /* or NULL */
+    uint32_t splits;               /* files of it */
+    const ms_model_config *config; /* or NULL */
+    ms_json_value file;            /* the config as it was read; valid if `config` is */
+    ms_arena *arena;
+} ms_infer_job;
+
+typedef struct ms_infer_engine {
+    const char *name;  /* "llama.cpp" */
+    const char *about; /* its version, as far as figures depend on it */
+    unsigned phases;   /* MS_INFER_IN(...) */
+    int scope;         /* its settings: MS_INFER_OF_... */
+    /* Fills an empty result; frees nothing after a failure. */
+    ms_status (*run)(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
+} ms_infer_engine;
+
+#endif

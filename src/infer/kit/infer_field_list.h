@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The settings of inference, one row each (see config/fields/field.h). `scope` is 0 for settings of
+ * every engine, else the engines that take it (MS_INFER_OF_...).
+ */
+#ifndef MS_INFER_KIT_INFER_FIELD_LIST_H
+#define MS_INFER_KIT_INFER_FIELD_LIST_H
+
+/* clang-format off */
+#define MS_INFER_FIELD_LIST(X) \
+    X("engine", "NAME", "the program that runs the model: llama.cpp", "llama.cpp", \
+      "Inference", word, AT(engine)) \
+    X("device", "NAME", "a device of `memscope devices`", "h100-80gb", \
+      "Inference", word, AT(device)) \
+    X("budget", "SIZE", "memory of each device", "the device's", \
+      "Inference", size, AT(budget), .minimum = 1, .default_is_words = true) \
+    X("gpus", "N", "devices of that kind", "1", \
+      "Inference", count, AT(gpus), .minimum = 1, .maximum = 16) \
+    X("context", "N", "tokens of one sequence, prompt and answer", "4096", \
+      "Inference", count, AT(context), .minimum = 1, .maximum = 1 << 28) \
+    X("concurrency", "N", "sequences at a time", "1", \
+      "Inference", count, AT(concurrency), .minimum = 1, .maximum = 256) \
+    X("prompt", "N", "tokens of the first prompt, for scratch memory of kernels", "512", \
+      "Inference", count, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
+    X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16", \
+      "Inference", word, AT(quant), .default_is_words = true) \
+    X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp)", "context x concurrency", \
+      "llama.cpp", count, AT(llama.ctx_size), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("gpu-layers", "N", "layers on the device; the head is one more", "all", \
+      "llama.cpp", count, AT(llama.gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("split-mode", "NAME", "with several devices: layer or none", "layer", \
+      "llama.cpp", choice, AT(llama.split_mode), .choices = ms_llama_split_names, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("tensor-split", "LIST", "shares of the devices, such as 3/1", "by free memory", \
+      "llama.cpp", text, AT(llama.tensor_split), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("batch-size", "N", "most tokens of a call", "2048", \
+      "llama.cpp", count, AT(llama.batch), .minimum = 1, .maximum = 1 << 28, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("ubatch-size", "N", "most tokens that are computed together", "512", \
+      "llama.cpp", count, AT(llama.ubatch), .minimum = 1, .maximum = 1 << 18, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("cache-type-k", "TYPE", "of keys in the cache: f32, f16, bf16, q8_0, q4_0, ...", "f16", \
+      "llama.cpp", word, AT(llama.type_k), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("cache-type-v", "TYPE", "of values in the cache", "f16", "llama.cpp", word, AT(llama.type_v), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("flash-attn", "WHEN", "auto, on or off", "auto", \
+      "llama.cpp", choice, AT(llama.flash_attention), .choices = ms_llama_flash_names, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("kv-unified", "YES", "all sequences share the cells of one cache", "no", \
+      "llama.cpp", answer, AT(llama.kv_unified), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("swa-full", "YES", "layers with a window keep all cells", "no", \
+      "llama.cpp", answer, AT(llama.swa_full), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("kv-offload", "YES", "the cache of a layer is where the layer is", "yes", \
+      "llama.cpp", answer, AT(llama.kv_offload), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("op-offload", "YES", "large products of layers on the host run on the device", "yes", \
+      "llama.cpp", answer, AT(llama.op_offload), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("outputs", "N", "most tokens of a call whose logits are wanted", "batch-size", \
+      "llama.cpp", count, AT(llama.outputs), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("embeddings", "YES", "embeddings are wanted beside logits", "no", \
+      "llama.cpp", answer, AT(llama.embeddings), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("mmap", "YES", "weights on the host stay in the file", "yes", "llama.cpp", answer, AT(llama.mmap), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("repack", "YES", "weights on the host are rearranged for the CPU where it has kernels", \
+      "yes", "llama.cpp", answer, AT(llama.repack), \
+      .scope = MS_INFER_OF_LLAMA_CPP)
+/* clang-format on */
+
+#endif

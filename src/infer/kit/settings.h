@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table of the settings of inference, and those that were set.
+ */
+#ifndef MS_INFER_KIT_SETTINGS_H
+#define MS_INFER_KIT_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "config/fields/field.h"
+#include "infer/kit/infer_field_list.h"
+
+/* Engines that have settings of their own: bits of a row's scope. */
+enum { MS_INFER_OF_LLAMA_CPP = 1 };
+
+enum {
+    MS_INFER_FIELD_COUNT = 0
+#define MS_ONE_MORE(...) +1
+    MS_INFER_FIELD_LIST(MS_ONE_MORE)
+#undef MS_ONE_MORE
+};
+
+typedef enum ms_llama_split { MS_LLAMA_SPLIT_LAYER, MS_LLAMA_SPLIT_NONE } ms_llama_split;
+typedef enum ms_llama_flash {
+    MS_LLAMA_FLASH_AUTO,
+    MS_LLAMA_FLASH_ON,
+    MS_LLAMA_FLASH_OFF
+} ms_llama_flash;
+
+/* 0 or NULL: not given, where the row's default is words. */
+typedef struct ms_llama_settings {
+    uint64_t ctx_size, gpu_layers, batch, ubatch, outputs;
+    ms_llama_split split_mode;
+    const char *tensor_split, *type_k, *type_v;
+    ms_llama_flash flash_attention;
+    bool kv_unified, swa_full, kv_offload, op_offload, embeddings, mmap, repack;
+} ms_llama_settings;
+
+typedef struct ms_infer_settings {
+    uint64_t is_set[MS_CONFIG_WORDS(MS_INFER_FIELD_COUNT)];
+    const char *engine, *device, *quant;
+    uint64_t budget, gpus, context, concurrency, prompt;
+    ms_llama_settings llama;
+} ms_infer_settings;
+
+extern const ms_config_table ms_infer_table;
+
+/* Sets all to their defaults. */
+ms_status ms_infer_settings_init(ms_infer_settings *settings, ms_arena *arena, ms_error *err);
+/* Sets one. Refuses an unknown field and an invalid value. Text is copied into the arena. */
+ms_status ms_infer_settings_set(ms_infer_settings *settings, ms_arena *arena, const char *field,
+                                const char *value, ms_error *err);
+bool ms_infer_settings_has(const ms_infer_settings *settings, const char *field);
+/* Refuses a setting of another engine than those of `scope`. */
+ms_status ms_infer_settings_check(const ms_infer_settings *settings, const char *engine, int scope,
+                                  ms_error *err);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The compute buffers: the graph of the architecture, through the rule of ggml's allocator.
+ */
+#ifndef MS_INFER_LLAMA_COMPUTE_H
+#define MS_INFER_LLAMA_COMPUTE_H
+
+#include "infer/llama/buffers.h"
+
+/* Adds the buffers; where the placement or the architecture is not covered, a range with a note. */
+ms_status ms_llama_compute_add(const ms_llama_run *run, ms_infer_result *result, ms_error *err);
+
+#endif

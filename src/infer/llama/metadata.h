@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Hyperparameters from a GGUF file's metadata.
+ */
+#ifndef MS_INFER_LLAMA_METADATA_H
+#define MS_INFER_LLAMA_METADATA_H
+
+#include "infer/llama/model.h"
+
+/* Fills all but the tensors. */
+ms_status ms_llama_metadata_read(const ms_gguf *gguf, ms_arena *arena, ms_llama_model *model,
+                                 ms_error *err);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/llama/model.h"
+
+#include <string.h>
+
+#include "infer/llama/convert.h"
+#include "infer/llama/metadata.h"
+#include "infer/llama/quant_mix.h"
+#include "infer/llama/tensors.h"
+
+/* clang-format off */
+static const ms_llama_arch_info archs[] = {
+    [MS_LLAMA_LLAMA]     = {"llama",     {"llama", "mistral", "mixtral"}, 0},
+    [MS_LLAMA_QWEN2]     = {"qwen2",     {"qwen2"},                       0},
+    [MS_LLAMA_QWEN3]     = {"qwen3",     {"qwen3"},                       0},
+    [MS_LLAMA_QWEN3MOE]  = {"qwen3moe",  {"qwen3_moe"},                   0},
+    [MS_LLAMA_GEMMA2]    = {"gemma2",    {"gemma2"},                      2},
+    [MS_LLAMA_GEMMA3]    = {"gemma3",    {"gemma3", "gemma3_text"},       6},
+    [MS_LLAMA_GPT2]      = {"gpt2",      {"gpt2"},                        0},
+    [MS_LLAMA_PHI3]      = {"phi3",      {"phi3"},                        0},
+    [MS_LLAMA_DEEPSEEK2] = {"deepseek2", {"deepseek_v2"},                 0},
+    [MS_LLAMA_GPT_OSS]   = {"gpt-oss",   {"gpt_oss"},                     2},
+    [MS_LLAMA_LFM2]      = {"lfm2",      {"lfm2"},                        0},
+    [MS_LLAMA_MAMBA2]    = {"mamba2",    {NULL},                          0},
+};
+/* clang-format on */
+_Static_assert(sizeof archs / sizeof archs[0] == MS_LLAMA_ARCHS, "an architecture has no row");
+
+const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch)
+{
+    return &archs[arch];
+}
+
+bool ms_llama_is_recurrent(const ms_llama_model *model, uint64_t layer)
+{
+    return model->layers[layer].kv_heads == 0;
+}
+
+static ms_status take_tensors(const ms_gguf *gguf, ms_llama_model *m, ms_error *err)
+{
+    bool has_table = false;
+    m->is_tied = true;
+    for (uint32_t i = 0; i < gguf->tensors.count; i++) {
+        const ms_gguf_tensor *from = &gguf->tensors.items[i];
+        ms_llama_tensor t = {.name = from->name,
+                             .type = from->type,
+                             .rank = from->rank,
+                             .file = from->file,
+                             .bytes = from->bytes,
+                             .begin = from->begin,
+                             .end = from->begin + from->bytes,
+                             .layer = ms_llama_tensor_layer(from->name, m->n_layer)};
+        memcpy(t.shape, from->shape, sizeof t.shape);
+        if (t.layer > (int64_t)m->n_layer)
+            return ms_fail(err, MS_ERR_CONFIG,
+                           "the tensor %.60s is of a layer that the model lacks", t.name);
+        if (strcmp(t.name, "token_embd.weight") == 0) {
+            has_table = true;
+            m->n_vocab = t.shape[1];
+        }
+        m->is_tied = m->is_tied && strcmp(t.name, "output.weight") != 0;
+        m->has_rope_factors = m->has_rope_factors || strcmp(t.name, "rope_freqs.weight") == 0;
+        if (!ms_vec_push(&m->tensors, t))
+            return ms_infer_no_memory(err);
+    }
+    return has_table ? MS_OK
+                     : ms_fail(err, MS_ERR_CONFIG, "the file has no tensor token_embd.weight");
+}
+
+static ms_status load(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
+{
+    ms_llama_mix mix = MS_LLAMA_MIX_F16;
+    if (job->gguf) {
+        if (job->settings->quant && ms_infer_settings_has(job->settings, "quant"))
+            return ms_fail(err, MS_ERR_USAGE,
+                           "quant: the types of the weights are those of the GGUF file");
+        ms_status status = ms_llama_metadata_read(job->gguf, job->arena, m, err);
+        return status == MS_OK ? take_tensors(job->gguf, m, err) : status;
+    }
+    const char *quant = job->settings->quant ? job->settings->quant : "f16";
+    ms_status status = ms_llama_mix_find(quant, &mix, err);
+    if (status == MS_OK)
+        status = ms_llama_convert(job, m, err);
+    if (status == MS_OK)
+        status = ms_llama_mix_apply(mix, m, err);
+    return status == MS_OK ? ms_llama_tensors_place(m, err) : status;
+}
+
+/* Bounds within which no product of sizes exceeds 64 bits, whatever a file says. */
+static ms_status check(const ms_llama_model *m, ms_error *err)
+{
+    enum { MOST_HEADS = 4096, MOST_WIDTH = 1 << 16, MOST_EXPERTS_USED = 64 };
+    const uint64_t most_tokens = (uint64_t)1 << 28;
+    bool is_good = m->n_vocab > 0 && m->n_vocab <= most_tokens && m->experts_used <= m->experts &&
+                   m->experts_used <= MOST_EXPERTS_USED;
+    for (uint64_t i = 0; i < m->n_layer; i++) {
+        const ms_llama_layer *l = &m->layers[i];
+        bool attends = l->kv_heads > 0;
+        is_good = is_good && l->heads <= MOST_HEADS && l->kv_heads <= l->heads &&
+                  (!attends || (m->head_k > 0 && m->head_v > 0)) &&
+                  (attends || m->conv_width > 0) && (!l->is_sparse || m->experts_used > 0);
+    }
+    if (!is_good || m->head_k > MOST_WIDTH || m->head_v > MOST_WIDTH ||
+        m->conv_width > MOST_WIDTH || m->inner > MOST_WIDTH || m->state > MOST_WIDTH ||
+        m->groups > MOST_WIDTH)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "the model's numbers of heads, experts or tokens, or their widths, are not "
+                       "possible together");
+    return MS_OK;
+}
+
+ms_status ms_llama_model_load(const ms_infer_job *job, ms_llama_model *model, ms_error *err)
+{
+    *model = (ms_llama_model){0};
+    ms_status status = load(job, model, err);
+    if (status == MS_OK)
+        status = check(model, err);
+    if (status != MS_OK)
+        ms_llama_model_free(model);
+    return status;
+}
+
+void ms_llama_model_free(ms_llama_model *model)
+{
+    ms_vec_free(&model->tensors);
+}

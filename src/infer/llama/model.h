@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A model as llama.cpp sees it: hyperparameters, layers and tensors, from the metadata of a GGUF
+ * file or, for a file that does not exist yet, from a config.json.
+ */
+#ifndef MS_INFER_LLAMA_MODEL_H
+#define MS_INFER_LLAMA_MODEL_H
+
+#include "infer/kit/engine.h"
+
+/* Architectures, by the name in a GGUF file. */
+typedef enum ms_llama_arch {
+    MS_LLAMA_LLAMA,
+    MS_LLAMA_QWEN2,
+    MS_LLAMA_QWEN3,
+    MS_LLAMA_QWEN3MOE,
+    MS_LLAMA_GEMMA2,
+    MS_LLAMA_GEMMA3,
+    MS_LLAMA_GPT2,
+    MS_LLAMA_PHI3,
+    MS_LLAMA_DEEPSEEK2,
+    MS_LLAMA_GPT_OSS,
+    MS_LLAMA_LFM2,
+    MS_LLAMA_MAMBA2,
+    MS_LLAMA_ARCHS
+} ms_llama_arch;
+
+typedef struct ms_llama_arch_info {
+    const char *name;
+    const char *model_types[3]; /* of config.json files that are converted to it */
+    uint64_t window_every;      /* every N-th layer has full attention, the others a window; 0: none
+                                   of them has a window, whatever the file says */
+} ms_llama_arch_info;
+
+const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch);
+
+typedef struct ms_llama_layer {
+    uint64_t heads, kv_heads; /* kv_heads 0: the layer has no attention */
+    bool slides;              /* attention within the window */
+    bool is_sparse;           /* a mixture of experts */
+} ms_llama_layer;
+
+/* Where a tensor is, apart from the layers 0 to n_layer - 1. */
+enum { MS_LLAMA_INPUT = -1, MS_LLAMA_SHARED = -2 }; /* the head is layer n_layer */
+
+typedef struct ms_llama_tensor {
+    const char *name;
+    ms_stored_id type;
+    uint32_t rank, file;
+    uint64_t shape[MS_GGUF_MAX_RANK], bytes;
+    uint64_t begin, end; /* in its file; a file that does not exist yet has one, in the order of the
+                            list */
+    int64_t layer;
+} ms_llama_tensor;
+
+typedef struct ms_llama_model {
+    ms_llama_arch arch;
+    uint64_t n_layer, n_embd, n_vocab, n_ff, head_k, head_v, n_rot, positions;
+    uint64_t experts, experts_used, expert_ff, shared_ff, dense_layers;
+    uint64_t window;
+    uint64_t latent, query_latent; /* of MLA: ranks; 0: none */
+    uint64_t plain_k;              /* MLA: width of a head's key without rotary embedding */
+    uint64_t conv_width, inner, state, groups; /* recurrent layers */
+    bool is_tied;                              /* the head is the table of embeddings */
+    bool has_rope_factors;
+    const ms_llama_layer *layers;
+    ms_vec(ms_llama_tensor) tensors;
+} ms_llama_model;
+
+/* Reads or makes it; in the arena of the job but for the tensors. MS_ERR_CONFIG: an architecture
+ * that is not known, or a key that is missing or impossible. */
+ms_status ms_llama_model_load(const ms_infer_job *job, ms_llama_model *model, ms_error *err);
+void ms_llama_model_free(ms_llama_model *model);
+
+static inline uint64_t ms_llama_pad(uint64_t value, uint64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/* Whether the layer keeps a recurrent state in place of keys and values. */
+bool ms_llama_is_recurrent(const ms_llama_model *model, uint64_t layer);
+
+/* "blk.12.attn_q.weight": whether the part after the layer is `name`. */
+bool ms_llama_tensor_is(const ms_llama_tensor *tensor, const char *name);
+
+#endif

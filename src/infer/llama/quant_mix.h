@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The types of the tensors in a quantised file that does not exist yet: what llama-quantize chooses
+ * without an importance matrix, from a file of 16-bit floats.
+ */
+#ifndef MS_INFER_LLAMA_QUANT_MIX_H
+#define MS_INFER_LLAMA_QUANT_MIX_H
+
+#include "infer/llama/model.h"
+
+typedef enum ms_llama_mix {
+    MS_LLAMA_MIX_F16,
+    MS_LLAMA_MIX_BF16,
+    MS_LLAMA_MIX_Q8_0,
+    MS_LLAMA_MIX_Q6_K,
+    MS_LLAMA_MIX_Q5_K_M,
+    MS_LLAMA_MIX_Q4_K_M,
+    MS_LLAMA_MIX_Q4_K_S,
+    MS_LLAMA_MIX_Q4_0,
+    MS_LLAMA_MIX_Q3_K_M,
+    MS_LLAMA_MIX_Q2_K,
+    MS_LLAMA_MIXES
+} ms_llama_mix;
+
+/* "Q4_K_M"; ends with NULL. From the largest to the smallest. */
+extern const char *const ms_llama_mix_names[];
+
+/* By name, ignoring case. */
+ms_status ms_llama_mix_find(const char *name, ms_llama_mix *mix, ms_error *err);
+
+/* Sets the types of the tensors that ms_llama_tensors_make listed. */
+ms_status ms_llama_mix_apply(ms_llama_mix mix, ms_llama_model *model, ms_error *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/llama/sizes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/locale.h"
+
+enum { CELL_STEP = 256, CUDA_ROW = 512 };
+
+static ms_status cache_type(const char *field, const char *name, ms_stored_id *type, ms_error *err)
+{
+    static const ms_stored_id known[] = {MS_STORED_F32,  MS_STORED_F16,  MS_STORED_BF16,
+                                         MS_STORED_Q8_0, MS_STORED_Q4_0, MS_STORED_Q4_1,
+                                         MS_STORED_Q5_0, MS_STORED_Q5_1, MS_STORED_IQ4_NL};
+    *type = ms_stored_type_named(name);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i] == *type)
+            return MS_OK;
+    return ms_fail(err, MS_ERR_USAGE,
+                   "%s: found '%.40s', expected f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1 or "
+                   "iq4_nl",
+                   field, name);
+}
+
+static ms_status set_types(ms_llama_run *r, ms_error *err)
+{
+    const ms_llama_settings *s = &r->job->settings->llama;
+    ms_status status = cache_type("cache-type-k", s->type_k, &r->type_k, err);
+    if (status == MS_OK)
+        status = cache_type("cache-type-v", s->type_v, &r->type_v, err);
+    if (status != MS_OK)
+        return status;
+    r->flash = s->flash_attention != MS_LLAMA_FLASH_OFF;
+    if (!r->flash && ms_stored_type_of(r->type_v)->is_quantized)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "cache-type-v: llama.cpp refuses quantised values without flash attention");
+    if (r->model->latent > 0 && r->type_k != r->type_v)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "cache-type-v: with multi-head latent attention it must be cache-type-k");
+    return MS_OK;
+}
+
+/* The order of the steps is llama.cpp's: the batch is limited before the context is rounded. */
+static ms_status set_context(ms_llama_run *r, ms_error *err)
+{
+    const ms_infer_settings *s = r->job->settings;
+    const ms_llama_settings *l = &s->llama;
+    r->n_seq = s->concurrency;
+    r->n_ctx = l->ctx_size ? l->ctx_size : s->context * s->concurrency;
+    r->n_batch = r->n_ctx < l->batch ? r->n_ctx : l->batch;
+    r->n_ubatch = r->n_batch < l->ubatch ? r->n_batch : l->ubatch;
+    r->n_ctx = ms_llama_pad(r->n_ctx, CELL_STEP);
+    r->n_ctx_seq = r->n_ctx;
+    if (!l->kv_unified) {
+        r->n_ctx_seq = ms_llama_pad(r->n_ctx / r->n_seq, CELL_STEP);
+        r->n_ctx = r->n_ctx_seq * r->n_seq;
+    }
+    if (r->n_ctx > (uint64_t)1 << 30)
+        return ms_fail(err, MS_ERR_LIMIT,
+                       "context: %" PRIu64 " cells are more than llama.cpp counts", r->n_ctx);
+    r->streams = l->kv_unified ? 1 : r->n_seq;
+    r->outputs = l->outputs ? l->outputs : r->n_batch;
+    return MS_OK;
+}
+
+/* "3/1" or "3,1": shares that are cumulated; without them all devices have the same memory. */
+static ms_status set_split(ms_llama_run *r, ms_error *err)
+{
+    const char *at = r->job->settings->llama.tensor_split;
+    double sum = 0;
+    for (uint32_t i = 0; i < r->devices; i++) {
+        double share = at ? 0 : 1;
+        if (at && *at) {
+            char *end = NULL;
+            share = ms_number_read(at, &end);
+            bool is_good = end != at && share >= 0 && share < 1e9 &&
+                           (*end == '\0' || *end == '/' || *end == ',');
+            if (!is_good)
+                return ms_fail(err, MS_ERR_USAGE,
+                               "tensor-split: found '%.40s', expected shares such as 3/1", at);
+            at = *end ? end + 1 : end;
+        }
+        sum += share;
+        r->split_ends[i] = sum;
+    }
+    if (sum <= 0 || (at && *at))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "tensor-split: expected a share for each of %" PRIu32
+                       " devices, one above 0",
+                       r->devices);
+    for (uint32_t i = 0; i < r->devices; i++)
+        r->split_ends[i] /= sum;
+    return MS_OK;
+}
+
+static ms_status set_devices(ms_llama_run *r, ms_error *err)
+{
+    const ms_infer_settings *s = r->job->settings;
+    uint64_t most = r->model->n_layer + 1, layers = most;
+    if (ms_infer_settings_has(s, "gpu-layers"))
+        layers = s->llama.gpu_layers < most ? s->llama.gpu_layers : most;
+    r->devices = s->llama.split_mode == MS_LLAMA_SPLIT_NONE ? 1 : (uint32_t)s->gpus;
+    r->first_device_layer = r->is_cuda ? most - layers : most;
+    return set_split(r, err);
+}
+
+ms_status ms_llama_run_resolve(const ms_infer_job *job, const ms_llama_model *model,
+                               ms_llama_run *run, ms_error *err)
+{
+    *run = (ms_llama_run){.job = job, .model = model, .is_cuda = !job->device->is_cpu};
+    ms_status status = set_types(run, err);
+    if (status == MS_OK)
+        status = set_context(run, err);
+    return status == MS_OK ? set_devices(run, err) : status;
+}
+
+int ms_llama_device_of(const ms_llama_run *run, uint64_t layer)
+{
+    uint64_t layers = run->model->n_layer + 1 - run->first_device_layer;
+    if (layer < run->first_device_layer)
+        return MS_INFER_HOST;
+    double at = (double)(float)(layer - run->first_device_layer) / (double)layers;
+    for (uint32_t i = 0; i + 1 < run->devices; i++)
+        if (at < run->split_ends[i])
+            return (int)i;
+    return (int)run->devices - 1;
+}
+
+const char *ms_llama_device_name(int device)
+{
+    static const char *const names[MS_LLAMA_MAX_DEVICES] = {
+        "CUDA0", "CUDA1", "CUDA2",  "CUDA3",  "CUDA4",  "CUDA5",  "CUDA6",  "CUDA7",
+        "CUDA8", "CUDA9", "CUDA10", "CUDA11", "CUDA12", "CUDA13", "CUDA14", "CUDA15"};
+    return device < 0 ? "CPU" : names[device];
+}
+
+uint64_t ms_llama_alloc_bytes(ms_stored_id type, uint64_t width, uint64_t rows, bool on_device)
+{
+    uint64_t row = ms_stored_row_bytes(type, width).bytes, bytes = row * rows;
+    if (on_device && ms_stored_type_of(type)->is_quantized && width % CUDA_ROW != 0)
+        bytes += ms_stored_row_bytes(type, CUDA_ROW - width % CUDA_ROW).bytes;
+    return ms_llama_pad(bytes, on_device ? MS_LLAMA_CUDA_ALIGN : MS_LLAMA_HOST_ALIGN);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A prediction of inference as console text.
+ */
+#include <inttypes.h>
+
+#include "report/infer/infer_view.h"
+#include "report/kit/writer_list.h"
+#include "text/number.h"
+
+enum { MOST_COLUMNS = 5 }; /* places side by side */
+
+static void write_head(const ms_page *p, const ms_infer_view *v, const char *first)
+{
+    int device;
+    const char *name;
+    fprintf(p->out, "  %s%-12s", ms_page_tone(p, MS_TONE_DIM), first);
+    for (uint32_t i = 0; i < MOST_COLUMNS && (name = ms_infer_place_at(v, i, &device)); i++)
+        fprintf(p->out, " %10s", name);
+    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
+}
+
+static void write_cells(const ms_page *p, const ms_infer_view *v, ms_infer_part part,
+                        unsigned phases)
+{
+    int device;
+    for (uint32_t i = 0; i < MOST_COLUMNS && ms_infer_place_at(v, i, &device); i++) {
+        char text[MS_GIB_TEXT];
+        ms_infer_bytes sum = ms_infer_part_total(&v->answer->result, device, part, phases);
+        fprintf(p->out, " %10s", sum.high == 0 ? "-" : ms_gib(sum.expected, text));
+    }
+    fputc('\n', p->out);
+}
+
+static void write_parts(const ms_page *p, const ms_infer_view *v)
+{
+    ms_page_heading(p, "Parts", "  (GiB)");
+    write_head(p, v, "");
+    for (int part = 0; part < MS_INFER_PARTS; part++) {
+        if (!ms_infer_has_part(v, (ms_infer_part)part))
+            continue;
+        fprintf(p->out, "  %-12s", ms_infer_part_names[part]);
+        write_cells(p, v, (ms_infer_part)part, ~0u);
+    }
+}
+
+static void write_phases(const ms_page *p, const ms_infer_view *v)
+{
+    ms_page_heading(p, "Phases", "  (GiB, all parts together)");
+    write_head(p, v, "");
+    for (int phase = 0; phase < MS_INFER_PHASES; phase++) {
+        if (!(v->answer->engine->phases & MS_INFER_IN(phase)))
+            continue;
+        fprintf(p->out, "  %-12s", ms_infer_phase_names[phase]);
+        write_cells(p, v, MS_INFER_PARTS, MS_INFER_IN(phase));
+    }
+}
+
+static void write_buffers(const ms_page *p, const ms_infer_view *v)
+{
+    const ms_infer_result *r = &v->answer->result;
+    ms_page_heading(p, "Buffers", "  (bytes)");
+    for (uint32_t i = 0; i < r->buffers.count; i++) {
+        const ms_infer_buffer *b = &r->buffers.items[i];
+        fprintf(p->out, "  %-12s %-12s %15" PRIu64, ms_infer_part_names[b->part], b->place,
+                b->bytes);
+        if (b->cells)
+            fprintf(p->out, "  %" PRIu64 " cells in %" PRIu64 " layers", b->cells, b->layers);
+        if (b->low != b->high)
+            fprintf(p->out, "  %" PRIu64 " to %" PRIu64, b->low, b->high);
+        fputc('\n', p->out);
+    }
+}
+
+bool ms_infer_console(FILE *out, const ms_infer_view *v)
+{
+    const ms_page page = ms_page_begin(out, v->style);
+    const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
+    if (!title || !verdict || !next)
+        return false;
+    ms_page_title(&page, title, v->answer->fits ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
+    if (*next)
+        ms_page_paragraph(&page, next);
+    write_parts(&page, v);
+    write_phases(&page, v);
+    write_buffers(&page, v);
+    for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
+        ms_page_note(&page, "note:", v->answer->result.notes.items[i]);
+    return !ms_arena_has_failed(v->arena);
+}

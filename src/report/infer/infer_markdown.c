@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A prediction of inference as Markdown.
+ */
+#include <inttypes.h>
+
+#include "report/infer/infer_view.h"
+#include "report/kit/markdown.h"
+#include "report/kit/writer_list.h"
+#include "text/number.h"
+
+static void write_row(FILE *out, const ms_infer_view *v, const char *name, ms_infer_part part,
+                      unsigned phases)
+{
+    int device;
+    fprintf(out, "| %s |", name);
+    for (uint32_t i = 0; ms_infer_place_at(v, i, &device); i++) {
+        char text[MS_GIB_TEXT];
+        ms_infer_bytes sum = ms_infer_part_total(&v->answer->result, device, part, phases);
+        fprintf(out, " %s |", sum.high == 0 ? "-" : ms_gib(sum.expected, text));
+    }
+    fputc('\n', out);
+}
+
+static void write_table(FILE *out, const ms_infer_view *v, const char *title)
+{
+    int device;
+    const char *name;
+    fprintf(out, "\n| %s, GiB |", title);
+    for (uint32_t i = 0; (name = ms_infer_place_at(v, i, &device)); i++)
+        fprintf(out, " %s |", name);
+    fputs("\n|---|", out);
+    for (uint32_t i = 0; ms_infer_place_at(v, i, &device); i++)
+        fputs("---:|", out);
+    fputc('\n', out);
+}
+
+bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
+{
+    const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
+    if (!title || !verdict || !next)
+        return false;
+    ms_markdown_title(out, "memscope infer", verdict, title);
+    fprintf(out, "\n%s%s", next, *next ? "\n" : "");
+    write_table(out, v, "part");
+    for (int part = 0; part < MS_INFER_PARTS; part++)
+        if (ms_infer_has_part(v, (ms_infer_part)part))
+            write_row(out, v, ms_infer_part_names[part], (ms_infer_part)part, ~0u);
+    write_table(out, v, "phase");
+    for (int phase = 0; phase < MS_INFER_PHASES; phase++)
+        if (v->answer->engine->phases & MS_INFER_IN(phase))
+            write_row(out, v, ms_infer_phase_names[phase], MS_INFER_PARTS, MS_INFER_IN(phase));
+    for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
+        ms_markdown_note(out, i == 0 ? "note" : "note", v->answer->result.notes.items[i]);
+    return !ms_arena_has_failed(v->arena);
+}
