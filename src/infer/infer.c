@@ -125,16 +125,18 @@ static ms_status run_engine(const ms_infer_input *in, const ms_infer_settings *s
 
 /* ---- what fits ---- */
 
-static bool fits(const ms_infer_input *in, const ms_infer_result *result, int *full)
+/* `is_safe`: with the highest figures, not the expected ones. *full: a device that is too small. */
+static bool fits(const ms_infer_input *in, const ms_infer_result *result, bool is_safe, int *full)
 {
     int first = in->device->is_cpu ? MS_INFER_HOST : 0;
     int count = in->device->is_cpu ? 0 : (int)result->devices;
-    for (int device = first; in->budget_bytes > 0 && device < count; device++)
-        if (ms_infer_total(result, device, ms_infer_peak(result, device)).expected >
-            in->budget_bytes) {
+    for (int device = first; in->budget_bytes > 0 && device < count; device++) {
+        const ms_infer_bytes total = ms_infer_total(result, device, ms_infer_peak(result, device));
+        if ((is_safe ? total.high : total.expected) > in->budget_bytes) {
             *full = device;
             return false;
         }
+    }
     return true;
 }
 
@@ -152,7 +154,7 @@ static ms_status try_value(const ms_infer_input *in, const ms_infer_settings *se
         status = run_engine(in, &changed, engine, &result, err);
     if (status != MS_OK)
         return status;
-    *does_fit = fits(in, &result, &full);
+    *does_fit = fits(in, &result, true, &full);
     ms_infer_result_free(&result);
     return MS_OK;
 }
@@ -198,11 +200,13 @@ static ms_status find_less(const ms_infer_input *in, const ms_infer_settings *se
     return status;
 }
 
-/* The last lever is the one of which more is of use. */
+/* The last lever is the one of which more is of use. Nothing is said where the run fits only just.
+ */
 static ms_status find_more(const ms_infer_input *in, const ms_infer_settings *settings,
                            ms_infer_answer *a, ms_error *err)
 {
-    if (a->result.levers.count == 0 || in->budget_bytes == 0)
+    int full;
+    if (a->result.levers.count == 0 || in->budget_bytes == 0 || !fits(in, &a->result, true, &full))
         return MS_OK;
     const ms_infer_lever *lever = &a->result.levers.items[a->result.levers.count - 1];
     if (lever->value >= lever->most)
@@ -224,7 +228,7 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = run_engine(in, settings, a->engine, &a->result, err);
     if (status != MS_OK)
         return status;
-    a->fits = fits(in, &a->result, &a->full);
+    a->fits = fits(in, &a->result, false, &a->full);
     status = a->fits ? find_more(in, settings, a, err) : find_less(in, settings, a, err);
     if (status != MS_OK)
         ms_infer_answer_free(a);
