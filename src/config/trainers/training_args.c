@@ -259,7 +259,10 @@ static ms_status read_named(ms_training_ranks *t, const char *path, bool is_zero
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
     if (!ms_is_regular_file(beside) && ms_is_regular_file(path))
         beside = path;
-    if (!ms_is_regular_file(beside))
+    *is_read = ms_is_regular_file(beside);
+    if (!*is_read && t->is_given)
+        return MS_OK;
+    if (!*is_read)
         return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "'%.80s', which says how this file shards, is no file", path);
     ms_status status = ms_json_read(ms_arena_inputs(r->arena), beside, &source, &text, r->err);
@@ -281,7 +284,7 @@ static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_z
     bool is_fsdp = strcmp(s->library, "FSDP") == 0;
     if (format == MS_TRAINING_TORCHTUNE || format == MS_TRAINING_TITAN)
         return is_fsdp;
-    return (format == MS_TRAINING_HF || format == MS_TRAINING_FACTORY) && (is_fsdp || *is_zero);
+    return is_fsdp || *is_zero;
 }
 
 static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_json_value root,
@@ -290,13 +293,17 @@ static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_jso
     ms_json_value type;
     const char *path = "";
     /* without a configuration, of FSDP a value that has no keys */
-    ms_training_ranks t = {
-        .r = r, .sharding = s, .root = root, .config = is_zero ? root : s->value};
+    ms_training_ranks t = {.r = r,
+                           .sharding = s,
+                           .root = root,
+                           .config = is_zero ? root : s->value,
+                           .is_given = ms_run_field_is_set(r->draft, "parallel")};
     t.is_launched = ms_json_find(root, "distributed_type", &type) &&
                     strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
     find_config(&t, is_zero, &path);
-    ms_status status =
-        *path ? read_named(&t, path, is_zero, is_read) : read_config(&t, is_zero, is_read);
+    ms_status status = ms_training_read_mesh(&t, is_read);
+    if (status == MS_OK && *is_read)
+        status = *path ? read_named(&t, path, is_zero, is_read) : read_config(&t, is_zero, is_read);
     if (status != MS_OK || !*is_read)
         return status;
     r->ranks = r->draft->run.parallel.layout.kind;
@@ -312,7 +319,7 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
-    const ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
+    ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
     if (format == MS_TRAINING_TITAN)
         status = ms_training_read_titan_step(&t);
     if (status != MS_OK)
@@ -327,13 +334,8 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     }
     if (has_layout(r))
         return note_layout(r, &s);
-    ms_json_kind kind = ms_json_kind_of(s.value);
-    bool is_container = kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY;
     if (s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding)
-        return ms_json_fail(r->err, s.value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
-                            MS_ERR_CONFIG,
-                            "this file shards over GPUs: give the layout (--parallel fsdp=8), or "
-                            "--ignore-sharding for one device that holds everything");
+        return ms_training_refuse_sharding(&t);
     bool has_world = ms_run_field_is_set(r->draft, "world");
     if (has_world && s.processes && s.processes != r->draft->world)
         return ms_json_fail(r->err, s.value, MS_JSON_AT_KEY, MS_ERR_CONFIG,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * As accelerate 1.15 and transformers 5.23 read them.
+ * As accelerate 1.15, transformers 5.23 and axolotl 0.18 read them.
  */
 #include "config/trainers/training_fsdp.h"
 
@@ -8,16 +8,62 @@
 #include <string.h>
 #include <strings.h>
 
-#include "config/trainers/training_adapter.h"
+static bool is_axolotl(const ms_training_ranks *t)
+{
+    return t->r->file.format == MS_TRAINING_AXOLOTL;
+}
+
+/* Keys of fsdp_config that axolotl has too; some are of no consequence for memory. */
+static const char common_keys[] =
+    " version auto_wrap_policy transformer_layer_cls_to_wrap reshard_after_forward offload_params "
+    "activation_checkpointing cpu_ram_efficient_loading use_orig_params mixed_precision_policy "
+    "min_num_params sync_module_states cpu_offload_pin_memory state_dict_type "
+    "final_state_dict_type ";
+/* Keys that axolotl drops. */
+static const char other_keys[] =
+    " sharding_strategy cpu_offload backward_prefetch forward_prefetch limit_all_gathers "
+    "ignored_modules activation_checkpointing_offload xla xla_fsdp_v2 xla_fsdp_settings "
+    "xla_fsdp_grad_ckpt ";
+
+static bool has_word(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+    const char *at = *name && !strchr(name, ' ') ? strstr(words, name) : NULL;
+    while (at && !(at[-1] == ' ' && at[length] == ' '))
+        at = strstr(at + 1, name);
+    return at;
+}
+
+static bool is_known(const ms_training_ranks *t, const char *name)
+{
+    return has_word(common_keys, name) || (!is_axolotl(t) && has_word(other_keys, name));
+}
+
+static ms_status note_unknown(const ms_training_ranks *t)
+{
+    ms_json_value v;
+    ms_status status = MS_OK;
+    bool more = ms_json_kind_of(t->config) == MS_JSON_OBJECT && ms_json_first(t->config, &v);
+    for (; more && status == MS_OK; more = ms_json_next(&v)) {
+        const char *name = ms_json_key(v);
+        const char *bare =
+            name + (strncmp(name, "fsdp_", strlen("fsdp_")) == 0 ? strlen("fsdp_") : 0);
+        if (ms_json_kind_of(v) != MS_JSON_NULL && !is_known(t, name) && !is_known(t, bare))
+            status = ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                                 "'%.60s' of fsdp_config was not read%s", name,
+                                 is_axolotl(t) ? ": axolotl drops it" : "");
+    }
+    return status;
+}
 
 /* A key, with or without its prefix; null is none. */
 static bool find(const ms_training_ranks *t, const char *name, ms_json_value *value)
 {
-    static const char prefix[] = "fsdp_";
     char whole[64] = "fsdp_";
-    strncat(whole, name, sizeof whole - sizeof prefix);
-    bool is_there = ms_json_find(t->config, whole, value) || ms_json_find(t->config, name, value);
-    return is_there && ms_json_kind_of(*value) != MS_JSON_NULL;
+    strncat(whole, name, sizeof whole - sizeof "fsdp_");
+    return is_known(t, name) &&
+           (ms_json_find(t->config, whole, value) || ms_json_find(t->config, name, value)) &&
+           ms_json_kind_of(*value) != MS_JSON_NULL;
 }
 
 static bool is_true(const ms_training_ranks *t, const char *name, bool absent)
@@ -51,8 +97,10 @@ typedef struct fsdp {
 static ms_status read_version(const ms_training_ranks *t, fsdp *f)
 {
     ms_json_value value;
-    f->is_first = t->is_launched;
-    if (!find(t, "version", &value))
+    f->is_first = t->is_launched || is_axolotl(t);
+    bool has_outer = is_axolotl(t) && ms_json_find(t->root, "fsdp_version", &value) &&
+                     ms_json_kind_of(value) != MS_JSON_NULL;
+    if (!has_outer && !find(t, "version", &value))
         return MS_OK;
     double version = ms_training_value_number(value);
     f->is_first = version == 1;
@@ -167,44 +215,19 @@ static ms_status check_wrapping(const ms_training_ranks *t)
 
 /* ---- ranks ---- */
 
-/* accelerate's mesh: copies of the shards; nothing else is predicted. */
-static ms_status read_mesh(const ms_training_ranks *t, uint64_t *copies, uint64_t *shards)
-{
-    static const char prefix[] = "parallelism_config_";
-    ms_json_value mesh, v;
-    if (!ms_json_find(t->root, "parallelism_config", &mesh))
-        return MS_OK;
-    for (bool more = ms_json_first(mesh, &v); more; more = ms_json_next(&v)) {
-        const char *name = ms_json_key(v);
-        double number = ms_training_value_number(v);
-        if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-            name += sizeof prefix - 1;
-        bool is_copies = strcmp(name, "dp_replicate_size") == 0;
-        bool is_shards = strcmp(name, "dp_shard_size") == 0;
-        bool is_count =
-            number >= 1 && number <= MS_MOST_RANKS && number == (double)(uint64_t)number;
-        if ((is_copies || is_shards) && is_count)
-            *(is_copies ? copies : shards) = (uint64_t)number;
-        else if (ends_with(name, "_size") && number > 1)
-            return ms_training_refuse(t, v,
-                                      "%.40s: only dp_replicate_size and dp_shard_size of "
-                                      "parallelism_config are predicted",
-                                      name);
-    }
-    return MS_OK;
-}
-
 static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char **layout)
 {
     ms_arena *arena = t->r->arena;
-    uint64_t world = 0, copies = 0, shards = 0;
-    ms_status status = read_mesh(t, &copies, &shards);
-    if (status == MS_OK && !(copies && shards))
-        status = ms_training_world(t, &world);
+    uint64_t world = 0, copies = t->copies, shards = t->shards;
+    ms_status status = copies && shards ? MS_OK : ms_training_world(t, &world);
     if (status != MS_OK)
         return status;
     bool is_hybrid = f->is_first && f->strategy >= HYBRID_SHARD;
     ms_json_value machines;
+    if (f->is_first && !t->is_given && (copies > 1 || shards > 1))
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "accelerate refuses numbers of copies and shards with version 1 of "
+                            "FSDP: set fsdp_version 2");
     if (is_hybrid) {
         bool is_there = ms_json_find(t->root, "num_machines", &machines);
         double count = is_there ? ms_training_value_number(machines) : 1;
@@ -251,10 +274,30 @@ static ms_status set_first_options(const ms_training_ranks *t)
     return status;
 }
 
-static ms_status set_second_options(const ms_training_ranks *t)
+/* axolotl has its own in the place of accelerate's: it makes no units of the ends, and hands
+ * reshard_after_forward on to the root. */
+static ms_status check_axolotl(const ms_training_ranks *t, const fsdp *f)
+{
+    ms_json_value value;
+    bool is_freed = f->strategy != SHARD_GRAD_OP;
+    if (is_freed && !t->is_given)
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "axolotl's FSDP2 frees the root's parameters after forward, which is "
+                            "predicted for reshard_after_forward false alone: set it, or give "
+                            "--parallel fsdp=8");
+    if (ms_json_find(t->root, "fp32_norms", &value) && !ms_training_says_nothing(value))
+        return ms_training_refuse(t, value, "fp32_norms: units of norms are not predicted");
+    return ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
+                       "axolotl loads shards in its own way%s; here accelerate's are predicted",
+                       is_freed ? " and frees the root's parameters after forward" : "");
+}
+
+static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
 {
     bool is_broadcast = is_true(t, "cpu_ram_efficient_loading", t->is_launched);
-    ms_status status = ms_training_set_option(t, "fsdp-units", "accelerate");
+    ms_status status = is_axolotl(t) ? check_axolotl(t, f) : MS_OK;
+    if (status == MS_OK)
+        status = ms_training_set_option(t, "fsdp-units", is_axolotl(t) ? "layers" : "accelerate");
     return status == MS_OK
                ? ms_training_set_option(t, "fsdp-build", is_broadcast ? "broadcast" : "host")
                : status;
@@ -294,7 +337,7 @@ static ms_status check_keys(const ms_training_ranks *t, bool is_first)
 
 static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
 {
-    ms_status status = f->is_first ? set_first_options(t) : set_second_options(t);
+    ms_status status = f->is_first ? set_first_options(t) : set_second_options(t, f);
     bool keeps = f->strategy == SHARD_GRAD_OP || f->strategy == HYBRID_SHARD_ZERO2;
     if (status == MS_OK && keeps)
         status = ms_training_set_option(t, "reshard-after-forward", "no");
@@ -329,6 +372,13 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
 {
     fsdp f = {.strategy = FULL_SHARD};
     const char *layout = NULL;
+    bool has_none = ms_json_kind_of(t->config) != MS_JSON_OBJECT || !ms_json_length(t->config);
+    *is_read = !(is_axolotl(t) && has_none);
+    if (!*is_read && t->is_given)
+        return MS_OK;
+    if (!*is_read)
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "fsdp_config, by which axolotl shards with FSDP, is missing or empty");
     ms_status status = read_version(t, &f);
     if (status == MS_OK)
         status = read_strategy(t, &f);
@@ -344,46 +394,7 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
     if (status != MS_OK || !*is_read)
         return status;
     status = check_wrapping(t);
+    if (status == MS_OK)
+        status = note_unknown(t);
     return status == MS_OK ? set_options(t, &f) : status;
-}
-
-/* ---- types ---- */
-
-static bool has_adapter(const ms_training_reading *r)
-{
-    return ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
-           ms_run_field_is_set(r->draft, "adapter");
-}
-
-/* Under mixed precision accelerate casts what is trained to fp32: FSDP2's on the host, FSDP1's
- * parts. FSDP1 runs under autocast besides. */
-ms_status ms_training_set_fsdp_types(ms_training_reading *r, const char *dtype,
-                                     const char *autocast)
-{
-    bool is_first = r->draft->run.parallel.layout.kind == MS_PARALLEL_FSDP1;
-    if (ms_run_field_is_set(r->draft, "dtype"))
-        dtype = ms_dtype_weight_names[r->draft->run.dtype];
-    bool is_mixed = strcmp(autocast, "none") != 0, widens = is_mixed && !has_adapter(r);
-    const struct {
-        const char *field, *text;
-        bool is_set;
-    } types[] = {
-        {"dtype", widens ? "fp32" : dtype, true},
-        {"load-dtype", dtype, widens && is_first},
-        {"param-dtype", autocast, is_mixed},
-        {"reduce-dtype", autocast, is_mixed},
-        {"autocast", is_first ? autocast : "none", true},
-    };
-    ms_training_topic from =
-        r->file.given[MS_TOPIC_BF16] ? MS_TOPIC_BF16 : MS_TOPIC_MIXED_PRECISION;
-    ms_status status = MS_OK;
-    if (widens && ms_run_field_is_set(r->draft, "dtype"))
-        ms_run_field_unset(r->draft, "dtype"); /* it is the type that is loaded */
-    if (strcmp(autocast, "fp16") == 0)
-        return ms_training_fail(r, r->file.given[MS_TOPIC_FP16] ? MS_TOPIC_FP16 : from,
-                                "FSDP with fp16 scales the loss, which is not predicted");
-    for (size_t i = 0; i < sizeof types / sizeof *types && status == MS_OK; i++)
-        if (types[i].is_set)
-            status = ms_training_offer(r, types[i].field, types[i].text, from);
-    return status;
 }

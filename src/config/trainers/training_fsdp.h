@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * FSDP in files of training settings: accelerate's, and TrainingArguments'.
+ * FSDP in files of training settings: accelerate's, TrainingArguments' and axolotl's.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_FSDP_H
 #define MS_CONFIG_TRAINERS_TRAINING_FSDP_H
@@ -10,10 +10,5 @@
 /* Sets the layout and its options. Refuses what is not predicted, by its name; asks for the number
  * of ranks. `*is_read` is false if --parallel gives another technique. */
 ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read);
-
-/* Types under FSDP: of the shards, of the computation, of reductions and of autocast. `autocast` is
- * the mixed precision of the file, `dtype` the type in which it loads weights. */
-ms_status ms_training_set_fsdp_types(ms_training_reading *r, const char *dtype,
-                                     const char *autocast);
 
 #endif

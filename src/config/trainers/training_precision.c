@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "config/trainers/training_adapter.h"
-#include "config/trainers/training_fsdp.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
 #include "config/trainers/training_reading.h"
@@ -55,7 +54,9 @@ static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
                                 ms_training_text(r, MS_TOPIC_BF16, ""));
     if (bf16 && fp16 && !is_axolotl)
         return ms_training_fail(r, MS_TOPIC_FP16, "fp16 and bf16 together; give one of them");
-    *autocast = bf16 ? "bf16" : fp16 ? "fp16" : "none";
+    /* "full" is the type of the weights, without mixed precision; autocast changes none of them */
+    bool is_full = is_text && !automatic && r->ranks != MS_PARALLEL_NONE;
+    *autocast = is_full ? "none" : bf16 ? "bf16" : fp16 ? "fp16" : "none";
     return bf16 || fp16 ? MS_OK : accelerate_precision(r, autocast);
 }
 
@@ -78,7 +79,8 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
 
 static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)
 {
-    if (ms_training_flag(r, MS_TOPIC_WEIGHTS_BF16, false) || strcmp(autocast, "bf16") == 0)
+    if (ms_training_flag(r, MS_TOPIC_WEIGHTS_BF16, false) || strcmp(autocast, "bf16") == 0 ||
+        strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "full") == 0)
         return "bf16";
     bool half = ms_training_flag(r, MS_TOPIC_WEIGHTS_FP16, false) || strcmp(autocast, "fp16") == 0;
     return half ? "fp16" : "fp32";
@@ -97,13 +99,64 @@ static const char *factory_weights(const ms_training_reading *r, const char *aut
 /* Without an adapter, axolotl casts them back only where attention needs it. */
 static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
 {
-    if (ms_training_has_adapter(r) || r->file.given[MS_TOPIC_ATTENTION] ||
-        ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
+    if (ms_training_has_adapter(r) || r->ranks != MS_PARALLEL_NONE ||
+        r->file.given[MS_TOPIC_ATTENTION] || ms_training_flag(r, MS_TOPIC_FLASH, false) ||
+        strcmp(dtype, "fp32") == 0)
         return MS_OK;
     return ms_note_add(
         r->unsupported, r->arena, r->err,
         "axolotl keeps embeddings, head and norms in fp32 here; the figures have all in %s", dtype);
 }
+
+/* ---- FSDP ---- */
+
+static bool has_adapter(const ms_training_reading *r)
+{
+    return ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
+           ms_run_field_is_set(r->draft, "adapter");
+}
+
+/* Under mixed precision accelerate casts what is trained to fp32: FSDP2's on the host, FSDP1's
+ * parts. FSDP1 runs under autocast besides. axolotl's own FSDP2 casts nothing, and makes units of
+ * adapters. `autocast` is the mixed precision of the file, `dtype` the type in which it loads
+ * weights. */
+static ms_status set_fsdp_types(ms_training_reading *r, const char *dtype, const char *autocast)
+{
+    bool is_first = r->draft->run.parallel.layout.kind == MS_PARALLEL_FSDP1;
+    if (ms_run_field_is_set(r->draft, "dtype"))
+        dtype = ms_dtype_weight_names[r->draft->run.dtype];
+    bool is_mixed = strcmp(autocast, "none") != 0;
+    bool is_own = r->file.format == MS_TRAINING_AXOLOTL && !is_first;
+    bool widens = is_mixed && !has_adapter(r) && !is_own;
+    const struct {
+        const char *field, *text;
+        bool is_set;
+    } types[] = {
+        {"dtype", widens ? "fp32" : dtype, true},
+        {"load-dtype", dtype, widens && is_first},
+        {"param-dtype", autocast, is_mixed},
+        {"reduce-dtype", autocast, is_mixed},
+        {"autocast", is_first ? autocast : "none", true},
+    };
+    ms_training_topic from =
+        r->file.given[MS_TOPIC_BF16] ? MS_TOPIC_BF16 : MS_TOPIC_MIXED_PRECISION;
+    ms_status status = MS_OK;
+    if (widens && ms_run_field_is_set(r->draft, "dtype"))
+        ms_run_field_unset(r->draft, "dtype"); /* it is the type that is loaded */
+    if (is_own && has_adapter(r))
+        return ms_fail(r->err, MS_ERR_CONFIG,
+                       "training-args: axolotl's FSDP2 makes units of an adapter's matrices, which "
+                       "is not predicted");
+    if (strcmp(autocast, "fp16") == 0)
+        return ms_training_fail(r, r->file.given[MS_TOPIC_FP16] ? MS_TOPIC_FP16 : from,
+                                "FSDP with fp16 scales the loss, which is not predicted");
+    for (size_t i = 0; i < sizeof types / sizeof *types && status == MS_OK; i++)
+        if (types[i].is_set)
+            status = ms_training_offer(r, types[i].field, types[i].text, from);
+    return status;
+}
+
+/* ---- all of it ---- */
 
 ms_status ms_training_set_precision(ms_training_reading *r)
 {
@@ -134,7 +187,7 @@ ms_status ms_training_set_precision(ms_training_reading *r)
         break;
     }
     if (status == MS_OK && (r->ranks == MS_PARALLEL_FSDP1 || r->ranks == MS_PARALLEL_FSDP2))
-        return ms_training_set_fsdp_types(r, dtype, autocast);
+        return set_fsdp_types(r, dtype, autocast);
     if (status == MS_OK && r->ranks == MS_PARALLEL_ZERO)
         return ms_training_set_zero_types(r, autocast);
     if (status == MS_OK)

@@ -76,6 +76,150 @@ ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world)
                         "N, or --ignore-sharding for one device that holds everything");
 }
 
+/* ---- the mesh of ranks ---- */
+
+#define INSTEAD                                                                                    \
+    "give the layout (--parallel fsdp=8), or --ignore-sharding for one device that holds "         \
+    "everything"
+
+/* Sizes of accelerate's parallelism_config and of axolotl's file. */
+static const struct {
+    const char *key;
+    enum { COPIES, SHARDS, REFUSED } use;
+    const char *what; /* that is refused */
+} sizes[] = {
+    {"dp_replicate_size", COPIES, NULL},
+    {"dp_shard_size", SHARDS, NULL},
+    {"tp_size", REFUSED, "tensor parallelism by transformers' plan"},
+    {"tensor_parallel_size", REFUSED, "tensor parallelism by transformers' plan"},
+    {"cp_size", REFUSED, "context parallelism in accelerate's units of fully_shard"},
+    {"context_parallel_size", REFUSED, "axolotl's ring attention"},
+    {"sequence_parallel_degree", REFUSED, "axolotl's ring attention"},
+    {"sp_size", REFUSED, "sequence parallelism of DeepSpeed"},
+    {"ep_size", REFUSED, "expert parallelism"},
+    {"expert_parallel_size", REFUSED, "expert parallelism"},
+};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static bool is_axolotl(const ms_training_ranks *t)
+{
+    return t->r->file.format == MS_TRAINING_AXOLOTL;
+}
+
+static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, bool *is_read)
+{
+    double number = ms_training_value_number(value);
+    bool is_count = number >= 1 && number <= MS_MOST_RANKS && number == (double)(uint64_t)number;
+    if (ms_json_kind_of(value) == MS_JSON_NULL || (number == 0 && is_axolotl(t)))
+        return MS_OK;
+    if (!is_count)
+        return ms_training_refuse(t, value, "%s: expected a number of ranks", sizes[i].key);
+    if (sizes[i].use != REFUSED)
+        *(sizes[i].use == COPIES ? &t->copies : &t->shards) = (uint64_t)number;
+    else if (number > 1 && t->is_given)
+        *is_read = false;
+    else if (number > 1)
+        return ms_training_refuse(t, value, "%s: %s is not predicted from a file: " INSTEAD,
+                                  sizes[i].key, sizes[i].what);
+    return MS_OK;
+}
+
+/* Settings of techniques that are refused where they are in use. */
+static ms_status note_mesh_key(const ms_training_ranks *t, const char *name)
+{
+    static const char *const idle[] = {"cp_backend",
+                                       "cp_comm_strategy",
+                                       "cp_handler",
+                                       "sp_backend",
+                                       "sp_handler",
+                                       "sp_seq_length",
+                                       "tp_handler",
+                                       "sp_seq_length_is_variable",
+                                       "sp_attn_implementation"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (strcmp(idle[i], name) == 0)
+            return MS_OK;
+    return ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                       "'%.60s' of parallelism_config was not read", name);
+}
+
+ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read)
+{
+    static const char prefix[] = "parallelism_config_";
+    ms_json_value mesh = t->root, v;
+    ms_status status = MS_OK;
+    *is_read = true;
+    if (ms_json_find_pointer(t->root, "/model_init_kwargs/tp_plan", &v) &&
+        !ms_training_says_nothing(v)) {
+        *is_read = false;
+        return t->is_given ? MS_OK
+                           : ms_training_refuse(t, v,
+                                                "tp_plan: tensor parallelism by "
+                                                "transformers' plan is not predicted from a "
+                                                "file: " INSTEAD);
+    }
+    if (!is_axolotl(t) && !ms_json_find(t->root, "parallelism_config", &mesh))
+        return MS_OK;
+    for (bool more = ms_json_first(mesh, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        const char *name = ms_json_key(v);
+        size_t i = 0;
+        if (!is_axolotl(t) && strncmp(name, prefix, sizeof prefix - 1) == 0)
+            name += sizeof prefix - 1;
+        while (i < SIZES && strcmp(sizes[i].key, name) != 0)
+            i++;
+        if (i < SIZES)
+            status = take_size(t, v, i, is_read);
+        else if (!is_axolotl(t))
+            status = note_mesh_key(t, name);
+    }
+    return status;
+}
+
+/* ---- what is not read ---- */
+
+/* Megatron's keys, as many as fit a sentence. */
+static ms_status refuse_megatron(const ms_training_ranks *t)
+{
+    enum { MOST = 4 };
+    static const char prefix[] = "megatron_lm_";
+    ms_json_value settings, v;
+    const char *names = "";
+    uint32_t count = 0;
+    bool has_some = ms_json_find(t->root, "megatron_lm_config", &settings);
+    for (bool more = has_some && ms_json_first(settings, &v); more && names;
+         more = ms_json_next(&v)) {
+        const char *name = ms_json_key(v);
+        if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+            name += sizeof prefix - 1;
+        if (count++ < MOST)
+            names = ms_arena_printf(t->r->arena, "%s%s%.30s", names, *names ? ", " : "", name);
+    }
+    if (!names)
+        return ms_fail(t->r->err, MS_ERR_NOMEM, "out of memory for the names of keys");
+    return ms_training_refuse(t, t->sharding->value,
+                              "Megatron-LM is not predicted%s%s%s%s: " INSTEAD,
+                              count ? ", and its keys are not read (" : "", names,
+                              count > MOST ? ", ..." : "", count ? ")" : "");
+}
+
+ms_status ms_training_refuse_sharding(ms_training_ranks *t)
+{
+    ms_json_value value = t->sharding->value;
+    ms_json_kind kind = ms_json_kind_of(value);
+    bool is_container = kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY, is_read;
+    ms_status status = ms_training_read_mesh(t, &is_read);
+    if (status != MS_OK)
+        return status;
+    if (strcasecmp(ms_training_value_text(value), "MEGATRON_LM") == 0)
+        return refuse_megatron(t);
+    if (t->shards > 1)
+        return ms_json_fail(t->r->err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%.40s shards with FSDP2 alone, which this file does not set: " INSTEAD,
+                            ms_json_key(value));
+    return ms_json_fail(t->r->err, value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
+                        MS_ERR_CONFIG, "this file shards over GPUs: " INSTEAD);
+}
+
 /* ---- options ---- */
 
 static ms_status no_memory(const ms_training_reading *r)

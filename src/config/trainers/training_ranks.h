@@ -13,13 +13,22 @@ typedef struct ms_training_ranks {
     ms_training_reading *r;
     const ms_sharding *sharding;
     ms_json_value root, config;
-    bool has_own_config; /* it is a configuration of DeepSpeed's */
-    bool is_launched;    /* the file is accelerate's own, whose defaults are its launcher's */
+    bool has_own_config;     /* it is a configuration of DeepSpeed's */
+    bool is_launched;        /* the file is accelerate's own, whose defaults are its launcher's */
+    bool is_given;           /* --parallel says how ranks share the training */
+    uint64_t copies, shards; /* of the mesh of ranks; 0: the file does not say */
 } ms_training_ranks;
 
 /* How many ranks there are: by the file, or --world. Asks for it if neither says so, and refuses
  * two numbers that differ. */
 ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world);
+
+/* Reads the sizes of the mesh of ranks: of accelerate's parallelism_config, or axolotl's. Refuses
+ * those of techniques that are not predicted from a file, by name; if --parallel is given,
+ * `*is_read` is false instead. */
+ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read);
+/* Fails: names what the file shards by, which is not read. */
+ms_status ms_training_refuse_sharding(ms_training_ranks *t);
 
 /* Sets a field unless it is set; its name is remembered for the note. */
 ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text);

@@ -30,6 +30,7 @@ static const char parallel[] = "the parallel library";
 typedef struct reading {
     ms_arena *arena;
     ms_json_value root;
+    ms_training_format format;
     ms_error *err;
 } reading;
 
@@ -138,7 +139,8 @@ static ms_sharding_kind fsdp_kind(const reading *r)
         {"/fsdp_config/fsdp_reshard_after_forward", "/fsdp_config/reshard_after_forward"},
     };
     ms_json_value value;
-    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++)
+    bool has_strategy = r->format != MS_TRAINING_AXOLOTL; /* which drops it */
+    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0] && has_strategy; i++)
         if (find_either(r->root, pointers[i][0], pointers[i][1], &value) && is_no_shard(value))
             return MS_SHARDING_COPIES;
     return MS_SHARDING_SPLITS;
@@ -365,7 +367,7 @@ static void heed_one_process(const reading *r, ms_sharding *found)
 ms_status ms_training_sharding(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_sharding *sharding, ms_error *err)
 {
-    const reading r = {arena, root, err};
+    const reading r = {arena, root, format, err};
     ms_status status = MS_OK;
     *sharding = (ms_sharding){0};
     for (size_t i = 0; i < ROWS && status == MS_OK; i++)

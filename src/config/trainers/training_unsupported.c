@@ -73,6 +73,7 @@ static const unsupported_row unsupported_rows[] = {
     {AXOLOTL,           "/flash_attention",          "the flash-attn package; attention is PyTorch's"},
     {AXOLOTL,           "/xformers_attention",       "xFormers; attention is PyTorch's"},
     {AXOLOTL,           "/unfrozen_parameters",      "training of some parameters only"},
+    {AXOLOTL,           "/deepcompile",              compiled},
     {AXOLOTL,           "/relora",                   "ReLoRA"},
     {AXOLOTL,           "/lora_target_parameters",   "adapters of parameters"},
     {AXOLOTL,           "/bnb_config_kwargs",        "other settings of bitsandbytes"},

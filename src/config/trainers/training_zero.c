@@ -223,8 +223,10 @@ static ms_status take_number(const ms_training_ranks *t, const char *key, const 
 
 static ms_status take_numbers(const ms_training_ranks *t)
 {
-    static const char *const rows[][3] = {
-        {"train_micro_batch_size_per_gpu", "batch", "per_device_train_batch_size"},
+    bool is_axolotl = t->r->file.format == MS_TRAINING_AXOLOTL;
+    const char *const rows[][3] = {
+        {"train_micro_batch_size_per_gpu", "batch",
+         is_axolotl ? "micro_batch_size" : "per_device_train_batch_size"},
         {"gradient_accumulation_steps", "accumulate", "gradient_accumulation_steps"},
         {"gradient_clipping", "clip", "max_grad_norm"},
     };
