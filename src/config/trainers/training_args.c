@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Converts topics to fields of a run. Defaults are those of the trainers: transformers 5.23,
- * axolotl 0.19, LLaMA-Factory 0.9.5, torchtune 0.6.
+ * axolotl 0.18, LLaMA-Factory 0.9.5, torchtune 0.6.
  */
 #include "config/trainers/training_args.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Keys and values as these trainers read them: transformers 5.23, accelerate 1.15, axolotl 0.19,
+ * Keys and values as these trainers read them: transformers 5.23, accelerate 1.15, axolotl 0.18,
  * LLaMA-Factory 0.9.5, torchtune 0.6, DeepSpeed 0.19.
  */
 #include "config/trainers/training_sharding.h"

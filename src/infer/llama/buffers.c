@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "infer/llama/tensors.h"
+
 enum { CELL_STEP = 256, STATE_BYTES = 4, LOGIT_BYTES = 4 };
 
 /* ---- weights ---- */

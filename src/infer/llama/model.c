@@ -8,29 +8,6 @@
 #include "infer/llama/quant_mix.h"
 #include "infer/llama/tensors.h"
 
-/* clang-format off */
-static const ms_llama_arch_info archs[] = {
-    [MS_LLAMA_LLAMA]     = {"llama",     {"llama", "mistral", "mixtral"}, 0},
-    [MS_LLAMA_QWEN2]     = {"qwen2",     {"qwen2"},                       0},
-    [MS_LLAMA_QWEN3]     = {"qwen3",     {"qwen3"},                       0},
-    [MS_LLAMA_QWEN3MOE]  = {"qwen3moe",  {"qwen3_moe"},                   0},
-    [MS_LLAMA_GEMMA2]    = {"gemma2",    {"gemma2"},                      2},
-    [MS_LLAMA_GEMMA3]    = {"gemma3",    {"gemma3", "gemma3_text"},       6},
-    [MS_LLAMA_GPT2]      = {"gpt2",      {"gpt2"},                        0},
-    [MS_LLAMA_PHI3]      = {"phi3",      {"phi3"},                        0},
-    [MS_LLAMA_DEEPSEEK2] = {"deepseek2", {"deepseek_v2"},                 0},
-    [MS_LLAMA_GPT_OSS]   = {"gpt-oss",   {"gpt_oss"},                     2},
-    [MS_LLAMA_LFM2]      = {"lfm2",      {"lfm2"},                        0},
-    [MS_LLAMA_MAMBA2]    = {"mamba2",    {NULL},                          0},
-};
-/* clang-format on */
-_Static_assert(sizeof archs / sizeof archs[0] == MS_LLAMA_ARCHS, "an architecture has no row");
-
-const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch)
-{
-    return &archs[arch];
-}
-
 bool ms_llama_is_recurrent(const ms_llama_model *model, uint64_t layer)
 {
     return model->layers[layer].kv_heads == 0;

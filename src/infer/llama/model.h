@@ -7,32 +7,7 @@
 #define MS_INFER_LLAMA_MODEL_H
 
 #include "infer/kit/engine.h"
-
-/* Architectures, by the name in a GGUF file. */
-typedef enum ms_llama_arch {
-    MS_LLAMA_LLAMA,
-    MS_LLAMA_QWEN2,
-    MS_LLAMA_QWEN3,
-    MS_LLAMA_QWEN3MOE,
-    MS_LLAMA_GEMMA2,
-    MS_LLAMA_GEMMA3,
-    MS_LLAMA_GPT2,
-    MS_LLAMA_PHI3,
-    MS_LLAMA_DEEPSEEK2,
-    MS_LLAMA_GPT_OSS,
-    MS_LLAMA_LFM2,
-    MS_LLAMA_MAMBA2,
-    MS_LLAMA_ARCHS
-} ms_llama_arch;
-
-typedef struct ms_llama_arch_info {
-    const char *name;
-    const char *model_types[3]; /* of config.json files that are converted to it */
-    uint64_t window_every;      /* every N-th layer has full attention, the others a window; 0: none
-                                   of them has a window, whatever the file says */
-} ms_llama_arch_info;
-
-const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch);
+#include "infer/llama/arch.h"
 
 typedef struct ms_llama_layer {
     uint64_t heads, kv_heads; /* kv_heads 0: the layer has no attention */
@@ -79,8 +54,5 @@ static inline uint64_t ms_llama_pad(uint64_t value, uint64_t step)
 
 /* Whether the layer keeps a recurrent state in place of keys and values. */
 bool ms_llama_is_recurrent(const ms_llama_model *model, uint64_t layer);
-
-/* "blk.12.attn_q.weight": whether the part after the layer is `name`. */
-bool ms_llama_tensor_is(const ms_llama_tensor *tensor, const char *name);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "infer/llama/tensors.h"
 #include "text/values.h"
 
 enum { SUPER_BLOCK = 256 };

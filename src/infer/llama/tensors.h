@@ -18,4 +18,7 @@ const char *ms_llama_tensor_part(const char *name, int64_t *layer);
 /* Where a tensor of that name is: MS_LLAMA_INPUT, MS_LLAMA_SHARED, a layer, or the head's. */
 int64_t ms_llama_tensor_layer(const char *name, uint64_t n_layer);
 
+/* "blk.12.attn_q.weight": whether the part after the layer is `name`. */
+bool ms_llama_tensor_is(const ms_llama_tensor *tensor, const char *name);
+
 #endif

@@ -8,6 +8,7 @@
 #define MS_PARALLEL_ZERO3_H
 
 #include "parallel/zero/zero.h"
+#include "parallel/zero/zero3_events.h"
 
 enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16 };
 
@@ -59,12 +60,6 @@ typedef struct ms_zero3_group {
     uint32_t master;   /* into tape->parameters */
 } ms_zero3_group;
 
-/* Events that the host recorded, the oldest first, and has not seen done. */
-typedef struct ms_zero3_events {
-    ms_zero_indices numbers;
-    uint32_t first;
-} ms_zero3_events;
-
 typedef struct ms_zero3 {
     const ms_parallel *parallel;
     bool is_last; /* micro-step of the step */
@@ -108,11 +103,6 @@ typedef struct ms_zero3 {
 } ms_zero3;
 
 ms_zero3 *ms_zero3_of(ms_tape *tape);
-
-/* Before what may not get too far ahead: with more than two events that are not done the host waits
- * for the oldest. Afterwards one more is recorded. */
-void ms_zero3_limit(ms_tape *tape, ms_zero3_events *events);
-void ms_zero3_note(ms_tape *tape, ms_zero3_events *events);
 
 static inline bool ms_zero3_is_trained(const ms_zero3 *all, uint32_t row)
 {

@@ -197,9 +197,8 @@ static void compute_loss(ms_pipeline *p, flight *f)
     ms_tensor labels = ids_of(p);
     ms_retain(tape, labels);
     const ms_model_inputs in = {.labels = labels};
-    f->loss = p->model->run->parallel.splits_loss
-                  ? ms_split_loss(p->model, f->output, labels)
-                  : ms_causal_lm_loss(p->model, f->output, &in);
+    f->loss = p->model->run->parallel.splits_loss ? ms_split_loss(p->model, f->output, labels)
+                                                  : ms_causal_lm_loss(p->model, f->output, &in);
     ms_retain(tape, f->loss);
     ms_release(tape, labels);
 }

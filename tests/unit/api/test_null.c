@@ -10,6 +10,7 @@
 #include "memscope/check.h"
 #include "memscope/diff.h"
 #include "memscope/fit.h"
+#include "memscope/infer.h"
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
 #include "memscope/probe.h"
@@ -32,6 +33,7 @@ static struct {
     ms_probe *probe;
     ms_recorded *recorded;
     ms_streaming *streaming;
+    ms_inference *inference;
     ms_sweep *sweep;
     ms_inputs *inputs;
     FILE *out;
@@ -174,6 +176,24 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     NONE(ms_calibrator_format_at(SIZE_MAX))                                                        \
     VOID(ms_calibrator_set_style(NULL, &style))                                                    \
     VOID(ms_calibrator_set_style(the.calibrator, NULL))                                            \
+    VOID(ms_inference_free(NULL))                                                                  \
+    NONE(ms_inference_fields(NULL))                                                                \
+    NONE(ms_inference_field_choice(NULL, 0))                                                       \
+    STATUS(ms_inference_set(NULL, "device", "cpu", &err))                                          \
+    STATUS(ms_inference_set(the.inference, NULL, "cpu", &err))                                     \
+    STATUS(ms_inference_set(the.inference, "device", NULL, &err))                                  \
+    VOID(ms_inference_set_inputs(NULL, the.inputs))                                                \
+    STATUS(ms_inference_predict(NULL, "gpt2", &err))                                               \
+    STATUS(ms_inference_predict(the.inference, NULL, &err))                                        \
+    ZERO(ms_inference_fits(NULL))                                                                  \
+    NONE(ms_inference_note(NULL, 0))                                                               \
+    VOID(ms_inference_set_style(NULL, &style))                                                     \
+    VOID(ms_inference_set_style(the.inference, NULL))                                              \
+    STATUS(ms_inference_write(NULL, "json", the.out, &err))                                        \
+    STATUS(ms_inference_write(the.inference, NULL, the.out, &err))                                 \
+    STATUS(ms_inference_write(the.inference, "json", NULL, &err))                                  \
+    NONE(ms_inference_format_at(SIZE_MAX))                                                         \
+    NONE(ms_inference_engine_at(SIZE_MAX))                                                         \
     STATUS(ms_streaming_simulate(NULL, the.run, &as_usual, &err))                                  \
     STATUS(ms_streaming_simulate(the.streaming, NULL, &as_usual, &err))                            \
     STATUS(ms_streaming_simulate(the.streaming, the.run, NULL, &err))                              \
@@ -306,7 +326,8 @@ static void null_is_refused(void **state)
  */
 static const char others[] =
     "ms_run_create( ms_plan_create( ms_calibrator_create( ms_probe_create( "
-    "ms_streaming_create( ms_sweep_create( ms_inputs_create( ms_watch_create( ms_status_text( "
+    "ms_streaming_create( ms_inference_create( ms_sweep_create( ms_inputs_create( ms_watch_create( "
+    "ms_status_text( "
     "ms_status_exit_code( ";
 
 static bool is_called(const char *name)
@@ -362,6 +383,7 @@ static int make(void **state)
     the.calibrator = ms_calibrator_create();
     the.probe = ms_probe_create();
     the.streaming = ms_streaming_create();
+    the.inference = ms_inference_create();
     the.recorded = ms_recorded_load("tests/golden/cli/compare/compare/files/runtime.json", &err);
     the.sweep = ms_sweep_create();
     the.inputs = ms_inputs_create();
@@ -381,6 +403,7 @@ static int drop(void **state)
     ms_calibrator_free(the.calibrator);
     ms_probe_free(the.probe);
     ms_streaming_free(the.streaming);
+    ms_inference_free(the.inference);
     ms_plan_free(the.plan);
     ms_fit_free(the.fit);
     ms_comparison_free(the.comparison);
