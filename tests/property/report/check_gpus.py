@@ -6,6 +6,7 @@ Compares `memscope fit --what gpus` with `memscope analyze`, which is asked abou
 none that is smaller may fit, or be safe; and the figures of the answer are those of the rank that needs most.
 """
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -89,13 +90,14 @@ def validator():
 
 def main():
     binary, validate, failed = sys.argv[1], validator(), 0
-    for settings, layout, unit, first in RUNS:
+    runs = RUNS[::3] if int(os.environ.get("CHECK_EVERY", "1")) > 1 else RUNS
+    for settings, layout, unit, first in runs:
         try:
             check(binary, settings, layout, unit, first, validate)
         except Exception as error:
             failed += 1
             print(f"fit {settings} {layout} --what gpus: {type(error).__name__}: {error}")
-    print(f"{len(RUNS) - failed} passed, {failed} failed")
+    print(f"{len(runs) - failed} passed, {failed} failed")
     return failed > 0
 
 
