@@ -65,8 +65,9 @@ static bool is_only_one(phases all, const ms_recorded_phase *like)
  * all reports. */
 static const ms_recorded_phase *find(phases all, phases own, const ms_recorded_phase *like)
 {
+    const ms_recorded_phase *items = all.items;
     for (uint32_t i = 0; i < all.count; i++) {
-        const ms_recorded_phase *p = &all.items[i];
+        const ms_recorded_phase *p = items + i;
         bool before =
             p->micro_step < like->micro_step && like->micro_step - p->micro_step < p->repeats;
         if (is_alike(p, like) &&

@@ -72,8 +72,9 @@ static bool make_phases(ms_compare_view *view)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const ms_recorded_phase *p = pairs[i].first, *q = pairs[i].second;
-        ms_compare_row *row = add_row(rows, p ? p->name : q->name);
-        row->micro_step = p ? p->micro_step : q->micro_step;
+        const ms_recorded_phase *either = p ? p : q;
+        ms_compare_row *row = add_row(rows, either->name);
+        row->micro_step = either->micro_step;
         if (p)
             set_first(row, p->peak_bytes);
         if (q)

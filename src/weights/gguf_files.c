@@ -93,7 +93,7 @@ static const char *path_of(ms_arena *arena, const char *first, uint32_t split, u
 static ms_status add_split(ms_arena *arena, const char *path, uint32_t split, ms_gguf *gguf,
                            ms_error *err)
 {
-    ms_gguf more;
+    ms_gguf more = {0};
     ms_status status = open_one(arena, path, &more, err);
     if (status != MS_OK)
         return status;

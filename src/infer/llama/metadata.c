@@ -69,7 +69,8 @@ static ms_status read_counts(const ms_gguf *gguf, ms_llama_model *m, ms_error *e
             continue;
         if (!is_count(v->kind) || v->number < 0 || v->number > MOST)
             return fail_key(v, err);
-        memcpy((char *)m + keys[i].offset, &(uint64_t){(uint64_t)v->number}, sizeof(uint64_t));
+        uint64_t number = (uint64_t)v->number;
+        memcpy((char *)m + keys[i].offset, &number, sizeof number);
     }
     if (m->n_layer == 0 || m->n_layer > MOST_LAYERS || m->n_embd == 0)
         return ms_fail(err, MS_ERR_CONFIG,

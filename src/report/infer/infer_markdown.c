@@ -51,6 +51,6 @@ bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
         if (v->answer->engine->phases & MS_INFER_IN(phase))
             write_row(out, v, ms_infer_phase_names[phase], MS_INFER_PARTS, MS_INFER_IN(phase));
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
-        ms_markdown_note(out, i == 0 ? "note" : "note", v->answer->result.notes.items[i]);
+        ms_markdown_note(out, "note", v->answer->result.notes.items[i]);
     return !ms_arena_has_failed(v->arena);
 }
