@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Steps of one rank under DistributedDataParallel, with copies of shards and with context
- * parallelism, as PyTorch's own
- * code and caching allocator ran them; and how layouts with contexts are written.
+ * parallelism, as PyTorch's own code and caching allocator ran them; and how layouts with contexts
+ * are written.
  */
-#include "simulate/simulate.h"
-
-#include "unit/fixtures.h"
+#include "unit/rank_steps.h"
 
 /* ---- layouts ---- */
 
@@ -53,23 +51,16 @@ static void layout_is_read(void **state)
 
 /* ---- steps ---- */
 
-enum { MOST_SETTINGS = 10 };
-
-typedef struct step_case {
-    const char *label;
-    ms_run_setting settings[MOST_SETTINGS]; /* ends where a field is NULL */
-    uint64_t start, peak, reserved;         /* of the steady step */
-} step_case;
-
 #define MIXED                                                                                      \
     {"dtype", "fp32"}, {"param-dtype", "bf16"},                                                    \
     {                                                                                              \
         "reduce-dtype", "fp32"                                                                     \
     }
 
-static const step_case steps[] = {
+static const rank_step steps[] = {
     {"a static graph makes its buckets anew in the third step",
      {{"config", "llama-3.2-1b"}, {"parallel", "dp=8"}, {"seq", "2048"}, {"static-graph", "yes"}},
+     NULL,
      9905609728,
      16655110144,
      17255366656},
@@ -78,6 +69,7 @@ static const step_case steps[] = {
       {"parallel", "dp=8"},
       {"seq", "1024"},
       {"lora", "r=16,targets=q_proj+v_proj"}},
+     NULL,
      1032719360,
      4098650112,
      4462739456},
@@ -88,6 +80,7 @@ static const step_case steps[] = {
       {"seq", "1024"},
       {"accumulate", "2"},
       {"no-all-reduce", "yes"}},
+     NULL,
      219525632,
      1732716544,
      2118123520},
@@ -97,11 +90,13 @@ static const step_case steps[] = {
       {"seq", "1024"},
       {"lora", "r=16,targets=q_proj+v_proj"},
       {"checkpointing", "all"}},
+     NULL,
      1176716800,
      4302798336,
      4766826496},
     {"contexts, the first rank of two",
      {{"config", "qwen3-0.6b"}, {"parallel", "cp=2"}, {"seq", "2048"}},
+     NULL,
      1837820928,
      6236555776,
      7688159232},
@@ -111,6 +106,7 @@ static const step_case steps[] = {
       {"seq", "16384"},
       {"checkpointing", "all"},
       MIXED},
+     NULL,
      12063891968,
      21860288000,
      30182211584},
@@ -120,11 +116,13 @@ static const step_case steps[] = {
       {"rank", "3"},
       {"seq", "4096"},
       {"batch", "2"}},
+     NULL,
      118264320,
      1601916416,
      2027945984},
     {"short contexts, whose keys a kernel divides",
      {{"config", "smollm2-135m"}, {"parallel", "cp=2"}, {"seq", "256"}},
+     NULL,
      421859328,
      761660928,
      1153433600},
@@ -136,37 +134,11 @@ static const step_case steps[] = {
       {"accumulate", "3"},
       {"no-sync", "yes"},
       MIXED},
+     NULL,
      219550208,
      1552570368,
      1893728256},
 };
-
-static void step_is_as_measured(void **state)
-{
-    const step_case *c = *state;
-    ms_arena *arena = ms_arena_create(0);
-    ms_run_setting settings[MOST_SETTINGS + 1] = {{"device", "a100-80gb"}};
-    size_t count = 1;
-    for (size_t i = 0; i < MOST_SETTINGS && c->settings[i].field; i++)
-        settings[count++] = c->settings[i];
-    ms_model_config model;
-    ms_run_config run;
-    ms_notes notes = {0};
-    ms_error err = {0};
-    if (ms_run_load(arena, settings, count, &model, &run, &notes, &err) != MS_OK)
-        fail_msg("%s", err.text);
-    const ms_job job = {.model = &model, .run = &run};
-    const ms_simulate_detail details[] = {MS_SIMULATE_ALL, MS_SIMULATE_USAGE};
-    for (size_t i = 0; i < COUNT_OF(details); i++) {
-        ms_simulated s;
-        assert_int_equal(ms_simulate(&job, details[i], &s, &err), MS_OK);
-        assert_int_equal(s.usage.start_bytes, c->start);
-        assert_int_equal(s.usage.peak_bytes, c->peak);
-        assert_int_equal(s.usage.peak_reserved_bytes, c->reserved);
-        ms_simulated_free(&s);
-    }
-    ms_arena_free(arena);
-}
 
 int main(void)
 {

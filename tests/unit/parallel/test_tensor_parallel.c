@@ -3,11 +3,7 @@
  * Tensor parallelism: layouts, what is refused, and steps as PyTorch's own DTensor and caching
  * allocator ran them.
  */
-#include "simulate/simulate.h"
-
-#include <string.h>
-
-#include "unit/fixtures.h"
+#include "unit/rank_steps.h"
 
 /* ---- layouts ---- */
 
@@ -55,15 +51,6 @@ static void layout_is_read(void **state)
 
 /* ---- runs ---- */
 
-enum { MOST_SETTINGS = 10 };
-
-typedef struct run_case {
-    const char *label;
-    ms_run_setting settings[MOST_SETTINGS]; /* ends where a field is NULL */
-    const char *refused;                    /* a part of the sentence; NULL: it is predicted */
-    uint64_t start, peak, reserved;         /* of the steady step */
-} run_case;
-
 #define SPLITS                                                                                     \
     {"sequence-parallel", "yes"},                                                                  \
     {                                                                                              \
@@ -75,7 +62,7 @@ typedef struct run_case {
         "reduce-dtype", "fp32"                                                                     \
     }
 
-static const run_case runs[] = {
+static const rank_step runs[] = {
     {"llama",
      {{"config", "llama-3.1-8b"}, {"parallel", "tp=4"}},
      NULL,
@@ -151,41 +138,6 @@ static const run_case runs[] = {
      0,
      0},
 };
-
-static void check_refused(const run_case *c, ms_status status, const ms_error *err)
-{
-    if (status == MS_OK || !strstr(err->text, c->refused))
-        fail_msg("%d: %s", (int)status, err->text);
-}
-
-static void step_is_as_measured(void **state)
-{
-    const run_case *c = *state;
-    ms_arena *arena = ms_arena_create(0);
-    ms_run_setting settings[MOST_SETTINGS + 1] = {{"device", "a100-80gb"}};
-    size_t count = 1;
-    for (size_t i = 0; i < MOST_SETTINGS && c->settings[i].field; i++)
-        settings[count++] = c->settings[i];
-    ms_model_config model;
-    ms_run_config run;
-    ms_notes notes = {0};
-    ms_error err = {0};
-    ms_status status = ms_run_load(arena, settings, count, &model, &run, &notes, &err);
-    if (c->refused) {
-        check_refused(c, status, &err);
-        ms_arena_free(arena);
-        return;
-    }
-    assert_int_equal(status, MS_OK);
-    const ms_job job = {.model = &model, .run = &run};
-    ms_simulated s;
-    assert_int_equal(ms_simulate(&job, MS_SIMULATE_ALL, &s, &err), MS_OK);
-    assert_int_equal(s.usage.start_bytes, c->start);
-    assert_int_equal(s.usage.peak_bytes, c->peak);
-    assert_int_equal(s.usage.peak_reserved_bytes, c->reserved);
-    ms_simulated_free(&s);
-    ms_arena_free(arena);
-}
 
 int main(void)
 {
