@@ -127,6 +127,10 @@ const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 /* The name of the run's device, as `memscope devices` lists it. */
 const char *ms_analysis_device(const ms_analysis *analysis);
 
+/* How many ranks train together, 1 for one device, and the one that the figures are of, from 0;
+ * `rank` may be NULL. */
+uint64_t ms_analysis_world(const ms_analysis *analysis, uint64_t *rank);
+
 /* Sentences about an accepted input that a user should know; NULL past the last. */
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index);
 

@@ -59,7 +59,7 @@ class RunOptions(TypedDict, total=False):
     forward_prefetch: YesNo                     # FSDP1 gathers the next layer while one runs forward [no]
     backward_prefetch: Text                     # FSDP1 gathers the next layer of backward: pre, post or none [pre]
     limit_all_gathers: YesNo                    # FSDP1's host waits when two all-gathers are under way [yes]
-    bucket_cap_mb: Number                       # MiB at which a bucket of DDP is closed [25]
+    bucket_cap_mb: Number                       # MiB at which a bucket of DDP is closed; 0: 25, the first at 1, as without the argument [0]
     gradient_as_bucket_view: YesNo              # gradients are views of DDP's buckets [no]
     static_graph: YesNo                         # DDP(static_graph=True) [no]
     init_sync: YesNo                            # DDP(init_sync=True): its constructor broadcasts the model [yes]
@@ -272,7 +272,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("forward-prefetch", "YESNO", "no"),
         ("backward-prefetch", "WHEN", "pre"),
         ("limit-all-gathers", "YESNO", "yes"),
-        ("bucket-cap-mb", "N", "25"),
+        ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
@@ -379,7 +379,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("forward-prefetch", "YESNO", "no"),
         ("backward-prefetch", "WHEN", "pre"),
         ("limit-all-gathers", "YESNO", "yes"),
-        ("bucket-cap-mb", "N", "25"),
+        ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
@@ -461,7 +461,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("forward-prefetch", "YESNO", "no"),
         ("backward-prefetch", "WHEN", "pre"),
         ("limit-all-gathers", "YESNO", "yes"),
-        ("bucket-cap-mb", "N", "25"),
+        ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
@@ -552,7 +552,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("forward-prefetch", "YESNO", "no"),
         ("backward-prefetch", "WHEN", "pre"),
         ("limit-all-gathers", "YESNO", "yes"),
-        ("bucket-cap-mb", "N", "25"),
+        ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
@@ -635,7 +635,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("forward-prefetch", "YESNO", "no"),
         ("backward-prefetch", "WHEN", "pre"),
         ("limit-all-gathers", "YESNO", "yes"),
-        ("bucket-cap-mb", "N", "25"),
+        ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),

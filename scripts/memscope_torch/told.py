@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""told.py STATIC_REPORT [--look]: the steps that a static report tells, by transformers with random weights. With
+"""told.py STATIC_REPORT [--look]: the steps that a static report predicts, by transformers with random weights. With
 --look it says why it cannot, in a line on standard output, or nothing."""
 import importlib.util
 import json
 import os
 import sys
+
+sys.path.insert(1, os.path.dirname(os.path.abspath(__file__)))
+import ranks
 
 PACKAGES = ("torch", "transformers")
 # What a plain loop has; of other values the report is not made again here.
@@ -24,6 +27,8 @@ def reason(report):
     for key, values in KNOWN.items():
         if run.get(key) not in values:
             return f"a step with {key} {run.get(key)} is not run here"
+    if said := ranks.reason(run):
+        return said
     name = str(config.get("architectures") or "")
     if name and not name.endswith(("ForCausalLM", "LMHeadModel")):
         return f"{name} is not a language model"
@@ -67,7 +72,7 @@ def build(report, torch, transformers, dtypes):
     if run.get("experts"):
         config._experts_implementation = {"grouped": "grouped_mm"}.get(run["experts"], run["experts"])
     torch.set_default_dtype(dtypes[run["dtype"]])
-    with torch.device("cuda"):
+    with torch.device(ranks.device(run)):
         model = transformers.AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
     model = model.to(dtypes[run["dtype"]]).train()
@@ -76,7 +81,7 @@ def build(report, torch, transformers, dtypes):
         sys.exit(f"transformers builds a model of {count} parameters from this config, but the report predicts {told}")
     if run["checkpointing"] == "all":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": run["checkpoint_kind"] == "reentrant"})
-    return model
+    return ranks.wrap(run, model, torch, dtypes)
 
 
 def optimizer_of(run, model, torch):
@@ -108,18 +113,21 @@ def train(report):
     import transformers
     transformers.logging.set_verbosity_error()
     dtypes = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+    if ranks.world(run) > 1:
+        torch.distributed.init_process_group("nccl")
     model = build(report, torch, transformers, dtypes)
     optimizer = optimizer_of(run, model, torch)
-    ids = torch.randint(0, model.config.get_text_config().vocab_size, (run["batch"], run["seq"]), device="cuda")
+    ids = torch.randint(0, run["vocab_size"], (run["batch"], run["seq"]), device="cuda")
     autocast = dtypes.get(run["autocast"])
     for number in range(100):  # capture ends it
         if number == 2:
             gc.collect()
-        for _ in range(run["accumulate"]):
-            with torch.autocast("cuda", dtype=autocast, enabled=autocast is not None), backend(run, torch):
-                loss = model(input_ids=ids, labels=ids).loss
-            loss.backward()
-            del loss
+        for i in range(run["accumulate"]):
+            with ranks.micro_step(run, model, i == run["accumulate"] - 1):
+                with torch.autocast("cuda", dtype=autocast, enabled=autocast is not None), backend(run, torch):
+                    loss = model(input_ids=ids, labels=ids).loss
+                loss.backward()
+                del loss
         if run["clip"]:
             torch.nn.utils.clip_grad_norm_(list(model.parameters()), run["clip"], foreach=True)
         optimizer.step()

@@ -174,6 +174,13 @@ const char *ms_analysis_device(const ms_analysis *analysis)
     return analysis->run.device->name;
 }
 
+uint64_t ms_analysis_world(const ms_analysis *analysis, uint64_t *rank)
+{
+    if (rank)
+        *rank = analysis ? analysis->run.parallel.rank : 0;
+    return analysis ? ms_layout_world(&analysis->run.parallel.layout) : 0;
+}
+
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis)
 {
     if (!analysis)

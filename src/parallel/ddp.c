@@ -13,7 +13,7 @@
 static const uint64_t BROADCAST_BYTES = UINT64_C(250) << 20;
 /* torch.distributed._DEFAULT_FIRST_BUCKET_BYTES. */
 static const uint64_t FIRST_BUCKET_BYTES = UINT64_C(1) << 20;
-enum { DEFAULT_CAP_MB = 25 };
+static const uint64_t LATER_BUCKET_BYTES = UINT64_C(25) << 20;
 
 typedef struct bucket {
     ms_tensor flat;
@@ -68,15 +68,14 @@ static bucket *open_bucket(ms_tape *tape, ddp *all, ms_dtype dtype)
     return NULL;
 }
 
-/* Every type has the limits in turn: the first one once, then the other. */
+/* Without bucket_cap_mb every type has two limits in turn: the first one once, then the other. */
 static uint64_t limit_of(const ddp *all, ms_dtype dtype)
 {
-    uint64_t cap = all->parallel->bucket_cap_mb << 20;
-    if (all->parallel->bucket_cap_mb != DEFAULT_CAP_MB)
-        return cap;
+    if (all->parallel->bucket_cap_mb > 0)
+        return all->parallel->bucket_cap_mb << 20;
     for (uint32_t i = 0; i < all->buckets.count; i++)
         if (all->buckets.items[i].dtype == dtype && all->buckets.items[i].is_closed)
-            return cap;
+            return LATER_BUCKET_BYTES;
     return FIRST_BUCKET_BYTES;
 }
 

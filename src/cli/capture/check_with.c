@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "cli/output/file.h"
 #include "cli/output/message.h"
 
-enum { PATH_BYTES = 4096, SENTENCE_BYTES = 200 };
+enum { PATH_BYTES = 4096, SENTENCE_BYTES = 200, NUMBER_BYTES = 24 };
 static const char script_name[] = "told.py", default_python[] = "python3";
 extern char **environ;
 
@@ -93,14 +94,22 @@ static ms_status look(const char *python, const char *script, const char *report
 }
 
 static ms_status capture(const char *python, const char *script, const char *folder,
-                         const char *report, const char *device, bool *ran_out, ms_error *err)
+                         const char *report, const ms_analysis *analysis, bool *ran_out,
+                         ms_error *err)
 {
-    char said[SENTENCE_BYTES] = "";
-    const char *const words[] = {"/proc/self/exe", "capture", "--device", device,
-                                 "--out",          folder,    "-q",       "--",
-                                 python,           script,    report,     NULL};
+    char said[SENTENCE_BYTES] = "", worlds[NUMBER_BYTES], ranks[NUMBER_BYTES];
+    uint64_t rank = 0, world = ms_analysis_world(analysis, &rank);
+    snprintf(worlds, sizeof worlds, "%" PRIu64, world);
+    snprintf(ranks, sizeof ranks, "%" PRIu64, rank);
+    const char *device = ms_analysis_device(analysis);
+    const char *const one[] = {"/proc/self/exe", "capture", "--device", device,
+                               "--out",          folder,    "-q",       "--",
+                               python,           script,    report,     NULL};
+    const char *const of_many[] = {"/proc/self/exe", "capture", "--world", worlds, "--rank", ranks,
+                                   "--device",       device,    "--out",   folder, "-q",     "--",
+                                   python,           script,    report,    NULL};
     int code = 0;
-    ms_status status = run(words, &code, said, sizeof said, err);
+    ms_status status = run(world > 1 ? of_many : one, &code, said, sizeof said, err);
     *ran_out = code == ms_status_exit_code(MS_ERR_OVER_BUDGET);
     if (status == MS_OK && code != 0 && !*ran_out)
         status = ms_cli_fail(err, MS_ERR_USAGE,
@@ -132,7 +141,7 @@ static ms_status compare(const ms_cli_settings *s, const char *predicted, const 
 }
 
 ms_status ms_cli_check_with_capture(const ms_cli_settings *s, const char *folder,
-                                    const char *device, ms_error *err)
+                                    const ms_analysis *analysis, ms_error *err)
 {
     char script[PATH_BYTES], predicted[PATH_BYTES], measured[PATH_BYTES];
     const char *python = s->python ? s->python : default_python;
@@ -146,7 +155,7 @@ ms_status ms_cli_check_with_capture(const ms_cli_settings *s, const char *folder
     snprintf(measured, sizeof measured, "%s/runtime_report.json", folder);
     status = look(python, script, predicted, err);
     if (status == MS_OK)
-        status = capture(python, script, folder, predicted, device, &ran_out, err);
+        status = capture(python, script, folder, predicted, analysis, &ran_out, err);
     if (status == MS_OK)
         status = compare(s, predicted, measured, err);
     if (!ran_out || (status != MS_OK && status != MS_ERR_CONFIG)) /* no figures to compare */

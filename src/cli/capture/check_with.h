@@ -7,9 +7,9 @@
 
 #include "cli/parse/settings.h"
 
-/* `folder` has the static_report.json of a run on `device`; the runtime report is written there,
- * too. Prints the comparison. */
+/* `folder` has the static_report.json of `analysis`; the runtime report is written there, too.
+ * Prints the comparison. */
 ms_status ms_cli_check_with_capture(const ms_cli_settings *settings, const char *folder,
-                                    const char *device, ms_error *err);
+                                    const ms_analysis *analysis, ms_error *err);
 
 #endif

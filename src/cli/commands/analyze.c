@@ -219,7 +219,7 @@ static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, 
     if (status == MS_OK && (!asked || s->directory || s->checks_with_capture))
         status = write_defaults(s, analysis, err);
     if (status == MS_OK && s->checks_with_capture)
-        status = ms_cli_check_with_capture(s, directory_of(s), ms_analysis_device(analysis), err);
+        status = ms_cli_check_with_capture(s, directory_of(s), analysis, err);
     return status;
 }
 

@@ -101,7 +101,7 @@ typedef struct ms_parallel {
     bool syncs_last_only;  /* micro-steps before the last do not reduce gradients (no_sync) */
     bool sums_last_only;   /* HSDP: before the last they do among shards, but not among copies */
     /* DistributedDataParallel */
-    uint64_t bucket_cap_mb;   /* a bucket is closed when it has reached so many MiB */
+    uint64_t bucket_cap_mb;   /* MiB at which a bucket is closed; 0: bucket_cap_mb=None */
     bool has_bucket_views;    /* gradients are views of the buckets */
     bool has_init_sync;       /* the constructor broadcasts the model */
     bool has_static_graph;    /* every step uses the same parameters in the same way */

@@ -184,8 +184,8 @@
     X("limit-all-gathers", "YESNO", "FSDP1's host waits when two all-gathers are under way", "yes", \
       "Several ranks", answer, AT(run.parallel.limits_all_gathers), \
       .report = "limit_all_gathers", .show_report = ms_show_limits) \
-    X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed", "25", \
-      "Several ranks", count, AT(run.parallel.bucket_cap_mb), .minimum = 1, .maximum = 1 << 20, \
+    X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed; 0: 25, the first at 1, as without the argument", "0", \
+      "Several ranks", count, AT(run.parallel.bucket_cap_mb), .maximum = 1 << 20, \
       .report = "bucket_cap_mb", .show_report = ms_show_bucket_cap) \
     X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
       "Several ranks", answer, AT(run.parallel.has_bucket_views), \

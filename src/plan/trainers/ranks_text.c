@@ -102,9 +102,8 @@ static void expect_usual_shards(writer *w)
 
 static void expect_usual_buckets(writer *w)
 {
-    enum { USUAL_CAP_MB = 25 };
     const ms_parallel *p = w->parallel;
-    expect(w, p->bucket_cap_mb == USUAL_CAP_MB, "--bucket-cap-mb 25");
+    expect(w, p->bucket_cap_mb == 0, "--bucket-cap-mb 0");
     expect(w, !p->has_bucket_views, "--gradient-as-bucket-view no");
     expect(w, !p->has_static_graph, "--static-graph no");
     expect(w, p->has_init_sync, "--init-sync yes");
@@ -320,9 +319,11 @@ static void write_ddp(writer *w)
     const ms_parallel *p = w->parallel;
     expect(w, !p->has_zero_optimizer, "--zero-optimizer no");
     line(w, "model = torch.nn.parallel.DistributedDataParallel(");
-    line(w, "    model, bucket_cap_mb=%" PRIu64 ", gradient_as_bucket_view=%s, static_graph=%s,",
-         p->bucket_cap_mb, p->has_bucket_views ? "True" : "False",
-         p->has_static_graph ? "True" : "False");
+    char cap[32] = "None";
+    if (p->bucket_cap_mb > 0)
+        snprintf(cap, sizeof cap, "%" PRIu64, p->bucket_cap_mb);
+    line(w, "    model, bucket_cap_mb=%s, gradient_as_bucket_view=%s, static_graph=%s,", cap,
+         p->has_bucket_views ? "True" : "False", p->has_static_graph ? "True" : "False");
     line(w, "    init_sync=%s)", p->has_init_sync ? "True" : "False");
 }
 

@@ -12,9 +12,13 @@ EQUAL = [
     "qwen3-0.6b --seq 256 --attention eager --optimizer sgd-momentum --device h100-80gb",
     "gpt2 --seq 256 --allocator cuda-expandable",
     "gemma-2-2b --seq 256",
+    "gpt2 --parallel dp=2 --seq 128",
+    "llama-3.2-1b --parallel dp=8 --seq 256 --gradient-as-bucket-view yes --accumulate 3 --no-sync yes --clip 1",
+    "smollm2-135m --parallel fsdp=7 --rank 6 --seq 200 --checkpointing all --fsdp-build device --reshard-after-forward no",
+    "qwen3-0.6b --parallel hsdp=2x4 --seq 512 --dtype fp32 --param-dtype bf16 --reduce-dtype fp32 --accumulate 2 --no-sync yes",
 ]
 REFUSED = [("smollm2-135m --lora r=8,targets=q_proj", "a step with adapter"), ("gpt2 --device cpu", "a step with allocator raw"),
-           ("smollm2-135m --treat 0=checkpoint", "a step with treat")]
+           ("smollm2-135m --treat 0=checkpoint", "a step with treat"), ("smollm2-135m --parallel zero=2,dp=4", "ranks with zero=2,dp=4")]
 TOO_LARGE = "smollm2-135m --seq 8192 --batch 64 --device rtx-4090"
 
 
