@@ -198,10 +198,24 @@ static bool shares_layers(const ms_recorded *a, const ms_recorded *b)
     return false;
 }
 
+/* A prediction counts an activation to the module that calls it: "mlp" of "mlp.act_fn". NULL when
+ * out of memory. */
+static const char *without_activation(ms_arena *arena, const char *name)
+{
+    static const char *const words[] = {".act_fn", ".activation_fn", ".act"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t end = strlen(words[i]);
+        if (length > end && strcmp(name + length - end, words[i]) == 0)
+            return ms_arena_printf(arena, "%.*s", (int)(length - end), name);
+    }
+    return name;
+}
+
 /* In a stage of a pipeline, or under a wrapper, the model may hang at another root: names without
  * their roots are compared then. */
-static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, root without,
-                         named_part *parts)
+static bool list_modules(ms_arena *arena, const ms_recorded *r, bool is_second, bool is_rounded,
+                         root without, named_part *parts)
 {
     for (uint32_t i = 0; i < r->group_count; i++) {
         const ms_recorded_group *g = &r->groups[i];
@@ -209,9 +223,12 @@ static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, 
         bool is_root = without.length > 0 && strlen(g->name) == without.length - 1 &&
                        strncmp(g->name, without.text, without.length - 1) == 0;
         const char *name = is_root ? "" : has_root ? g->name + without.length : g->name;
+        if (is_rounded && (name = without_activation(arena, name)) == NULL)
+            return false;
         parts[i] = (named_part){*name ? name : "(no module)",
                                 is_rounded ? g->rounded_bytes : g->peak_bytes, is_second};
     }
+    return true;
 }
 
 static bool make_modules(ms_compare_view *view)
@@ -227,8 +244,10 @@ static bool make_modules(ms_compare_view *view)
         return false;
     bool is_same = shares_layers(a, b);
     root first = is_same ? (root){"", 0} : root_of(a), second = is_same ? first : root_of(b);
-    list_modules(a, false, is_rounded, own_part(first, second), parts);
-    list_modules(b, true, is_rounded, own_part(second, first), parts + a->group_count);
+    if (!list_modules(view->arena, a, false, is_rounded, own_part(first, second), parts) ||
+        !list_modules(view->arena, b, true, is_rounded, own_part(second, first),
+                      parts + a->group_count))
+        return false;
     qsort(parts, count, sizeof *parts, by_name);
     for (size_t i = 0; i < count; i++) {
         bool is_new = i == 0 || strcmp(parts[i].name, parts[i - 1].name) != 0;

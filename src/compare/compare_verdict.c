@@ -197,7 +197,7 @@ static const char *why(const ms_compare_view *v)
     const char *place = place_text(v), *module = "", *causes = causes_text(v);
     if (v->residual == 0 || !v->cause)
         return "";
-    if (v->module)
+    if (v->module && *v->module->name != '(') /* what no module holds has no place */
         module = ms_arena_printf(v->arena, ", mostly in module %.120s (%s)", v->module->name,
                                  ms_residual_text(v->module->residual, in_module));
     const char *meaning = v->is_explained ? NULL : meaning_of(v, v->cause->name);
