@@ -156,11 +156,6 @@ static ms_status check_rows(const ms_llama_run *r, ms_error *err)
     return MS_OK;
 }
 
-static int cache_device(const ms_llama_run *r, uint64_t layer)
-{
-    return r->job->settings->llama.kv_offload ? ms_llama_device_of(r, layer) : MS_INFER_HOST;
-}
-
 /* One buffer for each place; the host comes first. */
 static bool add_cache(const ms_llama_run *r, bool slides, ms_infer_result *result)
 {
@@ -174,7 +169,7 @@ static bool add_cache(const ms_llama_run *r, bool slides, ms_infer_result *resul
                              .cells = ms_llama_cells(r, slides)};
         for (uint64_t i = 0; i < r->model->n_layer; i++) {
             const ms_llama_layer *l = &r->model->layers[i];
-            if (l->kv_heads == 0 || l->slides != slides || cache_device(r, i) != device)
+            if (l->kv_heads == 0 || l->slides != slides || ms_llama_cache_device(r, i) != device)
                 continue;
             b.bytes += layer_bytes(r, i, b.cells, device != MS_INFER_HOST);
             b.layers++;
@@ -196,7 +191,7 @@ static bool add_states(const ms_llama_run *r, ms_infer_result *result)
     for (int device = MS_INFER_HOST; device < (int)r->devices; device++) {
         uint64_t bytes = 0;
         for (uint64_t i = 0; i < m->n_layer; i++)
-            if (ms_llama_is_recurrent(m, i) && cache_device(r, i) == device)
+            if (ms_llama_is_recurrent(m, i) && ms_llama_cache_device(r, i) == device)
                 bytes += ms_llama_alloc_bytes(MS_STORED_F32, convolution, r->n_seq, device >= 0) +
                          ms_llama_alloc_bytes(MS_STORED_F32, inner, r->n_seq, device >= 0);
         ok = ok && ms_infer_add_exact(result, MS_INFER_STATE, ms_llama_device_name(device), device,

@@ -1,25 +1,113 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/llama/build.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "infer/llama/tensors.h"
+
 #define NONE MS_GRAPH_NONE
 
-enum { VALUE_ROTATION = 64, HALF = 2, WORD = 4, LONG = 8 };
+enum { VALUE_ROTATION = 64, FIRST_LAYER = -2, FEW_TOKENS = 32 };
 
-static const ms_graph_tensor *tensor(const ms_llama_build *b, uint32_t t)
+const ms_graph_tensor *ms_llama_tensor_of(const ms_llama_build *b, uint32_t t)
 {
     return &b->g->tensors.items[t];
 }
 
+/* ---- weights ---- */
+
+bool ms_llama_build_open(ms_llama_build *b)
+{
+    uint32_t count = b->model->tensors.count;
+    size_t layers = (size_t)b->model->n_layer + 3;
+    b->leaf = malloc((count + 1) * sizeof *b->leaf);
+    b->next = malloc((count + 1) * sizeof *b->next);
+    b->first = malloc(layers * sizeof *b->first);
+    if (!b->leaf || !b->next || !b->first)
+        return false;
+    memset(b->leaf, 0xff, count * sizeof *b->leaf); /* NONE */
+    memset(b->first, 0xff, layers * sizeof *b->first);
+    memset(b->shared, 0xff, sizeof b->shared);
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t *first = &b->first[b->model->tensors.items[i].layer - FIRST_LAYER];
+        b->next[i] = *first;
+        *first = i;
+    }
+    return true;
+}
+
+void ms_llama_build_close(ms_llama_build *b)
+{
+    free(b->leaf);
+    free(b->next);
+    free(b->first);
+}
+
+static uint32_t find(const ms_llama_build *b, int64_t layer, const char *name)
+{
+    uint32_t i = b->first[layer - FIRST_LAYER];
+    while (i != NONE && !ms_llama_tensor_is(&b->model->tensors.items[i], name))
+        i = b->next[i];
+    return i;
+}
+
+bool ms_llama_has(const ms_llama_build *b, int64_t layer, const char *name)
+{
+    return find(b, layer, name) != NONE;
+}
+
+static uint32_t make_leaf(ms_llama_build *b, const ms_llama_tensor *of, int place)
+{
+    uint32_t t = ms_graph_leaf(b->g, MS_GRAPH_WEIGHT, of->type, of->shape);
+    if (t != NONE)
+        b->g->tensors.items[t].place = place;
+    return t;
+}
+
+static int place_of(const ms_llama_build *b, const ms_llama_tensor *t)
+{
+    return t->layer < 0 ? MS_INFER_HOST : ms_llama_tensor_device(b->run, t, (uint64_t)t->layer);
+}
+
+uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name)
+{
+    uint32_t i = find(b, layer, name);
+    if (i == NONE)
+        return NONE;
+    if (b->leaf[i] == NONE)
+        b->leaf[i] =
+            make_leaf(b, &b->model->tensors.items[i], place_of(b, &b->model->tensors.items[i]));
+    return b->leaf[i];
+}
+
+static uint32_t need(ms_llama_build *b, int64_t layer, const char *name)
+{
+    uint32_t t = ms_llama_weight(b, layer, name);
+    if (t == NONE && !b->lacking) {
+        b->lacking = name;
+        b->g->has_failed = true;
+    }
+    return t;
+}
+
+uint32_t ms_llama_memory(ms_llama_build *b, uint64_t layer, ms_stored_id type, uint64_t ne0,
+                         uint64_t ne1, uint64_t ne2)
+{
+    uint32_t t = ms_graph_leaf(b->g, MS_GRAPH_MEMORY, type, (uint64_t[]){ne0, ne1, ne2, 1});
+    if (t != NONE)
+        b->g->tensors.items[t].place = ms_llama_cache_device(b->run, layer);
+    return t;
+}
+
 /* ---- inputs ---- */
 
-uint32_t ms_llama_gather(ms_llama_build *b, uint32_t indices)
+uint32_t ms_llama_gather(ms_llama_build *b, const char *table, uint32_t indices)
 {
-    uint32_t table = ms_graph_external(b->g, MS_INFER_HOST, b->model->n_embd, 1);
-    uint32_t t = ms_graph_result(b->g, b->model->n_embd, b->tokens, 1, 1);
-    ms_graph_from(b->g, t, table);
+    uint32_t rows = need(b, MS_LLAMA_INPUT, table);
+    uint32_t t = ms_graph_result(b->g, MS_GRAPH_GATHER, b->model->n_embd, b->tokens, 1, 1);
+    ms_graph_from(b->g, t, rows);
     ms_graph_from(b->g, t, indices);
-    if (t != NONE)
-        b->g->tensors.items[t].is_gather = true;
     return t;
 }
 
@@ -32,20 +120,25 @@ static uint64_t rotation_width(uint64_t head)
 static ms_llama_cache_inputs cache_inputs(ms_llama_build *b, bool slides)
 {
     const ms_llama_run *r = b->run;
+    const ms_llama_model *m = b->model;
     ms_graph *g = b->g;
-    uint64_t nt = b->tokens, kv = r->model->layers[0].kv_heads, cells = ms_llama_cells(r, slides);
+    uint64_t nt = b->tokens, kv = 0, cells = ms_llama_cells(r, slides);
     ms_llama_cache_inputs in = {.key_rotation = NONE, .value_rotation = NONE};
-    for (uint64_t i = 0; i < r->model->n_layer; i++)
-        kv = r->model->layers[i].kv_heads > kv ? r->model->layers[i].kv_heads : kv;
-    in.key_indices = ms_graph_input(g, LONG, nt, 1, 1, 1);
-    in.value_indices = ms_graph_input(g, LONG, r->flash ? nt : nt * kv * r->model->head_v, 1, 1, 1);
-    in.mask = ms_graph_input(g, r->flash ? HALF : WORD, cells, nt / r->streams, 1, r->streams);
-    if (ms_stored_type_of(r->type_k)->is_quantized && r->model->head_k % VALUE_ROTATION == 0) {
-        uint64_t n = rotation_width(r->model->head_k);
-        in.key_rotation = ms_graph_input(g, WORD, n, n, 1, 1);
+    for (uint64_t i = 0; i < m->n_layer; i++)
+        kv = m->layers[i].kv_heads > kv ? m->layers[i].kv_heads : kv;
+    in.key_indices = ms_graph_input(g, MS_STORED_I64, nt, 1, 1, 1);
+    in.value_indices =
+        ms_graph_input(g, MS_STORED_I64, r->turns_values ? nt * kv * m->head_v : nt, 1, 1, 1);
+    in.mask = ms_graph_input(g, r->flash ? MS_STORED_F16 : MS_STORED_F32, cells, nt / r->streams, 1,
+                             r->streams);
+    if (m->latent > 0)
+        return in;
+    if (ms_stored_type_of(r->type_k)->is_quantized && m->head_k % VALUE_ROTATION == 0) {
+        uint64_t n = rotation_width(m->head_k);
+        in.key_rotation = ms_graph_input(g, MS_STORED_F32, n, n, 1, 1);
     }
-    if (ms_stored_type_of(r->type_v)->is_quantized && r->model->head_v % VALUE_ROTATION == 0)
-        in.value_rotation = ms_graph_input(g, WORD, VALUE_ROTATION, VALUE_ROTATION, 1, 1);
+    if (ms_stored_type_of(r->type_v)->is_quantized && m->head_v % VALUE_ROTATION == 0)
+        in.value_rotation = ms_graph_input(g, MS_STORED_F32, VALUE_ROTATION, VALUE_ROTATION, 1, 1);
     return in;
 }
 
@@ -53,232 +146,154 @@ static ms_llama_cache_inputs cache_inputs(ms_llama_build *b, bool slides)
 void ms_llama_inputs(ms_llama_build *b)
 {
     ms_graph *g = b->g;
-    uint32_t tokens = ms_graph_input(g, WORD, b->tokens, 1, 1, 1);
-    uint32_t given = ms_graph_input(g, WORD, b->model->n_embd, b->tokens, 1, 1);
-    b->embeddings = ms_llama_gather(b, tokens);
+    uint32_t tokens = ms_graph_input(g, MS_STORED_I32, b->tokens, 1, 1, 1);
+    uint32_t given = ms_graph_input(g, MS_STORED_F32, b->model->n_embd, b->tokens, 1, 1);
+    b->embeddings = ms_llama_gather(b, "token_embd.weight", tokens);
     ms_graph_expand(g, b->embeddings);
     ms_graph_expand(g, given);
-    b->positions = ms_graph_input(g, WORD, b->tokens, 1, 1, 1);
+    b->positions = ms_graph_input(g, MS_STORED_I32, b->tokens, 1, 1, 1);
     for (int slides = 0; slides < 2; slides++)
         if (ms_llama_has_layers(b->model, slides != 0))
             b->caches[slides] = cache_inputs(b, slides != 0);
-    b->out_ids = ms_graph_input(g, WORD, b->outputs, 1, 1, 1);
+    uint32_t states = ms_graph_input(g, MS_STORED_I32, b->run->n_seq, 1, 1, 1);
+    b->state_rows = ms_graph_reshape(g, states, b->run->n_seq, 1, 1, 1);
+    b->no_rows = ms_graph_reshape(g, states, 0, 1, 1, 1);
+    b->out_ids = ms_graph_input(g, MS_STORED_I32, b->outputs, 1, 1, 1);
 }
 
-/* ---- small operators ---- */
+/* ---- operators ---- */
 
 uint32_t ms_llama_unary(ms_llama_build *b, uint32_t x)
 {
-    return ms_graph_in_place(b->g, x, NONE);
+    return ms_graph_in_place(b->g, MS_GRAPH_OTHER, x, NONE);
 }
 
-uint32_t ms_llama_add(ms_llama_build *b, uint32_t x, uint32_t y)
+uint32_t ms_llama_binary(ms_llama_build *b, uint32_t x, uint32_t y)
 {
-    return ms_graph_in_place(b->g, x, y);
+    return ms_graph_in_place(b->g, MS_GRAPH_OTHER, x, y);
 }
 
-static uint32_t with_weight(ms_llama_build *b, uint32_t x)
+static uint32_t named(ms_llama_build *b, int64_t layer, const char *name, const char *suffix)
 {
-    return ms_graph_in_place(b->g, x, ms_graph_external(b->g, 0, 1, 1));
+    char full[64];
+    snprintf(full, sizeof full, "%s.%s", name, suffix);
+    return ms_llama_weight(b, layer, full);
 }
 
-uint32_t ms_llama_norm(ms_llama_build *b, uint32_t x, bool has_bias)
+uint32_t ms_llama_norm(ms_llama_build *b, uint32_t x, int64_t layer, const char *name,
+                       bool is_of_layer)
 {
+    uint32_t weight = named(b, layer, name, "weight"), bias = named(b, layer, name, "bias");
     uint32_t t = ms_llama_unary(b, x);
-    if (has_bias && t != NONE)
-        b->g->tensors.items[t].may_be_in_place = false;
-    t = with_weight(b, t);
-    return has_bias ? with_weight(b, t) : t;
+    if (t == NONE)
+        return NONE;
+    ms_graph_tensor *of = &b->g->tensors.items[t];
+    if (b->model->arch == MS_LLAMA_GPT2) /* not of the root mean square */
+        of->may_be_in_place = false;
+    bool wishes = b->keeps_wishes && (b->tokens < FEW_TOKENS || b->run->first_device_layer == 0);
+    if (is_of_layer && wishes && weight != NONE) {
+        of->has_wish = true;
+        of->place = ms_llama_device_of(b->run, (uint64_t)layer);
+    }
+    if (weight != NONE)
+        t = ms_llama_binary(b, t, weight);
+    return bias == NONE ? t : ms_llama_binary(b, t, bias);
 }
 
-uint32_t ms_llama_linear(ms_llama_build *b, uint32_t x, uint64_t width, bool has_bias)
+uint32_t ms_llama_linear(ms_llama_build *b, uint32_t x, int64_t layer, const char *name)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s.weight", name);
+    uint32_t w = ms_llama_weight(b, layer, full), bias = named(b, layer, name, "bias");
+    if (w == NONE) {
+        need(b, layer, full);
+        b->lacking = name;
+        return NONE;
+    }
+    uint32_t t = ms_graph_product(b->g, w, x);
+    return bias == NONE ? t : ms_llama_binary(b, t, bias);
+}
+
+uint32_t ms_llama_head(ms_llama_build *b, uint32_t x)
+{
+    int64_t layer = (int64_t)b->model->n_layer;
+    int place = ms_llama_device_of(b->run, b->model->n_layer);
+    if (!b->model->is_tied)
+        return ms_llama_linear(b, x, layer, "output");
+    uint32_t table = need(b, MS_LLAMA_INPUT, "token_embd.weight");
+    uint32_t i = find(b, MS_LLAMA_INPUT, "token_embd.weight");
+    if (table != NONE && place != MS_INFER_HOST) /* a second copy of it */
+        table = make_leaf(b, &b->model->tensors.items[i], place);
+    return table == NONE ? NONE : ms_graph_product(b->g, table, x);
+}
+
+uint32_t ms_llama_rope(ms_llama_build *b, uint32_t x, int64_t layer)
+{
+    static const char *const factors[] = {"rope_freqs.weight", "rope_factors_long.weight",
+                                          "rope_factors_short.weight"};
+    uint32_t t = ms_graph_in_place(b->g, MS_GRAPH_ROPE, x, b->positions);
+    int place = ms_llama_device_of(b->run, (uint64_t)layer);
+    uint32_t *shared = &b->shared[place + 1], i = NONE;
+    for (size_t k = 0; k < sizeof factors / sizeof factors[0] && i == NONE; k++)
+        i = find(b, MS_LLAMA_SHARED, factors[k]);
+    if (*shared == NONE && i != NONE)
+        *shared = make_leaf(b, &b->model->tensors.items[i], place);
+    ms_graph_from(b->g, t, *shared);
+    return t;
+}
+
+uint32_t ms_llama_glu(ms_llama_build *b, uint32_t gate, uint32_t up)
 {
     if (b->g->has_failed)
         return NONE;
-    uint32_t w = ms_graph_external(b->g, 0, tensor(b, x)->ne[0], width);
-    uint32_t t = w == NONE ? NONE : ms_graph_product(b->g, w, x);
-    return has_bias ? with_weight(b, t) : t;
+    const uint64_t *ne = ms_llama_tensor_of(b, gate)->ne;
+    uint32_t t = ms_graph_result(b->g, MS_GRAPH_OTHER, ne[0], ne[1], ne[2], ne[3]);
+    ms_graph_from(b->g, t, gate);
+    ms_graph_from(b->g, t, up);
+    return t;
 }
 
-uint32_t ms_llama_rope(ms_llama_build *b, uint32_t x)
+uint32_t ms_llama_concat(ms_llama_build *b, uint32_t x, uint32_t y)
 {
-    return ms_graph_in_place(b->g, x, b->positions);
+    if (b->g->has_failed)
+        return NONE;
+    const ms_graph_tensor *p = ms_llama_tensor_of(b, x), *q = ms_llama_tensor_of(b, y);
+    uint32_t t =
+        ms_graph_result(b->g, MS_GRAPH_OTHER, p->ne[0] + q->ne[0], p->ne[1], p->ne[2], p->ne[3]);
+    ms_graph_from(b->g, t, x);
+    ms_graph_from(b->g, t, y);
+    return t;
 }
 
-uint32_t ms_llama_outputs(ms_llama_build *b, uint32_t x, uint64_t layer)
+uint32_t ms_llama_output_rows(ms_llama_build *b, uint32_t x)
 {
-    if (layer + 1 != b->model->n_layer || b->g->has_failed)
-        return x;
-    uint32_t t = ms_graph_result(b->g, tensor(b, x)->ne[0], b->outputs, 1, 1);
+    if (b->g->has_failed)
+        return NONE;
+    uint32_t t =
+        ms_graph_result(b->g, MS_GRAPH_GATHER, ms_llama_tensor_of(b, x)->ne[0], b->outputs, 1, 1);
     ms_graph_from(b->g, t, x);
     ms_graph_from(b->g, t, b->out_ids);
     return t;
 }
 
-/* ---- attention ---- */
-
-ms_llama_qkv ms_llama_qkv_of(ms_llama_build *b, uint32_t x, uint64_t layer, bool is_fused,
-                             bool has_bias)
+uint32_t ms_llama_dense(ms_llama_build *b, uint32_t x, int64_t layer, ms_llama_mlp kind,
+                        const char *suffix)
 {
-    const ms_llama_layer *l = &b->model->layers[layer];
-    uint64_t hk = b->model->head_k, hv = b->model->head_v, nt = b->tokens;
-    uint64_t q = l->heads * hk, k = l->kv_heads * hk, v = l->kv_heads * hv;
-    ms_llama_qkv of = {NONE, NONE, NONE};
-    if (is_fused) {
-        uint32_t all = ms_llama_linear(b, x, q + k + v, has_bias);
-        uint64_t row = WORD * (q + k + v);
-        of.q = ms_graph_part(b->g, all, hk, l->heads, nt, row);
-        of.k = ms_graph_part(b->g, all, hk, l->kv_heads, nt, row);
-        of.v = ms_graph_part(b->g, all, hv, l->kv_heads, nt, row);
-        return of;
-    }
-    of.q = ms_llama_linear(b, x, q, has_bias);
-    of.k = ms_llama_linear(b, x, k, has_bias);
-    of.v = ms_llama_linear(b, x, v, has_bias);
-    of.q = ms_graph_reshape(b->g, of.q, hk, l->heads, nt, 1);
-    of.k = ms_graph_reshape(b->g, of.k, hk, l->kv_heads, nt, 1);
-    of.v = ms_graph_reshape(b->g, of.v, hv, l->kv_heads, nt, 1);
-    return of;
-}
-
-/* Rotated blocks of `n` elements lose less in a quantised cache. */
-static uint32_t rotate(ms_llama_build *b, uint32_t x, uint32_t rotation)
-{
-    if (rotation == NONE || b->g->has_failed)
-        return x;
-    uint64_t ne[4], n = tensor(b, rotation)->ne[0], elements = 1;
-    for (int i = 0; i < 4; i++)
-        elements *= ne[i] = tensor(b, x)->ne[i];
-    bool is_part = tensor(b, x)->nb[2] != WORD * ne[0] * ne[1];
-    if (is_part) { /* a copy */
-        uint32_t copy = ms_graph_result(b->g, ne[0], ne[1], ne[2], ne[3]);
-        ms_graph_from(b->g, copy, x);
-        x = copy;
-    }
-    uint32_t t = ms_graph_reshape(b->g, x, n, elements / n, 1, 1);
-    t = ms_graph_product(b->g, rotation, t);
-    return ms_graph_reshape(b->g, t, ne[0], ne[1], ne[2], ne[3]);
-}
-
-static uint64_t copied_bytes(const ms_llama_run *r, ms_stored_id type, uint64_t width,
-                             uint64_t cells)
-{
-    bool is_plain = type == MS_STORED_F16 || type == MS_STORED_F32;
-    return is_plain ? 0 : HALF * width * cells * r->streams;
-}
-
-/* 32-bit floats of the cache become 16-bit ones first. */
-static uint32_t cast(ms_llama_build *b, uint32_t cache, ms_stored_id type, uint64_t width,
-                     uint64_t cells)
-{
-    if (type != MS_STORED_F32)
-        return cache;
-    uint32_t t = ms_graph_result(b->g, width, cells, 1, b->run->streams);
-    ms_graph_from(b->g, t, cache);
-    if (t != NONE)
-        b->g->tensors.items[t].element_bytes = HALF;
-    return t;
-}
-
-static uint32_t flash(ms_llama_build *b, uint32_t q, uint32_t k, uint32_t v, uint64_t layer)
-{
-    const ms_llama_run *r = b->run;
-    const ms_llama_layer *l = &b->model->layers[layer];
-    uint64_t hk = l->kv_heads * b->model->head_k, hv = l->kv_heads * b->model->head_v;
-    uint64_t cells = ms_llama_cells(r, l->slides);
-    k = cast(b, k, r->type_k, hk, cells);
-    v = cast(b, v, r->type_v, hv, cells);
-    uint32_t t =
-        ms_graph_result(b->g, b->model->head_v, l->heads, b->tokens / r->streams, r->streams);
-    const uint32_t from[] = {q, k, v, b->caches[l->slides].mask};
-    for (int i = 0; i < 4; i++)
-        ms_graph_from(b->g, t, from[i]);
-    if (t != NONE)
-        b->g->tensors.items[t].extra_bytes =
-            copied_bytes(r, r->type_k, hk, cells) + copied_bytes(r, r->type_v, hv, cells);
-    return ms_graph_reshape(b->g, t, l->heads * b->model->head_v, b->tokens, 1, 1);
-}
-
-static uint32_t plain(ms_llama_build *b, uint32_t q, uint32_t k, uint32_t v, uint64_t layer,
-                      bool caps_scores)
-{
-    const ms_llama_run *r = b->run;
-    const ms_llama_layer *l = &b->model->layers[layer];
-    uint64_t per_stream = b->tokens / r->streams;
-    uint32_t kq =
-        ms_graph_result(b->g, ms_llama_cells(r, l->slides), per_stream, l->heads, r->streams);
-    ms_graph_from(b->g, kq, k);
-    ms_graph_from(b->g, kq, q);
-    for (int i = 0; caps_scores && i < 3; i++)
-        kq = ms_llama_unary(b, kq);
-    kq = ms_graph_in_place(b->g, kq, b->caches[l->slides].mask);
-    uint32_t kqv = ms_graph_result(b->g, b->model->head_v, per_stream, l->heads, r->streams);
-    ms_graph_from(b->g, kqv, v);
-    ms_graph_from(b->g, kqv, kq);
-    uint32_t turned = ms_graph_transposed(b->g, kqv);
-    uint32_t t = ms_graph_result(b->g, l->heads * b->model->head_v, b->tokens, 1, 1);
-    ms_graph_from(b->g, t, turned);
-    return t;
-}
-
-/* Values are stored turned where attention is not one operator, element by element. */
-static uint32_t value_rows(ms_llama_build *b, uint32_t v, uint64_t width)
-{
-    uint32_t rows = ms_graph_part(b->g, v, width, b->tokens, 1, 0);
-    if (b->run->flash || b->g->has_failed)
-        return rows;
-    bool is_part = tensor(b, v)->nb[2] != WORD * width;
-    if (is_part) {
-        uint32_t copy = ms_graph_result(b->g, width, b->tokens, 1, 1);
-        ms_graph_from(b->g, copy, rows);
-        rows = copy;
-    } else {
-        rows = ms_graph_reshape(b->g, rows, width, b->tokens, 1, 1);
-    }
-    return ms_graph_reshape(b->g, rows, 1, width * b->tokens, 1, 1);
-}
-
-uint32_t ms_llama_attend(ms_llama_build *b, ms_llama_qkv of, uint64_t layer, bool caps_scores,
-                         bool has_bias)
-{
-    const ms_llama_layer *l = &b->model->layers[layer];
-    const ms_llama_cache_inputs *in = &b->caches[l->slides];
-    uint64_t hk = b->model->head_k, hv = b->model->head_v, ns = b->run->streams;
-    of.q = rotate(b, of.q, in->key_rotation);
-    of.k = rotate(b, of.k, in->key_rotation);
-    of.v = rotate(b, of.v, in->value_rotation);
-    ms_graph_expand(b->g, of.q);
-    ms_graph_expand(b->g, of.v);
-    ms_graph_expand(b->g, of.k);
-    uint32_t keys = ms_graph_external(b->g, 0, hk, 1), values = ms_graph_external(b->g, 0, hv, 1);
-    uint32_t rows = ms_graph_part(b->g, of.k, l->kv_heads * hk, b->tokens, 1, 0);
-    ms_graph_expand(b->g, ms_graph_write(b->g, rows, in->key_indices, keys));
-    rows = value_rows(b, of.v, l->kv_heads * hv);
-    ms_graph_expand(b->g, ms_graph_write(b->g, rows, in->value_indices, values));
-    uint32_t q = ms_graph_reshape(b->g, of.q, hk, l->heads, b->tokens / ns, ns);
-    q = ms_graph_transposed(b->g, q);
-    uint32_t t = b->run->flash ? flash(b, q, keys, values, layer)
-                               : plain(b, q, keys, values, layer, caps_scores);
-    ms_graph_expand(b->g, t);
-    t = rotate(b, t, in->value_rotation);
-    return ms_llama_linear(b, t, b->model->n_embd, has_bias);
-}
-
-/* ---- MLPs ---- */
-
-uint32_t ms_llama_dense(ms_llama_build *b, uint32_t x, ms_llama_mlp kind)
-{
-    uint64_t width = b->model->n_ff;
-    if (kind == MS_LLAMA_UNGATED) {
-        uint32_t t = ms_llama_unary(b, ms_llama_linear(b, x, width, true));
-        return ms_llama_linear(b, t, b->model->n_embd, true);
-    }
-    uint32_t up = ms_llama_linear(b, x, kind == MS_LLAMA_GATED ? width : 2 * width, false);
-    uint32_t gate = kind == MS_LLAMA_GATED ? ms_llama_linear(b, x, width, false) : NONE;
+    char up_name[32], gate_name[32], down_name[32];
+    snprintf(up_name, sizeof up_name, "ffn_up%s", suffix);
+    snprintf(gate_name, sizeof gate_name, "ffn_gate%s", suffix);
+    snprintf(down_name, sizeof down_name, "ffn_down%s", suffix);
+    uint32_t t, up = ms_llama_linear(b, x, layer, up_name);
     if (b->g->has_failed)
         return NONE;
-    uint32_t t = ms_graph_result(b->g, width, tensor(b, x)->ne[1], 1, 1);
-    ms_graph_from(b->g, t, gate);
-    ms_graph_from(b->g, t, up);
-    return ms_llama_linear(b, t, b->model->n_embd, false);
+    if (kind == MS_LLAMA_GATED) {
+        t = ms_llama_glu(b, ms_llama_linear(b, x, layer, gate_name), up);
+    } else if (kind == MS_LLAMA_UNGATED) {
+        t = ms_llama_unary(b, up);
+    } else {
+        const uint64_t *ne = ms_llama_tensor_of(b, up)->ne;
+        t = ms_graph_result(b->g, MS_GRAPH_OTHER, ne[0] / 2, ne[1], 1, 1);
+        ms_graph_from(b->g, t, up);
+    }
+    return ms_llama_linear(b, t, layer, down_name);
 }

@@ -1,90 +1,143 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/llama/compute.h"
 
+#include "infer/llama/attention.h"
 #include "infer/llama/experts.h"
-#include "infer/llama/graph_alloc.h"
+#include "infer/ggml/graph_alloc.h"
+#include "infer/llama/recurrent.h"
 
-/* What the architectures' graphs differ in. */
+#define NONE MS_GRAPH_NONE
+
+/* What the architectures' graphs differ in, beside the weights that they have. */
 typedef struct shape {
-    bool is_known;
-    bool fused_qkv, qkv_bias, output_bias, norm_bias;
-    bool head_norms;       /* of queries and keys */
     bool rotates;          /* rotary embeddings */
     bool scales_in;        /* embeddings */
     bool scales_q;         /* queries, after the rotary embedding */
-    bool post_norms;       /* of attention and of the MLP */
     bool adds_to_residual; /* whose memory the sum takes */
-    bool caps;             /* scores and logits */
+    bool caps;             /* scores of attention, and logits */
+    bool outputs_last;     /* the rows with logits are taken after the last layer */
+    const char *attention_norm, *mlp_norm, *last_norm;
+    const char *after_attention, *after_mlp; /* norms; NULL: none */
     ms_llama_mlp mlp;
     ms_llama_moe moe;
 } shape;
 
+#define NORMS .attention_norm = "attn_norm", .mlp_norm = "ffn_norm", .last_norm = "output_norm"
+#define POST_NORMS .after_attention = "post_attention_norm", .after_mlp = "post_ffw_norm"
+
 /* clang-format off */
 static const shape shapes[MS_LLAMA_ARCHS] = {
-    [MS_LLAMA_LLAMA]    = {.is_known = true, .rotates = true, .moe = {.normalises = true}},
-    [MS_LLAMA_QWEN2]    = {.is_known = true, .rotates = true, .qkv_bias = true},
-    [MS_LLAMA_QWEN3]    = {.is_known = true, .rotates = true, .head_norms = true},
-    [MS_LLAMA_QWEN3MOE] = {.is_known = true, .rotates = true, .head_norms = true, .moe = {.normalises = true}},
-    [MS_LLAMA_GEMMA2]   = {.is_known = true, .rotates = true, .scales_in = true, .scales_q = true, .post_norms = true, .caps = true},
-    [MS_LLAMA_GEMMA3]   = {.is_known = true, .rotates = true, .scales_in = true, .scales_q = true, .post_norms = true, .head_norms = true},
-    [MS_LLAMA_GPT2]     = {.is_known = true, .fused_qkv = true, .qkv_bias = true, .output_bias = true, .norm_bias = true, .mlp = MS_LLAMA_UNGATED},
-    [MS_LLAMA_PHI3]     = {.is_known = true, .rotates = true, .fused_qkv = true, .scales_q = true, .adds_to_residual = true, .mlp = MS_LLAMA_GATED_IN_ONE},
+    [MS_LLAMA_LLAMA]     = {NORMS, .rotates = true, .moe = {.normalises = true}},
+    [MS_LLAMA_QWEN2]     = {NORMS, .rotates = true},
+    [MS_LLAMA_QWEN3]     = {NORMS, .rotates = true},
+    [MS_LLAMA_QWEN3MOE]  = {NORMS, .rotates = true, .moe = {.normalises = true}},
+    [MS_LLAMA_GEMMA2]    = {NORMS, POST_NORMS, .rotates = true, .scales_in = true, .scales_q = true, .caps = true},
+    [MS_LLAMA_GEMMA3]    = {NORMS, POST_NORMS, .rotates = true, .scales_in = true, .scales_q = true},
+    [MS_LLAMA_GPT2]      = {NORMS, .mlp = MS_LLAMA_UNGATED},
+    [MS_LLAMA_PHI3]      = {NORMS, .rotates = true, .scales_q = true, .adds_to_residual = true, .mlp = MS_LLAMA_GATED_IN_ONE},
+    [MS_LLAMA_DEEPSEEK2] = {NORMS},
+    [MS_LLAMA_GPT_OSS]   = {.attention_norm = "attn_norm", .mlp_norm = "post_attention_norm", .last_norm = "output_norm",
+                            .rotates = true, .outputs_last = true, .moe = {.softmax_of_chosen = true}},
+    [MS_LLAMA_LFM2]      = {.attention_norm = "attn_norm", .mlp_norm = "ffn_norm", .last_norm = "token_embd_norm",
+                            .rotates = true, .adds_to_residual = true},
+    [MS_LLAMA_MAMBA2]    = {NORMS},
 };
 /* clang-format on */
 
 static ms_llama_qkv queries(ms_llama_build *b, const shape *s, uint32_t x, uint64_t layer)
 {
-    ms_llama_qkv of = ms_llama_qkv_of(b, x, layer, s->fused_qkv, s->qkv_bias);
-    if (s->head_norms)
-        of.q = ms_llama_norm(b, of.q, false);
+    int64_t l = (int64_t)layer;
+    ms_llama_qkv of = ms_llama_qkv_of(b, x, layer);
+    if (ms_llama_has(b, l, "attn_q_norm.weight"))
+        of.q = ms_llama_norm(b, of.q, l, "attn_q_norm", true);
     if (s->rotates)
-        of.q = ms_llama_rope(b, of.q);
-    if (s->head_norms)
-        of.k = ms_llama_norm(b, of.k, false);
+        of.q = ms_llama_rope(b, of.q, l);
+    if (ms_llama_has(b, l, "attn_k_norm.weight"))
+        of.k = ms_llama_norm(b, of.k, l, "attn_k_norm", true);
     if (s->rotates)
-        of.k = ms_llama_rope(b, of.k);
+        of.k = ms_llama_rope(b, of.k, l);
     if (s->scales_q)
         of.q = ms_llama_unary(b, of.q);
     return of;
 }
 
+static uint32_t mix(ms_llama_build *b, const shape *s, uint32_t x, uint64_t layer)
+{
+    if (b->model->arch == MS_LLAMA_MAMBA2)
+        return ms_llama_state_space(b, x, layer);
+    if (ms_llama_is_recurrent(b->model, layer))
+        return ms_llama_short_convolution(b, x, layer);
+    if (b->model->latent > 0)
+        return ms_llama_attend_latent(b, x, layer);
+    return ms_llama_attend(b, queries(b, s, x, layer), layer, s->caps);
+}
+
+static uint32_t mlp(ms_llama_build *b, const shape *s, uint32_t x, uint64_t layer)
+{
+    int64_t l = (int64_t)layer;
+    ms_llama_moe moe = s->moe;
+    if (!b->model->layers[layer].is_sparse)
+        return ms_llama_dense(b, x, l, s->mlp, "");
+    moe.normalises = moe.normalises || b->model->normalises_experts;
+    moe.scales = b->model->scales_experts;
+    uint32_t t = ms_llama_experts(b, x, layer, &moe);
+    if (ms_llama_has(b, l, "ffn_up_shexp.weight"))
+        t = ms_llama_binary(b, t, ms_llama_dense(b, x, l, MS_LLAMA_GATED, "_shexp"));
+    return t;
+}
+
 static uint32_t layer_of(ms_llama_build *b, const shape *s, uint32_t in, uint64_t layer)
 {
-    uint32_t t = ms_llama_norm(b, in, s->norm_bias);
-    t = ms_llama_attend(b, queries(b, s, t, layer), layer, s->caps, s->output_bias);
-    t = ms_llama_outputs(b, t, layer);
-    in = ms_llama_outputs(b, in, layer);
-    if (s->post_norms)
-        t = ms_llama_norm(b, t, false);
-    uint32_t middle = ms_llama_add(b, t, in);
-    t = ms_llama_norm(b, middle, s->norm_bias);
-    t = b->model->layers[layer].is_sparse ? ms_llama_experts(b, t, &s->moe)
-                                          : ms_llama_dense(b, t, s->mlp);
-    if (s->post_norms)
-        t = ms_llama_norm(b, t, false);
-    return s->adds_to_residual ? ms_llama_add(b, middle, t) : ms_llama_add(b, t, middle);
+    int64_t l = (int64_t)layer;
+    bool is_last = layer + 1 == b->model->n_layer && !s->outputs_last;
+    uint32_t t = mix(b, s, ms_llama_norm(b, in, l, s->attention_norm, true), layer);
+    if (is_last) {
+        t = ms_llama_output_rows(b, t);
+        in = ms_llama_output_rows(b, in);
+    }
+    if (s->after_attention)
+        t = ms_llama_norm(b, t, l, s->after_attention, true);
+    bool is_residual_first = b->model->arch == MS_LLAMA_LFM2;
+    uint32_t middle = is_residual_first ? ms_llama_binary(b, in, t) : ms_llama_binary(b, t, in);
+    if (b->model->arch == MS_LLAMA_MAMBA2)
+        return middle;
+    t = mlp(b, s, ms_llama_norm(b, middle, l, s->mlp_norm, true), layer);
+    if (s->after_mlp)
+        t = ms_llama_norm(b, t, l, s->after_mlp, false);
+    return s->adds_to_residual ? ms_llama_binary(b, middle, t) : ms_llama_binary(b, t, middle);
+}
+
+static void set_output(ms_llama_build *b, uint32_t t)
+{
+    if (t != NONE)
+        b->g->tensors.items[t].is_output = true;
 }
 
 static void build(ms_llama_build *b, const shape *s)
 {
+    int64_t head = (int64_t)b->model->n_layer;
     ms_llama_inputs(b);
     uint32_t t = b->embeddings;
     if (s->scales_in)
         t = ms_llama_unary(b, t);
-    if (b->model->arch == MS_LLAMA_GPT2) {
-        uint32_t positions = ms_llama_gather(b, b->positions);
-        t = ms_llama_add(b, t, positions);
-    }
+    if (b->model->arch == MS_LLAMA_GPT2)
+        t = ms_llama_binary(b, t, ms_llama_gather(b, "position_embd.weight", b->positions));
     for (uint64_t layer = 0; layer < b->model->n_layer; layer++)
         t = layer_of(b, s, t, layer);
-    t = ms_llama_norm(b, t, s->norm_bias);
-    uint32_t logits = ms_llama_linear(b, t, b->model->n_vocab, false);
-    for (int i = 0; s->caps && i < 3; i++)
-        logits = ms_llama_unary(b, logits);
-    if (b->g->has_failed)
-        return;
-    b->g->tensors.items[t].is_output = b->g->tensors.items[logits].is_output = true;
-    ms_graph_expand(b->g, logits);
+    if (s->outputs_last) {
+        set_output(b, t);
+        t = ms_llama_output_rows(b, t);
+    }
+    t = ms_llama_norm(b, t, head, s->last_norm, false);
+    set_output(b, t);
+    bool has_logits = b->model->arch != MS_LLAMA_LFM2 || !b->run->job->settings->llama.embeddings;
+    if (has_logits) {
+        t = ms_llama_head(b, t);
+        for (int i = 0; (s->caps || b->model->caps_logits) && i < 3; i++)
+            t = ms_llama_unary(b, t);
+        set_output(b, t);
+    }
+    ms_graph_expand(b->g, t);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -92,90 +145,102 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static bool is_covered(const ms_llama_run *r)
+/* Copies of inputs for several batches under way: all layers are on devices, more than one. */
+static bool pipelines(const ms_llama_run *r)
 {
-    bool all_there = r->is_cuda && r->first_device_layer == 0 && r->devices == 1 &&
-                     r->job->settings->llama.kv_offload;
-    return shapes[r->model->arch].is_known && (all_there || !r->is_cuda);
+    return r->devices > 1 && r->first_device_layer == 0 && r->job->settings->llama.kv_offload;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
+static ms_status fail_lacking(const ms_llama_build *b, ms_error *err)
 {
-    return a > b ? a : b;
+    return ms_fail(err, MS_ERR_CONFIG, "the model has a layer without the tensor %.40s",
+                   b->lacking);
 }
 
-/* What one step of a layer may have beside the logits: rows of an MLP, the largest weight that is
- * copied to a device, masks, scores, and a layer's cache as 32-bit floats. */
-static uint64_t of_a_layer(const ms_llama_run *r, uint64_t tokens)
+/* A graph for a batch, and where its operators run. */
+typedef struct planned {
+    ms_graph g;
+    ms_schedule schedule;
+} planned;
+
+/* `keeps_wishes`: see build.h. */
+static ms_status plan(const ms_llama_run *r, uint64_t tokens, uint64_t outputs, bool keeps_wishes,
+                      planned *p, ms_error *err)
 {
-    const ms_llama_model *m = r->model;
-    uint64_t used = most(m->experts_used, 1), wide = most(m->n_ff, m->n_embd), heads = 0;
-    uint64_t weight = 0, kv = 0;
-    for (uint64_t i = 0; i < m->n_layer; i++) {
-        heads = most(heads, m->layers[i].heads);
-        kv = most(kv, m->latent > 0 ? 1 : m->layers[i].kv_heads);
-    }
-    for (uint32_t i = 0; i < m->tensors.count && r->is_cuda; i++)
-        weight = most(weight,
-                      m->tensors.items[i].layer >= 0 || m->is_tied ? m->tensors.items[i].bytes : 0);
-    uint64_t rows = 4 * tokens * (4 * used * wide + 2 * heads * most(m->head_k, m->head_v));
-    uint64_t masks = 4 * tokens * r->n_ctx_seq * (r->flash ? 2 : 2 + heads);
-    return rows + weight + masks + 4 * r->n_ctx * kv * (m->head_k + m->head_v);
+    *p = (planned){.g = {.has_failed = false}};
+    ms_llama_build b = {.run = r,
+                        .model = r->model,
+                        .g = &p->g,
+                        .tokens = tokens,
+                        .outputs = outputs,
+                        .keeps_wishes = keeps_wishes};
+    const ms_sched_settings settings = {.devices = r->is_cuda ? r->devices : 0,
+                                        .offloads = r->job->settings->llama.op_offload,
+                                        .pipelines = pipelines(r)};
+    if (ms_llama_build_open(&b))
+        build(&b, &shapes[r->model->arch]);
+    else
+        p->g.has_failed = true;
+    ms_llama_build_close(&b);
+    ms_status status =
+        b.lacking ? fail_lacking(&b, err) : ms_sched_make(&p->g, &settings, &p->schedule, err);
+    if (status != MS_OK)
+        ms_graph_free(&p->g);
+    return status;
 }
 
-/* Where the graph is not covered: the last norm and the logits are there at least, where the head
- * is. Several devices have the inputs of four batches. */
-static bool add_range(const ms_llama_run *r, uint64_t tokens, uint64_t outputs,
-                      ms_infer_result *result)
+static void plan_free(planned *p)
 {
-    static const char note[] =
-        "the compute buffer is a range: the graph of this architecture or placement is not covered";
-    uint64_t logits = 4 * outputs * (r->model->n_embd + r->model->n_vocab);
-    uint64_t more = of_a_layer(r, tokens);
-    int head = ms_llama_device_of(r, r->model->n_layer);
-    bool ok = ms_vec_push(&result->notes, note);
-    int first = r->is_cuda ? 0 : MS_INFER_HOST, end = r->is_cuda ? (int)r->devices : 0;
-    for (int device = first; device < end; device++) {
-        uint64_t low = device == head && r->model->conv_width == 0 ? logits : 0;
-        ok = ok && ms_infer_add(result, (ms_infer_buffer){.part = MS_INFER_COMPUTE,
-                                                          .place = ms_llama_device_name(device),
-                                                          .device = device,
-                                                          .phases = ~0u,
-                                                          .low = low,
-                                                          .bytes = low + more,
-                                                          .high = logits + 4 * more});
-    }
-    return ok;
+    ms_sched_free(&p->schedule);
+    ms_graph_free(&p->g);
 }
 
-static ms_status run_graph(const ms_llama_run *r, ms_llama_build *b, ms_infer_result *result,
-                           ms_error *err)
+ms_status ms_llama_flash_resolve(ms_llama_run *r, ms_error *err)
 {
-    uint64_t bytes = 0, host_bytes = 0;
-    ms_status status = r->is_cuda
-                           ? ms_graph_alloc_device(b->g, MS_LLAMA_CUDA_ALIGN, MS_LLAMA_HOST_ALIGN,
-                                                   &bytes, &host_bytes, err)
-                           : ms_graph_alloc_host(b->g, MS_LLAMA_HOST_ALIGN, &bytes, err);
+    planned p;
+    bool is_asked = r->job->settings->llama.flash_attention == MS_LLAMA_FLASH_AUTO && r->is_cuda;
+    if (!is_asked || ms_stored_type_of(r->type_v)->is_quantized)
+        return MS_OK;
+    ms_status status = plan(r, r->n_seq, r->n_seq, true, &p, err);
     if (status != MS_OK)
         return status;
-    int device = r->is_cuda ? 0 : MS_INFER_HOST;
-    bool ok =
-        ms_infer_add_exact(result, MS_INFER_COMPUTE, ms_llama_device_name(device), device, bytes) &&
-        ms_infer_add_exact(result, MS_INFER_COMPUTE, "CUDA_Host", MS_INFER_HOST, host_bytes);
-    return ok ? MS_OK : ms_infer_no_memory(err);
+    for (uint32_t i = 0; i < p.schedule.steps.count; i++) {
+        const ms_sched_step *s = &p.schedule.steps.items[i];
+        const ms_graph_tensor *t = s->tensor == NONE ? NULL : &p.g.tensors.items[s->tensor];
+        uint32_t wanted = !t || t->place < 0 ? r->devices : (uint32_t)t->place;
+        if (t && t->op == MS_GRAPH_FLASH && s->device != wanted)
+            r->flash = false;
+    }
+    plan_free(&p);
+    return MS_OK;
+}
+
+static ms_status run_graph(const ms_llama_run *r, uint64_t tokens, uint64_t outputs,
+                           uint64_t *bytes, ms_error *err)
+{
+    planned p;
+    ms_status status = plan(r, tokens, outputs, false, &p, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_graph_alloc(&p.g, &p.schedule, bytes, err);
+    plan_free(&p);
+    return status;
 }
 
 ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
 {
-    ms_graph g = {.has_failed = false};
-    ms_llama_build b = {.run = r, .model = r->model, .g = &g};
-    uint64_t tokens = least(r->n_ctx, r->n_ubatch);
-    b.tokens = ms_llama_pad(tokens, r->n_seq); /* as many of each sequence */
-    b.outputs = least(tokens, r->outputs);
-    if (!is_covered(r))
-        return add_range(r, b.tokens, b.outputs, result) ? MS_OK : ms_infer_no_memory(err);
-    build(&b, &shapes[r->model->arch]);
-    ms_status status = run_graph(r, &b, result, err);
-    ms_graph_free(&g);
+    uint64_t bytes[MS_LLAMA_MAX_DEVICES + 1] = {0}, tokens = least(r->n_ctx, r->n_ubatch);
+    uint64_t outputs = least(tokens, r->outputs);
+    uint32_t devices = r->is_cuda ? r->devices : 0;
+    tokens = ms_llama_pad(tokens, r->n_seq); /* as many of each sequence */
+    ms_status status = run_graph(r, tokens, outputs, bytes, err);
+    bool ok = true;
+    for (uint32_t i = 0; i < devices && status == MS_OK; i++)
+        ok = ok && ms_infer_add_exact(result, MS_INFER_COMPUTE, ms_llama_device_name((int)i),
+                                      (int)i, bytes[i]);
+    if (status == MS_OK &&
+        !(ok && ms_infer_add_exact(result, MS_INFER_COMPUTE, r->is_cuda ? "CUDA_Host" : "CPU",
+                                   MS_INFER_HOST, bytes[devices])))
+        status = ms_infer_no_memory(err);
     return status;
 }

@@ -7,7 +7,9 @@
 
 #include "infer/llama/buffers.h"
 
-/* Adds the buffers; where the placement or the architecture is not covered, a range with a note. */
+/* Where flash attention is left to llama.cpp, it is off when an operator of it would run elsewhere
+ * than its layer, unless quantised values need it. */
+ms_status ms_llama_flash_resolve(ms_llama_run *run, ms_error *err);
 ms_status ms_llama_compute_add(const ms_llama_run *run, ms_infer_result *result, ms_error *err);
 
 #endif

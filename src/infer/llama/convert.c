@@ -55,6 +55,30 @@ static ms_status convert_layers(const ms_model_config *c, ms_arena *arena, ms_ll
     return MS_OK;
 }
 
+static double number_of(ms_json_value file, const char *key)
+{
+    ms_json_value member;
+    ms_error ignored = {.status = MS_OK};
+    double number = 0;
+    bool truth = false;
+    if (!ms_json_find(file, key, &member))
+        return 0;
+    if (ms_json_kind_of(member) == MS_JSON_NUMBER &&
+        ms_json_get_number(member, -1e300, 1e300, &number, &ignored) == MS_OK)
+        return number;
+    return ms_json_get_bool(member, &truth, &ignored) == MS_OK && truth;
+}
+
+/* How a token's experts are chosen and weighted. */
+static void convert_routing(const ms_infer_job *job, ms_llama_model *m)
+{
+    double scale = number_of(job->file, "routed_scaling_factor");
+    m->scales_experts = scale != 0 && scale != 1;
+    m->normalises_experts = number_of(job->file, "norm_topk_prob") != 0;
+    m->expert_groups = job->config->expert_groups;
+    m->groups_used = job->config->chosen_groups;
+}
+
 /* Multi-head latent attention: one head whose key is the latent and the rotary part. */
 static void convert_latent(const ms_model_config *c, ms_llama_model *m)
 {
@@ -114,6 +138,10 @@ ms_status ms_llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_error 
     m->has_rope_factors = m->arch == MS_LLAMA_LLAMA && strcmp(rope_type(job->file), "llama3") == 0;
     if (m->arch == MS_LLAMA_DEEPSEEK2)
         convert_latent(c, m);
+    if (m->arch == MS_LLAMA_DEEPSEEK2)
+        convert_routing(job, m);
+    m->caps_logits =
+        m->arch == MS_LLAMA_GEMMA3 && number_of(job->file, "final_logit_softcapping") != 0;
     ms_status status = check(c, m, err);
     if (status == MS_OK)
         status = convert_layers(c, job->arena, m, err);

@@ -10,9 +10,9 @@
 typedef struct ms_llama_moe {
     bool normalises;        /* weights of a token's experts sum to 1 */
     bool softmax_of_chosen; /* only of those that were chosen */
-    bool has_bias;
+    bool scales;            /* weights by a constant */
 } ms_llama_moe;
 
-uint32_t ms_llama_experts(ms_llama_build *b, uint32_t x, const ms_llama_moe *how);
+uint32_t ms_llama_experts(ms_llama_build *b, uint32_t x, uint64_t layer, const ms_llama_moe *how);
 
 #endif

@@ -59,6 +59,8 @@ ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_er
         return status;
     status = ms_llama_run_resolve(job, &model, &run, err);
     if (status == MS_OK)
+        status = ms_llama_flash_resolve(&run, err);
+    if (status == MS_OK)
         status = predict(&run, result, err);
     ms_llama_model_free(&model);
     return status;

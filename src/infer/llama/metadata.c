@@ -26,6 +26,8 @@ static const count_key keys[] = {
     {"expert_count",                      TO(experts),      false},
     {"expert_used_count",                 TO(experts_used), false},
     {"expert_feed_forward_length",        TO(expert_ff),    false},
+    {"expert_group_count",                TO(expert_groups), false},
+    {"expert_group_used_count",           TO(groups_used),  false},
     {"expert_shared_feed_forward_length", TO(shared_ff),    false},
     {"leading_dense_block_count",         TO(dense_layers), false},
     {"attention.sliding_window",          TO(window),       false},
@@ -36,6 +38,7 @@ static const count_key keys[] = {
     {"ssm.inner_size",                    TO(inner),        false},
     {"ssm.state_size",                    TO(state),        false},
     {"ssm.group_count",                   TO(groups),       false},
+    {"ssm.time_step_rank",                TO(scan_heads),   false},
 };
 /* clang-format on */
 
@@ -120,6 +123,13 @@ static ms_status read_layers(const ms_gguf *gguf, ms_arena *arena, ms_llama_mode
     return status;
 }
 
+/* Of a key that may be absent. */
+static double real_of(const ms_gguf *gguf, ms_llama_arch arch, const char *name)
+{
+    const ms_gguf_value *v = find(gguf, arch, name);
+    return !v ? 0 : v->kind == MS_GGUF_F32 || v->kind == MS_GGUF_F64 ? v->real : (double)v->number;
+}
+
 static ms_status read_arch(const ms_gguf *gguf, ms_llama_model *m, ms_error *err)
 {
     const ms_gguf_value *v = ms_gguf_find(gguf, "general.architecture");
@@ -166,6 +176,10 @@ ms_status ms_llama_metadata_read(const ms_gguf *gguf, ms_arena *arena, ms_llama_
         m->plain_k = (uint64_t)mla_k->number - m->n_rot;
         m->head_v = (uint64_t)mla_v->number;
     }
+    double scale = real_of(gguf, m->arch, "expert_weights_scale");
+    m->scales_experts = scale != 0 && scale != 1;
+    m->normalises_experts = real_of(gguf, m->arch, "expert_weights_norm") != 0;
+    m->caps_logits = real_of(gguf, m->arch, "final_logit_softcapping") != 0;
     if (m->arch == MS_LLAMA_LLAMA && m->experts > 0 && m->expert_ff == 0)
         m->expert_ff = m->n_ff;
     return MS_OK;

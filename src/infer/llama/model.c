@@ -69,7 +69,12 @@ static ms_status check(const ms_llama_model *m, ms_error *err)
     enum { MOST_HEADS = 4096, MOST_WIDTH = 1 << 16, MOST_EXPERTS_USED = 64 };
     const uint64_t most_tokens = (uint64_t)1 << 28;
     bool is_good = m->n_vocab > 0 && m->n_vocab <= most_tokens && m->experts_used <= m->experts &&
-                   m->experts_used <= MOST_EXPERTS_USED;
+                   m->experts_used <= MOST_EXPERTS_USED &&
+                   (m->expert_groups <= 1 || m->experts % m->expert_groups == 0) &&
+                   m->groups_used <= m->expert_groups && m->expert_groups <= m->experts;
+    if (m->arch == MS_LLAMA_MAMBA2)
+        is_good = is_good && m->scan_heads > 0 && m->groups > 0 && m->inner % m->scan_heads == 0 &&
+                  m->inner % m->groups == 0;
     for (uint64_t i = 0; i < m->n_layer; i++) {
         const ms_llama_layer *l = &m->layers[i];
         bool attends = l->kv_heads > 0;

@@ -32,12 +32,16 @@ typedef struct ms_llama_model {
     ms_llama_arch arch;
     uint64_t n_layer, n_embd, n_vocab, n_ff, head_k, head_v, n_rot, positions;
     uint64_t experts, experts_used, expert_ff, shared_ff, dense_layers;
+    uint64_t expert_groups, groups_used; /* above 1: experts are chosen within the best groups */
     uint64_t window;
     uint64_t latent, query_latent; /* of MLA: ranks; 0: none */
     uint64_t plain_k;              /* MLA: width of a head's key without rotary embedding */
     uint64_t conv_width, inner, state, groups; /* recurrent layers */
+    uint64_t scan_heads;                       /* of mamba2 */
     bool is_tied;                              /* the head is the table of embeddings */
     bool has_rope_factors;
+    bool normalises_experts, scales_experts; /* the weights of a token */
+    bool caps_logits;
     const ms_llama_layer *layers;
     ms_vec(ms_llama_tensor) tensors;
 } ms_llama_model;

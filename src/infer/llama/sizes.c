@@ -32,6 +32,7 @@ static ms_status set_types(ms_llama_run *r, ms_error *err)
     if (status != MS_OK)
         return status;
     r->flash = s->flash_attention != MS_LLAMA_FLASH_OFF;
+    r->turns_values = !r->flash;
     if (!r->flash && ms_stored_type_of(r->type_v)->is_quantized)
         return ms_fail(err, MS_ERR_CONFIG,
                        "cache-type-v: llama.cpp refuses quantised values without flash attention");
@@ -125,6 +126,17 @@ int ms_llama_device_of(const ms_llama_run *run, uint64_t layer)
         if (at < run->split_ends[i])
             return (int)i;
     return (int)run->devices - 1;
+}
+
+int ms_llama_cache_device(const ms_llama_run *run, uint64_t layer)
+{
+    return run->job->settings->llama.kv_offload ? ms_llama_device_of(run, layer) : MS_INFER_HOST;
+}
+
+int ms_llama_tensor_device(const ms_llama_run *run, const ms_llama_tensor *tensor, uint64_t layer)
+{
+    (void)tensor;
+    return ms_llama_device_of(run, layer);
 }
 
 const char *ms_llama_device_name(int device)

@@ -16,7 +16,8 @@ typedef struct ms_llama_run {
     bool is_cuda; /* built with its CUDA backend; else for the CPU alone */
     uint64_t n_ctx, n_ctx_seq, n_batch, n_ubatch, n_seq, streams, outputs;
     ms_stored_id type_k, type_v;
-    bool flash; /* attention in one operator */
+    bool flash;        /* attention in one operator */
+    bool turns_values; /* in the cache: where flash attention was off from the start */
     uint32_t devices;
     uint64_t first_device_layer;             /* the head is layer n_layer; n_layer + 1: none */
     double split_ends[MS_LLAMA_MAX_DEVICES]; /* of the layers, cumulated to 1 */
@@ -27,6 +28,10 @@ ms_status ms_llama_run_resolve(const ms_infer_job *job, const ms_llama_model *mo
 
 /* The device of a layer, or of the head (n_layer); MS_INFER_HOST. */
 int ms_llama_device_of(const ms_llama_run *run, uint64_t layer);
+/* The same for its cache, or its recurrent state. */
+int ms_llama_cache_device(const ms_llama_run *run, uint64_t layer);
+/* Of a tensor of that layer. */
+int ms_llama_tensor_device(const ms_llama_run *run, const ms_llama_tensor *tensor, uint64_t layer);
 /* "CUDA3"; static. */
 const char *ms_llama_device_name(int device);
 
