@@ -247,11 +247,12 @@ def adapter_options(case, folder):
 def run_case(case, args, folder):
     """Returns (report, None) or (None, why not)."""
     path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
-    with open(path, "w") as f:
-        json.dump(oracle_infer.config_of(case) if oracle_infer.is_one(case) else config_of(case), f)
     if oracle_infer.is_one(case):
+        path = oracle_infer.write_model(case, path)
         command = oracle_infer.command_of(case, path, args) + ["--format", "json"]
     else:
+        with open(path, "w") as f:
+            json.dump(config_of(case), f)
         command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
     if args.commands:
         print(shlex.join(command), flush=True)

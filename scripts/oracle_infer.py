@@ -12,6 +12,8 @@ Of llama.cpp a case has a "backend"; its figures are buffers by place, as llama.
 import json
 import os
 
+import gguf_header
+
 GROUPS = ("model", "kv", "output", "compute", "pool")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PRESETS = {"tinyllama": "tinyllama-1.1b"}
@@ -36,13 +38,26 @@ def config_of(case):
     return config
 
 
+def write_model(case, path):
+    """A config.json, or the header of a GGUF file where there is no config.json that is converted; returns its path."""
+    if case["model"] in gguf_header.MODELS:
+        path += ".gguf"
+        gguf_header.write(path, *gguf_header.MODELS[case["model"]](case["quant"]))
+        return path
+    with open(path, "w") as f:
+        json.dump(config_of(case), f)
+    return path
+
+
 def command_of(case, path, args):
     options = case["options"]
     command = [args.binary, "infer", path, "--engine", "llama.cpp", "--device", DEVICES[case["backend"]], "--budget", "4000GiB",
-               "--quant", case["quant"], "--ctx-size", str(options["n_ctx"]), "--concurrency", str(options["n_seq_max"]),
+               "--ctx-size", str(options["n_ctx"]), "--concurrency", str(options["n_seq_max"]),
                "--batch-size", str(options["n_batch"]), "--ubatch-size", str(options["n_ubatch"]),
                "--cache-type-k", options["type_k"], "--cache-type-v", options["type_v"],
                "--flash-attn", FLASH[options["flash_attn"]], "--mmap", "yes" if case["load"] == "mmap" else "no"]
+    if not path.endswith(".gguf"):
+        command += ["--quant", case["quant"]]
     for key, option in YES.items():
         command += ["--" + option, "yes" if options[key] else "no"]
     if case["backend"] != "cpu":
