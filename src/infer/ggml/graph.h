@@ -43,6 +43,7 @@ typedef struct ms_graph_tensor {
     bool has_wish;        /* the operator runs at its place whatever is around it */
     bool may_be_in_place; /* takes the memory of a source */
     bool lacks_cuda;      /* there is no CUDA kernel for it */
+    bool is_precise;      /* a product in 32-bit floats whatever its sources are */
     bool is_output, is_ordered;
 } ms_graph_tensor;
 

@@ -64,14 +64,20 @@ static uint64_t row_bytes(ms_stored_id type, uint64_t elements)
     return ms_stored_row_bytes(type, elements).bytes;
 }
 
+/* The cells that are read. */
+static uint64_t filled(const ms_llama_build *b, const ms_graph_tensor *cache)
+{
+    return b->filled > 0 && b->filled < cache->ne[1] ? b->filled : cache->ne[1];
+}
+
 /* The cache as heads by cells, with its own strides. */
 static uint32_t cached(ms_llama_build *b, uint32_t cache, uint64_t head, uint64_t heads)
 {
     if (b->g->has_failed)
         return NONE;
     const ms_graph_tensor *c = tensor(b, cache);
-    uint64_t cells = c->ne[1], of_stream = row_bytes(c->type, c->ne[0] * cells);
-    return ms_graph_part(b->g, cache, (uint64_t[]){head, heads, cells, b->run->streams},
+    uint64_t of_stream = row_bytes(c->type, c->ne[0] * c->ne[1]);
+    return ms_graph_part(b->g, cache, (uint64_t[]){head, heads, filled(b, c), b->run->streams},
                          row_bytes(c->type, head), row_bytes(c->type, c->ne[0]), of_stream);
 }
 
@@ -82,7 +88,7 @@ static uint32_t cached_turned(ms_llama_build *b, uint32_t cache, uint64_t head, 
         return NONE;
     const ms_graph_tensor *c = tensor(b, cache);
     uint64_t cells = c->ne[1];
-    return ms_graph_part(b->g, cache, (uint64_t[]){cells, heads, head, b->run->streams},
+    return ms_graph_part(b->g, cache, (uint64_t[]){filled(b, c), heads, head, b->run->streams},
                          row_bytes(c->type, cells * head), row_bytes(c->type, cells),
                          row_bytes(c->type, cells * c->ne[0]));
 }
@@ -225,6 +231,9 @@ static uint32_t flash(ms_llama_build *b, attending a)
 static uint32_t plain(ms_llama_build *b, attending a)
 {
     uint32_t kq = ms_graph_product(b->g, a.k, a.q);
+    if (kq == NONE)
+        return NONE;
+    b->g->tensors.items[kq].is_precise = true;
     for (int i = 0; a.caps_scores && i < 3; i++)
         kq = ms_llama_unary(b, kq);
     kq = ms_llama_binary(b, kq, a.mask);

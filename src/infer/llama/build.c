@@ -81,11 +81,11 @@ uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name)
     return b->leaf[i];
 }
 
-static uint32_t need(ms_llama_build *b, int64_t layer, const char *name)
+uint32_t ms_llama_weight_needed(ms_llama_build *b, int64_t layer, const char *name)
 {
     uint32_t t = ms_llama_weight(b, layer, name);
-    if (t == NONE && !b->lacking) {
-        b->lacking = name;
+    if (t == NONE && !b->g->has_failed) {
+        snprintf(b->lacking, sizeof b->lacking, "%s", name);
         b->g->has_failed = true;
     }
     return t;
@@ -104,7 +104,7 @@ uint32_t ms_llama_memory(ms_llama_build *b, uint64_t layer, ms_stored_id type, u
 
 uint32_t ms_llama_gather(ms_llama_build *b, const char *table, uint32_t indices)
 {
-    uint32_t rows = need(b, MS_LLAMA_INPUT, table);
+    uint32_t rows = ms_llama_weight_needed(b, MS_LLAMA_INPUT, table);
     uint32_t t = ms_graph_result(b->g, MS_GRAPH_GATHER, b->model->n_embd, b->tokens, 1, 1);
     ms_graph_from(b->g, t, rows);
     ms_graph_from(b->g, t, indices);
@@ -123,6 +123,8 @@ static ms_llama_cache_inputs cache_inputs(ms_llama_build *b, bool slides)
     const ms_llama_model *m = b->model;
     ms_graph *g = b->g;
     uint64_t nt = b->tokens, kv = 0, cells = ms_llama_cells(r, slides);
+    if (b->filled > 0 && b->filled < cells)
+        cells = b->filled;
     ms_llama_cache_inputs in = {.key_rotation = NONE, .value_rotation = NONE};
     for (uint64_t i = 0; i < m->n_layer; i++)
         kv = m->layers[i].kv_heads > kv ? m->layers[i].kv_heads : kv;
@@ -204,12 +206,9 @@ uint32_t ms_llama_linear(ms_llama_build *b, uint32_t x, int64_t layer, const cha
 {
     char full[64];
     snprintf(full, sizeof full, "%s.weight", name);
-    uint32_t w = ms_llama_weight(b, layer, full), bias = named(b, layer, name, "bias");
-    if (w == NONE) {
-        need(b, layer, full);
-        b->lacking = name;
+    uint32_t w = ms_llama_weight_needed(b, layer, full), bias = named(b, layer, name, "bias");
+    if (w == NONE)
         return NONE;
-    }
     uint32_t t = ms_graph_product(b->g, w, x);
     return bias == NONE ? t : ms_llama_binary(b, t, bias);
 }
@@ -220,7 +219,7 @@ uint32_t ms_llama_head(ms_llama_build *b, uint32_t x)
     int place = ms_llama_device_of(b->run, b->model->n_layer);
     if (!b->model->is_tied)
         return ms_llama_linear(b, x, layer, "output");
-    uint32_t table = need(b, MS_LLAMA_INPUT, "token_embd.weight");
+    uint32_t table = ms_llama_weight_needed(b, MS_LLAMA_INPUT, "token_embd.weight");
     uint32_t i = find(b, MS_LLAMA_INPUT, "token_embd.weight");
     if (table != NONE && place != MS_INFER_HOST) /* a second copy of it */
         table = make_leaf(b, &b->model->tensors.items[i], place);

@@ -18,6 +18,7 @@ typedef struct ms_llama_build {
     const ms_llama_model *model;
     ms_graph *g;
     uint64_t tokens, outputs;
+    uint64_t filled; /* cells of the caches that are read; 0: all */
     uint32_t embeddings, positions, out_ids;
     ms_llama_cache_inputs caches[2]; /* of layers without a window, and with one */
     uint32_t state_rows, no_rows;    /* indices of states: of the sequences, and none */
@@ -25,7 +26,7 @@ typedef struct ms_llama_build {
     uint32_t *next, *first;          /* the tensors of a layer, from -2 on */
     uint32_t shared[MS_LLAMA_MAX_DEVICES + 1]; /* factors of rotary embeddings by place */
     bool keeps_wishes; /* norms run where their layers are, whatever is before them */
-    const char *lacking;
+    char lacking[48];  /* the name of a weight; or "" */
 } ms_llama_build;
 
 /* Prepares for weights; false when out of memory. */
@@ -35,6 +36,8 @@ void ms_llama_build_close(ms_llama_build *b);
 /* A weight of a layer, or of the head (n_layer), or MS_LLAMA_INPUT: "attn_q.weight". */
 uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name);
 bool ms_llama_has(const ms_llama_build *b, int64_t layer, const char *name);
+/* The same for a weight that must be there. */
+uint32_t ms_llama_weight_needed(ms_llama_build *b, int64_t layer, const char *name);
 /* Caches and states of a layer, by type and rows. */
 uint32_t ms_llama_memory(ms_llama_build *b, uint64_t layer, ms_stored_id type, uint64_t ne0,
                          uint64_t ne1, uint64_t ne2);

@@ -10,6 +10,9 @@
 /* Where flash attention is left to llama.cpp, it is off when an operator of it would run elsewhere
  * than its layer, unless quantised values need it. */
 ms_status ms_llama_flash_resolve(ms_llama_run *run, ms_error *err);
+/* The compute buffers: the graph of the architecture, by ggml's scheduler and allocator. */
 ms_status ms_llama_compute_add(const ms_llama_run *run, ms_infer_result *result, ms_error *err);
+/* Scratch memory of CUDA kernels for a prompt, and the workspace of cuBLAS. */
+ms_status ms_llama_pool_add(const ms_llama_run *run, ms_infer_result *result, ms_error *err);
 
 #endif

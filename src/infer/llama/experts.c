@@ -103,14 +103,11 @@ static uint32_t product(ms_llama_build *b, uint32_t x, uint32_t chosen, uint64_t
 {
     char full[48];
     snprintf(full, sizeof full, "%s.weight", name);
-    uint32_t w = ms_llama_weight(b, (int64_t)layer, full);
+    uint32_t w = ms_llama_weight_needed(b, (int64_t)layer, full);
     snprintf(full, sizeof full, "%s.bias", name);
     uint32_t bias = ms_llama_weight(b, (int64_t)layer, full);
-    if (b->g->has_failed || w == NONE) {
-        b->lacking = b->lacking ? b->lacking : name;
-        b->g->has_failed = true;
+    if (b->g->has_failed)
         return NONE;
-    }
     uint32_t t = ms_graph_result(b->g, MS_GRAPH_PRODUCT_OF_CHOSEN, ms_llama_tensor_of(b, w)->ne[1],
                                  b->model->experts_used, ms_llama_tensor_of(b, x)->ne[2], 1);
     ms_graph_from(b->g, t, w);

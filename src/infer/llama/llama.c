@@ -20,9 +20,6 @@ static bool add_figures(const ms_llama_run *r, ms_infer_result *result)
     return true;
 }
 
-static const char uncounted[] =
-    "scratch memory of CUDA kernels is not counted: 2 MiB and more, mostly below 64 MiB";
-
 static bool add_levers(const ms_llama_run *r, ms_infer_result *result)
 {
     enum { CELL_STEP = 256, MOST_CONTEXT = 1 << 20 };
@@ -44,8 +41,9 @@ static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_erro
         status = ms_llama_output_add(r, result, err);
     if (status == MS_OK)
         status = ms_llama_compute_add(r, result, err);
-    if (status == MS_OK && !(add_figures(r, result) && add_levers(r, result) &&
-                             (!r->is_cuda || ms_vec_push(&result->notes, uncounted))))
+    if (status == MS_OK)
+        status = ms_llama_pool_add(r, result, err);
+    if (status == MS_OK && !(add_figures(r, result) && add_levers(r, result)))
         status = ms_infer_no_memory(err);
     return status;
 }

@@ -12,12 +12,7 @@ static const ms_graph_tensor *tensor(const ms_llama_build *b, uint32_t t)
 
 static uint32_t need(ms_llama_build *b, uint64_t layer, const char *name)
 {
-    uint32_t t = ms_llama_weight(b, (int64_t)layer, name);
-    if (t == NONE) {
-        b->lacking = b->lacking ? b->lacking : name;
-        b->g->has_failed = true;
-    }
-    return t;
+    return ms_llama_weight_needed(b, (int64_t)layer, name);
 }
 
 /* ---- states ---- */
@@ -153,12 +148,11 @@ static uint32_t columns(ms_llama_build *b, uint32_t x, uint64_t width, const spa
                          t->nb[2] * p->seqs);
 }
 
-static uint32_t mix_tokens(ms_llama_build *b, uint32_t x, uint64_t layer, uint32_t past)
+static uint32_t mix_tokens(ms_llama_build *b, uint32_t x, uint64_t layer)
 {
     const ms_llama_model *m = b->model;
     states s = {.memory = NONE};
     uint64_t before = m->conv_width - 1;
-    (void)past;
     if (b->g->has_failed)
         return NONE;
     uint64_t mixed = tensor(b, x)->ne[0], seqs = tensor(b, x)->ne[2];
@@ -211,7 +205,7 @@ uint32_t ms_llama_state_space(ms_llama_build *b, uint32_t x, uint64_t layer)
     all = ms_graph_reshape(b->g, all, tensor(b, all)->ne[0], p.tokens, p.seqs, 1);
     uint32_t z = split(b, all, p.head, p.heads, &p), mixed = columns(b, all, p.mixed, &p);
     uint32_t dt = columns(b, all, p.heads, &p);
-    mixed = mix_tokens(b, mixed, layer, NONE);
+    mixed = mix_tokens(b, mixed, layer);
     uint32_t values = split(b, mixed, p.head, p.heads, &p);
     dt = ms_graph_contiguous(b->g, dt, p.heads, p.tokens, p.seqs, 1);
     dt = ms_llama_binary(b, dt, need(b, layer, "ssm_dt.bias"));
