@@ -36,6 +36,9 @@
     X("tensor-split", "LIST", "shares of the devices, such as 3/1", "by free memory", \
       "llama.cpp", text, AT(llama.tensor_split), .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("override-tensor", "LIST", "tensors by regular expression, such as exps=CPU", "none", \
+      "llama.cpp", text, AT(llama.override_tensor), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
     X("batch-size", "N", "most tokens of a call", "2048", \
       "llama.cpp", count, AT(llama.batch), .minimum = 1, .maximum = 1 << 28, \
       .scope = MS_INFER_OF_LLAMA_CPP) \

@@ -31,7 +31,7 @@ typedef enum ms_llama_flash {
 typedef struct ms_llama_settings {
     uint64_t ctx_size, gpu_layers, batch, ubatch, outputs;
     ms_llama_split split_mode;
-    const char *tensor_split, *type_k, *type_v;
+    const char *tensor_split, *override_tensor, *type_k, *type_v;
     ms_llama_flash flash_attention;
     bool kv_unified, swa_full, kv_offload, op_offload, embeddings, mmap, repack;
 } ms_llama_settings;

@@ -87,8 +87,7 @@ static void add_tensor(const ms_llama_run *r, const ms_llama_tensor *t, sums *s)
         add_shared(r, t, s);
         return;
     }
-    int device = t->layer < 0 ? MS_INFER_HOST : ms_llama_device_of(r, (uint64_t)t->layer);
-    add_at(r, t, device, s);
+    add_at(r, t, ms_llama_tensor_device(r, t), s);
     int head = ms_llama_device_of(r, r->model->n_layer);
     bool is_head_too = r->model->is_tied && strcmp(t->name, "token_embd.weight") == 0;
     if (is_head_too && head != MS_INFER_HOST)

@@ -65,19 +65,14 @@ static uint32_t make_leaf(ms_llama_build *b, const ms_llama_tensor *of, int plac
     return t;
 }
 
-static int place_of(const ms_llama_build *b, const ms_llama_tensor *t)
-{
-    return t->layer < 0 ? MS_INFER_HOST : ms_llama_tensor_device(b->run, t, (uint64_t)t->layer);
-}
-
 uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name)
 {
     uint32_t i = find(b, layer, name);
     if (i == NONE)
         return NONE;
     if (b->leaf[i] == NONE)
-        b->leaf[i] =
-            make_leaf(b, &b->model->tensors.items[i], place_of(b, &b->model->tensors.items[i]));
+        b->leaf[i] = make_leaf(b, &b->model->tensors.items[i],
+                               ms_llama_tensor_device(b->run, &b->model->tensors.items[i]));
     return b->leaf[i];
 }
 

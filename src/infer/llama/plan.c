@@ -142,7 +142,8 @@ static void build(ms_llama_build *b, const shape *s)
 /* Copies of inputs for several batches under way: all layers are on devices, more than one. */
 static bool pipelines(const ms_llama_run *r)
 {
-    return r->devices > 1 && r->first_device_layer == 0 && r->job->settings->llama.kv_offload;
+    return r->devices > 1 && r->first_device_layer == 0 && !r->places &&
+           r->job->settings->llama.kv_offload;
 }
 
 static ms_status fail_lacking(const ms_llama_build *b, ms_error *err)

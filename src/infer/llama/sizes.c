@@ -2,6 +2,7 @@
 #include "infer/llama/sizes.h"
 
 #include <inttypes.h>
+#include <regex.h>
 #include <string.h>
 
 #include "base/locale.h"
@@ -106,6 +107,83 @@ static ms_status set_devices(ms_llama_run *r, ms_error *err)
     return set_split(r, err);
 }
 
+/* ---- tensors that are placed one by one ---- */
+
+/* A regular expression of C++'s default grammar as an extended one of POSIX; NULL: what of it has
+ * no counterpart. */
+static const char *translate(ms_arena *arena, const char *text, size_t length)
+{
+    char *out = ms_arena_array(arena, char, 5 * length + 1), *to = out;
+    for (size_t i = 0; out && i < length; i++) {
+        bool is_class = text[i] == '\\' && i + 1 < length && text[i + 1] == 'd';
+        bool is_group = text[i] == '(' && i + 1 < length && text[i + 1] == '?';
+        if (is_group && (i + 2 >= length || text[i + 2] != ':'))
+            return NULL;
+        if (is_class)
+            to = (char *)memcpy(to, "[0-9]", 5) + 5;
+        else
+            *to++ = text[i];
+        i += is_class ? 1 : is_group ? 2 : 0;
+    }
+    return out;
+}
+
+static bool find_place(const char *name, size_t length, const ms_llama_run *r, int *device)
+{
+    *device = MS_INFER_HOST;
+    if (length == 3 && strncmp(name, "CPU", 3) == 0)
+        return true;
+    for (uint32_t i = 0; i < r->devices && r->is_cuda; i++)
+        if (strlen(ms_llama_device_name((int)i)) == length &&
+            strncmp(name, ms_llama_device_name((int)i), length) == 0) {
+            *device = (int)i;
+            return true;
+        }
+    return false;
+}
+
+/* The first rule that matches decides. */
+static ms_status apply_rule(const char *rule, size_t length, ms_llama_run *r, ms_error *err)
+{
+    const char *sign = memchr(rule, '=', length), *pattern;
+    regex_t compiled;
+    int device;
+    if (!sign || sign == rule ||
+        !find_place(sign + 1, length - (size_t)(sign - rule) - 1, r, &device))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "override-tensor: found '%.*s', expected PATTERN=CPU or PATTERN=CUDA0",
+                       (int)(length < 80 ? length : 80), rule);
+    pattern = translate(r->job->arena, rule, (size_t)(sign - rule));
+    if (!pattern || regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "override-tensor: '%.*s' is no regular expression that is known here",
+                       (int)(sign - rule < 80 ? sign - rule : 80), rule);
+    for (uint32_t i = 0; i < r->model->tensors.count; i++)
+        if (r->places[i] == MS_LLAMA_BY_LAYER &&
+            regexec(&compiled, r->model->tensors.items[i].name, 0, NULL, 0) == 0)
+            r->places[i] = (int8_t)device;
+    regfree(&compiled);
+    return MS_OK;
+}
+
+static ms_status set_places(ms_llama_run *r, ms_error *err)
+{
+    const char *at = r->job->settings->llama.override_tensor;
+    ms_status status = MS_OK;
+    if (!at || !*at)
+        return MS_OK;
+    r->places = ms_arena_array(r->job->arena, int8_t, r->model->tensors.count + 1);
+    if (!r->places)
+        return ms_infer_no_memory(err);
+    memset(r->places, MS_LLAMA_BY_LAYER, r->model->tensors.count);
+    while (status == MS_OK && *at) {
+        size_t length = strcspn(at, ",");
+        status = apply_rule(at, length, r, err);
+        at += length + (at[length] == ',');
+    }
+    return status;
+}
+
 ms_status ms_llama_run_resolve(const ms_infer_job *job, const ms_llama_model *model,
                                ms_llama_run *run, ms_error *err)
 {
@@ -113,7 +191,9 @@ ms_status ms_llama_run_resolve(const ms_infer_job *job, const ms_llama_model *mo
     ms_status status = set_types(run, err);
     if (status == MS_OK)
         status = set_context(run, err);
-    return status == MS_OK ? set_devices(run, err) : status;
+    if (status == MS_OK)
+        status = set_devices(run, err);
+    return status == MS_OK ? set_places(run, err) : status;
 }
 
 int ms_llama_device_of(const ms_llama_run *run, uint64_t layer)
@@ -133,10 +213,12 @@ int ms_llama_cache_device(const ms_llama_run *run, uint64_t layer)
     return run->job->settings->llama.kv_offload ? ms_llama_device_of(run, layer) : MS_INFER_HOST;
 }
 
-int ms_llama_tensor_device(const ms_llama_run *run, const ms_llama_tensor *tensor, uint64_t layer)
+int ms_llama_tensor_device(const ms_llama_run *run, const ms_llama_tensor *t)
 {
-    (void)tensor;
-    return ms_llama_device_of(run, layer);
+    int8_t place = run->places ? run->places[t - run->model->tensors.items] : MS_LLAMA_BY_LAYER;
+    if (place != MS_LLAMA_BY_LAYER)
+        return place;
+    return t->layer < 0 ? MS_INFER_HOST : ms_llama_device_of(run, (uint64_t)t->layer);
 }
 
 const char *ms_llama_device_name(int device)

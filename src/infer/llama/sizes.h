@@ -9,6 +9,7 @@
 #include "infer/llama/model.h"
 
 enum { MS_LLAMA_HOST_ALIGN = 32, MS_LLAMA_CUDA_ALIGN = 128, MS_LLAMA_MAX_DEVICES = 16 };
+enum { MS_LLAMA_BY_LAYER = -2 };
 
 typedef struct ms_llama_run {
     const ms_infer_job *job;
@@ -21,6 +22,8 @@ typedef struct ms_llama_run {
     uint32_t devices;
     uint64_t first_device_layer;             /* the head is layer n_layer; n_layer + 1: none */
     double split_ends[MS_LLAMA_MAX_DEVICES]; /* of the layers, cumulated to 1 */
+    int8_t
+        *places; /* by tensor: a device, MS_INFER_HOST or MS_LLAMA_BY_LAYER; NULL: all by layer */
 } ms_llama_run;
 
 ms_status ms_llama_run_resolve(const ms_infer_job *job, const ms_llama_model *model,
@@ -30,8 +33,8 @@ ms_status ms_llama_run_resolve(const ms_infer_job *job, const ms_llama_model *mo
 int ms_llama_device_of(const ms_llama_run *run, uint64_t layer);
 /* The same for its cache, or its recurrent state. */
 int ms_llama_cache_device(const ms_llama_run *run, uint64_t layer);
-/* Of a tensor of that layer. */
-int ms_llama_tensor_device(const ms_llama_run *run, const ms_llama_tensor *tensor, uint64_t layer);
+/* Of a tensor of the model's list. */
+int ms_llama_tensor_device(const ms_llama_run *run, const ms_llama_tensor *tensor);
 /* "CUDA3"; static. */
 const char *ms_llama_device_name(int device);
 
