@@ -569,6 +569,7 @@ complete -c memscope -n $infer -l ctx-size -x -d 'cells of all sequences togethe
 complete -c memscope -n $infer -l gpu-layers -x -d 'layers on the device; the head is one more'
 complete -c memscope -n $infer -l split-mode -x -d 'with several devices: layer or none'
 complete -c memscope -n $infer -l tensor-split -x -d 'shares of the devices, such as 3/1'
+complete -c memscope -n $infer -l override-tensor -x -d 'tensors by regular expression, such as exps=CPU'
 complete -c memscope -n $infer -l batch-size -x -d 'most tokens of a call'
 complete -c memscope -n $infer -l ubatch-size -x -d 'most tokens that are computed together'
 complete -c memscope -n $infer -l cache-type-k -x -d 'of keys in the cache: f32, f16, bf16, q8_0, q4_0, ...'
