@@ -34,28 +34,59 @@ ms_status ms_llama_flash_resolve(ms_llama_run *r, ms_error *err)
     return MS_OK;
 }
 
-/* The graph that is reserved: as many tokens as are computed together, and full caches. */
-ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
+static ms_status sizes_of(const ms_llama_run *r, const ms_llama_batch *batch, uint64_t *bytes,
+                          ms_error *err)
 {
     ms_llama_plan p;
-    uint64_t bytes[MS_LLAMA_MAX_DEVICES + 1] = {0}, tokens = least(r->n_ctx, r->n_ubatch);
-    const ms_llama_batch batch = {.tokens = ms_llama_pad(tokens, r->n_seq),
-                                  .outputs = least(tokens, r->outputs)};
-    uint32_t devices = r->is_cuda ? r->devices : 0;
-    ms_status status = ms_llama_plan_make(r, &batch, &p, err);
+    ms_status status = ms_llama_plan_make(r, batch, &p, err);
     if (status != MS_OK)
         return status;
     status = ms_graph_alloc(&p.g, &p.schedule, bytes, err);
     ms_llama_plan_free(&p);
-    bool ok = true;
-    for (uint32_t i = 0; i < devices && status == MS_OK; i++)
-        ok = ok && ms_infer_add_exact(result, MS_INFER_COMPUTE, ms_llama_device_name((int)i),
-                                      (int)i, bytes[i]);
-    if (status == MS_OK &&
-        !(ok && ms_infer_add_exact(result, MS_INFER_COMPUTE, r->is_cuda ? "CUDA_Host" : "CPU",
-                                   MS_INFER_HOST, bytes[devices])))
-        status = ms_infer_no_memory(err);
     return status;
+}
+
+/* Without loading, as for its --fit, llama.cpp forgets where it wished operators to run: norms in
+ * the layers of several devices, attention on the host. A run that loads keeps it. */
+static bool wishes_matter(const ms_llama_run *r)
+{
+    bool is_attention_apart = !r->job->settings->llama.kv_offload && !r->flash;
+    bool has_borders = r->devices > 1 && r->first_device_layer == 0;
+    return r->is_cuda && (is_attention_apart || has_borders);
+}
+
+/* The graph that is reserved: as many tokens as are computed together, and full caches. */
+ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
+{
+    static const char note[] = "compute: the figure is llama.cpp's own measure without loading; a "
+                               "run that loads takes what the range has as its other end";
+    enum { MOST = MS_LLAMA_MAX_DEVICES + 1 };
+    uint64_t bytes[MOST] = {0}, loaded[MOST] = {0}, tokens = least(r->n_ctx, r->n_ubatch);
+    ms_llama_batch batch = {.tokens = ms_llama_pad(tokens, r->n_seq),
+                            .outputs = least(tokens, r->outputs)};
+    uint32_t devices = r->is_cuda ? r->devices : 0;
+    bool ok = true, differs = false;
+    ms_status status = sizes_of(r, &batch, bytes, err);
+    batch.keeps_wishes = true;
+    if (status == MS_OK && wishes_matter(r))
+        status = sizes_of(r, &batch, loaded, err);
+    for (uint32_t i = 0; i <= devices && status == MS_OK; i++) {
+        uint64_t other = wishes_matter(r) ? loaded[i] : bytes[i];
+        const char *host = r->is_cuda ? "CUDA_Host" : "CPU";
+        ms_infer_buffer b = {.part = MS_INFER_COMPUTE,
+                             .place = i < devices ? ms_llama_device_name((int)i) : host,
+                             .device = i < devices ? (int)i : MS_INFER_HOST,
+                             .phases = MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) |
+                                       MS_INFER_IN(MS_INFER_DECODE),
+                             .low = least(bytes[i], other),
+                             .bytes = bytes[i],
+                             .high = bytes[i] > other ? bytes[i] : other};
+        differs = differs || bytes[i] != other;
+        ok = ok && ms_infer_add(result, b);
+    }
+    if (differs)
+        ok = ok && ms_vec_push(&result->notes, note);
+    return status == MS_OK && !ok ? ms_infer_no_memory(err) : status;
 }
 
 static bool add_pool(const ms_llama_plan *p, int device, const ms_pool_hardware *hardware,
