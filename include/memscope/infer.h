@@ -32,6 +32,8 @@ void ms_inference_free(ms_inference *inference);
 const ms_run_field *ms_inference_fields(size_t *count);
 /* The values of a setting that is a choice; NULL past the last, and for any other. */
 const char *ms_inference_field_choice(const char *field, size_t index);
+/* Sets it in place of its earlier value. A list, as ms_sweep_set takes it ("4096:131072:*2",
+ * "all"), makes a table: a row for each combination of the lists' values. */
 ms_status ms_inference_set(ms_inference *inference, const char *field, const char *value,
                            ms_error *err);
 
@@ -43,14 +45,15 @@ void ms_inference_set_inputs(ms_inference *inference, ms_inputs *inputs);
  * supported; MS_ERR_USAGE: settings that exclude each other. */
 ms_status ms_inference_predict(ms_inference *inference, const char *model, ms_error *err);
 
-/* Whether it fits each device, with the expected figures; true where no budget is known. */
+/* Whether it fits each device, with the expected figures; true where no budget is known. Of a
+ * table: whether a row does. */
 bool ms_inference_fits(const ms_inference *inference);
 
 /* What is not exact, and why. NULL past the last. */
 const char *ms_inference_note(const ms_inference *inference, size_t index);
 void ms_inference_set_style(ms_inference *inference, const ms_style *style);
 
-/* Writes "console", "json" or "md". */
+/* Writes "console", "json" or "md"; a table also as "csv". */
 ms_status ms_inference_write(const ms_inference *inference, const char *format, FILE *out,
                              ms_error *err);
 /* Names of the formats, and of the engines; NULL past the last. */

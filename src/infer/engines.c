@@ -10,6 +10,7 @@ static const ms_infer_engine engines[] = {
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_LLAMA_CPP,
+     .quant_at = ms_llama_quant_at,
      .run = ms_llama_infer},
 };
 

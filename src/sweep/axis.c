@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep/axis.h"
 
-#include "config/model/input.h"
-
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "config/fields/kinds.h"
 #include "config/load/load.h"
+#include "config/model/input.h"
 #include "config/run/run_fields.h"
 #include "device/device.h"
 #include "json/number.h"
@@ -17,15 +18,29 @@ void ms_sweep_axis_free(ms_sweep_axis *axis)
     *axis = (ms_sweep_axis){0};
 }
 
+static ms_status check_run(ms_arena *arena, const char *field, const char *value, ms_error *err)
+{
+    ms_run_draft draft = {0};
+    return ms_run_field_set(&draft, arena, field, value, err);
+}
+
+static const ms_sweep_axis_of of_runs = {.table = &ms_run_table, .check = check_run};
+
 typedef struct adding {
     ms_sweep_axis *axis;
+    const ms_sweep_axis_of *of;
     ms_arena *arena;
     ms_error *err;
 } adding;
 
+static const ms_config_field *row_of(const adding *a)
+{
+    return &a->of->table->rows[a->axis->field];
+}
+
 static const char *name_of(const adding *a)
 {
-    return ms_run_field_name(a->axis->field);
+    return row_of(a)->name;
 }
 
 static ms_status push(const adding *a, ms_sweep_axis_part part)
@@ -38,8 +53,7 @@ static ms_status push(const adding *a, ms_sweep_axis_part part)
 
 static ms_status check(const adding *a, const char *value)
 {
-    ms_run_draft draft = {0};
-    return ms_run_field_set(&draft, a->arena, name_of(a), value, a->err);
+    return a->of->check(a->arena, name_of(a), value, a->err);
 }
 
 static ms_status push_text(const adding *a, const char *text)
@@ -47,7 +61,7 @@ static ms_status push_text(const adding *a, const char *text)
     if (strpbrk(text, "\r\n"))
         return ms_fail(a->err, MS_ERR_USAGE, "%s: a value may not contain a line break",
                        name_of(a));
-    if (ms_run_field_kind(a->axis->field)->is_file && strcmp(text, "-") == 0)
+    if (row_of(a)->kind->is_file && strcmp(text, "-") == 0)
         return ms_fail(a->err, MS_ERR_USAGE, "%s: a sweep cannot read a file from standard input",
                        name_of(a));
     ms_status status = check(a, text);
@@ -128,20 +142,31 @@ static ms_status push_range(const adding *a, const char *text, const char *colon
 
 /* ---- all of a known set ---- */
 
+static int by_size(const void *left, const void *right)
+{
+    const ms_device *a = *(const ms_device *const *)left, *b = *(const ms_device *const *)right;
+    uint64_t of_a = ms_device_usable_bytes(a), of_b = ms_device_usable_bytes(b);
+    return of_a < of_b ? -1 : of_a > of_b ? 1 : a < b ? -1 : 1;
+}
+
 static ms_status push_devices(const adding *a)
 {
     const ms_device *devices;
     uint32_t count = 0;
     ms_status status = ms_devices_load(a->arena, &devices, &count, a->err);
+    if (status != MS_OK)
+        return status;
+    const ms_device **order = ms_arena_array(a->arena, const ms_device *, count);
+    if (!order)
+        return ms_fail(a->err, MS_ERR_NOMEM, "no memory for devices");
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = &devices[i];
+    if (a->of->by_size)
+        qsort(order, count, sizeof *order, by_size);
     for (uint32_t i = 0; i < count && status == MS_OK; i++)
-        if (!devices[i].is_cpu)
-            status = push_text(a, devices[i].name);
+        if (!order[i]->is_cpu)
+            status = push_text(a, order[i]->name);
     return status;
-}
-
-static const ms_config_field *row_of(const adding *a)
-{
-    return &ms_run_table.rows[a->axis->field];
 }
 
 static ms_status push_all(const adding *a)
@@ -178,11 +203,13 @@ static ms_status push_item(const adding *a, const char *item)
 
 ms_status ms_sweep_axis_add(ms_sweep_axis *axis, ms_arena *arena, const char *list, ms_error *err)
 {
-    const adding a = {axis, arena, err};
+    const adding a = {axis, axis->of ? axis->of : &of_runs, arena, err};
     char *rest = ms_arena_strdup(arena, list);
     if (!rest)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the values of %s", name_of(&a));
-    const char *cuts = row_of(&a)->kind->has_commas || strchr(list, ';') ? ";" : ",";
+    const ms_config_kind *kind = row_of(&a)->kind;
+    bool has_commas = kind->has_commas || (a.of->texts_have_commas && kind == &ms_config_kind_text);
+    const char *cuts = has_commas || strchr(list, ';') ? ";" : ",";
     for (ms_status status = MS_OK;;) {
         char *item = rest, *end = strpbrk(item, cuts);
         if (end)

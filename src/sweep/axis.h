@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An axis of a grid: the values of one field of the run. Ranges are not expanded, so a long one
- * takes no memory.
+ * An axis of a grid: the values of one field of the run, or of inference. Ranges are not expanded,
+ * so a long one takes no memory.
  */
 #ifndef MS_SWEEP_AXIS_H
 #define MS_SWEEP_AXIS_H
@@ -9,6 +9,16 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "config/fields/field.h"
+
+/* Whose fields the axes are. */
+typedef struct ms_sweep_axis_of {
+    const ms_config_table *table;
+    /* Refuses a value of a field. */
+    ms_status (*check)(ms_arena *arena, const char *field, const char *value, ms_error *err);
+    bool texts_have_commas; /* a field of any text is split at ";" alone */
+    bool by_size;           /* all devices: the smallest first */
+} ms_sweep_axis_of;
 
 /* A part of the values: one text, or a range of numbers from `first` on. */
 typedef struct ms_sweep_axis_part {
@@ -18,7 +28,8 @@ typedef struct ms_sweep_axis_part {
 } ms_sweep_axis_part;
 
 typedef struct ms_sweep_axis {
-    size_t field; /* index of the run field */
+    const ms_sweep_axis_of *of; /* NULL: a run's */
+    size_t field;               /* index in the table */
     uint64_t count;
     ms_vec(ms_sweep_axis_part) parts;
 } ms_sweep_axis;

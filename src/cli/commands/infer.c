@@ -49,7 +49,10 @@ static const ms_cli_grammar grammar = {
     .format_at = ms_inference_format_at,
     .notes =
         "\nMODEL is a built-in model, a config.json or its folder, or a GGUF file, of which only\n"
-        "the header is read. Figures are those of the engine's own allocations.\n",
+        "the header is read. Figures are those of the engine's own allocations.\n"
+        "\nAn option takes a list, as those of memscope sweep do: --device all, --quant all,\n"
+        "--context 4096:131072:*2, --concurrency 1,4,16. Every combination is a row of a table.\n"
+        "--fit WHAT finds the largest value that fits; its own value is ignored then.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -85,6 +88,13 @@ static int run(const ms_cli_call *call)
 static const char *const examples[] = {
     "memscope infer mixtral-8x7b --quant Q4_K_M --device rtx-4090 --gpus 2 --context 32768",
     "whether it fits two cards, and what fits",
+    "memscope infer llama-3.1-70b --quant Q4_K_M --device all",
+    "a table of all devices, the smallest first",
+    "memscope infer llama-3.1-8b --quant Q8_0 --device rtx-4090 --fit context",
+    "the largest context that fits",
+    "memscope infer llama-3.1-8b --quant all --context 4096:131072:*2 --device rtx-4090 --format "
+    "csv",
+    "every combination, one per line",
     "memscope infer ./model-Q4_K_M.gguf --device rtx-4090 --concurrency 4",
     "a file of weights, of which only the header is read",
     "memscope infer llama-3.1-8b --quant Q8_0 --device cpu",
@@ -92,8 +102,9 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const char outcomes[] = "  0   it fits, even if only just, or no budget is known\n"
-                               "  1   it does not fit\n";
+static const char outcomes[] =
+    "  0   it fits, even if only just, or no budget is known; of a table, a row does\n"
+    "  1   it does not fit; of a table, no row does\n";
 
 const ms_cli_command ms_cli_infer = {
     .name = "infer",

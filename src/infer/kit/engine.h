@@ -31,6 +31,9 @@ typedef struct ms_infer_engine {
     const char *about; /* its version, as far as figures depend on it */
     unsigned phases;   /* MS_INFER_IN(...) */
     int scope;         /* its settings: MS_INFER_OF_... */
+    /* The values of `quant`, from the largest to the smallest; NULL past the last. NULL: it takes
+     * none. */
+    const char *(*quant_at)(size_t index);
     /* Fills an empty result; frees nothing after a failure. */
     ms_status (*run)(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
 } ms_infer_engine;

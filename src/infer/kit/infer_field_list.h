@@ -24,6 +24,8 @@
       "Inference", count, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
     X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16", \
       "Inference", word, AT(quant), .default_is_words = true) \
+    X("fit", "WHAT", "find the largest context, concurrency, gpu-layers or quant that fits", "none", \
+      "Inference", choice, AT(fit), .choices = ms_infer_fit_names) \
     X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp)", "context x concurrency", \
       "llama.cpp", count, AT(llama.ctx_size), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \

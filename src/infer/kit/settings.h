@@ -27,6 +27,15 @@ typedef enum ms_llama_flash {
     MS_LLAMA_FLASH_OFF
 } ms_llama_flash;
 
+typedef enum ms_infer_fit_kind {
+    MS_INFER_FIT_NONE,
+    MS_INFER_FIT_CONTEXT,
+    MS_INFER_FIT_CONCURRENCY,
+    MS_INFER_FIT_GPU_LAYERS,
+    MS_INFER_FIT_QUANT
+} ms_infer_fit_kind;
+extern const char *const ms_infer_fit_names[]; /* "none", then the setting's; ends with NULL */
+
 /* 0 or NULL: not given, where the row's default is words. */
 typedef struct ms_llama_settings {
     uint64_t ctx_size, gpu_layers, batch, ubatch, outputs;
@@ -40,6 +49,7 @@ typedef struct ms_infer_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_INFER_FIELD_COUNT)];
     const char *engine, *device, *quant;
     uint64_t budget, gpus, context, concurrency, prompt;
+    ms_infer_fit_kind fit;
     ms_llama_settings llama;
 } ms_infer_settings;
 

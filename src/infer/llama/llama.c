@@ -3,6 +3,7 @@
 
 #include "infer/llama/buffers.h"
 #include "infer/llama/compute.h"
+#include "infer/llama/quant_mix.h"
 
 static bool add_figures(const ms_llama_run *r, ms_infer_result *result)
 {
@@ -62,4 +63,9 @@ ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_er
         status = predict(&run, result, err);
     ms_llama_model_free(&model);
     return status;
+}
+
+const char *ms_llama_quant_at(size_t index)
+{
+    return index < MS_LLAMA_MIXES ? ms_llama_mix_names[index] : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The engine llama.cpp: the row's function.
+ * The engine llama.cpp: the row's functions.
  */
 #ifndef MS_INFER_LLAMA_LLAMA_H
 #define MS_INFER_LLAMA_LLAMA_H
@@ -8,5 +8,7 @@
 #include "infer/kit/engine.h"
 
 ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
+/* The values of `quant`; see ms_infer_engine. */
+const char *ms_llama_quant_at(size_t index);
 
 #endif

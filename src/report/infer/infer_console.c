@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "report/infer/infer_view.h"
+#include "report/infer/rows_console.h"
 #include "report/kit/writer_list.h"
 #include "text/number.h"
 
@@ -74,6 +74,8 @@ static void write_buffers(const ms_page *p, const ms_infer_view *v)
 
 bool ms_infer_console(FILE *out, const ms_infer_view *v)
 {
+    if (v->rows)
+        return ms_infer_rows_console(out, v);
     const ms_page page = ms_page_begin(out, v->style);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
     if (!title || !verdict || !next)

@@ -4,7 +4,7 @@
  */
 #include "json/write.h"
 #include "memscope/infer.h"
-#include "report/infer/infer_view.h"
+#include "report/infer/rows_json.h"
 #include "report/kit/writer_list.h"
 
 static void write_buffer(ms_json_writer *w, const ms_infer_buffer *b)
@@ -48,18 +48,6 @@ static void write_phase(ms_json_writer *w, const ms_infer_view *v, ms_infer_phas
     ms_json_close(w);
 }
 
-static void write_lever(ms_json_writer *w, const ms_infer_answer *a)
-{
-    if (!a->lever) {
-        ms_json_null(w, "most_that_fits");
-        return;
-    }
-    ms_json_object(w, "most_that_fits");
-    ms_json_string(w, "setting", a->lever);
-    ms_json_uint(w, "value", a->lever_value);
-    ms_json_close(w);
-}
-
 static void write_result(ms_json_writer *w, const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
@@ -84,6 +72,8 @@ static void write_result(ms_json_writer *w, const ms_infer_view *v)
 
 bool ms_infer_json(FILE *out, const ms_infer_view *v)
 {
+    if (v->rows)
+        return ms_infer_rows_json(out, v);
     const ms_infer_settings *s = v->settings;
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -97,7 +87,9 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_json_uint(&w, "context", s->context);
     ms_json_uint(&w, "concurrency", s->concurrency);
     ms_json_bool(&w, "fits", v->answer->fits);
-    write_lever(&w, v->answer);
+    ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);
+    if (v->answer->fit.what)
+        ms_infer_fit_json(&w, &v->answer->fit);
     write_result(&w, v);
     ms_json_close(&w);
     ms_json_writer_end(&w);

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "report/infer/infer_view.h"
+#include "report/infer/rows_console.h"
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "text/number.h"
@@ -37,6 +37,8 @@ static void write_table(FILE *out, const ms_infer_view *v, const char *title)
 
 bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
 {
+    if (v->rows)
+        return ms_infer_rows_markdown(out, v);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
     if (!title || !verdict || !next)
         return false;

@@ -6,43 +6,66 @@
 
 #include "text/number.h"
 
-const char *ms_infer_title(const ms_infer_view *v)
+/* Whether the rows of a table have each their own. */
+static bool differs(const ms_infer_view *v, const char *field)
 {
-    const ms_infer_settings *s = v->settings;
-    bool is_file = v->input->document == NULL;
-    const char *many = s->gpus > 1 ? ms_arena_printf(v->arena, "%" PRIu64 " x ", s->gpus) : "";
-    const char *quant =
-        is_file ? "" : ms_arena_printf(v->arena, ", %s", s->quant ? s->quant : "f16");
-    const char *context =
-        s->llama.ctx_size ? ms_arena_printf(v->arena, "%" PRIu64 " sequences, %" PRIu64 " cells",
-                                            s->concurrency, s->llama.ctx_size)
-                          : ms_arena_printf(v->arena, "%" PRIu64 " x %" PRIu64 " tokens",
-                                            s->concurrency, s->context);
-    if (!many || !quant || !context)
-        return NULL;
-    return ms_arena_printf(v->arena, "%s%s: %s on %s%s, %s", v->input->name, quant,
-                           v->answer->engine->name, many, v->input->device->name, context);
+    for (uint32_t i = 0; v->rows && i < v->rows->field_count; i++)
+        if (strcmp(v->rows->fields[i], field) == 0)
+            return true;
+    return v->rows && strcmp(ms_infer_fit_names[v->settings->fit], field) == 0;
 }
 
-/* The device that decides: one that is full, else the one that needs most. */
-static int decisive(const ms_infer_view *v)
+/* ", Q4_K_M" */
+static const char *quant_of(const ms_infer_view *v)
 {
-    const ms_infer_result *r = &v->answer->result;
-    int most = v->input->device->is_cpu || r->devices == 0 ? MS_INFER_HOST : 0;
-    if (!v->answer->fits)
-        return v->answer->full;
-    for (int device = 0; device < (int)r->devices; device++)
-        if (ms_infer_total(r, device, ms_infer_peak(r, device)).expected >
-            ms_infer_total(r, most, ms_infer_peak(r, most)).expected)
-            most = device;
-    return most;
+    const char *quant = v->settings->quant;
+    if (!v->input->document || differs(v, "quant"))
+        return "";
+    return ms_arena_printf(v->arena, ", %s", quant ? quant : "f16");
+}
+
+/* " on 2 x rtx-4090" */
+static const char *place_of(const ms_infer_view *v)
+{
+    const ms_infer_settings *s = v->settings;
+    bool has_gpus = s->gpus > 1 && !differs(v, "gpus"), has_device = !differs(v, "device");
+    const char *gpus = has_gpus ? ms_arena_printf(v->arena, "%" PRIu64 " x ", s->gpus) : "";
+    if (!gpus || (!has_gpus && !has_device))
+        return gpus;
+    return ms_arena_printf(v->arena, " on %s%s", gpus, has_device ? s->device : "each device");
+}
+
+/* ", 4 x 32768 tokens" */
+static const char *load_of(const ms_infer_view *v)
+{
+    const ms_infer_settings *s = v->settings;
+    bool has_context = !differs(v, "context"), has_concurrency = !differs(v, "concurrency");
+    if (s->llama.ctx_size && !differs(v, "ctx-size"))
+        return ms_arena_printf(v->arena, ", %" PRIu64 " sequences, %" PRIu64 " cells",
+                               s->concurrency, s->llama.ctx_size);
+    if (has_context && has_concurrency)
+        return ms_arena_printf(v->arena, ", %" PRIu64 " x %" PRIu64 " tokens", s->concurrency,
+                               s->context);
+    return has_context       ? ms_arena_printf(v->arena, ", %" PRIu64 " tokens each", s->context)
+           : has_concurrency ? ms_arena_printf(v->arena, ", %" PRIu64 " at a time", s->concurrency)
+                             : "";
+}
+
+const char *ms_infer_title(const ms_infer_view *v)
+{
+    const ms_infer_engine *engine = v->rows ? v->rows->engine : v->answer->engine;
+    const char *quant = quant_of(v), *place = place_of(v), *load = load_of(v);
+    if (!quant || !place || !load)
+        return NULL;
+    return ms_arena_printf(v->arena, "%s%s: %s%s%s", v->input->name, quant, engine->name, place,
+                           load);
 }
 
 const char *ms_infer_verdict(const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
     char needed[MS_GIB_TEXT], there[MS_GIB_TEXT], place[24] = "";
-    int device = decisive(v);
+    int device = ms_infer_decisive(v->input, v->answer);
     ms_infer_bytes peak = ms_infer_total(r, device, ms_infer_peak(r, device));
     ms_gib(peak.expected, needed);
     ms_gib(v->input->budget_bytes, there);
@@ -57,9 +80,46 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     return ms_arena_printf(v->arena, "%s: %s of %s GiB%s", word, needed, there, place);
 }
 
+/* "; 148992 needs 23.70 GiB" */
+static const char *after_fit(const ms_infer_view *v, const ms_infer_fit *fit)
+{
+    char needed[MS_GIB_TEXT];
+    if (!fit->next)
+        return strcmp(fit->what, "context") == 0 ? ", and no larger one is tried"
+                                                 : ", and there is no larger one";
+    if (fit->refusal)
+        return ms_arena_printf(v->arena, "; %s is refused (%s)", fit->next, fit->refusal);
+    return ms_arena_printf(v->arena, "; %s needs %s GiB", fit->next,
+                           ms_gib(fit->next_bytes, needed));
+}
+
+static const char *safe_fit(const ms_infer_view *v, const ms_infer_fit *fit)
+{
+    if (!fit->safe)
+        return "; none does with the highest figures";
+    if (strcmp(fit->safe, fit->value) == 0)
+        return "";
+    return ms_arena_printf(v->arena, "; with the highest figures %s does", fit->safe);
+}
+
+const char *ms_infer_fit_sentence(const ms_infer_view *v, const ms_infer_fit *fit)
+{
+    const char *open = fit->has_all ? "" : "; not all larger ones were tried";
+    const char *found = fit->has_all ? "" : " found";
+    if (!fit->value)
+        return ms_arena_printf(v->arena, "no %s fits, not even %s%s", fit->what, fit->least, open);
+    const char *after = after_fit(v, fit), *safe = safe_fit(v, fit);
+    if (!after || !safe)
+        return NULL;
+    return ms_arena_printf(v->arena, "%s %s is the largest%s that fits%s%s%s", fit->what,
+                           fit->value, found, after, safe, open);
+}
+
 const char *ms_infer_next(const ms_infer_view *v)
 {
     const ms_infer_answer *a = v->answer;
+    if (a->fit.what)
+        return ms_infer_fit_sentence(v, &a->fit);
     if (!a->fits && !a->lever)
         return "neither fewer layers on the device nor a shorter context make it fit";
     if (!a->lever)

@@ -5,23 +5,28 @@
 #ifndef MS_REPORT_INFER_INFER_VIEW_H
 #define MS_REPORT_INFER_INFER_VIEW_H
 
-#include "infer/infer.h"
+#include "infer/rows.h"
 #include "report/kit/page.h"
 
 typedef struct ms_infer_view {
     const ms_infer_settings *settings;
     const ms_infer_input *input;
     const ms_infer_answer *answer;
+    const ms_infer_rows *rows; /* a table, in place of the answer; or NULL */
     ms_arena *arena;
     const ms_style *style;
 } ms_infer_view;
 
-/* "mixtral-8x7b, Q4_K_M: llama.cpp on 2 x rtx-4090, 1 x 32768 tokens"; NULL when out of memory. */
+/* "mixtral-8x7b, Q4_K_M: llama.cpp on 2 x rtx-4090, 1 x 32768 tokens"; of a table without what
+ * differs from row to row. NULL when out of memory. */
 const char *ms_infer_title(const ms_infer_view *view);
 /* "fits: 21.30 of 24.00 GiB at the peak"; NULL when out of memory. */
 const char *ms_infer_verdict(const ms_infer_view *view);
 /* What fits instead, or what more fits; "" when there is nothing to say; NULL: out of memory. */
 const char *ms_infer_next(const ms_infer_view *view);
+
+/* "context 148736 is the largest that fits; 148992 needs 23.70 GiB"; NULL: out of memory. */
+const char *ms_infer_fit_sentence(const ms_infer_view *view, const ms_infer_fit *fit);
 
 /* The places with memory of their own: the devices, then the host. NULL past the last. */
 const char *ms_infer_place_at(const ms_infer_view *view, uint32_t index, int *device);

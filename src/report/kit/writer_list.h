@@ -42,7 +42,8 @@ enum {
     MS_NEEDS_ADVICE = 1, /* of an analysis: suggestions */
     MS_NEEDS_DETAIL = 2, /* of a plan: the step as planned, in full */
     MS_NEEDS_CURVE = 4,  /* of a plan: a curve, not a plan */
-    MS_NEEDS_RATES = 8   /* of a curve: times, for a device whose rates are known */
+    MS_NEEDS_RATES = 8,  /* of a curve: times, for a device whose rates are known */
+    MS_NEEDS_ROWS = 16   /* of inference: lists of values */
 };
 
 /* document, function, format, needs, what it is (for help texts), usual file */
@@ -93,6 +94,7 @@ enum {
     X(INFER, ms_infer_console, "console", NOTHING, "for people, at a terminal", "infer.txt") \
     X(INFER, ms_infer_json, "json", NOTHING, "every figure, for programs", "infer.json") \
     X(INFER, ms_infer_markdown, "md", NOTHING, "for people, as Markdown", "infer.md") \
+    X(INFER, ms_infer_csv, "csv", ROWS, "a line for each combination of lists", "infer.csv") \
     X(STREAM, ms_stream_console, "console", NOTHING, "for people, at a terminal", "stream.txt") \
     X(STREAM, ms_stream_json, "json", NOTHING, "every figure, for programs", "stream.json") \
     X(STREAM, ms_stream_csv, "csv", NOTHING, "a line for each number of layers ahead", "stream.csv") \

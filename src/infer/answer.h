@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is asked of an engine, and what was found.
+ */
+#ifndef MS_INFER_ANSWER_H
+#define MS_INFER_ANSWER_H
+
+#include "infer/engines.h"
+
+/* What is read once, for one engine run or several. */
+typedef struct ms_infer_input {
+    ms_arena *arena; /* of the caller */
+    const ms_device *device;
+    uint64_t
+        budget_bytes; /* of each device, or of the host for a device that is the host; 0: none */
+    const char *name;
+    ms_model_config config;
+    ms_json *document; /* of the config; NULL: a GGUF file */
+    char *text;
+    ms_gguf gguf;
+    uint32_t splits;
+} ms_infer_input;
+
+/* The largest value of a setting, by settings.fit. Values are as on the command line. */
+typedef struct ms_infer_fit {
+    const char *what;         /* the setting; NULL: nothing was looked for */
+    const char *value, *safe; /* fits, and with the highest figures; NULL: none does */
+    const char *next;         /* the next one, which does not fit; NULL: there is none */
+    const char *least;        /* the least one that was tried */
+    const char *refusal;      /* why the engine refuses the next one; NULL: it has no room */
+    uint64_t next_bytes;      /* expected, of the device that is full with it; 0: refused */
+    bool has_all;             /* no larger value that was not tried can fit */
+    uint64_t trials;
+} ms_infer_fit;
+
+typedef struct ms_infer_answer {
+    ms_infer_settings settings; /* those of the result */
+    const ms_infer_engine *engine;
+    ms_infer_result result;
+    ms_infer_fit fit;
+    bool fits;         /* with the expected figures; true where no budget is known */
+    int full;          /* the first device that is full */
+    const char *lever; /* a setting with which it fits, or of which more fits; NULL: none */
+    uint64_t lever_value;
+    uint64_t input_bytes; /* of the files of weights; 0: there are none yet */
+} ms_infer_answer;
+
+#endif

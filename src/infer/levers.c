@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/levers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "infer/trial.h"
+
+static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
+                           const ms_infer_lever *lever, uint64_t value, bool *does_fit,
+                           ms_error *err)
+{
+    ms_infer_trial trial = {.fits = false};
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    ms_status status = ms_infer_try(in, &a->settings, a->engine, lever->field, text, &trial, err);
+    *does_fit = trial.is_safe;
+    return status;
+}
+
+/* The largest value from `low`, which fits, to `high`, in steps; `low` where no other fits. */
+static ms_status search(const ms_infer_input *in, const ms_infer_answer *a,
+                        const ms_infer_lever *lever, uint64_t low, uint64_t high, uint64_t *value,
+                        ms_error *err)
+{
+    ms_status status = MS_OK;
+    while (low < high && status == MS_OK) {
+        uint64_t steps = (high - low + lever->step) / lever->step;
+        uint64_t middle = low + (steps + 1) / 2 * lever->step;
+        bool does_fit = false;
+        if (middle > high)
+            break;
+        status = try_value(in, a, lever, middle, &does_fit, err);
+        if (does_fit)
+            low = middle;
+        else
+            high = middle - lever->step;
+    }
+    *value = low;
+    return status;
+}
+
+ms_status ms_infer_find_less(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < a->result.levers.count && status == MS_OK; i++) {
+        const ms_infer_lever *lever = &a->result.levers.items[i];
+        bool does_fit = false;
+        if (lever->value <= lever->least)
+            continue;
+        status = try_value(in, a, lever, lever->least, &does_fit, err);
+        if (status != MS_OK || !does_fit)
+            continue;
+        a->lever = lever->field;
+        return search(in, a, lever, lever->least, lever->value - 1, &a->lever_value, err);
+    }
+    return status;
+}
+
+/* The last lever is the one of which more is of use. Nothing is said where the run fits only just.
+ */
+ms_status ms_infer_find_more(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
+{
+    int full;
+    if (a->result.levers.count == 0 || in->budget_bytes == 0 ||
+        !ms_infer_result_fits(in, &a->result, true, &full))
+        return MS_OK;
+    const ms_infer_lever *lever = &a->result.levers.items[a->result.levers.count - 1];
+    if (lever->value >= lever->most)
+        return MS_OK;
+    uint64_t low = lever->value - lever->value % lever->step;
+    a->lever = lever->field;
+    return search(in, a, lever, low > lever->least ? low : lever->least, lever->most,
+                  &a->lever_value, err);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What fits instead, or how much more: by the levers that the engine lists.
+ */
+#ifndef MS_INFER_LEVERS_H
+#define MS_INFER_LEVERS_H
+
+#include "infer/answer.h"
+
+/* Each sets answer.lever and its value where there is one, with the highest figures. */
+ms_status ms_infer_find_less(const ms_infer_input *input, ms_infer_answer *answer, ms_error *err);
+ms_status ms_infer_find_more(const ms_infer_input *input, ms_infer_answer *answer, ms_error *err);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/trial.h"
+
+static ms_status add_context(const ms_device *d, ms_infer_result *result, ms_error *err)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < result->devices && !d->is_cpu; i++)
+        ok = ok && ms_infer_add(result, (ms_infer_buffer){.part = MS_INFER_CONTEXT,
+                                                          .place = "driver",
+                                                          .device = (int)i,
+                                                          .phases = ~0u,
+                                                          .low = d->context_low_bytes,
+                                                          .bytes = d->context_expected_bytes,
+                                                          .high = d->context_high_bytes});
+    return ok ? MS_OK : ms_infer_no_memory(err);
+}
+
+ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings *settings,
+                              const ms_infer_engine *engine, ms_arena *arena,
+                              ms_infer_result *result, ms_error *err)
+{
+    bool is_file = in->document == NULL;
+    ms_infer_job job = {.settings = settings,
+                        .device = in->device,
+                        .budget_bytes = in->budget_bytes,
+                        .name = in->name,
+                        .gguf = is_file ? &in->gguf : NULL,
+                        .splits = in->splits,
+                        .config = is_file ? NULL : &in->config,
+                        .arena = arena};
+    if (!is_file)
+        job.file = ms_json_root(in->document);
+    *result = (ms_infer_result){.devices = 0};
+    ms_status status = engine->run(&job, result, err);
+    if (status == MS_OK)
+        status = add_context(in->device, result, err);
+    if (status != MS_OK)
+        ms_infer_result_free(result);
+    return status;
+}
+
+/* The devices whose memory counts: the host for a device that is the host. */
+static int first_of(const ms_infer_input *in)
+{
+    return in->device->is_cpu ? MS_INFER_HOST : 0;
+}
+
+static int end_of(const ms_infer_input *in, const ms_infer_result *result)
+{
+    return in->device->is_cpu ? MS_INFER_HOST + 1 : (int)result->devices;
+}
+
+bool ms_infer_result_fits(const ms_infer_input *in, const ms_infer_result *result, bool is_safe,
+                          int *full)
+{
+    int end = end_of(in, result);
+    for (int device = first_of(in); in->budget_bytes > 0 && device < end; device++) {
+        const ms_infer_bytes total = ms_infer_total(result, device, ms_infer_peak(result, device));
+        if ((is_safe ? total.high : total.expected) > in->budget_bytes) {
+            *full = device;
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t floor_of(const ms_infer_result *result, int device, unsigned phases)
+{
+    static const ms_infer_part parts[] = {MS_INFER_WEIGHTS, MS_INFER_CACHE, MS_INFER_STATE,
+                                          MS_INFER_OUTPUT};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        sum += ms_infer_part_total(result, device, parts[i], phases).low;
+    return sum;
+}
+
+bool ms_infer_floor_fits(const ms_infer_input *in, const ms_infer_result *result)
+{
+    int end = end_of(in, result);
+    for (int device = first_of(in); device < end; device++)
+        for (int phase = 0; phase < MS_INFER_PHASES; phase++)
+            if (floor_of(result, device, MS_INFER_IN(phase)) > in->budget_bytes)
+                return false;
+    return true;
+}
+
+static ms_status try_in(const ms_infer_input *in, const ms_infer_settings *settings,
+                        const ms_infer_engine *engine, ms_arena *arena, ms_infer_trial *trial,
+                        ms_error *err)
+{
+    ms_infer_result result;
+    int full = 0;
+    ms_status status = ms_infer_engine_run(in, settings, engine, arena, &result, err);
+    if (status != MS_OK)
+        return status;
+    trial->is_safe = ms_infer_result_fits(in, &result, true, &full);
+    trial->fits = ms_infer_result_fits(in, &result, false, &full);
+    trial->has_floor = ms_infer_floor_fits(in, &result);
+    trial->needed_bytes = ms_infer_total(&result, full, ms_infer_peak(&result, full)).expected;
+    ms_infer_result_free(&result);
+    return MS_OK;
+}
+
+ms_status ms_infer_try(const ms_infer_input *in, const ms_infer_settings *settings,
+                       const ms_infer_engine *engine, const char *field, const char *value,
+                       ms_infer_trial *trial, ms_error *err)
+{
+    ms_infer_settings changed = *settings;
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena)
+        return ms_infer_no_memory(err);
+    ms_status status = ms_infer_settings_set(&changed, arena, field, value, err);
+    if (status == MS_OK)
+        status = try_in(in, &changed, engine, arena, trial, err);
+    ms_arena_free(arena);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One run of an engine, and whether it fits.
+ */
+#ifndef MS_INFER_TRIAL_H
+#define MS_INFER_TRIAL_H
+
+#include "infer/answer.h"
+
+/* Texts of the result are in `arena`, or static. */
+ms_status ms_infer_engine_run(const ms_infer_input *input, const ms_infer_settings *settings,
+                              const ms_infer_engine *engine, ms_arena *arena,
+                              ms_infer_result *result, ms_error *err);
+
+/* `is_safe`: with the highest figures, not the expected ones. *full: a device that is too small. */
+bool ms_infer_result_fits(const ms_infer_input *input, const ms_infer_result *result, bool is_safe,
+                          int *full);
+/* The same for what never shrinks when more is asked for: all but what an allocator arranges. */
+bool ms_infer_floor_fits(const ms_infer_input *input, const ms_infer_result *result);
+
+/* What a run with another value of a setting shows. */
+typedef struct ms_infer_trial {
+    bool fits, is_safe, has_floor; /* as the functions above */
+    uint64_t needed_bytes;         /* expected, of the device that is full */
+} ms_infer_trial;
+
+ms_status ms_infer_try(const ms_infer_input *input, const ms_infer_settings *settings,
+                       const ms_infer_engine *engine, const char *field, const char *value,
+                       ms_infer_trial *trial, ms_error *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A table of predictions of inference as texts: what a console and a Markdown page show.
+ */
+#ifndef MS_REPORT_INFER_ROWS_VIEW_H
+#define MS_REPORT_INFER_ROWS_VIEW_H
+
+#include "report/infer/infer_view.h"
+
+/* Columns behind those of the fields that differ. */
+enum { MS_INFER_ROW_COLUMNS = 5 };
+
+/* "24 of 31 fit, the first with --device rtx-4090"; NULL: out of memory. */
+const char *ms_infer_rows_verdict(const ms_infer_view *view);
+/* The head of a column, NULL past the last, and the cell of a row; NULL: out of memory. */
+const char *ms_infer_rows_head(const ms_infer_view *view, uint32_t column);
+const char *ms_infer_rows_cell(const ms_infer_view *view, const ms_infer_row *row, uint32_t column);
+/* Whether the column holds figures. */
+bool ms_infer_rows_is_figure(const ms_infer_view *view, uint32_t column);
+/* "fits", "tight", "no", "unknown" or "error". */
+const char *ms_infer_row_verdict(const ms_infer_row *row);
+
+#endif
