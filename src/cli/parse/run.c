@@ -20,6 +20,16 @@ typedef struct word {
     char text[48];     /* the name as it was typed */
 } word;
 
+/* Options of no run have no reasons for what a run lacks. */
+static bool has_reasons(const ms_cli_grammar *grammar)
+{
+    const ms_cli_fields *f = grammar->fields;
+    for (; f->list; f++)
+        if (f->list == ms_run_fields)
+            return true;
+    return f == grammar->fields;
+}
+
 static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, word *w,
                            ms_error *err)
 {
@@ -37,7 +47,7 @@ static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, 
     w->value = equals ? equals + 1 : NULL;
     if (ms_cli_find_option(grammar, name, length, &w->choice))
         return MS_OK;
-    const char *why = ms_run_field_missing(w->text + 2);
+    const char *why = has_reasons(grammar) ? ms_run_field_missing(w->text + 2) : NULL;
     if (why)
         return ms_cli_fail(err, MS_ERR_USAGE, "no option %s: %s", w->text, why);
     return ms_cli_fail(err, MS_ERR_USAGE, "no option %s%s", w->text,

@@ -27,13 +27,12 @@ static const char pipeline[] = "parallel sets the ranks: --parallel pp=4,microba
 static const char sequences[] =
     "parallel sets the ranks: --parallel cp=4 predicts context parallelism";
 static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;
-static const char serving[] = "inference is not supported: memscope predicts training steps";
-static const char cache[] =
-    "a KV cache belongs to inference, which is not supported: memscope predicts training steps";
-static const char length[] = "inference is not supported: memscope predicts training steps; the "
-                             "length of their sequences is seq";
-static const char requests[] = "inference is not supported: memscope predicts training steps; the "
-                               "number of their sequences is batch";
+static const char serving[] = "this is a step of training; memscope infer predicts inference";
+static const char cache[] = "a KV cache belongs to inference, which memscope infer predicts";
+static const char length[] = "the length of a training's sequences is seq; memscope infer, which "
+                             "predicts inference, has a context";
+static const char requests[] = "the number of a training's sequences is batch; memscope infer, "
+                               "which predicts inference, has a concurrency";
 
 /* clang-format off */
 static const struct {
@@ -64,7 +63,8 @@ static const struct {
     {"sequence-parallel-size", sequences},
     {"ep", experts}, {"ep-size", experts}, {"expert-parallel", experts},
     {"expert-parallel-size", experts}, {"expert-model-parallel-size", experts},
-    {"inference", serving}, {"infer", serving}, {"serve", serving}, {"serving", serving},
+    {"inference", serving}, {"infer", serving}, {"engine", serving},
+    {"gpu-layers", serving}, {"ngl", serving}, {"serve", serving}, {"serving", serving},
     {"vllm", serving}, {"generate", serving}, {"generation", serving}, {"prefill", serving},
     {"decode", serving}, {"max-new-tokens", serving}, {"gpu-memory-utilization", serving},
     {"kv-cache", cache}, {"kv-cache-dtype", cache}, {"use-cache", cache},
