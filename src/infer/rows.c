@@ -20,6 +20,11 @@ typedef struct batch {
     uint32_t note_counts[BATCH];
 } batch;
 
+static uint64_t part_of(const ms_infer_result *r, int device, ms_infer_part part)
+{
+    return ms_infer_part_total(r, device, part, MS_INFER_IN(ms_infer_peak(r, device))).expected;
+}
+
 static void take_figures(const ms_infer_input *in, const ms_infer_answer *a, ms_infer_row *row)
 {
     const ms_infer_result *r = &a->result;
@@ -30,6 +35,8 @@ static void take_figures(const ms_infer_input *in, const ms_infer_answer *a, ms_
     row->context = a->settings.context;
     row->concurrency = a->settings.concurrency;
     row->needed = ms_infer_total(r, device, ms_infer_peak(r, device));
+    row->weight_bytes = part_of(r, device, MS_INFER_WEIGHTS);
+    row->cache_bytes = part_of(r, device, MS_INFER_CACHE) + part_of(r, device, MS_INFER_STATE);
     row->host_bytes = ms_infer_total(r, MS_INFER_HOST, ms_infer_peak(r, MS_INFER_HOST)).expected;
     row->fits = a->fits;
     row->lever = a->lever;
@@ -122,6 +129,8 @@ static ms_status take_batch(batch *b, uint32_t count, ms_infer_rows *rows, ms_er
         ok = ok && b->done[i].status != MS_ERR_NOMEM && keep_row(b->in->arena, &b->done[i]);
         for (uint32_t k = 0; k < b->note_counts[i]; k++)
             ok = ok && keep_note(b->in->arena, rows, b->notes[i][k]);
+        if (b->done[i].devices > 0 && b->done[i].host_bytes > rows->most_host_bytes)
+            rows->most_host_bytes = b->done[i].host_bytes;
         if (!rows->engine)
             rows->engine = b->engines[i];
         rows->rows.items[b->first + i] = b->done[i];

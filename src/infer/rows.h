@@ -11,10 +11,11 @@ typedef struct ms_infer_row {
     const char *const *values; /* of the fields that differ from row to row */
     const char *device;
     uint64_t devices, budget_bytes, context, concurrency;
-    ms_infer_bytes needed; /* at the peak of the device that decides */
-    uint64_t host_bytes;   /* at the host's peak, expected */
-    bool fits;             /* with the expected figures */
-    const char *lever;     /* as of ms_infer_answer */
+    ms_infer_bytes needed;              /* at the peak of the device that decides */
+    uint64_t weight_bytes, cache_bytes; /* of these; caches with states */
+    uint64_t host_bytes;                /* at the host's peak, expected */
+    bool fits;                          /* with the expected figures */
+    const char *lever;                  /* as of ms_infer_answer */
     uint64_t lever_value;
     ms_infer_fit fit;
     const char *reason; /* why there are no figures; NULL: there are */
@@ -25,6 +26,7 @@ typedef struct ms_infer_rows {
     const char *const *fields; /* that differ from row to row */
     uint32_t field_count;
     const ms_infer_engine *engine; /* of the first row with figures */
+    uint64_t most_host_bytes;      /* of rows whose device is not the host */
     ms_vec(ms_infer_row) rows;
     ms_vec(const char *) notes; /* each once */
 } ms_infer_rows;

@@ -80,17 +80,18 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     return ms_arena_printf(v->arena, "%s: %s of %s GiB%s", word, needed, there, place);
 }
 
-/* "; 148992 needs 23.70 GiB" */
+/* "; 148992 needs 23.70 GiB, 20.00 MiB too many" */
 static const char *after_fit(const ms_infer_view *v, const ms_infer_fit *fit)
 {
-    char needed[MS_GIB_TEXT];
+    char needed[MS_GIB_TEXT], over[MS_BYTES_TEXT];
     if (!fit->next)
         return strcmp(fit->what, "context") == 0 ? ", and no larger one is tried"
                                                  : ", and there is no larger one";
     if (fit->refusal)
         return ms_arena_printf(v->arena, "; %s is refused (%s)", fit->next, fit->refusal);
-    return ms_arena_printf(v->arena, "; %s needs %s GiB", fit->next,
-                           ms_gib(fit->next_bytes, needed));
+    return ms_arena_printf(v->arena, "; %s needs %s GiB, %s too many", fit->next,
+                           ms_gib(fit->next_bytes, needed),
+                           ms_bytes_text(fit->next_bytes - v->input->budget_bytes, over));
 }
 
 static const char *safe_fit(const ms_infer_view *v, const ms_infer_fit *fit)

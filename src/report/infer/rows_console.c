@@ -11,6 +11,7 @@
 
 enum { MOST_WIDTH = 40 };
 
+/* 0 for the last column, which takes what there is. */
 static uint32_t width_of(const ms_infer_view *v, uint32_t column)
 {
     size_t width = strlen(ms_infer_rows_head(v, column));
@@ -25,9 +26,8 @@ static uint32_t width_of(const ms_infer_view *v, uint32_t column)
 static void write_cell(const ms_page *p, const ms_infer_view *v, const char *cell, uint32_t column,
                        uint32_t width)
 {
-    bool is_last = !ms_infer_rows_head(v, column + 1);
     fputs("  ", p->out);
-    if (is_last)
+    if (width == 0)
         ms_put_printable(p->out, cell);
     else if (ms_infer_rows_is_figure(v, column))
         fprintf(p->out, "%*s", (int)width, cell);
@@ -44,9 +44,9 @@ static ms_tone tone_of(const ms_infer_row *row)
 }
 
 static bool write_row(const ms_page *p, const ms_infer_view *v, const ms_infer_row *row,
-                      const uint32_t *widths)
+                      const uint32_t *widths, uint32_t columns)
 {
-    for (uint32_t i = 0; ms_infer_rows_head(v, i); i++) {
+    for (uint32_t i = 0; i < columns; i++) {
         const char *cell = ms_infer_rows_cell(v, row, i);
         bool is_verdict = i == v->rows->field_count;
         if (!cell)
@@ -63,20 +63,21 @@ bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)
 {
     const ms_page page = ms_page_begin(out, v->style);
     const char *title = ms_infer_title(v), *verdict = ms_infer_rows_verdict(v);
-    uint32_t columns = v->rows->field_count + MS_INFER_ROW_COLUMNS;
+    uint32_t columns = ms_infer_rows_columns(v);
     uint32_t *widths = ms_arena_array(v->arena, uint32_t, columns);
     if (!title || !verdict || !widths)
         return false;
     bool any = strncmp(verdict, "none", 4) != 0;
     ms_page_title(&page, title, any ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
-    fprintf(out, "\n%s", ms_page_tone(&page, MS_TONE_DIM));
+    ms_page_heading(&page, "Settings", "  (GiB)");
+    fputs(ms_page_tone(&page, MS_TONE_DIM), out);
     for (uint32_t i = 0; i < columns; i++) {
-        widths[i] = width_of(v, i);
+        widths[i] = i + 1 < columns ? width_of(v, i) : 0;
         write_cell(&page, v, ms_infer_rows_head(v, i), i, widths[i]);
     }
     fprintf(out, "%s\n", ms_page_tone(&page, MS_TONE_END));
     for (uint32_t i = 0; i < v->rows->rows.count; i++)
-        if (!write_row(&page, v, &v->rows->rows.items[i], widths))
+        if (!write_row(&page, v, &v->rows->rows.items[i], widths, columns))
             return false;
     for (uint32_t i = 0; i < v->rows->notes.count; i++)
         ms_page_note(&page, "note:", v->rows->notes.items[i]);
@@ -85,20 +86,21 @@ bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)
 
 bool ms_infer_rows_markdown(FILE *out, const ms_infer_view *v)
 {
-    const char *title = ms_infer_title(v), *verdict = ms_infer_rows_verdict(v), *head;
+    const char *title = ms_infer_title(v), *verdict = ms_infer_rows_verdict(v);
+    uint32_t columns = ms_infer_rows_columns(v);
     if (!title || !verdict)
         return false;
     ms_markdown_title(out, "memscope infer", verdict, title);
     fputs("\n\n|", out);
-    for (uint32_t i = 0; (head = ms_infer_rows_head(v, i)) != NULL; i++)
-        fprintf(out, " %s |", head);
+    for (uint32_t i = 0; i < columns; i++)
+        fprintf(out, " %s |", ms_infer_rows_head(v, i));
     fputs("\n|", out);
-    for (uint32_t i = 0; ms_infer_rows_head(v, i); i++)
+    for (uint32_t i = 0; i < columns; i++)
         fputs(ms_infer_rows_is_figure(v, i) ? "---:|" : "---|", out);
     fputc('\n', out);
     for (uint32_t i = 0; i < v->rows->rows.count; i++) {
         fputc('|', out);
-        for (uint32_t k = 0; ms_infer_rows_head(v, k); k++) {
+        for (uint32_t k = 0; k < columns; k++) {
             const char *cell = ms_infer_rows_cell(v, &v->rows->rows.items[i], k);
             fputc(' ', out);
             ms_markdown_text(out, cell ? cell : "");

@@ -50,6 +50,8 @@ static void write_figures(ms_json_writer *w, const ms_infer_row *row)
     ms_json_uint(w, "bytes", row->needed.expected);
     ms_json_uint(w, "low_bytes", row->needed.low);
     ms_json_uint(w, "high_bytes", row->needed.high);
+    ms_json_uint(w, "weight_bytes", row->weight_bytes);
+    ms_json_uint(w, "cache_bytes", row->cache_bytes);
     ms_json_uint(w, "host_bytes", row->host_bytes);
     ms_infer_lever_json(w, row->lever, row->lever_value);
     if (row->fit.what)
@@ -96,8 +98,9 @@ static void put_text(FILE *out, const char *text)
 
 static void put_figures(FILE *out, const ms_infer_row *row)
 {
-    const uint64_t figures[] = {row->needed.expected, row->needed.low, row->needed.high,
-                                row->budget_bytes, row->host_bytes};
+    const uint64_t figures[] = {row->needed.expected, row->needed.low,   row->needed.high,
+                                row->budget_bytes,    row->weight_bytes, row->cache_bytes,
+                                row->host_bytes};
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         if (row->reason)
             fputc(',', out);
@@ -120,7 +123,8 @@ bool ms_infer_csv(FILE *out, const ms_infer_view *v)
     fputs("model", out);
     for (uint32_t i = 0; i < rows->field_count; i++)
         put_text(out, rows->fields[i]);
-    fputs(",verdict,bytes,low_bytes,high_bytes,budget_bytes,host_bytes,most_setting,most_value,"
+    fputs(",verdict,bytes,low_bytes,high_bytes,budget_bytes,weight_bytes,cache_bytes,"
+          "host_bytes,most_setting,most_value,"
           "fit_value,fit_safe_value,fit_next,error\n",
           out);
     for (uint32_t i = 0; i < rows->rows.count; i++) {

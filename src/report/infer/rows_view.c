@@ -6,8 +6,6 @@
 
 #include "text/number.h"
 
-typedef enum column { VERDICT, NEEDS, OF, LEFT, LARGEST } column;
-
 const char *ms_infer_row_verdict(const ms_infer_row *row)
 {
     if (row->reason)
@@ -31,11 +29,21 @@ static uint32_t count_fits(const ms_infer_rows *rows, const ms_infer_row **first
     return count;
 }
 
+static bool has_budget(const ms_infer_rows *rows)
+{
+    for (uint32_t i = 0; i < rows->rows.count; i++)
+        if (rows->rows.items[i].budget_bytes > 0)
+            return true;
+    return false;
+}
+
 const char *ms_infer_rows_verdict(const ms_infer_view *v)
 {
     const ms_infer_rows *rows = v->rows;
     const ms_infer_row *first;
     uint32_t count = count_fits(rows, &first);
+    if (!has_budget(rows))
+        return "what fits is not known: give --budget";
     if (!first)
         return ms_arena_printf(v->arena, "none of %" PRIu32 " fits", rows->rows.count);
     const char *text = ms_arena_printf(v->arena, "%" PRIu32 " of %" PRIu32 " %s, the first with",
@@ -45,23 +53,7 @@ const char *ms_infer_rows_verdict(const ms_infer_view *v)
     return text;
 }
 
-const char *ms_infer_rows_head(const ms_infer_view *v, uint32_t index)
-{
-    static const char *const heads[] = {"verdict", "needs", "of", "left"};
-    ms_infer_fit_kind fit = v->settings->fit;
-    if (index < v->rows->field_count)
-        return v->rows->fields[index];
-    index -= v->rows->field_count;
-    return index < LARGEST            ? heads[index]
-           : index > LARGEST          ? NULL
-           : fit == MS_INFER_FIT_NONE ? "what fits"
-                                      : ms_infer_fit_names[fit];
-}
-
-bool ms_infer_rows_is_figure(const ms_infer_view *v, uint32_t index)
-{
-    return index > v->rows->field_count && index < v->rows->field_count + LARGEST;
-}
+/* ---- columns ---- */
 
 static const char *gib(const ms_infer_view *v, const char *sign, uint64_t bytes)
 {
@@ -69,12 +61,35 @@ static const char *gib(const ms_infer_view *v, const char *sign, uint64_t bytes)
     return ms_arena_printf(v->arena, "%s%s", sign, ms_gib(bytes, text));
 }
 
+static const char *needs(const ms_infer_view *v, const ms_infer_row *row)
+{
+    return gib(v, "", row->needed.expected);
+}
+
 static const char *left(const ms_infer_view *v, const ms_infer_row *row)
 {
     uint64_t need = row->needed.expected, there = row->budget_bytes;
+    if (there == 0)
+        return "-";
     return need > there ? gib(v, "-", need - there) : gib(v, "", there - need);
 }
 
+static const char *weights(const ms_infer_view *v, const ms_infer_row *row)
+{
+    return gib(v, "", row->weight_bytes);
+}
+
+static const char *cache(const ms_infer_view *v, const ms_infer_row *row)
+{
+    return gib(v, "", row->cache_bytes);
+}
+
+static const char *host(const ms_infer_view *v, const ms_infer_row *row)
+{
+    return gib(v, "", row->host_bytes);
+}
+
+/* Of `fit` where it was asked for, else what fits instead or how much more does. */
 static const char *largest(const ms_infer_view *v, const ms_infer_row *row)
 {
     if (row->fit.what)
@@ -84,18 +99,57 @@ static const char *largest(const ms_infer_view *v, const ms_infer_row *row)
     return row->fits ? "" : "nothing";
 }
 
+/* Behind the fields that differ and the verdict; the last one has the reason of an error. */
+static const struct {
+    const char *head;
+    const char *(*cell)(const ms_infer_view *view, const ms_infer_row *row);
+} columns[] = {{"needs", needs}, {"left", left}, {"weights", weights},
+               {"cache", cache}, {"host", host}, {"what fits", largest}};
+enum { LAST = sizeof columns / sizeof columns[0] - 1 };
+
+/* Of the host there is a column where it needs more than a little. */
+static bool has_host(const ms_infer_view *v)
+{
+    return v->rows->most_host_bytes > UINT64_C(1) << 30;
+}
+
+uint32_t ms_infer_rows_columns(const ms_infer_view *v)
+{
+    return v->rows->field_count + 1 + LAST + (has_host(v) ? 1 : 0);
+}
+
+/* Index in `columns`. */
+static uint32_t column_of(const ms_infer_view *v, uint32_t index)
+{
+    index -= v->rows->field_count + 1;
+    return index + 1 == LAST && !has_host(v) ? LAST : index;
+}
+
+const char *ms_infer_rows_head(const ms_infer_view *v, uint32_t index)
+{
+    ms_infer_fit_kind fit = v->settings->fit;
+    if (index < v->rows->field_count)
+        return v->rows->fields[index];
+    if (index == v->rows->field_count)
+        return "verdict";
+    uint32_t which = column_of(v, index);
+    return which == LAST && fit != MS_INFER_FIT_NONE ? ms_infer_fit_names[fit]
+                                                     : columns[which].head;
+}
+
+bool ms_infer_rows_is_figure(const ms_infer_view *v, uint32_t index)
+{
+    return index > v->rows->field_count && column_of(v, index) < LAST;
+}
+
 const char *ms_infer_rows_cell(const ms_infer_view *v, const ms_infer_row *row, uint32_t index)
 {
     if (index < v->rows->field_count)
         return row->values[index];
-    column which = (column)(index - v->rows->field_count);
-    bool has_budget = row->budget_bytes > 0;
-    if (which == VERDICT)
+    if (index == v->rows->field_count)
         return ms_infer_row_verdict(row);
+    uint32_t which = column_of(v, index);
     if (row->reason)
-        return which == LARGEST ? row->reason : "";
-    return which == NEEDS  ? gib(v, "", row->needed.expected)
-           : which == OF   ? (has_budget ? gib(v, "", row->budget_bytes) : "-")
-           : which == LEFT ? (has_budget ? left(v, row) : "-")
-                           : largest(v, row);
+        return which == LAST ? row->reason : "";
+    return columns[which].cell(v, row);
 }

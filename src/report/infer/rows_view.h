@@ -7,12 +7,10 @@
 
 #include "report/infer/infer_view.h"
 
-/* Columns behind those of the fields that differ. */
-enum { MS_INFER_ROW_COLUMNS = 5 };
-
 /* "24 of 31 fit, the first with --device rtx-4090"; NULL: out of memory. */
 const char *ms_infer_rows_verdict(const ms_infer_view *view);
-/* The head of a column, NULL past the last, and the cell of a row; NULL: out of memory. */
+uint32_t ms_infer_rows_columns(const ms_infer_view *view);
+/* The head of a column, and the cell of a row; NULL: out of memory. */
 const char *ms_infer_rows_head(const ms_infer_view *view, uint32_t column);
 const char *ms_infer_rows_cell(const ms_infer_view *view, const ms_infer_row *row, uint32_t column);
 /* Whether the column holds figures. */
