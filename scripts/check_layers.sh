@@ -24,12 +24,12 @@ ops:base tensor device config trace autograd:. moe liger quantized attention dte
 treatments:base text tensor config trace autograd:.
 parallel:base tensor device config trace autograd:kit zero .
 model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
-step:base tensor allocator config trace autograd ops treatments parallel model:pipeline .
+step:base tensor allocator config trace autograd ops treatments parallel model:pipeline . inference
 measure:base tensor device allocator config trace:.
 simulate:base tensor device allocator config trace step measure:.
 weights:base json:.
 stream:base json tensor device allocator weights config trace replay step measure simulate:.
-infer:base json text tensor device weights config model:kit ggml llama .
+infer:base json text tensor device allocator weights config trace step measure model:kit ggml llama hf .
 ledger:base text tensor device allocator config trace step measure simulate:.
 plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.

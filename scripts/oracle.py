@@ -29,13 +29,16 @@ import subprocess
 import sys
 import tempfile
 
+import oracle_hf
 import oracle_infer
 
 STATIC = {"local_weight_bytes": "weight_memory_bytes", "local_optimizer_state_bytes": "optimizer_memory_bytes",
           "parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
-GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "slow", "detail", "evaluation") + oracle_infer.GROUPS
+ENGINES = (oracle_infer, oracle_hf)  # formats of `memscope infer`
+GROUPS = tuple(dict.fromkeys(("static", "saved", "phases", "steady", "first", "loaded", "prefill", "decode", "reserved", "slow", "detail",
+                              "evaluation") + sum((engine.GROUPS for engine in ENGINES), ())))
 
 
 # ---- from a case to a command ----
@@ -244,12 +247,18 @@ def adapter_options(case, folder):
     return ["--adapter", path, "--adapter-dtype", case.get("adapter_dtype", "fp32")]
 
 
+def engine_of(case):
+    """The module of a case of inference, or None."""
+    return next((engine for engine in ENGINES if engine.is_one(case)), None)
+
+
 def run_case(case, args, folder):
     """Returns (report, None) or (None, why not)."""
+    engine = engine_of(case)
     path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
-    if oracle_infer.is_one(case):
-        path = oracle_infer.write_model(case, path)
-        command = oracle_infer.command_of(case, path, args) + ["--format", "json"]
+    if engine:
+        path = engine.write_model(case, path)
+        command = engine.command_of(case, path, args) + ["--format", "json"]
     else:
         with open(path, "w") as f:
             json.dump(config_of(case), f)
@@ -455,7 +464,8 @@ def compare(case, args, folder):
         is_refused = bool(error) and error.startswith("exit 2") and case["refused"] in error
         return {"id": case["id"], "error": None if is_refused else error or "not refused", "figures": {}, "is_refused": is_refused}
     if report:
-        of = oracle_infer.figures_of if oracle_infer.is_one(case) else figures_of
+        engine = engine_of(case)
+        of = engine.figures_of if engine else figures_of
         for group, name, ours, measured in of(report, case.get("measured", {})):
             figures.setdefault(group, []).append((name, ours, measured))
     return {"id": case["id"], "error": error, "figures": figures}

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define MS_INFER_SCHEMA_VERSION "1.0"
+#define MS_INFER_SCHEMA_VERSION "1.1"
 
 typedef struct ms_inference ms_inference;
 

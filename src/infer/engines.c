@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/engines.h"
 
+#include "infer/hf/hf.h"
 #include "infer/llama/llama.h"
 #include "text/values.h"
 
@@ -12,6 +13,12 @@ static const ms_infer_engine engines[] = {
      .scope = MS_INFER_OF_LLAMA_CPP,
      .quant_at = ms_llama_quant_at,
      .run = ms_llama_infer},
+    {.name = "hf",
+     .about = "transformers 5.23, PyTorch 2.11",
+     .phases =
+         MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
+     .scope = MS_INFER_OF_HF,
+     .run = ms_hf_infer},
 };
 
 const ms_infer_engine *ms_infer_engine_at(size_t index)

@@ -8,7 +8,7 @@
 
 #include "measure/usage.h"
 #include "replay/replay.h"
-#include "step/inference.h"
+#include "step/inference/inference.h"
 #include "stream/clock.h"
 #include "stream/feed.h"
 

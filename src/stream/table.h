@@ -9,7 +9,7 @@
 #include "config/model/model_config.h"
 #include "config/run/run_config.h"
 #include "simulate/judge.h"
-#include "step/inference.h"
+#include "step/inference/inference.h"
 #include "stream/clock.h"
 #include "stream/prefetch.h"
 

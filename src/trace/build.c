@@ -34,6 +34,11 @@ void ms_trace_hold(ms_trace *trace, uint32_t storage)
         row->category = MS_CATEGORY_ACTIVATION;
 }
 
+void ms_trace_keep(ms_trace *trace, uint32_t storage)
+{
+    trace->storages.items[storage].is_cached = true;
+}
+
 void ms_trace_save(ms_trace *trace, uint32_t storage)
 {
     trace->storages.items[storage].saved = true;

@@ -27,6 +27,8 @@ void ms_trace_identify(ms_trace *trace, uint32_t storage, uint32_t earlier);
 /* A storage that is not allocated yet has so many bytes, as with padding. */
 void ms_trace_resize(ms_trace *trace, uint32_t storage, uint64_t bytes);
 void ms_trace_categorize(ms_trace *trace, uint32_t storage, ms_category category);
+/* It holds keys or values of a cache. */
+void ms_trace_keep(ms_trace *trace, uint32_t storage);
 /* The storage is kept for backward: a temporary becomes an activation. */
 void ms_trace_hold(ms_trace *trace, uint32_t storage);
 /* The same for a saved tensor, which autograd's hooks see. */

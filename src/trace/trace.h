@@ -62,6 +62,7 @@ typedef struct ms_storage {
     uint32_t symbols[MS_MAX_RANK]; /* of each dimension */
     uint8_t rank, dtype, category;
     bool saved;       /* saved by autograd at some time */
+    bool is_cached;   /* keys or values that later passes read */
     bool is_changed;  /* written to by an operator that works in place, after it was made */
     uint32_t stream;  /* whose pool it is allocated from */
     uint32_t same_as; /* the first storage with the same content, which was offloaded and fetched

@@ -99,6 +99,8 @@ static const char *const examples[] = {
     "a file of weights, of which only the header is read",
     "memscope infer llama-3.1-8b --quant Q8_0 --device cpu",
     "on the CPU alone",
+    "memscope infer llama-3.1-8b --engine hf --batch 8 --prompt 2048 --generate 256",
+    "transformers with a cache of keys and values",
     NULL,
 };
 

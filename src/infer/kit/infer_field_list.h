@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define MS_INFER_FIELD_LIST(X) \
-    X("engine", "NAME", "the program that runs the model: llama.cpp", "llama.cpp", \
+    X("engine", "NAME", "the program that runs the model: llama.cpp or hf", "llama.cpp", \
       "Inference", word, AT(engine)) \
     X("device", "NAME", "a device of `memscope devices`", "h100-80gb", \
       "Inference", word, AT(device)) \
@@ -20,7 +20,7 @@
       "Inference", count, AT(context), .minimum = 1, .maximum = 1 << 28) \
     X("concurrency", "N", "sequences at a time", "1", \
       "Inference", count, AT(concurrency), .minimum = 1, .maximum = 256) \
-    X("prompt", "N", "tokens of the first prompt, for scratch memory of kernels", "512", \
+    X("prompt", "N", "tokens of the first prompt", "512", \
       "Inference", count, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
     X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16", \
       "Inference", word, AT(quant), .default_is_words = true) \
@@ -77,7 +77,34 @@
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("repack", "YES", "weights on the host are rearranged for the CPU where it has kernels", \
       "yes", "llama.cpp", answer, AT(llama.repack), \
-      .scope = MS_INFER_OF_LLAMA_CPP)
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("batch", "N", "the same as concurrency", "1", \
+      "hf", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20, \
+      .scope = MS_INFER_OF_HF) \
+    X("generate", "N", "tokens that are made after the prompt", "context less prompt", \
+      "hf", count, AT(hf.generate), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
+      "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
+      .scope = MS_INFER_OF_HF) \
+    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", \
+      "hf", word, AT(hf.dtype), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient or math", "sdpa", \
+      "hf", word, AT(hf.attention), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
+      "hf", word, AT(hf.experts), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("quantize", "KIND", "weights as bitsandbytes and others quantise them, or none", "the model's", \
+      "hf", word, AT(hf.quantize), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("torch", "X.Y", "version of PyTorch", "2.11", \
+      "hf", word, AT(hf.torch), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("allocator", "NAME", "cuda or cuda-expandable", "cuda", \
+      "hf", word, AT(hf.allocator), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF)
 /* clang-format on */
 
 #endif

@@ -2,8 +2,9 @@
 #include "infer/kit/result.h"
 
 const char *const ms_infer_phase_names[] = {"load", "profile", "prefill", "decode", NULL};
-const char *const ms_infer_part_names[] = {"weights", "cache", "state",     "activations", "output",
-                                           "compute", "pool",  "workspace", "context",     NULL};
+const char *const ms_infer_part_names[] = {"weights", "cache",   "state", "activations",
+                                           "output",  "compute", "pool",  "workspace",
+                                           "unused",  "context", NULL};
 _Static_assert(sizeof ms_infer_phase_names / sizeof ms_infer_phase_names[0] == MS_INFER_PHASES + 1,
                "a phase has no name");
 _Static_assert(sizeof ms_infer_part_names / sizeof ms_infer_part_names[0] == MS_INFER_PARTS + 1,

@@ -34,6 +34,7 @@ typedef enum ms_infer_part {
     MS_INFER_COMPUTE,     /* an arena for all intermediate results */
     MS_INFER_POOL,        /* scratch memory of kernels */
     MS_INFER_WORKSPACE,   /* of libraries */
+    MS_INFER_UNUSED,      /* reserved by an allocator, and no tensor is there */
     MS_INFER_CONTEXT,     /* of the driver; an estimate */
     MS_INFER_PARTS
 } ms_infer_part;
@@ -73,7 +74,9 @@ typedef struct ms_infer_result {
     ms_vec(ms_infer_figure) figures;
     ms_vec(ms_infer_lever) levers; /* in the order in which they are tried where it does not fit */
     ms_vec(const char *) notes;    /* what is not exact, and why: sentences without a full stop */
-    uint32_t devices;              /* at least 1 unless all is on the host */
+    const char *weights_type;      /* for titles: "bf16"; NULL: that of the setting quant */
+    uint64_t context; /* tokens of one sequence, where settings of the engine decide; 0: context */
+    uint32_t devices; /* at least 1 unless all is on the host */
 } ms_infer_result;
 
 /* Adds; false when out of memory. A buffer of 0 bytes is not added. */

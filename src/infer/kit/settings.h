@@ -11,7 +11,7 @@
 #include "infer/kit/infer_field_list.h"
 
 /* Engines that have settings of their own: bits of a row's scope. */
-enum { MS_INFER_OF_LLAMA_CPP = 1 };
+enum { MS_INFER_OF_LLAMA_CPP = 1, MS_INFER_OF_HF = 4 };
 
 enum {
     MS_INFER_FIELD_COUNT = 0
@@ -45,12 +45,21 @@ typedef struct ms_llama_settings {
     bool kv_unified, swa_full, kv_offload, op_offload, embeddings, mmap, repack;
 } ms_llama_settings;
 
+typedef enum ms_hf_cache { MS_HF_CACHE_DYNAMIC, MS_HF_CACHE_STATIC } ms_hf_cache;
+
+typedef struct ms_hf_settings {
+    uint64_t generate;
+    ms_hf_cache cache;
+    const char *dtype, *attention, *experts, *quantize, *torch, *allocator; /* as a run's */
+} ms_hf_settings;
+
 typedef struct ms_infer_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_INFER_FIELD_COUNT)];
     const char *engine, *device, *quant;
     uint64_t budget, gpus, context, concurrency, prompt;
     ms_infer_fit_kind fit;
     ms_llama_settings llama;
+    ms_hf_settings hf;
 } ms_infer_settings;
 
 extern const ms_config_table ms_infer_table;

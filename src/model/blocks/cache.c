@@ -2,6 +2,7 @@
 #include "model/blocks/cache.h"
 
 #include "ops/ops.h"
+#include "trace/build.h"
 
 ms_status ms_cache_new(const ms_model *model, ms_cache **cache, ms_error *err)
 {
@@ -58,6 +59,8 @@ static ms_tensor joined(ms_tape *tape, ms_tensor kept, ms_tensor more)
 {
     ms_tensor all = kept ? ms_cat2(tape, kept, more, 2) : ms_clone(tape, more);
     ms_retain(tape, all);
+    if (!ms_idle(tape))
+        ms_trace_keep(tape->trace, ms_info(tape, all)->storage);
     return all;
 }
 

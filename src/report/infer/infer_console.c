@@ -20,13 +20,16 @@ static void write_head(const ms_page *p, const ms_infer_view *v, const char *fir
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
+/* In these phases; 0: at the peak of each place. */
 static void write_cells(const ms_page *p, const ms_infer_view *v, ms_infer_part part,
                         unsigned phases)
 {
     int device;
     for (uint32_t i = 0; i < MOST_COLUMNS && ms_infer_place_at(v, i, &device); i++) {
         char text[MS_GIB_TEXT];
-        ms_infer_bytes sum = ms_infer_part_total(&v->answer->result, device, part, phases);
+        const ms_infer_result *r = &v->answer->result;
+        unsigned seen = phases ? phases : MS_INFER_IN(ms_infer_peak(r, device));
+        ms_infer_bytes sum = ms_infer_part_total(r, device, part, seen);
         fprintf(p->out, " %10s", sum.high == 0 ? "-" : ms_gib(sum.expected, text));
     }
     fputc('\n', p->out);
@@ -40,7 +43,7 @@ static void write_parts(const ms_page *p, const ms_infer_view *v)
         if (!ms_infer_has_part(v, (ms_infer_part)part))
             continue;
         fprintf(p->out, "  %-12s", ms_infer_part_names[part]);
-        write_cells(p, v, (ms_infer_part)part, ~0u);
+        write_cells(p, v, (ms_infer_part)part, 0);
     }
 }
 
@@ -56,6 +59,19 @@ static void write_phases(const ms_page *p, const ms_infer_view *v)
     }
 }
 
+/* Where it is not there all the time. */
+static void write_times(const ms_page *p, const ms_infer_view *v, const ms_infer_buffer *b)
+{
+    unsigned all = v->answer->engine->phases, phases = b->phases & all;
+    const char *before = "  in ";
+    for (int phase = 0; phase < MS_INFER_PHASES && phases != all; phase++) {
+        if (!(phases & MS_INFER_IN(phase)))
+            continue;
+        fprintf(p->out, "%s%s", before, ms_infer_phase_names[phase]);
+        before = ", ";
+    }
+}
+
 static void write_buffers(const ms_page *p, const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
@@ -68,6 +84,7 @@ static void write_buffers(const ms_page *p, const ms_infer_view *v)
             fprintf(p->out, "  %" PRIu64 " cells in %" PRIu64 " layers", b->cells, b->layers);
         if (b->low != b->high)
             fprintf(p->out, "  %" PRIu64 " to %" PRIu64, b->low, b->high);
+        write_times(p, v, b);
         fputc('\n', p->out);
     }
 }

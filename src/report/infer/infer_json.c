@@ -7,7 +7,7 @@
 #include "report/infer/rows_json.h"
 #include "report/kit/writer_list.h"
 
-static void write_buffer(ms_json_writer *w, const ms_infer_buffer *b)
+static void write_buffer(ms_json_writer *w, const ms_infer_buffer *b, unsigned phases)
 {
     ms_json_object(w, NULL);
     ms_json_string(w, "part", ms_infer_part_names[b->part]);
@@ -16,6 +16,11 @@ static void write_buffer(ms_json_writer *w, const ms_infer_buffer *b)
         ms_json_null(w, "device");
     else
         ms_json_uint(w, "device", (uint64_t)b->device);
+    ms_json_array_inline(w, "phases");
+    for (int phase = 0; phase < MS_INFER_PHASES; phase++)
+        if (b->phases & phases & MS_INFER_IN(phase))
+            ms_json_string(w, NULL, ms_infer_phase_names[phase]);
+    ms_json_close(w);
     ms_json_uint(w, "bytes", b->bytes);
     ms_json_uint(w, "low_bytes", b->low);
     ms_json_uint(w, "high_bytes", b->high);
@@ -58,7 +63,7 @@ static void write_result(ms_json_writer *w, const ms_infer_view *v)
     ms_json_close(w);
     ms_json_array(w, "buffers");
     for (uint32_t i = 0; i < r->buffers.count; i++)
-        write_buffer(w, &r->buffers.items[i]);
+        write_buffer(w, &r->buffers.items[i], v->answer->engine->phases);
     ms_json_close(w);
     ms_json_object(w, "figures");
     for (uint32_t i = 0; i < r->figures.count; i++)
@@ -84,7 +89,7 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_json_string(&w, "device", v->input->device->name);
     ms_json_uint(&w, "devices", v->answer->result.devices);
     ms_json_uint(&w, "budget_bytes", v->input->budget_bytes);
-    ms_json_uint(&w, "context", s->context);
+    ms_json_uint(&w, "context", ms_infer_context(v));
     ms_json_uint(&w, "concurrency", s->concurrency);
     ms_json_bool(&w, "fits", v->answer->fits);
     ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);

@@ -9,6 +9,7 @@
 #include "report/kit/writer_list.h"
 #include "text/number.h"
 
+/* In these phases; 0: at the peak of each place. */
 static void write_row(FILE *out, const ms_infer_view *v, const char *name, ms_infer_part part,
                       unsigned phases)
 {
@@ -16,7 +17,9 @@ static void write_row(FILE *out, const ms_infer_view *v, const char *name, ms_in
     fprintf(out, "| %s |", name);
     for (uint32_t i = 0; ms_infer_place_at(v, i, &device); i++) {
         char text[MS_GIB_TEXT];
-        ms_infer_bytes sum = ms_infer_part_total(&v->answer->result, device, part, phases);
+        const ms_infer_result *r = &v->answer->result;
+        unsigned seen = phases ? phases : MS_INFER_IN(ms_infer_peak(r, device));
+        ms_infer_bytes sum = ms_infer_part_total(r, device, part, seen);
         fprintf(out, " %s |", sum.high == 0 ? "-" : ms_gib(sum.expected, text));
     }
     fputc('\n', out);
@@ -47,7 +50,7 @@ bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
     write_table(out, v, "part");
     for (int part = 0; part < MS_INFER_PARTS; part++)
         if (ms_infer_has_part(v, (ms_infer_part)part))
-            write_row(out, v, ms_infer_part_names[part], (ms_infer_part)part, ~0u);
+            write_row(out, v, ms_infer_part_names[part], (ms_infer_part)part, 0);
     write_table(out, v, "phase");
     for (int phase = 0; phase < MS_INFER_PHASES; phase++)
         if (v->answer->engine->phases & MS_INFER_IN(phase))

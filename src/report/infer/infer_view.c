@@ -18,10 +18,10 @@ static bool differs(const ms_infer_view *v, const char *field)
 /* ", Q4_K_M" */
 static const char *quant_of(const ms_infer_view *v)
 {
-    const char *quant = v->settings->quant;
+    const char *quant = v->settings->quant, *type = v->answer ? v->answer->result.weights_type : NULL;
     if (!v->input->document || differs(v, "quant"))
         return "";
-    return ms_arena_printf(v->arena, ", %s", quant ? quant : "f16");
+    return ms_arena_printf(v->arena, ", %s", type ? type : quant ? quant : "f16");
 }
 
 /* " on 2 x rtx-4090" */
@@ -43,12 +43,19 @@ static const char *load_of(const ms_infer_view *v)
     if (s->llama.ctx_size && !differs(v, "ctx-size"))
         return ms_arena_printf(v->arena, ", %" PRIu64 " sequences, %" PRIu64 " cells",
                                s->concurrency, s->llama.ctx_size);
+    uint64_t context = ms_infer_context(v);
     if (has_context && has_concurrency)
         return ms_arena_printf(v->arena, ", %" PRIu64 " x %" PRIu64 " tokens", s->concurrency,
-                               s->context);
-    return has_context       ? ms_arena_printf(v->arena, ", %" PRIu64 " tokens each", s->context)
+                               context);
+    return has_context       ? ms_arena_printf(v->arena, ", %" PRIu64 " tokens each", context)
            : has_concurrency ? ms_arena_printf(v->arena, ", %" PRIu64 " at a time", s->concurrency)
                              : "";
+}
+
+uint64_t ms_infer_context(const ms_infer_view *v)
+{
+    uint64_t own = v->answer ? v->answer->result.context : 0;
+    return own ? own : v->settings->context;
 }
 
 const char *ms_infer_title(const ms_infer_view *v)

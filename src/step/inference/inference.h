@@ -3,8 +3,8 @@
  * Inference: passes without gradients, with a cache of keys and values where the model's attention
  * takes one. The phases of training in the run (optimizer, treatments, loss) play no part.
  */
-#ifndef MS_STEP_INFERENCE_H
-#define MS_STEP_INFERENCE_H
+#ifndef MS_STEP_INFERENCE_INFERENCE_H
+#define MS_STEP_INFERENCE_INFERENCE_H
 
 #include "step/step.h"
 

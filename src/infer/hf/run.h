@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Settings of inference as a run of the model and what it generates.
+ */
+#ifndef MS_INFER_HF_RUN_H
+#define MS_INFER_HF_RUN_H
+
+#include "config/run/run_config.h"
+#include "infer/kit/engine.h"
+#include "step/inference/generation.h"
+
+typedef struct ms_hf_run {
+    ms_run_config run;
+    ms_generation generation;
+} ms_hf_run;
+
+/* In the arena of the job. MS_ERR_USAGE or MS_ERR_CONFIG: what is not predicted, by its name. */
+ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *err);
+
+#endif
