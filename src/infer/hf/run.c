@@ -18,8 +18,6 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
         return ms_fail(err, MS_ERR_CONFIG, "engine hf: device cpu is not predicted");
     if (s->gpus > 1)
         return ms_fail(err, MS_ERR_USAGE, "engine hf: several devices are not predicted: gpus 1");
-    if (s->hf.cache == MS_HF_CACHE_STATIC)
-        return ms_fail(err, MS_ERR_USAGE, "engine hf: cache static is not predicted");
     if (s->quant)
         return ms_fail(err, MS_ERR_USAGE,
                        "quant is of GGUF files, which engine hf does not run: see dtype");
@@ -44,6 +42,7 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
     const ms_infer_settings *s = job->settings;
     bool has_context = ms_infer_settings_has(s, "context");
     uint64_t context = s->context;
+    g->has_static_cache = s->hf.cache == MS_HF_CACHE_STATIC;
     g->prompt = s->prompt;
     if (!ms_infer_settings_has(s, "prompt") && g->prompt > (context + 1) / 2)
         g->prompt = (context + 1) / 2;

@@ -93,11 +93,11 @@ static ms_tensor for_every_sequence(ms_model *model, ms_tensor mask, ms_dim keys
 }
 
 /* Whether causality alone, or no mask at all for a single query, is what the fused call needs. */
-static bool needs_no_mask(const ms_model *model, ms_dim keys, bool windowed)
+static bool needs_no_mask(const ms_model *model, uint64_t layer, bool windowed)
 {
-    if (windowed && keys.value >= model->config->sliding_window)
+    if (windowed && ms_cache_keys(model, layer).value >= model->config->sliding_window)
         return false;
-    return model->seq.value == 1 || keys.value == model->seq.value;
+    return ms_cache_is_plain(model, layer);
 }
 
 /* The first layer of the kind that a mask is for: all of a kind have seen as many tokens. Where
@@ -114,12 +114,13 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
 {
     if (position_ids && !model->cache)
         look_for_packed_sequences(model, position_ids);
-    ms_dim keys = ms_cache_keys(model, layer_of_mask(model, sliding));
+    uint64_t layer = layer_of_mask(model, sliding);
+    ms_dim keys = ms_cache_keys(model, layer);
     bool windowed =
         sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, bool_mask(model, keys, windowed), keys);
-    if (needs_no_mask(model, keys, windowed))
+    if (needs_no_mask(model, layer, windowed))
         return 0;
     return for_every_sequence(model, bool_mask(model, keys, windowed), keys);
 }

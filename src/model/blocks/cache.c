@@ -4,15 +4,17 @@
 #include "ops/ops.h"
 #include "trace/build.h"
 
-ms_status ms_cache_new(const ms_model *model, ms_cache **cache, ms_error *err)
+ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, ms_error *err)
 {
     if (!model->config->family->takes_cache)
         return ms_fail(err, MS_ERR_CONFIG,
                        "model type %s: a cache of keys and values is unsupported",
                        model->config->family->model_type);
     *cache = ms_arena_array(model->arena, ms_cache, 1);
-    if (*cache)
+    if (*cache) {
+        (*cache)->room = room;
         (*cache)->layers = ms_arena_array(model->arena, ms_cached_layer, model->config->num_layers);
+    }
     return *cache && (*cache)->layers ? MS_OK
                                       : ms_fail(err, MS_ERR_NOMEM, "out of memory for a cache");
 }
@@ -23,7 +25,7 @@ void ms_cache_clear(const ms_model *model, ms_cache *cache)
         ms_cached_layer *layer = &cache->layers[i];
         ms_release(model->tape, layer->keys);
         ms_release(model->tape, layer->values);
-        ms_release(model->tape, layer->window);
+        ms_release(model->tape, layer->number);
         *layer = (ms_cached_layer){0};
     }
 }
@@ -33,7 +35,23 @@ static bool slides(const ms_model *model, uint64_t layer)
     return model->config->sliding_window > 0 && ms_layer_slides(model->config, layer);
 }
 
-/* The most tokens that a layer keeps from one pass to the next. */
+static ms_dim number(const ms_model *model, uint64_t value)
+{
+    return ms_dim_number(&model->tape->trace->symbols, value);
+}
+
+/* Held by the caller. */
+static ms_tensor kept(ms_tape *tape, ms_tensor tensor)
+{
+    ms_retain(tape, tensor);
+    if (!ms_idle(tape))
+        ms_trace_keep(tape->trace, ms_info(tape, tensor)->storage);
+    return tensor;
+}
+
+/* ---- what attention sees ---- */
+
+/* The most tokens that a dynamic layer keeps from one pass to the next. */
 static uint64_t most_kept(const ms_model *model, uint64_t layer)
 {
     uint64_t window = model->config->sliding_window;
@@ -43,28 +61,58 @@ static uint64_t most_kept(const ms_model *model, uint64_t layer)
 static ms_dim kept_tokens(const ms_model *model, uint64_t layer, uint64_t seen)
 {
     uint64_t most = most_kept(model, layer);
-    return ms_dim_number(&model->tape->trace->symbols, seen < most ? seen : most);
+    return number(model, seen < most ? seen : most);
+}
+
+/* Tokens that a static layer has room for. */
+static uint64_t room_of(const ms_model *model, uint64_t layer)
+{
+    uint64_t room = model->cache->room, window = model->config->sliding_window;
+    return slides(model, layer) && window < room ? window : room;
+}
+
+static uint64_t static_keys(const ms_model *model, uint64_t layer)
+{
+    uint64_t room = room_of(model, layer), seen = model->cache->layers[layer].seen;
+    uint64_t tokens = model->seq.value;
+    if (!slides(model, layer) || seen + tokens <= room)
+        return room;
+    return seen < room ? seen + tokens : room + tokens - 1;
 }
 
 ms_dim ms_cache_keys(const ms_model *model, uint64_t layer)
 {
     uint64_t seen = model->cache ? model->cache->layers[layer].seen : 0;
+    if (model->cache && model->cache->room)
+        return number(model, static_keys(model, layer));
     if (seen == 0)
         return model->seq;
     return ms_dim_add(&model->tape->trace->symbols, kept_tokens(model, layer, seen), model->seq);
 }
 
-/* torch.cat([kept, more], dim=-2): a copy also where nothing was kept. Held by the caller. */
-static ms_tensor joined(ms_tape *tape, ms_tensor kept, ms_tensor more)
+ms_dim ms_cache_seen(const ms_model *model)
 {
-    ms_tensor all = kept ? ms_cat2(tape, kept, more, 2) : ms_clone(tape, more);
-    ms_retain(tape, all);
-    if (!ms_idle(tape))
-        ms_trace_keep(tape->trace, ms_info(tape, all)->storage);
-    return all;
+    uint64_t seen = model->cache ? model->cache->layers[0].seen : 0;
+    return seen == 0 ? model->seq : number(model, seen + model->seq.value);
 }
 
-static void keep(ms_model *model, uint64_t layer, ms_tensor *kept, ms_tensor all)
+bool ms_cache_is_plain(const ms_model *model, uint64_t layer)
+{
+    const ms_cache *cache = model->cache;
+    if (cache && cache->room)
+        return model->seq.value > 1 && cache->layers[layer].seen == 0;
+    return model->seq.value == 1 || ms_cache_keys(model, layer).value == model->seq.value;
+}
+
+/* ---- dynamic layers ---- */
+
+/* torch.cat([before, more], dim=-2): a copy also where nothing was kept. Held by the caller. */
+static ms_tensor joined(ms_tape *tape, ms_tensor before, ms_tensor more)
+{
+    return kept(tape, before ? ms_cat2(tape, before, more, 2) : ms_clone(tape, more));
+}
+
+static void keep(ms_model *model, uint64_t layer, ms_tensor *before, ms_tensor all)
 {
     ms_tape *tape = model->tape;
     const ms_cached_layer *row = &model->cache->layers[layer];
@@ -72,32 +120,118 @@ static void keep(ms_model *model, uint64_t layer, ms_tensor *kept, ms_tensor all
     if (most_kept(model, layer) != UINT64_MAX)
         last = ms_narrow(tape, all, 2, kept_tokens(model, layer, row->seen));
     ms_retain(tape, last);
-    ms_release(tape, *kept);
-    *kept = last;
+    ms_release(tape, *before);
+    *before = last;
 }
+
+/* Yields all that attention sees, held by the caller. */
+static void append_dynamic(ms_model *model, uint64_t layer, ms_tensor key, ms_tensor value,
+                           ms_tensor all[2])
+{
+    ms_tape *tape = model->tape;
+    ms_cached_layer *row = &model->cache->layers[layer];
+    bool in_window = slides(model, layer);
+    if (in_window && !row->number)
+        row->number = kept(tape, ms_empty_bytes(tape, sizeof(int64_t), MS_DTYPE_I64));
+    row->seen += model->seq.value;
+    all[0] = joined(tape, row->keys, key);
+    if (!in_window) /* it is bound before the values are joined */
+        keep(model, layer, &row->keys, all[0]);
+    all[1] = joined(tape, row->values, value);
+    if (in_window)
+        keep(model, layer, &row->keys, all[0]);
+    keep(model, layer, &row->values, all[1]);
+}
+
+/* ---- static layers ---- */
+
+static ms_tensor new_room(ms_model *model, uint64_t layer, ms_tensor like)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor_info info = *ms_info(tape, like);
+    info.shape.dims[2] = number(model, room_of(model, layer));
+    return kept(tape, ms_empty(tape, info.shape, (ms_dtype)info.dtype));
+}
+
+/* lazy_initialization() */
+static void make_room(ms_model *model, uint64_t layer, ms_tensor key, ms_tensor value)
+{
+    ms_cached_layer *row = &model->cache->layers[layer];
+    if (row->keys || ms_idle(model->tape))
+        return;
+    row->keys = new_room(model, layer, key);
+    row->values = new_room(model, layer, value);
+    row->number = kept(model->tape, ms_empty_bytes(model->tape, sizeof(int64_t), MS_DTYPE_I64));
+}
+
+/* keys.index_copy_() at the positions of the pass. */
+static void write_in_place(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_consume(tape, ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I64)));
+}
+
+/* A full window moves on by one token: keys.roll(), written to at an index, and copied back. */
+static void roll(ms_model *model, const ms_cached_layer *row)
+{
+    ms_tape *tape = model->tape;
+    ms_locals f = ms_locals_begin(tape);
+    ms_local(&f, ms_empty_like(tape, row->keys, (ms_dtype)ms_info(tape, row->keys)->dtype));
+    ms_local(&f, ms_empty_like(tape, row->values, (ms_dtype)ms_info(tape, row->values)->dtype));
+    ms_local(&f, ms_empty_bytes(tape, sizeof(int64_t), MS_DTYPE_I64));
+    ms_locals_end(&f, NULL);
+}
+
+/* keys[:, :, :seen] and the pass's, of which the last are copied into the room. Held. */
+static ms_tensor outgrown(ms_model *model, uint64_t seen, ms_tensor room, ms_tensor more)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor all =
+        seen == 0 ? more : ms_cat2(tape, ms_narrow(tape, room, 2, number(model, seen)), more, 2);
+    ms_retain(tape, all);
+    return all;
+}
+
+static void append_static(ms_model *model, uint64_t layer, ms_tensor key, ms_tensor value,
+                          ms_tensor all[2])
+{
+    ms_tape *tape = model->tape;
+    ms_cached_layer *row = &model->cache->layers[layer];
+    make_room(model, layer, key, value);
+    uint64_t seen = row->seen, room = room_of(model, layer);
+    row->seen += model->seq.value;
+    if (ms_idle(tape))
+        return;
+    if (slides(model, layer) && seen < room && row->seen > room) {
+        all[0] = outgrown(model, seen, row->keys, key);
+        all[1] = outgrown(model, seen, row->values, value);
+        return;
+    }
+    if (slides(model, layer) && seen >= room)
+        roll(model, row);
+    else
+        write_in_place(model);
+    all[0] = row->keys;
+    all[1] = row->values;
+    ms_retain(tape, all[0]);
+    ms_retain(tape, all[1]);
+}
+
+/* ---- all of them ---- */
 
 void ms_cache_append(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
                      ms_tensor *value)
 {
     ms_tape *tape = model->tape;
+    ms_tensor all[2] = {0, 0};
     if (!model->cache || ms_idle(tape))
         return;
-    ms_cached_layer *row = &model->cache->layers[layer];
-    bool in_window = slides(model, layer);
-    if (in_window && !row->window) {
-        row->window = ms_empty_bytes(tape, sizeof(int64_t), MS_DTYPE_I64);
-        ms_retain(tape, row->window);
-    }
-    row->seen += model->seq.value;
-    ms_tensor keys = joined(tape, row->keys, *key);
-    if (!in_window) /* it is bound before the values are joined */
-        keep(model, layer, &row->keys, keys);
-    ms_tensor values = joined(tape, row->values, *value);
-    if (in_window)
-        keep(model, layer, &row->keys, keys);
-    keep(model, layer, &row->values, values);
-    ms_assign(f, key, keys);
-    ms_assign(f, value, values);
-    ms_release(tape, keys);
-    ms_release(tape, values);
+    if (model->cache->room)
+        append_static(model, layer, *key, *value, all);
+    else
+        append_dynamic(model, layer, *key, *value, all);
+    ms_assign(f, key, all[0]);
+    ms_assign(f, value, all[1]);
+    ms_release(tape, all[0]);
+    ms_release(tape, all[1]);
 }

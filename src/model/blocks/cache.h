@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys and values of the tokens that a decoder has seen, layer by layer, as transformers'
- * DynamicCache keeps them: each pass appends its own by concatenation, and a layer that slides
- * keeps a view of those within its window.
+ * The keys and values of the tokens that a decoder has seen, layer by layer. As transformers'
+ * DynamicCache keeps them, each pass appends its own by concatenation, and a layer that slides
+ * keeps a view of those within its window. As StaticCache keeps them, a layer has room for all
+ * tokens, or for its window, from its first pass on, and attention sees the room.
  */
 #ifndef MS_MODEL_BLOCKS_CACHE_H
 #define MS_MODEL_BLOCKS_CACHE_H
@@ -11,22 +12,29 @@
 
 typedef struct ms_cached_layer {
     ms_tensor keys, values; /* [B, Hk, kept tokens, D], held; 0: no token was seen */
-    ms_tensor window;       /* of a layer that slides: its window as a number on the device */
+    ms_tensor number;       /* int64 on the device: the window of a dynamic layer that slides; how
+                               many tokens a static one has */
     uint64_t seen;          /* tokens, also those that the window has left behind */
 } ms_cached_layer;
 
 struct ms_cache {
+    uint64_t room;           /* tokens that a static cache has room for; 0: it is dynamic */
     ms_cached_layer *layers; /* of every layer of the model */
 };
 
 /* An empty cache for a model that was built: its memory is the model's, but ms_cache_clear lets go
- * of its tensors. MS_ERR_CONFIG when the family's attention takes no cache; MS_ERR_NOMEM. */
-ms_status ms_cache_new(const ms_model *model, ms_cache **cache, ms_error *err);
+ * of its tensors. MS_ERR_CONFIG when the family's attention takes no cache, or none with room for
+ * so many tokens (0: a dynamic one); MS_ERR_NOMEM. */
+ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, ms_error *err);
 void ms_cache_clear(const ms_model *model, ms_cache *cache);
 
 /* How many keys the layer's attention sees in the pass that runs: those in the cache that its
  * window reaches, and the pass's own. Without a cache the latter alone. */
 ms_dim ms_cache_keys(const ms_model *model, uint64_t layer);
+/* Tokens that were seen before the pass that runs, and those of the pass. */
+ms_dim ms_cache_seen(const ms_model *model);
+/* Whether causality alone gives the mask: all keys are those of the pass, or come after them. */
+bool ms_cache_is_plain(const ms_model *model, uint64_t layer);
 /* Appends the pass's keys and values, locals of `f`, to the layer's; the locals then hold all that
  * attention sees. Without a cache nothing happens. */
 void ms_cache_append(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,

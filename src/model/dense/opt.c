@@ -223,7 +223,7 @@ static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_ten
 static void make_position_ids(ms_model *model, ms_locals *f, ms_tensor *position_ids)
 {
     ms_tape *tape = model->tape;
-    ms_shape tokens = MS_SHAPE(model->batch, ms_cache_keys(model, 0));
+    ms_shape tokens = MS_SHAPE(model->batch, ms_cache_seen(model));
     ms_tensor *mask = ms_local(f, ms_empty(tape, tokens, MS_DTYPE_F32));
     ms_assign(f, position_ids, ms_cumsum_last(tape, *mask));
     ms_tensor masked = ms_add_scalar(tape, ms_mul(tape, *position_ids, *mask));

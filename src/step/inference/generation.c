@@ -46,7 +46,8 @@ static ms_tensor run_token(ms_generator *g, ms_tensor token, uint32_t pass)
 static ms_status generate(ms_generator *g, const ms_generation *what)
 {
     ms_tensor prompt = 0;
-    ms_status status = ms_cache_new(&g->model, &g->cache, g->err);
+    uint64_t room = what->has_static_cache ? what->prompt + what->tokens : 0;
+    ms_status status = ms_cache_new(&g->model, room, &g->cache, g->err);
     if (status != MS_OK)
         return status;
     ms_tensor token = run_prompt(g, what->prompt, &prompt);

@@ -9,8 +9,9 @@
 #include "step/step.h"
 
 typedef struct ms_generation {
-    uint64_t prompt; /* tokens of each sequence, at least 1 */
-    uint64_t tokens; /* that are made, at least 1: the first by the prompt's pass */
+    uint64_t prompt;       /* tokens of each sequence, at least 1 */
+    uint64_t tokens;       /* that are made, at least 1: the first by the prompt's pass */
+    bool has_static_cache; /* with room for all of them; else it is dynamic */
 } ms_generation;
 
 /* A trace of build, step 1, which is the prompt's pass, and step 2, the other passes: phases

@@ -89,7 +89,7 @@ static uint64_t cache_bytes(ms_generator *g)
     uint64_t bytes = 0;
     for (uint64_t i = 0; g->cache && i < g->model.config->num_layers; i++) {
         const ms_cached_layer *layer = &g->cache->layers[i];
-        const ms_tensor tensors[] = {layer->keys, layer->values, layer->window};
+        const ms_tensor tensors[] = {layer->keys, layer->values, layer->number};
         for (size_t k = 0; k < sizeof tensors / sizeof tensors[0]; k++) {
             if (!tensors[k])
                 continue;
@@ -106,7 +106,7 @@ static ms_status open_cache(passes *p)
     ms_generator *g = &p->g;
     bool decodes = p->inference->phase == MS_INFERENCE_DECODE;
     return decodes || g->model.config->family->takes_cache
-               ? ms_cache_new(&g->model, &g->cache, g->err)
+               ? ms_cache_new(&g->model, 0, &g->cache, g->err)
                : MS_OK;
 }
 
