@@ -259,6 +259,15 @@ static ms_tensor masked_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_
     return ms_locals_end(&f, out);
 }
 
+/* Of a static cache's room a prompt sees its own tokens. */
+static ms_tensor own_tokens(const ms_model *model, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x || ms_info(tape, x)->shape.dims[2].value <= model->seq.value)
+        return x;
+    return ms_narrow(tape, x, 2, model->seq);
+}
+
 static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
                                  ms_tensor mask)
 {
@@ -266,11 +275,11 @@ static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     if (mask)
         return masked_attention(model, q, k, v, mask);
     ms_locals f = ms_locals_begin(tape);
-    ms_local(&f, k);
-    ms_local(&f, v);
     double dropout = model->config->attention_dropout;
     /* A single query sees all keys. */
     bool both_ways = model->config->family->is_bidirectional || model->seq.value == 1;
+    k = *ms_local(&f, both_ways ? k : own_tokens(model, k));
+    v = *ms_local(&f, both_ways ? v : own_tokens(model, v));
     ms_tensor *out =
         ms_local(&f, both_ways ? ms_sdpa_both_ways(tape, model->attention, q, k, v, dropout)
                                : ms_sdpa(tape, model->attention, q, k, v, 0, dropout));
