@@ -199,7 +199,7 @@ TRY_EVERY ?= $(if $(IS_ASAN),288,96)
 NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
-            %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/cuda_step_sm80.json %/norms_cuda.json
+            %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/hf/cases.json %/cuda_step_sm80.json %/norms_cuda.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
 # The longest begin first, so that no core waits for them at the end.
@@ -207,7 +207,7 @@ LONG    := tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep
 SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% tests/golden/cli/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
 CASES   := $(patsubst %/,%,$(wildcard tests/golden/cli/*/))
 CHECKS  := $(sort $(wildcard tests/property/*/check_*.py tests/python/check_*.py))
-ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/llamacpp/cases.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
+ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/llamacpp/cases.json tests/oracle/hf/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
 of_replay  := $(foreach t,$(REPLAY),replay=$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
