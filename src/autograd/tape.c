@@ -27,6 +27,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->tensors);
     ms_vec_free(&tape->free_tensors);
     ms_vec_free(&tape->storage_refs);
+    ms_vec_free(&tape->free_storages);
     ms_vec_free(&tape->nodes);
     ms_vec_free(&tape->metas);
     ms_vec_free(&tape->buffers);
@@ -82,10 +83,30 @@ static void contiguous_strides(const ms_shape *shape, uint64_t *strides)
 
 /* ---- storages ---- */
 
+void ms_tape_forget(ms_tape *tape)
+{
+    ms_trace_clear_events(tape->trace);
+    tape->free_storages.count = 0;
+    for (uint32_t i = tape->storage_refs.count; i-- > 0;)
+        if (tape->storage_refs.items[i] == 0 && !ms_vec_push(&tape->free_storages, i))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+static uint32_t add_row(ms_tape *tape, const ms_storage *storage)
+{
+    if (tape->free_storages.count > 0) {
+        uint32_t index = tape->free_storages.items[--tape->free_storages.count];
+        ms_trace_renew_storage(tape->trace, index, storage);
+        return index;
+    }
+    uint32_t index = ms_trace_add_storage(tape->trace, storage);
+    return index == MS_NONE || !ms_vec_push(&tape->storage_refs, 0u) ? MS_NONE : index;
+}
+
 static uint32_t push_storage(ms_tape *tape, ms_storage storage)
 {
-    uint32_t index = ms_trace_add_storage(tape->trace, &storage);
-    if (index == MS_NONE || !ms_vec_push(&tape->storage_refs, 0u)) {
+    uint32_t index = add_row(tape, &storage);
+    if (index == MS_NONE) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return MS_NONE;
     }

@@ -66,7 +66,8 @@ typedef struct ms_tape {
     ms_hooks hooks;
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
-    ms_vec(uint32_t) storage_refs; /* per storage of the trace */
+    ms_vec(uint32_t) storage_refs;  /* per storage of the trace */
+    ms_vec(uint32_t) free_storages; /* rows that are used again: see ms_tape_forget */
     ms_vec(ms_node) nodes;
     ms_vec(ms_meta) metas;
     ms_vec(ms_tensor) buffers;
@@ -91,6 +92,11 @@ enum { MS_MOST_EVENTS = 20000000 };
 
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options);
 void ms_tape_free(ms_tape *tape);
+
+/* Drops the events so far, for who has read them. Rows of storages that are freed are used again,
+ * so that a long run of passes takes no more memory than one: a storage is one allocation only
+ * between two calls. */
+void ms_tape_forget(ms_tape *tape);
 
 /* Records a failure; the first one wins. */
 static inline void ms_tape_fail(ms_tape *tape, ms_status status)

@@ -113,13 +113,6 @@ ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *op
     return measure(&p, options, false, WANTS_BLOCKS | WANTS_CURVE, err);
 }
 
-ms_status ms_usage_measure_figures(const ms_trace *trace, const ms_allocator_options *options,
-                                   ms_usage *usage, ms_error *err)
-{
-    ms_player p = {.trace = trace, .usage = usage};
-    return measure(&p, options, false, WANTS_BLOCKS, err);
-}
-
 static ms_status measure_twice(const ms_trace *trace, const ms_allocator_options *options,
                                int wanted, ms_usage *usage, bool *repeats, ms_error *err)
 {

@@ -25,7 +25,6 @@ typedef struct ms_usage {
     ms_allocator_options allocator; /* used for the figures; no capacity if that was exceeded */
     ms_vec(ms_phase_usage) phases;  /* of every step, in order; without the build */
     uint32_t first_steady_phase;    /* index of the last step's first phase */
-    uint64_t after_build_reserved_bytes;
     uint64_t after_build_bytes,
         start_bytes; /* allocated after the build; at the start of the steady step */
     uint64_t peak_bytes, peak_requested_bytes, peak_reserved_bytes; /* of the steady step */
@@ -53,9 +52,6 @@ typedef struct ms_usage {
  * out_of_memory is set and everything is measured on a device without a limit. */
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err);
-/* The same without curve, addresses and pieces. */
-ms_status ms_usage_measure_figures(const ms_trace *trace, const ms_allocator_options *options,
-                                   ms_usage *usage, ms_error *err);
 /* Sets usage->slow_reserved_bytes, in a usage that was measured from the same trace: what would be
  * reserved, without a limit, if other streams were done with a tensor only when the host waits for
  * them: where the trace says so, and at the ends of phases. `is_lean` as for the usage. */

@@ -37,6 +37,8 @@ static ms_dim intern(ms_symbols *symbols, ms_symbol wanted)
         if (same(&symbols->table.items[i], &wanted))
             return (ms_dim){wanted.value, i};
     uint32_t index = symbols->table.count;
+    if (symbols->is_frozen)
+        return (ms_dim){wanted.value, 0};
     if (!ms_vec_push(&symbols->table, wanted)) {
         symbols->ran_out = true;
         index = 0;

@@ -32,7 +32,8 @@ typedef struct ms_symbol {
 /* Interned symbols; index 0 is the number 1. Owned by the tape. */
 typedef struct ms_symbols {
     ms_vec(ms_symbol) table;
-    bool ran_out; /* out of memory: formulas are wrong */
+    bool ran_out;   /* out of memory: formulas are wrong */
+    bool is_frozen; /* nobody wants formulas any more: what is new has the value alone */
 } ms_symbols;
 
 typedef struct ms_dim {

@@ -34,6 +34,17 @@ void ms_trace_hold(ms_trace *trace, uint32_t storage)
         row->category = MS_CATEGORY_ACTIVATION;
 }
 
+void ms_trace_clear_events(ms_trace *trace)
+{
+    trace->events.count = 0;
+    trace->marks.count = 0;
+}
+
+void ms_trace_renew_storage(ms_trace *trace, uint32_t index, const ms_storage *storage)
+{
+    trace->storages.items[index] = *storage;
+}
+
 void ms_trace_keep(ms_trace *trace, uint32_t storage)
 {
     trace->storages.items[storage].is_cached = true;

@@ -14,6 +14,10 @@ static inline bool ms_trace_add_event(ms_trace *trace, ms_event_kind kind, uint3
     return ms_vec_push(&trace->events, (ms_event){kind, id});
 }
 
+/* Events and marks so far are no more. */
+void ms_trace_clear_events(ms_trace *trace);
+/* Another storage takes the row of one that was freed before the events that are left. */
+void ms_trace_renew_storage(ms_trace *trace, uint32_t index, const ms_storage *storage);
 /* Adds the row only; an MS_EVENT_ALLOC event allocates it. */
 static inline uint32_t ms_trace_add_storage(ms_trace *trace, const ms_storage *storage)
 {

@@ -1,14 +1,61 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/hf/hf.h"
 
-#include "infer/hf/parts.h"
+#include "infer/hf/play.h"
 #include "infer/hf/run.h"
 
-typedef struct peaks {
-    ms_hf_peak load, prefill, decode;
-} peaks;
+/* ---- parts ---- */
 
-static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, const peaks *p,
+/* One that is there already in another phase is the same. */
+static bool add_part(ms_infer_result *result, const ms_infer_buffer *part)
+{
+    for (uint32_t i = 0; i < result->buffers.count; i++) {
+        ms_infer_buffer *b = &result->buffers.items[i];
+        if (b->part == part->part && b->bytes == part->bytes && b->cells == part->cells) {
+            b->phases |= part->phases;
+            return true;
+        }
+    }
+    return ms_infer_add(result, *part);
+}
+
+/* The parts of a peak, whose sum is what is reserved; `cells` of `layers` are in the cache. */
+static bool add_parts(const ms_hf_peak *peak, ms_infer_phase phase, uint64_t cells, uint64_t layers,
+                      ms_infer_result *result)
+{
+    bool ok = true;
+    for (int part = 0; part < MS_INFER_PARTS; part++) {
+        bool is_cache = part == MS_INFER_CACHE;
+        bool is_rest = part == MS_INFER_UNUSED;
+        uint64_t bytes = is_rest ? peak->reserved - peak->allocated : peak->parts[part];
+        const ms_infer_buffer row = {.part = (ms_infer_part)part,
+                                     .place = "cuda:0",
+                                     .phases = MS_INFER_IN(phase),
+                                     .low = bytes,
+                                     .bytes = bytes,
+                                     .high = bytes,
+                                     .cells = is_cache ? cells : 0,
+                                     .layers = is_cache ? layers : 0};
+        ok = ok && add_part(result, &row);
+    }
+    return ok;
+}
+
+static bool add_all_parts(const ms_infer_job *job, const ms_hf_run *r, const ms_hf_play *play,
+                          ms_infer_result *result)
+{
+    const ms_generation *g = &r->generation;
+    uint64_t layers = job->config->num_layers, last = g->prompt + g->tokens - 1;
+    uint64_t room = g->has_static_cache ? last + 1 : 0;
+    return add_parts(&play->load, MS_INFER_LOAD, 0, layers, result) &&
+           add_parts(&play->prefill, MS_INFER_PREFILL, room ? room : g->prompt, layers, result) &&
+           (g->tokens == 1 ||
+            add_parts(&play->decode, MS_INFER_DECODE, room ? room : last, layers, result));
+}
+
+/* ---- the result ---- */
+
+static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, const ms_hf_play *p,
                         ms_infer_result *result)
 {
     const ms_infer_figure figures[] = {{"parameters", simulation->param_count},
@@ -22,67 +69,50 @@ static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, con
                                        {"decode_peak_allocated_bytes", p->decode.allocated},
                                        {"decode_end_allocated_bytes", p->decode.end_allocated},
                                        {"decode_reserved_bytes", p->decode.reserved}};
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+    size_t count = sizeof figures / sizeof figures[0] - (r->generation.tokens == 1 ? 3 : 0);
+    for (size_t i = 0; i < count; i++)
         if (!ms_infer_figure_add(result, figures[i].name, figures[i].value))
             return false;
     return true;
 }
 
-/* Tokens that the layers' caches hold in the phase: that of the last token has none yet. */
-static uint64_t cells_of(const ms_hf_run *r, ms_infer_phase phase)
+static bool add_notes(const ms_infer_job *job, const ms_hf_run *r, ms_infer_result *result)
 {
-    return phase == MS_INFER_DECODE    ? r->generation.prompt + r->generation.tokens - 1
-           : phase == MS_INFER_PREFILL ? r->generation.prompt
-                                       : 0;
+    static const char sampled[] = "not every token's pass is run: what is reserved while tokens "
+                                  "are generated may differ";
+    return !ms_generation_is_sampled(job->config, &r->generation) ||
+           ms_vec_push(&result->notes, sampled);
 }
 
-static ms_status add_parts(const ms_hf_run *r, const ms_simulation *simulation,
-                           const ms_usage *usage, uint64_t layers, const peaks *p,
-                           ms_infer_result *result, ms_error *err)
-{
-    const ms_hf_peak *all[] = {&p->load, &p->prefill, &p->decode};
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == MS_OK; i++)
-        if (all[i]->allocated > 0)
-            status = ms_hf_parts_add(&simulation->trace, usage, all[i], cells_of(r, all[i]->phase),
-                                     layers, result, err);
-    return status;
-}
-
-static ms_status predict(const ms_infer_job *job, const ms_hf_run *r,
-                         const ms_simulation *simulation, const ms_usage *usage,
+static ms_status predict(const ms_infer_job *job, const ms_hf_run *r, ms_hf_play *play,
                          ms_infer_result *result, ms_error *err)
 {
-    uint32_t passes = usage->phases.count;
-    const peaks p = {ms_hf_peak_of_load(&simulation->trace, usage),
-                     ms_hf_peak_of_passes(usage, MS_INFER_PREFILL, 0, 1),
-                     ms_hf_peak_of_passes(usage, MS_INFER_DECODE, 1, passes)};
+    ms_simulation simulation;
+    const ms_generation_reader reader = ms_hf_play_reader(play);
+    ms_status status =
+        ms_step_generate(job->config, &r->run, &r->generation, &reader, &simulation, err);
+    if (status != MS_OK)
+        return status;
     result->devices = 1;
     result->context = r->generation.prompt + r->generation.tokens;
     result->weights_type = ms_dtype_info_of(r->run.dtype)->short_name;
-    ms_status status = add_parts(r, simulation, usage, job->config->num_layers, &p, result, err);
-    if (status == MS_OK && !add_figures(r, simulation, &p, result))
+    if (!add_all_parts(job, r, play, result) || !add_figures(r, &simulation, play, result) ||
+        !add_notes(job, r, result))
         status = ms_infer_no_memory(err);
+    ms_simulation_free(&simulation);
     return status;
 }
 
 ms_status ms_hf_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)
 {
     ms_hf_run r = {.generation = {0}};
-    ms_simulation simulation;
-    ms_usage usage;
+    ms_hf_play play;
     ms_status status = ms_hf_run_resolve(job, &r, err);
-    if (status == MS_OK)
-        status = ms_step_generate(job->config, &r.run, &r.generation, &simulation, err);
     if (status != MS_OK)
         return status;
-    ms_allocator_options unlimited = r.run.allocator;
-    unlimited.capacity_bytes = unlimited.device_bytes = 0;
-    status = ms_usage_measure_figures(&simulation.trace, &unlimited, &usage, err);
-    if (status == MS_OK) {
-        status = predict(job, &r, &simulation, &usage, result, err);
-        ms_usage_free(&usage);
-    }
-    ms_simulation_free(&simulation);
+    status = ms_hf_play_begin(&play, &r.run.allocator, err);
+    if (status == MS_OK)
+        status = predict(job, &r, &play, result, err);
+    ms_hf_play_end(&play);
     return status;
 }

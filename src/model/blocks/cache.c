@@ -30,6 +30,12 @@ void ms_cache_clear(const ms_model *model, ms_cache *cache)
     }
 }
 
+void ms_cache_skip(const ms_model *model, ms_cache *cache, uint64_t tokens)
+{
+    for (uint64_t i = 0; i < model->config->num_layers; i++)
+        cache->layers[i].seen += tokens;
+}
+
 static bool slides(const ms_model *model, uint64_t layer)
 {
     return model->config->sliding_window > 0 && ms_layer_slides(model->config, layer);
@@ -106,9 +112,25 @@ bool ms_cache_is_plain(const ms_model *model, uint64_t layer)
 
 /* ---- dynamic layers ---- */
 
-/* torch.cat([before, more], dim=-2): a copy also where nothing was kept. Held by the caller. */
-static ms_tensor joined(ms_tape *tape, ms_tensor before, ms_tensor more)
+/* What is joined: after tokens that were skipped as many more. */
+static ms_tensor with_skipped(ms_model *model, ms_dim keys, ms_tensor before, ms_tensor more)
 {
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !before)
+        return more;
+    ms_shape shape = ms_info(tape, more)->shape;
+    uint64_t added = keys.value - ms_info(tape, before)->shape.dims[2].value;
+    if (added == shape.dims[2].value)
+        return more;
+    shape.dims[2] = number(model, added);
+    return ms_expand(tape, more, shape);
+}
+
+/* torch.cat([before, more], dim=-2): a copy also where nothing was kept. Held by the caller. */
+static ms_tensor joined(ms_model *model, ms_dim keys, ms_tensor before, ms_tensor more)
+{
+    ms_tape *tape = model->tape;
+    more = with_skipped(model, keys, before, more);
     return kept(tape, before ? ms_cat2(tape, before, more, 2) : ms_clone(tape, more));
 }
 
@@ -131,13 +153,14 @@ static void append_dynamic(ms_model *model, uint64_t layer, ms_tensor key, ms_te
     ms_tape *tape = model->tape;
     ms_cached_layer *row = &model->cache->layers[layer];
     bool in_window = slides(model, layer);
+    ms_dim keys = ms_cache_keys(model, layer);
     if (in_window && !row->number)
         row->number = kept(tape, ms_empty_bytes(tape, sizeof(int64_t), MS_DTYPE_I64));
     row->seen += model->seq.value;
-    all[0] = joined(tape, row->keys, key);
+    all[0] = joined(model, keys, row->keys, key);
     if (!in_window) /* it is bound before the values are joined */
         keep(model, layer, &row->keys, all[0]);
-    all[1] = joined(tape, row->values, value);
+    all[1] = joined(model, keys, row->values, value);
     if (in_window)
         keep(model, layer, &row->keys, all[0]);
     keep(model, layer, &row->values, all[1]);

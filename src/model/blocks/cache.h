@@ -28,6 +28,9 @@ struct ms_cache {
 ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, ms_error *err);
 void ms_cache_clear(const ms_model *model, ms_cache *cache);
 
+/* So many single tokens come and are not run. */
+void ms_cache_skip(const ms_model *model, ms_cache *cache, uint64_t tokens);
+
 /* How many keys the layer's attention sees in the pass that runs: those in the cache that its
  * window reaches, and the pass's own. Without a cache the latter alone. */
 ms_dim ms_cache_keys(const ms_model *model, uint64_t layer);

@@ -5,6 +5,7 @@
  * always gets a mask.
  */
 #include "model/dense/falcon.h"
+#include "model/blocks/cache.h"
 #include "model/dense/falcon_attention.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
@@ -239,7 +240,7 @@ static ms_tensor *make_slopes(ms_model *model, ms_locals *f)
 static ms_tensor make_alibi(ms_model *model, ms_tensor mask)
 {
     ms_tape *tape = model->tape;
-    ms_dim one = {.value = 1}, b = model->batch, h = model->heads, n = model->seq;
+    ms_dim one = {.value = 1}, b = model->batch, h = model->heads, n = ms_cache_seen(model);
     ms_locals f = ms_locals_begin(tape);
     (void)make_slopes(model, &f);
     ms_tensor positions = ms_add_scalar(tape, ms_cumsum_last(tape, mask));
@@ -258,13 +259,14 @@ static ms_tensor make_alibi(ms_model *model, ms_tensor mask)
 static void join_alibi(ms_model *model, ms_locals *f, ms_tensor *mask, ms_tensor alibi)
 {
     ms_tape *tape = model->tape;
+    ms_dim seen = ms_cache_keys(model, 0);
     if (model->attention != MS_ATTENTION_EAGER)
         ms_assign(f, mask,
-                  ms_additive_mask(tape, model->batch, model->seq, model->seq, model->run->dtype));
+                  ms_additive_mask(tape, model->batch, model->seq, seen, model->run->dtype));
     ms_tensor scaled = ms_div_scalar(tape, alibi);
     ms_tensor hidden = ms_compare(tape, *mask, 0);
-    ms_tensor filled = ms_empty(tape, MS_SHAPE(model->batch, model->heads, model->seq, model->seq),
-                                model->run->dtype);
+    ms_tensor filled =
+        ms_empty(tape, MS_SHAPE(model->batch, model->heads, model->seq, seen), model->run->dtype);
     ms_consume(tape, scaled);
     ms_consume(tape, hidden);
     ms_assign(f, mask, filled);
@@ -286,7 +288,8 @@ static void make_masks(ms_model *model, ms_falcon *d, ms_locals *f, ms_tensor *p
     ms_tape *tape = model->tape;
     ms_tensor *alibi = ms_local(f, 0), *tokens = ms_local(f, 0);
     if (model->config->alibi) {
-        ms_assign(f, tokens, ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64));
+        ms_assign(f, tokens,
+                  ms_empty(tape, MS_SHAPE(model->batch, ms_cache_seen(model)), MS_DTYPE_I64));
         ms_assign(f, alibi, make_alibi(model, *tokens));
     }
     ms_assign(f, position_ids, ms_position_ids(model));
@@ -343,7 +346,7 @@ static const ms_model_program program = {build, forward};
                     {"FalconForSequenceClassification", MS_HEAD_LAST_TOKEN},                       \
                     {"RWForCausalLM", MS_HEAD_CAUSAL_LM},                                          \
                     {"RWForSequenceClassification", MS_HEAD_LAST_TOKEN}},                          \
-        .derive = derive, .always_masks = true, .program = &program                                \
+        .derive = derive, .always_masks = true, .takes_cache = true, .program = &program           \
     }
 
 const ms_family ms_family_falcon = FALCON("falcon", keys);

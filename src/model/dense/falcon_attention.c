@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/dense/falcon_attention.h"
 
+#include "model/blocks/cache.h"
 #include "model/dense/falcon.h"
 
 #include "ops/moe/experts.h"
@@ -182,6 +183,7 @@ ms_tensor ms_falcon_attention(ms_model *model, const ms_falcon *d, const ms_falc
         ms_assign(&f, local[i], head_major(model, *local[i]));
     if (!model->config->alibi)
         rotate(model, d, &f, local[0], local[1]);
+    ms_cache_append(model, &f, (uint64_t)(l - d->layers), local[1], local[2]);
     ms_tensor *out = ms_local(&f, 0);
     ms_assign(&f, out, attend(model, d, *local[0], *local[1], *local[2], dtype, &f, weights));
     ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);

@@ -165,4 +165,5 @@ const ms_family ms_family_deepseek_v2 = {.model_type = "deepseek_v2",
                                          .key_count = sizeof keys / sizeof *keys,
                                          .check = check,
                                          .layer_kind = ms_sparse_from_first,
+                                         .takes_cache = true,
                                          .program = &program};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/latent_attention.h"
 
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/mixture/deepseek.h"
 #include "ops/ops.h"
@@ -78,8 +79,8 @@ static void expand(ms_model *model, const latent_attention *a, const widths *w, 
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
-    ms_shape heads =
-        MS_SHAPE(model->batch, model->seq, model->heads, ms_dim_add(s, w->plain, w->value));
+    ms_dim seq = ms_idle(tape) ? model->seq : ms_info(tape, latent)->shape.dims[2];
+    ms_shape heads = MS_SHAPE(model->batch, seq, model->heads, ms_dim_add(s, w->plain, w->value));
     ms_tensor parts[2];
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *both =
@@ -89,9 +90,9 @@ static void expand(ms_model *model, const latent_attention *a, const widths *w, 
     ms_split_at(tape, *both, w->plain, parts);
     ms_tensor *plain = ms_local(&f, parts[0]);
     ms_tensor *value = ms_local(&f, parts[1]);
-    ms_tensor *shared = ms_local(
-        &f, ms_expand(tape, turned, MS_SHAPE(model->batch, model->heads, model->seq, w->turned)));
-    ms_shape shape = MS_SHAPE(model->batch, model->heads, model->seq, w->key);
+    ms_tensor *shared =
+        ms_local(&f, ms_expand(tape, turned, MS_SHAPE(model->batch, model->heads, seq, w->turned)));
+    ms_shape shape = MS_SHAPE(model->batch, model->heads, seq, w->key);
     ms_tensor *key = ms_local(&f, ms_idle(tape) ? 0 : ms_empty(tape, shape, dtype));
     ms_assign(&f, key, ms_copy_into(tape, *key, *plain));
     ms_assign(&f, key, ms_copy_into(tape, *key, *shared));
@@ -125,6 +126,7 @@ ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     d->style.rotary(model, *q_turned, *k_turned, rotary->cos, rotary->sin, pair);
     ms_assign(&f, q_turned, pair[0]);
     ms_assign(&f, k_turned, pair[1]);
+    ms_cache_append(model, &f, layer->number, normed, k_turned);
     ms_tensor *queries = ms_local(&f, ms_cat2(tape, *q_plain, *q_turned, 3));
     expand(model, a, &w, *normed, *k_turned, pair);
     ms_tensor *keys = ms_local(&f, pair[0]), *values = ms_local(&f, pair[1]);

@@ -6,6 +6,53 @@
 #include "step/inference/generator.h"
 #include "step/run.h"
 
+typedef struct generating {
+    ms_generator g;
+    const ms_generation *what;
+    const ms_generation_reader *reader;
+} generating;
+
+/* ---- passes that are run ---- */
+
+enum { MOST_LAYERS_RUN = 1 << 17, ALIKE = 8 };
+
+/* Of a dynamic cache every so manyeth pass is run. */
+static uint64_t stride_of(const ms_model_config *model, const ms_generation *what)
+{
+    uint64_t most = MOST_LAYERS_RUN / (model->num_layers ? model->num_layers : 1);
+    if (what->has_static_cache || most < ALIKE)
+        most = ALIKE;
+    return what->has_static_cache ? 1 : (what->tokens + most - 1) / most;
+}
+
+bool ms_generation_is_sampled(const ms_model_config *model, const ms_generation *generation)
+{
+    return stride_of(model, generation) > 1;
+}
+
+/* The pass that is run after `last`; that of the prompt is number 0. */
+static uint64_t next_dynamic(const generating *gen, uint64_t last)
+{
+    uint64_t next = last + stride_of(gen->g.model.config, gen->what), end = gen->what->tokens;
+    return next > end - 1 && last < end - 1 ? end - 1 : next;
+}
+
+static uint64_t next_static(const generating *gen, uint64_t last)
+{
+    uint64_t window = gen->g.model.config->sliding_window, prompt = gen->what->prompt;
+    uint64_t full = window > prompt ? window - prompt + 1 : 0; /* the first with a full window */
+    if (last < ALIKE || (last >= full && last < full + ALIKE))
+        return last + 1;
+    return last < full ? full : gen->what->tokens;
+}
+
+static uint64_t next_pass(const generating *gen, uint64_t last)
+{
+    return gen->what->has_static_cache ? next_static(gen, last) : next_dynamic(gen, last);
+}
+
+/* ---- passes ---- */
+
 /* A pass over `ids`, which the caller keeps; yields the next token's: the argmax of the logits. */
 static ms_tensor run_pass(ms_generator *g, ms_tensor ids, uint64_t tokens)
 {
@@ -22,6 +69,16 @@ static ms_tensor run_pass(ms_generator *g, ms_tensor ids, uint64_t tokens)
     return next;
 }
 
+static ms_status hand_over(generating *gen)
+{
+    ms_generator *g = &gen->g;
+    if (g->tape.status != MS_OK)
+        return g->tape.status;
+    ms_status status = gen->reader->read(gen->reader->context, g->tape.trace, g->err);
+    ms_tape_forget(&g->tape);
+    return status;
+}
+
 static ms_tensor run_prompt(ms_generator *g, uint64_t tokens, ms_tensor *prompt)
 {
     g->step = 1;
@@ -33,37 +90,47 @@ static ms_tensor run_prompt(ms_generator *g, uint64_t tokens, ms_tensor *prompt)
     return next;
 }
 
-static ms_tensor run_token(ms_generator *g, ms_tensor token, uint32_t pass)
+static ms_tensor run_token(ms_generator *g, ms_tensor token, uint64_t pass)
 {
-    ms_generator_mark(g, true, MS_PHASE_FORWARD, pass);
+    g->step = 2;
+    ms_generator_mark(g, true, MS_PHASE_FORWARD, (uint32_t)pass);
     ms_tensor next = run_pass(g, token, 1);
     if (token)
         ms_release(&g->tape, token);
-    ms_generator_mark(g, false, MS_PHASE_FORWARD, pass);
+    ms_generator_mark(g, false, MS_PHASE_FORWARD, (uint32_t)pass);
     return next;
 }
 
-static ms_status generate(ms_generator *g, const ms_generation *what)
+static ms_status generate(generating *gen)
 {
+    ms_generator *g = &gen->g;
+    const ms_generation *what = gen->what;
     ms_tensor prompt = 0;
-    uint64_t room = what->has_static_cache ? what->prompt + what->tokens : 0;
+    uint64_t room = what->has_static_cache ? what->prompt + what->tokens : 0, last = 0;
+    ms_figures_sum(&g->tape, g->simulation);
     ms_status status = ms_cache_new(&g->model, room, &g->cache, g->err);
+    if (status == MS_OK)
+        status = hand_over(gen);
     if (status != MS_OK)
         return status;
     ms_tensor token = run_prompt(g, what->prompt, &prompt);
-    g->step = 2;
-    for (uint64_t i = 1; i < what->tokens && !ms_idle(&g->tape); i++)
-        token = run_token(g, token, (uint32_t)i);
-    if (g->tape.status == MS_OK)
-        ms_figures_sum(&g->tape, g->simulation);
-    return g->tape.status;
+    g->tape.trace->symbols.is_frozen = true; /* each pass has sizes of its own */
+    status = hand_over(gen);
+    for (uint64_t i = next_pass(gen, 0); i < what->tokens && status == MS_OK;
+         i = next_pass(gen, i)) {
+        ms_cache_skip(&g->model, g->cache, i - last - 1);
+        token = run_token(g, token, i);
+        status = hand_over(gen);
+        last = i;
+    }
+    return status;
 }
 
 ms_status ms_step_generate(const ms_model_config *model, const ms_run_config *run,
-                           const ms_generation *generation, ms_simulation *simulation,
-                           ms_error *err)
+                           const ms_generation *generation, const ms_generation_reader *reader,
+                           ms_simulation *simulation, ms_error *err)
 {
-    ms_generator g;
-    ms_status status = ms_generator_begin(&g, model, run, simulation, err);
-    return ms_generator_end(&g, status == MS_OK ? generate(&g, generation) : status);
+    generating gen = {.what = generation, .reader = reader};
+    ms_status status = ms_generator_begin(&gen.g, model, run, simulation, err);
+    return ms_generator_end(&gen.g, status == MS_OK ? generate(&gen) : status);
 }

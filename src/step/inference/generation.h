@@ -14,11 +14,23 @@ typedef struct ms_generation {
     bool has_static_cache; /* with room for all of them; else it is dynamic */
 } ms_generation;
 
-/* A trace of build, step 1, which is the prompt's pass, and step 2, the other passes: phases
- * "forward", micro_step counting them from 0. MS_ERR_CONFIG: the family's attention takes no cache.
- * On failure nothing is left to free. */
+/* Who reads the events as they are made. */
+typedef struct ms_generation_reader {
+    /* The trace has the events since the last call, of the build or of a whole pass, with the marks
+     * of a phase around them: step 0 is the build, 1 the prompt's pass, 2 the others, micro_step
+     * counting them from 1. They are forgotten afterwards, and rows of storages used again. */
+    ms_status (*read)(void *context, const ms_trace *trace, ms_error *err);
+    void *context;
+} ms_generation_reader;
+
+/* Not all passes of a long generation are run. With a static cache they are alike but where a
+ * window is full; with a dynamic one every so manyeth is run, and the last. */
+bool ms_generation_is_sampled(const ms_model_config *model, const ms_generation *generation);
+
+/* Fills the figures of the simulation; its trace is as the reader saw it last. MS_ERR_CONFIG: the
+ * family's attention takes no such cache. On failure nothing is left to free. */
 ms_status ms_step_generate(const ms_model_config *model, const ms_run_config *run,
-                           const ms_generation *generation, ms_simulation *simulation,
-                           ms_error *err);
+                           const ms_generation *generation, const ms_generation_reader *reader,
+                           ms_simulation *simulation, ms_error *err);
 
 #endif

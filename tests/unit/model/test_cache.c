@@ -241,12 +241,12 @@ static void as_measured(void **state)
 static void is_refused(void **state)
 {
     (void)state;
-    const ms_model_config config = {.family = family_of("falcon")};
+    const ms_model_config config = {.family = family_of("lfm2")};
     const ms_model model = {.config = &config};
     ms_cache *cache = NULL;
     ms_error err = {0};
     assert_int_equal(ms_cache_new(&model, 0, &cache, &err), MS_ERR_CONFIG);
-    assert_string_equal(err.text, "model type falcon: a cache of keys and values is unsupported");
+    assert_string_equal(err.text, "model type lfm2: a cache of keys and values is unsupported");
 }
 
 typedef struct case_list {

@@ -313,7 +313,7 @@ static const model_case model_cases[] = {
      0,
      16 * 2 * 64 * 512},
     {"experts", "qwen3-30b-a3b", MS_INFERENCE_DECODE, {{"seq", "64"}}, 48, 0, 48 * 2 * 64 * 512},
-    {"no cache", "falcon-7b", MS_INFERENCE_PREFILL, {{"seq", "64"}}, 32, 0, 0},
+    {"no cache", "lfm2-350m", MS_INFERENCE_PREFILL, {{"seq", "64"}}, 16, 0, 0},
     {"pictures",
      "tests/golden/config/valid/vit-defaults/config.json",
      MS_INFERENCE_PREFILL,
@@ -428,8 +428,8 @@ typedef struct refusal_case {
 static const refusal_case refusal_cases[] = {
     {"the host", "gpt2", "cpu", MS_INFERENCE_PREFILL,
      "device: weights stream from the host to a device, and cpu is the host"},
-    {"no cache to decode with", "falcon-7b", "t4", MS_INFERENCE_DECODE,
-     "model type falcon: a cache of keys and values is unsupported"},
+    {"no cache to decode with", "lfm2-350m", "t4", MS_INFERENCE_DECODE,
+     "model type lfm2: a cache of keys and values is unsupported"},
 };
 
 static void check_refusal(void **state)
