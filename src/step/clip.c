@@ -91,6 +91,28 @@ static void drop_norms(ms_tape *tape, norm_list *norms, uint32_t left)
         ms_consume(tape, norms->items[--norms->count]);
 }
 
+/* Gradients without an element, of shards past the last row, get a norm of their own, a zero; as
+ * many of the norms before go, the last ones. */
+static void replace_norms_of_nothing(ms_tape *tape, norm_list *norms, const clip_group *group)
+{
+    ms_shape scalar = {.rank = 0};
+    const uint32_t count = norms->count;
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        ms_tensor grad = gradient_of(parameter);
+        if (grad && belongs(parameter, group) && !ms_elements(&ms_info(tape, grad)->shape))
+            push(tape, norms, ms_empty(tape, scalar, group->dtype));
+    }
+    const uint32_t empty = norms->count - count;
+    if (tape->status != MS_OK)
+        return;
+    for (uint32_t i = count - empty; i < count; i++) {
+        ms_consume(tape, norms->items[i]);
+        norms->items[i] = norms->items[i + empty];
+    }
+    norms->count = count;
+}
+
 /* The sums of partial gradients. */
 static void push_sums(ms_tape *tape, norm_list *list, const clip_group *group)
 {
@@ -137,6 +159,7 @@ static ms_tensor total_norm(ms_tape *tape, const clip_group *group)
     ms_tensor partial =
         tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape, group), MS_DTYPE_F32);
     push_norms(tape, &norms, false, group);
+    replace_norms_of_nothing(tape, &norms, group);
     ms_consume(tape, partial);
     drop_norms(tape, &placed, 0);
     uint32_t of_device = norms.count;
