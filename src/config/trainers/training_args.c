@@ -336,6 +336,8 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
         return note_layout(r, &s);
     if (s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding)
         return ms_training_refuse_sharding(&t);
+    if (s.widens && !is_one && !r->draft->ignore_sharding)
+        return ms_training_refuse_whole(&t);
     bool has_world = ms_run_field_is_set(r->draft, "world");
     if (has_world && s.processes && s.processes != r->draft->world)
         return ms_json_fail(r->err, s.value, MS_JSON_AT_KEY, MS_ERR_CONFIG,

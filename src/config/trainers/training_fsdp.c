@@ -25,18 +25,10 @@ static const char other_keys[] =
     "ignored_modules activation_checkpointing_offload xla xla_fsdp_v2 xla_fsdp_settings "
     "xla_fsdp_grad_ckpt ";
 
-static bool has_word(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-    const char *at = *name && !strchr(name, ' ') ? strstr(words, name) : NULL;
-    while (at && !(at[-1] == ' ' && at[length] == ' '))
-        at = strstr(at + 1, name);
-    return at;
-}
-
 static bool is_known(const ms_training_ranks *t, const char *name)
 {
-    return has_word(common_keys, name) || (!is_axolotl(t) && has_word(other_keys, name));
+    return ms_training_has_word(common_keys, name) ||
+           (!is_axolotl(t) && ms_training_has_word(other_keys, name));
 }
 
 static ms_status note_unknown(const ms_training_ranks *t)
@@ -70,17 +62,6 @@ static bool is_true(const ms_training_ranks *t, const char *name, bool absent)
 {
     ms_json_value value;
     return find(t, name, &value) ? ms_training_truth(value, absent) : absent;
-}
-
-/* One of some words, or its number from 1; -1: neither. */
-static int word_of(ms_json_value value, const char *const *words)
-{
-    const char *text = ms_training_value_text(value);
-    double number = ms_training_value_number(value);
-    for (int i = 0; words[i]; i++)
-        if (strcasecmp(words[i], text) == 0 || number == i + 1)
-            return i;
-    return -1;
 }
 
 /* ---- version and strategy ---- */
@@ -167,17 +148,21 @@ static ms_status read_strategy(const ms_training_ranks *t, fsdp *f)
         f->strategy = resets ? FULL_SHARD : SHARD_GRAD_OP;
         return MS_OK;
     }
-    f->strategy = word_of(value, strategies);
+    f->strategy = ms_training_word_of(value, strategies);
     return f->strategy >= 0 ? MS_OK
                             : ms_training_refuse(t, value, "expected a sharding strategy of FSDP1");
 }
 
 /* ---- units ---- */
 
-static bool ends_with(const char *text, const char *end)
+/* Whether the class is that of a model's layers, not of a part of them. */
+static bool is_layer(const char *name)
 {
-    size_t length = strlen(text), tail = strlen(end);
-    return length > tail && strcmp(text + length - tail, end) == 0;
+    static const char common[] = "DecoderLayer", others[] = " GPT2Block GPTNeoXLayer BertLayer "
+                                                            "ViTLayer ";
+    size_t length = strlen(name), tail = sizeof common - 1;
+    return (length > tail && strcmp(name + length - tail, common) == 0) ||
+           ms_training_has_word(others, name);
 }
 
 /* The class of the layers; several would be units of their own. */
@@ -193,7 +178,7 @@ static ms_status check_classes(const ms_training_ranks *t)
     const char *name = ms_training_value_text(one);
     if (!*name && !is_list)
         return MS_OK;
-    if (strchr(name, ',') || !(ends_with(name, "Layer") || ends_with(name, "Block")))
+    if (strchr(name, ',') || !is_layer(name))
         return ms_training_refuse(
             t, one, "'%.60s': units of one class, the layers', are predicted alone", name);
     return MS_OK;
@@ -255,13 +240,20 @@ static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char
 
 /* ---- options ---- */
 
+/* A key that these trainers know, but that says nothing where it stands. */
+static ms_status note_unheard(const ms_training_ranks *t, const char *name, const char *by)
+{
+    return ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                       "%s of fsdp_config is without effect: %s does not hand it on", name, by);
+}
+
 static ms_status set_first_options(const ms_training_ranks *t)
 {
     static const char *const prefetches[] = {"BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH", NULL};
     static const char *const names[] = {"pre", "post", "none"};
     ms_json_value value;
     bool is_there = find(t, "backward_prefetch", &value);
-    int prefetch = is_there ? word_of(value, prefetches) : 2;
+    int prefetch = is_there ? ms_training_word_of(value, prefetches) : 2;
     if (prefetch < 0)
         return ms_training_refuse(t, value, "expected BACKWARD_PRE, BACKWARD_POST or NO_PREFETCH");
     ms_status status = ms_training_set_option(t, "backward-prefetch", names[prefetch]);
@@ -269,9 +261,11 @@ static ms_status set_first_options(const ms_training_ranks *t)
         status = ms_training_set_option(t, "forward-prefetch", "yes");
     if (status == MS_OK && !is_true(t, "use_orig_params", true))
         status = ms_training_set_option(t, "use-orig-params", "no");
-    if (status == MS_OK && !is_true(t, "limit_all_gathers", true))
-        status = ms_training_set_option(t, "limit-all-gathers", "no");
-    return status;
+    bool limits = is_true(t, "limit_all_gathers", true);
+    if (status == MS_OK && !limits && t->is_launched)
+        return note_unheard(t, "limit_all_gathers", "accelerate's launcher");
+    return status == MS_OK && !limits ? ms_training_set_option(t, "limit-all-gathers", "no")
+                                      : status;
 }
 
 /* axolotl has its own in the place of accelerate's: it makes no units of the ends, and hands
@@ -311,28 +305,37 @@ static ms_status set_checkpoints(const ms_training_ranks *t)
     return status == MS_OK ? ms_training_set_option(t, "checkpoint-kind", "non-reentrant") : status;
 }
 
+/* transformers has another name for it than accelerate. */
+static ms_status set_offload(const ms_training_ranks *t, bool is_first)
+{
+    static const char *const names[] = {"cpu_offload", "offload_params"};
+    bool is_own = t->is_launched || is_axolotl(t);
+    ms_json_value value;
+    if (!is_axolotl(t) && is_true(t, names[!is_own], false))
+        return note_unheard(t, names[!is_own], is_own ? "accelerate's launcher" : "transformers");
+    if (!is_true(t, names[is_own], false) || !find(t, names[is_own], &value))
+        return MS_OK;
+    if (is_first)
+        return ms_training_refuse(t, value, "%s: parameters of FSDP1 on the host: not predicted",
+                                  names[is_own]);
+    return ms_training_set_option(t, "fsdp-offload", "yes");
+}
+
 /* Keys that stand for what is not predicted, unless they say nothing. */
 static ms_status check_keys(const ms_training_ranks *t, bool is_first)
 {
-    static const struct {
-        const char *name, *what;
-        bool is_of_first; /* of FSDP1 alone */
-    } keys[] = {
-        {"ignored_modules", "modules that are not sharded", false},
-        {"activation_checkpointing_offload", "inputs of checkpoints on the host", false},
-        {"xla", "FSDP of XLA", false},
-        {"mixed_precision_policy", "a policy of its own", false},
-        {"offload_params", "parameters of FSDP1 on the host", true},
-        {"cpu_offload", "parameters of FSDP1 on the host", true},
+    static const char *const keys[][2] = {
+        {"ignored_modules", "modules that are not sharded"},
+        {"activation_checkpointing_offload", "inputs of checkpoints on the host"},
+        {"xla", "FSDP of XLA"},
+        {"mixed_precision_policy", "a policy of its own"},
     };
     ms_json_value value;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if ((is_first || !keys[i].is_of_first) && find(t, keys[i].name, &value) &&
-            !ms_training_says_nothing(value) && ms_training_truth(value, true))
-            return ms_training_refuse(t, value, "%s: %s: not predicted", keys[i].name,
-                                      keys[i].what);
-    bool offloads = is_true(t, "offload_params", false) || is_true(t, "cpu_offload", false);
-    return offloads && !is_first ? ms_training_set_option(t, "fsdp-offload", "yes") : MS_OK;
+        if (find(t, keys[i][0], &value) && !ms_training_says_nothing(value) &&
+            ms_training_truth(value, true))
+            return ms_training_refuse(t, value, "%s: %s: not predicted", keys[i][0], keys[i][1]);
+    return set_offload(t, is_first);
 }
 
 static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
@@ -358,7 +361,7 @@ static ms_status note_strategy(const ms_training_ranks *t, fsdp *f)
     if (!f->is_first || has_own)
         return MS_OK;
     if (t->is_launched && find(t, "reshard_after_forward", &value))
-        said = word_of(value, strategies);
+        said = ms_training_word_of(value, strategies);
     f->strategy = FULL_SHARD;
     if (said <= FULL_SHARD)
         return MS_OK;
@@ -382,7 +385,7 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
     ms_status status = read_version(t, &f);
     if (status == MS_OK)
         status = read_strategy(t, &f);
-    if (status == MS_OK && !f.is_first && f.strategy >= HYBRID_SHARD)
+    if (status == MS_OK && !f.is_first && f.strategy >= NO_SHARD)
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "%s is of FSDP1: set version 1 in fsdp_config", strategies[f.strategy]);
     if (status == MS_OK)

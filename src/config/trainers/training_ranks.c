@@ -45,6 +45,25 @@ bool ms_training_truth(ms_json_value value, bool absent)
     return absent;
 }
 
+int ms_training_word_of(ms_json_value value, const char *const *words)
+{
+    const char *text = ms_training_value_text(value);
+    double number = ms_training_value_number(value);
+    for (int i = 0; words[i]; i++)
+        if (strcasecmp(words[i], text) == 0 || number == i + 1)
+            return i;
+    return -1;
+}
+
+bool ms_training_has_word(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+    const char *at = *name && !strchr(name, ' ') ? strstr(words, name) : NULL;
+    while (at && !(at[-1] == ' ' && at[length] == ' '))
+        at = strstr(at + 1, name);
+    return at;
+}
+
 /* ---- ranks ---- */
 
 /* The ranks of --parallel count as given, too. */
@@ -200,6 +219,16 @@ static ms_status refuse_megatron(const ms_training_ranks *t)
                               "Megatron-LM is not predicted%s%s%s%s: " INSTEAD,
                               count ? ", and its keys are not read (" : "", names,
                               count > MOST ? ", ..." : "", count ? ")" : "");
+}
+
+ms_status ms_training_refuse_whole(const ms_training_ranks *t)
+{
+    bool is_fsdp = strcmp(t->sharding->library, "FSDP") == 0;
+    return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                        "%s leaves the model whole on every GPU, and may keep it in fp32 "
+                        "besides, which is not predicted: give the layout (--parallel dp=8), or "
+                        "--ignore-sharding for one device in the type the weights are loaded in",
+                        is_fsdp ? "NO_SHARD of FSDP" : "DeepSpeed without a stage of ZeRO");
 }
 
 ms_status ms_training_refuse_sharding(ms_training_ranks *t)

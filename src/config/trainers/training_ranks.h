@@ -27,6 +27,8 @@ ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world);
  * those of techniques that are not predicted from a file, by name; if --parallel is given,
  * `*is_read` is false instead. */
 ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read);
+/* Fails: every GPU holds everything, and weights in fp32 besides. */
+ms_status ms_training_refuse_whole(const ms_training_ranks *t);
 /* Fails: names what the file shards by, which is not read. */
 ms_status ms_training_refuse_sharding(ms_training_ranks *t);
 
@@ -46,6 +48,12 @@ bool ms_training_truth(ms_json_value value, bool absent);
 const char *ms_training_value_text(ms_json_value value);
 /* A number, also as a text; -1: it is none. */
 double ms_training_value_number(ms_json_value value);
+
+/* The place in a list of words, NULL-terminated, of one of them or of its number from 1; -1:
+ * neither. */
+int ms_training_word_of(ms_json_value value, const char *const *words);
+/* Whether the name is among words that have a space on both sides. */
+bool ms_training_has_word(const char *words, const char *name);
 
 /* A note that says as which options the file was read. */
 ms_status ms_training_note_ranks(const ms_training_ranks *t);

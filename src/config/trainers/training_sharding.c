@@ -132,29 +132,28 @@ static bool is_no_shard(ms_json_value value)
            (ms_json_kind_of(value) == MS_JSON_NUMBER && number_of(value) == NO_SHARD);
 }
 
+/* accelerate's own files alone leave a model whole, for version 1: its launcher hands
+ * fsdp_sharding_strategy on, which FSDP2 does not look at. Trainer comes to FULL_SHARD. */
 static ms_sharding_kind fsdp_kind(const reading *r)
 {
-    static const char *const pointers[][2] = {
-        {"/fsdp_config/fsdp_sharding_strategy", "/fsdp_config/sharding_strategy"},
-        {"/fsdp_config/fsdp_reshard_after_forward", "/fsdp_config/reshard_after_forward"},
-    };
-    ms_json_value value;
-    bool has_strategy = r->format != MS_TRAINING_AXOLOTL; /* which drops it */
-    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0] && has_strategy; i++)
-        if (find_either(r->root, pointers[i][0], pointers[i][1], &value) && is_no_shard(value))
-            return MS_SHARDING_COPIES;
-    return MS_SHARDING_SPLITS;
+    ms_json_value type, version, strategy;
+    bool is_launched =
+        ms_json_find(r->root, "distributed_type", &type) && strcasecmp(text_of(type), fsdp) == 0;
+    bool is_second =
+        find_either(r->root, "/fsdp_config/fsdp_version", "/fsdp_config/version", &version) &&
+        number_of(version) == 2;
+    bool is_whole = is_launched && !is_second &&
+                    find_either(r->root, "/fsdp_config/fsdp_sharding_strategy",
+                                "/fsdp_config/sharding_strategy", &strategy) &&
+                    is_no_shard(strategy);
+    return is_whole ? MS_SHARDING_COPIES : MS_SHARDING_SPLITS;
 }
 
 /* true, "full_shard auto_wrap" or a list of such words. */
 static ms_status of_fsdp(const reading *r, ms_json_value value, ms_sharding *one)
 {
-    ms_json_value word;
-    bool is_list = ms_json_kind_of(value) == MS_JSON_ARRAY;
-    bool copies = strstr(text_of(value), "no_shard") != NULL;
-    for (bool more = is_list && ms_json_first(value, &word); more; more = ms_json_next(&word))
-        copies = copies || is_no_shard(word);
-    one->kind = copies ? MS_SHARDING_COPIES : fsdp_kind(r);
+    (void)value;
+    one->kind = fsdp_kind(r);
     return MS_OK;
 }
 
@@ -346,18 +345,22 @@ static ms_status look(const reading *r, const sharding_row *row, ms_sharding *fo
     *found = one;
     found->value = value;
     found->has_buckets = one.kind == MS_SHARDING_COPIES && one.library == ddp;
+    found->widens = one.kind == MS_SHARDING_COPIES && r->format != MS_TRAINING_TORCHTUNE &&
+                    (one.library == zero || one.library == fsdp);
     return status;
 }
 
-/* One process shares with no other; the library's own memory is there all the same. */
+/* One process shares with no other; the library's own memory is there all the same. DeepSpeed's
+ * engine is the same for one. */
 static void heed_one_process(const reading *r, ms_sharding *found)
 {
     ms_json_value value;
     double processes = ms_json_find(r->root, "num_processes", &value) ? number_of(value) : 0;
-    bool is_count = processes > 1 && processes <= MS_MOST_RANKS;
+    bool has_engine = found->kind == MS_SHARDING_SPLITS && found->library == zero;
+    bool is_count = processes > (has_engine ? 0 : 1) && processes <= MS_MOST_RANKS;
     if (is_count && processes == (double)(uint64_t)processes)
         found->processes = (uint64_t)processes;
-    if (processes != 1)
+    if (processes != 1 || has_engine)
         return;
     bool has_nothing = found->kind == MS_SHARDING_NONE || found->has_buckets;
     found->kind = has_nothing ? MS_SHARDING_NONE : MS_SHARDING_COPIES;
