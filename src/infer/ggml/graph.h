@@ -48,10 +48,12 @@ typedef struct ms_graph_tensor {
 } ms_graph_tensor;
 
 /* Operators that CUDA runs as one kernel when they all are on one device, one after the other: what
- * the first reads stays until the last has run. */
+ * the first reads stays until the last has run. `keeps_all`: all that they read and make stays
+ * until the operator after them has run. */
 typedef struct ms_graph_fusion {
     uint32_t first, last; /* tensors */
     uint32_t count;       /* of operators, views too */
+    bool keeps_all;
 } ms_graph_fusion;
 
 typedef struct ms_graph {

@@ -18,7 +18,7 @@ static const uint64_t workspace_bytes = 4 << 20, hopper_workspace_bytes = 32 << 
 
 typedef struct need {
     uint64_t low, bytes, high;
-    bool calls_blas;
+    bool calls_blas, is_rotation;
 } need;
 
 static uint64_t padded(uint64_t value, uint64_t step)
@@ -38,7 +38,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 
 static need exactly(uint64_t bytes)
 {
-    return (need){bytes, bytes, bytes, false};
+    return (need){bytes, bytes, bytes, false, false};
 }
 
 static bool is_quantized(const ms_graph_tensor *t)
@@ -132,6 +132,7 @@ static need of_floats(const ms_graph_tensor *w, const ms_graph_tensor *x, const 
         bytes += padded(16 * batches, ALIGN) + padded(8 * batches, ALIGN);
     need n = exactly(bytes);
     n.calls_blas = true;
+    n.is_rotation = w->op == MS_GRAPH_COPY && w->ne[0] == w->ne[1];
     return n;
 }
 
@@ -164,7 +165,7 @@ static need of_chosen(const ms_graph_tensor *w, const ms_graph_tensor *x, const 
     uint64_t sorted = padded(8 * rows, ALIGN) + padded(rows * x->ne[0] * size, ALIGN) +
                       padded(rows * t->ne[0] * 4, ALIGN);
     uint64_t one = w->type == MS_STORED_F16 ? 2 * t->ne[0] : 0;
-    need n = {sorted, sorted + one * rows / most(w->ne[2], 1), sorted + one * tokens, true};
+    need n = {sorted, sorted + one * rows / most(w->ne[2], 1), sorted + one * tokens, true, false};
     return n;
 }
 
@@ -213,7 +214,7 @@ static need of_operator(const ms_graph *g, const ms_graph_tensor *t, const ms_po
     enum { EXPECTED_RESIDENT = 2, MOST_RESIDENT = 4 };
     if (t->op == MS_GRAPH_FLASH)
         return (need){of_attention(g, t, 1, h), of_attention(g, t, EXPECTED_RESIDENT, h),
-                      of_attention(g, t, MOST_RESIDENT, h), false};
+                      of_attention(g, t, MOST_RESIDENT, h), false, false};
     if (t->op != MS_GRAPH_PRODUCT && t->op != MS_GRAPH_PRODUCT_OF_CHOSEN)
         return exactly(0);
     const ms_graph_tensor *w = &g->tensors.items[t->source[0]];
@@ -226,7 +227,7 @@ static need of_operator(const ms_graph *g, const ms_graph_tensor *t, const ms_po
 ms_pool_need ms_pool_of(const ms_graph *g, const ms_schedule *schedule, uint32_t device,
                         const ms_pool_hardware *h)
 {
-    ms_pool_need n = {.low = 0};
+    ms_pool_need n = {.may_lack_workspace = true};
     for (uint32_t i = 0; i < schedule->steps.count; i++) {
         const ms_sched_step *s = &schedule->steps.items[i];
         if (s->tensor == MS_GRAPH_NONE || s->device != device)
@@ -235,6 +236,7 @@ ms_pool_need ms_pool_of(const ms_graph *g, const ms_schedule *schedule, uint32_t
         n.low = most(n.low, least(one.low, one.bytes));
         n.bytes = most(n.bytes, one.bytes);
         n.high = most(n.high, most(one.high, one.bytes));
+        n.may_lack_workspace = n.may_lack_workspace && (!one.calls_blas || one.is_rotation);
         if (one.calls_blas)
             n.workspace = h->compute_capability >= 90 ? hopper_workspace_bytes : workspace_bytes;
     }

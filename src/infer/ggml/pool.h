@@ -17,7 +17,8 @@ typedef struct ms_pool_hardware {
  * holds, or on which experts the tokens choose. */
 typedef struct ms_pool_need {
     uint64_t low, bytes, high;
-    uint64_t workspace; /* of cuBLAS, which is asked for where it is called */
+    uint64_t workspace;      /* of cuBLAS, which is asked for where it is called */
+    bool may_lack_workspace; /* builds with a kernel for rotations do not call it */
 } ms_pool_need;
 
 /* Of the operators that run on `device`. */

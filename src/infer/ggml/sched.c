@@ -56,7 +56,7 @@ static bool can_run(const making *m, int device, const ms_graph_tensor *t)
     return !t->lacks_cuda;
 }
 
-/* What ggml compares with the least rows for which weights are worth a copy. */
+/* Of which ggml wants some before weights are worth a copy. */
 static uint64_t rows(const ms_graph_tensor *t)
 {
     if (t->op == MS_GRAPH_GATHER)
@@ -92,10 +92,8 @@ static int of_weights(const making *m, const ms_graph_tensor *t)
 
 static int first_choice(const making *m, const ms_graph_tensor *t)
 {
-    const ms_graph_tensor *root = t->root == NONE ? t : tensor(m, t->root);
-    if (t->has_wish)
-        return place_of(m, t);
-    if (has_place(root)) {
+    const ms_graph_tensor *root = t->has_wish || t->root == NONE ? t : tensor(m, t->root);
+    if (t->has_wish || has_place(root)) {
         int device = of_memory(m, root, t);
         return device == UNKNOWN ? m->host : device;
     }
@@ -271,33 +269,53 @@ static void cut(making *m)
 
 static void add_step(making *m, uint32_t t, int device)
 {
-    ms_sched_step s = {.tensor = t, .device = (uint32_t)device};
-    m->has_failed = m->has_failed || !ms_vec_push(&m->out->steps, s);
+    m->has_failed =
+        m->has_failed || !ms_vec_push(&m->out->steps, (ms_sched_step){t, (uint32_t)device, 0, 0});
+}
+
+static void keep(making *m, ms_sched_step *s, uint32_t t)
+{
+    for (uint32_t i = 0; i < s->kept; i++)
+        if (m->out->kept.items[s->first_kept + i] == t)
+            return;
+    m->has_failed = m->has_failed || !ms_vec_push(&m->out->kept, t);
+    s->kept++;
+}
+
+/* Whether a fusion's operators are one after the other in one split of a device; the split `at` is
+ * that of the operator until which it keeps tensors. */
+static bool is_fused(const making *m, const ms_graph_fusion *f, uint32_t at)
+{
+    uint32_t first = m->position[f->first], last = m->position[f->last];
+    uint32_t of = last < m->splits.items[at].begin && at > 0 ? at - 1 : at;
+    return last - first + 1 == f->count && first >= m->splits.items[of].begin &&
+           m->splits.items[of].device < m->host;
 }
 
 /* What must outlive the operator at `position`, by kernels that stand for several operators. */
-static void add_kept(making *m, const split *in, uint32_t position)
+static void add_kept(making *m, uint32_t at, uint32_t position)
 {
-    ms_sched_step s = {
-        .tensor = NONE, .device = (uint32_t)in->device, .first_kept = m->out->kept.count};
-    while (m->fusion < m->g->fusions.count &&
-           m->position[m->g->fusions.items[m->fusion].last] < position)
-        m->fusion++;
-    if (m->fusion == m->g->fusions.count)
-        return;
+    ms_sched_step s = {.tensor = NONE,
+                       .device = (uint32_t)m->splits.items[at].device,
+                       .first_kept = m->out->kept.count};
     const ms_graph_fusion *f = &m->g->fusions.items[m->fusion];
-    uint32_t first = m->position[f->first];
-    bool is_here = m->position[f->last] == position && position - first + 1 == f->count &&
-                   first >= in->begin && in->device < m->host;
-    for (uint32_t n = 0; is_here && n < tensor(m, f->first)->sources; n++, s.kept++)
-        m->has_failed =
-            m->has_failed || !ms_vec_push(&m->out->kept, tensor(m, f->first)->source[n]);
+    if (m->fusion == m->g->fusions.count || m->position[f->last] + f->keeps_all != position)
+        return;
+    m->fusion++;
+    uint32_t end = f->keeps_all ? m->position[f->last] : m->position[f->first];
+    for (uint32_t i = m->position[f->first]; i <= end && is_fused(m, f, at); i++) {
+        if (f->keeps_all)
+            keep(m, &s, node(m, i));
+        for (uint32_t n = 0; n < tensor(m, node(m, i))->sources; n++)
+            keep(m, &s, tensor(m, node(m, i))->source[n]);
+    }
     if (s.kept > 0)
         m->has_failed = m->has_failed || !ms_vec_push(&m->out->steps, s);
 }
 
-static void add_split(making *m, const split *s)
+static void add_split(making *m, uint32_t at)
 {
+    const split *s = &m->splits.items[at];
     for (uint32_t i = 0; i < s->inputs; i++) {
         uint32_t input = m->split_inputs.items[s->first_input + i];
         ms_sched_step until = {.tensor = NONE,
@@ -310,14 +328,14 @@ static void add_split(making *m, const split *s)
     }
     for (uint32_t i = s->begin; i < s->end; i++) {
         add_step(m, node(m, i), m->at[node(m, i)]);
-        add_kept(m, s, i);
+        add_kept(m, at, i);
     }
 }
 
 static void add_leaf(making *m, uint32_t t, int device)
 {
-    ms_sched_step s = {.tensor = t, .device = (uint32_t)device};
-    m->has_failed = m->has_failed || !ms_vec_push(&m->out->leaves, s);
+    m->has_failed =
+        m->has_failed || !ms_vec_push(&m->out->leaves, (ms_sched_step){t, (uint32_t)device, 0, 0});
 }
 
 static void add_leaves(making *m)
@@ -361,7 +379,7 @@ ms_status ms_sched_make(ms_graph *g, const ms_sched_settings *settings, ms_sched
         cut(&m);
         schedule->splits = m.splits.count;
         for (uint32_t i = 0; i < m.splits.count && !m.has_failed; i++)
-            add_split(&m, &m.splits.items[i]);
+            add_split(&m, i);
         add_leaves(&m);
     }
     free(m.at);

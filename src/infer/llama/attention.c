@@ -252,7 +252,7 @@ static uint32_t plain(ms_llama_build *b, attending a)
     if (b->g->has_failed)
         return NONE;
     t = ms_graph_contiguous(b->g, t, tensor(b, t)->ne[0] * a.heads, b->tokens, 1, 1);
-    if (t != NONE && b->keeps_wishes && !b->run->job->settings->llama.kv_offload) {
+    if (t != NONE && b->is_loaded && !b->run->job->settings->llama.kv_offload) {
         b->g->tensors.items[t].has_wish = true;
         b->g->tensors.items[t].place = MS_GRAPH_HOST;
     }

@@ -187,7 +187,7 @@ uint32_t ms_llama_norm(ms_llama_build *b, uint32_t x, int64_t layer, const char 
     ms_graph_tensor *of = &b->g->tensors.items[t];
     if (b->model->arch == MS_LLAMA_GPT2) /* not of the root mean square */
         of->may_be_in_place = false;
-    bool wishes = b->keeps_wishes && (b->tokens < FEW_TOKENS || b->run->first_device_layer == 0);
+    bool wishes = b->is_loaded && (b->tokens < FEW_TOKENS || b->run->first_device_layer == 0);
     if (is_of_layer && wishes && weight != NONE) {
         of->has_wish = true;
         of->place = ms_llama_device_of(b->run, (uint64_t)layer);

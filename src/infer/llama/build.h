@@ -25,8 +25,9 @@ typedef struct ms_llama_build {
     uint32_t *leaf;                  /* by the model's tensors; MS_GRAPH_NONE: not met yet */
     uint32_t *next, *first;          /* the tensors of a layer, from -2 on */
     uint32_t shared[MS_LLAMA_MAX_DEVICES + 1]; /* factors of rotary embeddings by place */
-    bool keeps_wishes; /* norms run where their layers are, whatever is before them */
-    char lacking[48];  /* the name of a weight; or "" */
+    bool is_loaded; /* as in a run that loads: norms run where their layers are, whatever is before
+                       them, attention on the host where its cache is, and CUDA fuses routing */
+    char lacking[48]; /* the name of a weight; or "" */
 } ms_llama_build;
 
 /* Prepares for weights; false when out of memory. */

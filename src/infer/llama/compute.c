@@ -15,7 +15,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 ms_status ms_llama_flash_resolve(ms_llama_run *r, ms_error *err)
 {
     ms_llama_plan p;
-    const ms_llama_batch batch = {.tokens = r->n_seq, .outputs = r->n_seq, .keeps_wishes = true};
+    const ms_llama_batch batch = {.tokens = r->n_seq, .outputs = r->n_seq, .is_loaded = true};
     bool is_asked = r->job->settings->llama.flash_attention == MS_LLAMA_FLASH_AUTO && r->is_cuda;
     if (!is_asked || ms_stored_type_of(r->type_v)->is_quantized)
         return MS_OK;
@@ -47,19 +47,21 @@ static ms_status sizes_of(const ms_llama_run *r, const ms_llama_batch *batch, ui
 }
 
 /* Without loading, as for its --fit, llama.cpp forgets where it wished operators to run: norms in
- * the layers of several devices, attention on the host. A run that loads keeps it. */
-static bool wishes_matter(const ms_llama_run *r)
+ * the layers of several devices, attention on the host. And where CUDA routes experts in one
+ * kernel, what that reads stays longer, unless GGML_CUDA_DISABLE_FUSION is set. */
+static bool loading_matters(const ms_llama_run *r)
 {
     bool is_attention_apart = !r->job->settings->llama.kv_offload && !r->flash;
     bool has_borders = r->devices > 1 && r->first_device_layer == 0;
-    return r->is_cuda && (is_attention_apart || has_borders);
+    return r->is_cuda && (is_attention_apart || has_borders || r->model->experts > 0);
 }
 
 /* The graph that is reserved: as many tokens as are computed together, and full caches. */
 ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
 {
-    static const char note[] = "compute: the figure is llama.cpp's own measure without loading; a "
-                               "run that loads takes what the range has as its other end";
+    static const char note[] =
+        "compute: the figure is llama.cpp's measure without loading and without fused routing of "
+        "experts; a usual run takes what is at the other end of the range";
     enum { MOST = MS_LLAMA_MAX_DEVICES + 1 };
     uint64_t bytes[MOST] = {0}, loaded[MOST] = {0}, tokens = least(r->n_ctx, r->n_ubatch);
     ms_llama_batch batch = {.tokens = ms_llama_pad(tokens, r->n_seq),
@@ -67,11 +69,11 @@ ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, m
     uint32_t devices = r->is_cuda ? r->devices : 0;
     bool ok = true, differs = false;
     ms_status status = sizes_of(r, &batch, bytes, err);
-    batch.keeps_wishes = true;
-    if (status == MS_OK && wishes_matter(r))
+    batch.is_loaded = true;
+    if (status == MS_OK && loading_matters(r))
         status = sizes_of(r, &batch, loaded, err);
     for (uint32_t i = 0; i <= devices && status == MS_OK; i++) {
-        uint64_t other = wishes_matter(r) ? loaded[i] : bytes[i];
+        uint64_t other = loading_matters(r) ? loaded[i] : bytes[i];
         const char *host = r->is_cuda ? "CUDA_Host" : "CPU";
         ms_infer_buffer b = {.part = MS_INFER_COMPUTE,
                              .place = i < devices ? ms_llama_device_name((int)i) : host,
@@ -103,7 +105,8 @@ static bool add_pool(const ms_llama_plan *p, int device, const ms_pool_hardware 
     bool ok = ms_infer_add(result, b);
     b.part = MS_INFER_WORKSPACE;
     b.place = "cuBLAS";
-    b.low = b.bytes = b.high = n.workspace;
+    b.low = n.may_lack_workspace ? 0 : n.workspace;
+    b.bytes = b.high = n.workspace;
     return ok && ms_infer_add(result, b);
 }
 

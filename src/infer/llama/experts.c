@@ -5,7 +5,7 @@
 
 #define NONE MS_GRAPH_NONE
 
-enum { MOST_REDUCED = 15 };
+enum { MOST_REDUCED = 15, LARGEST_TOP_K = 512 };
 
 typedef struct routed {
     uint32_t chosen, weights;
@@ -79,6 +79,13 @@ static uint32_t shares(ms_llama_build *b, uint32_t weights, uint64_t used, uint6
     return how->scales ? ms_llama_unary(b, weights) : weights;
 }
 
+/* Numbers of experts for which CUDA routes in one kernel. */
+static bool has_kernel(uint64_t experts)
+{
+    bool is_power = (experts & (experts - 1)) == 0;
+    return (is_power && experts <= LARGEST_TOP_K) || experts == 288 || experts == 576;
+}
+
 static routed route(ms_llama_build *b, uint32_t x, uint64_t layer, uint64_t tokens,
                     const ms_llama_moe *how)
 {
@@ -95,6 +102,13 @@ static routed route(ms_llama_build *b, uint32_t x, uint64_t layer, uint64_t toke
     r.weights = chosen_rows(b, rows, r.chosen);
     r.weights = shares(b, r.weights, used, tokens, how);
     ms_graph_expand(g, r.weights);
+    ms_graph_fusion fusion = {.first = probs,
+                              .last = r.weights,
+                              .count = 5u + (bias != NONE) + 5u * how->normalises + how->scales,
+                              .keeps_all = true};
+    bool is_pattern = !how->softmax_of_chosen && b->model->expert_groups <= 1;
+    if (b->is_loaded && is_pattern && has_kernel(experts))
+        ms_graph_fuse(g, fusion);
     return r;
 }
 
@@ -160,6 +174,6 @@ uint32_t ms_llama_experts(ms_llama_build *b, uint32_t x, uint64_t layer, const m
     ms_graph_expand(g, experts);
     uint32_t total = sum(b, experts, tokens);
     if (used > 1 && used <= MOST_REDUCED)
-        ms_graph_fuse(g, (ms_graph_fusion){experts, total, (uint32_t)(2 * used)});
+        ms_graph_fuse(g, (ms_graph_fusion){experts, total, (uint32_t)(2 * used), false});
     return total;
 }

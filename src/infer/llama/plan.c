@@ -161,7 +161,7 @@ ms_status ms_llama_plan_make(const ms_llama_run *r, const ms_llama_batch *batch,
                         .tokens = batch->tokens,
                         .outputs = batch->outputs,
                         .filled = batch->filled,
-                        .keeps_wishes = batch->keeps_wishes};
+                        .is_loaded = batch->is_loaded};
     const ms_sched_settings settings = {.devices = r->is_cuda ? r->devices : 0,
                                         .offloads = r->job->settings->llama.op_offload,
                                         .pipelines = pipelines(r)};
