@@ -37,6 +37,10 @@ ms_llama_qkv ms_llama_qkv_of(ms_llama_build *b, uint32_t x, uint64_t layer)
     of.q = ms_llama_linear(b, x, of_layer, "attn_q");
     of.k = ms_llama_linear(b, x, of_layer, "attn_k");
     of.v = ms_llama_linear(b, x, of_layer, "attn_v");
+    if (!b->g->has_failed &&
+        (tensor(b, of.q)->ne[0] != hk * l->heads || tensor(b, of.k)->ne[0] != hk * l->kv_heads ||
+         tensor(b, of.v)->ne[0] != hv * l->kv_heads))
+        ms_llama_refuse(b, "attn_q, attn_k or attn_v");
     of.q = ms_graph_reshape(b->g, of.q, hk, l->heads, nt, 1);
     of.k = ms_graph_reshape(b->g, of.k, hk, l->kv_heads, nt, 1);
     of.v = ms_graph_reshape(b->g, of.v, hv, l->kv_heads, nt, 1);

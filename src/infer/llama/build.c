@@ -76,13 +76,18 @@ uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name)
     return b->leaf[i];
 }
 
+void ms_llama_refuse(ms_llama_build *b, const char *name)
+{
+    if (!b->g->has_failed)
+        snprintf(b->lacking, sizeof b->lacking, "%s", name);
+    b->g->has_failed = true;
+}
+
 uint32_t ms_llama_weight_needed(ms_llama_build *b, int64_t layer, const char *name)
 {
     uint32_t t = ms_llama_weight(b, layer, name);
-    if (t == NONE && !b->g->has_failed) {
-        snprintf(b->lacking, sizeof b->lacking, "%s", name);
-        b->g->has_failed = true;
-    }
+    if (t == NONE)
+        ms_llama_refuse(b, name);
     return t;
 }
 
@@ -202,8 +207,12 @@ uint32_t ms_llama_linear(ms_llama_build *b, uint32_t x, int64_t layer, const cha
     char full[64];
     snprintf(full, sizeof full, "%s.weight", name);
     uint32_t w = ms_llama_weight_needed(b, layer, full), bias = named(b, layer, name, "bias");
-    if (w == NONE)
+    if (w == NONE || x == NONE)
         return NONE;
+    if (ms_llama_tensor_of(b, w)->ne[0] != ms_llama_tensor_of(b, x)->ne[0]) {
+        ms_llama_refuse(b, full);
+        return NONE;
+    }
     uint32_t t = ms_graph_product(b->g, w, x);
     return bias == NONE ? t : ms_llama_binary(b, t, bias);
 }

@@ -37,6 +37,8 @@ void ms_llama_build_close(ms_llama_build *b);
 /* A weight of a layer, or of the head (n_layer), or MS_LLAMA_INPUT: "attn_q.weight". */
 uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name);
 bool ms_llama_has(const ms_llama_build *b, int64_t layer, const char *name);
+/* The model cannot run with the weight of that name, or without it. */
+void ms_llama_refuse(ms_llama_build *b, const char *name);
 /* The same for a weight that must be there. */
 uint32_t ms_llama_weight_needed(ms_llama_build *b, int64_t layer, const char *name);
 /* Caches and states of a layer, by type and rows. */

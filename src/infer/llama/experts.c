@@ -120,6 +120,8 @@ static uint32_t product(ms_llama_build *b, uint32_t x, uint32_t chosen, uint64_t
     uint32_t w = ms_llama_weight_needed(b, (int64_t)layer, full);
     snprintf(full, sizeof full, "%s.bias", name);
     uint32_t bias = ms_llama_weight(b, (int64_t)layer, full);
+    if (!b->g->has_failed && ms_llama_tensor_of(b, w)->ne[0] != ms_llama_tensor_of(b, x)->ne[0])
+        ms_llama_refuse(b, name);
     if (b->g->has_failed)
         return NONE;
     uint32_t t = ms_graph_result(b->g, MS_GRAPH_PRODUCT_OF_CHOSEN, ms_llama_tensor_of(b, w)->ne[1],
