@@ -181,6 +181,15 @@ static bool has_kernel(const ms_graph_tensor *q, const ms_graph_tensor *k, const
     return false;
 }
 
+bool ms_llama_flash_has_kernel(const ms_llama_run *r)
+{
+    const ms_llama_model *m = r->model;
+    const ms_graph_tensor q = {.ne = {m->head_k, 1, 1, 1}},
+                          k = {.type = r->type_k, .ne = {m->head_k, 1, 1, 1}};
+    const ms_graph_tensor v = {.type = r->type_v, .ne = {m->head_v, 1, 1, 1}};
+    return m->latent == 0 && has_kernel(&q, &k, &v);
+}
+
 /* 32-bit floats of the cache become 16-bit ones first. */
 static uint32_t cast(ms_llama_build *b, uint32_t x)
 {

@@ -24,13 +24,16 @@ bool ms_llama_build_open(ms_llama_build *b)
     b->leaf = malloc((count + 1) * sizeof *b->leaf);
     b->next = malloc((count + 1) * sizeof *b->next);
     b->first = malloc(layers * sizeof *b->first);
-    if (!b->leaf || !b->next || !b->first)
+    b->part = malloc((count + 1) * sizeof *b->part);
+    if (!b->leaf || !b->next || !b->first || !b->part)
         return false;
     memset(b->leaf, 0xff, count * sizeof *b->leaf); /* NONE */
     memset(b->first, 0xff, layers * sizeof *b->first);
     memset(b->shared, 0xff, sizeof b->shared);
     for (uint32_t i = count; i-- > 0;) {
         uint32_t *first = &b->first[b->model->tensors.items[i].layer - FIRST_LAYER];
+        int64_t layer;
+        b->part[i] = ms_llama_tensor_part(b->model->tensors.items[i].name, &layer);
         b->next[i] = *first;
         *first = i;
     }
@@ -40,6 +43,7 @@ bool ms_llama_build_open(ms_llama_build *b)
 void ms_llama_build_close(ms_llama_build *b)
 {
     free(b->leaf);
+    free((void *)b->part);
     free(b->next);
     free(b->first);
 }
@@ -47,7 +51,7 @@ void ms_llama_build_close(ms_llama_build *b)
 static uint32_t find(const ms_llama_build *b, int64_t layer, const char *name)
 {
     uint32_t i = b->first[layer - FIRST_LAYER];
-    while (i != NONE && !ms_llama_tensor_is(&b->model->tensors.items[i], name))
+    while (i != NONE && strcmp(b->part[i], name) != 0)
         i = b->next[i];
     return i;
 }

@@ -23,6 +23,7 @@ typedef struct ms_llama_build {
     ms_llama_cache_inputs caches[2]; /* of layers without a window, and with one */
     uint32_t state_rows, no_rows;    /* indices of states: of the sequences, and none */
     uint32_t *leaf;                  /* by the model's tensors; MS_GRAPH_NONE: not met yet */
+    const char **part;               /* of the names, behind the layer */
     uint32_t *next, *first;          /* the tensors of a layer, from -2 on */
     uint32_t shared[MS_LLAMA_MAX_DEVICES + 1]; /* factors of rotary embeddings by place */
     bool is_loaded; /* as in a run that loads: norms run where their layers are, whatever is before

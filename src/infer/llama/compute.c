@@ -3,6 +3,7 @@
 
 #include "infer/ggml/graph_alloc.h"
 #include "infer/ggml/pool.h"
+#include "infer/llama/attention.h"
 #include "infer/llama/plan.h"
 
 enum { CELL_STEP = 256 };
@@ -16,8 +17,11 @@ ms_status ms_llama_flash_resolve(ms_llama_run *r, ms_error *err)
 {
     ms_llama_plan p;
     const ms_llama_batch batch = {.tokens = r->n_seq, .outputs = r->n_seq, .is_loaded = true};
+    /* Attention follows the writing of its cache, on the layer's device. */
+    bool is_certain = r->first_device_layer == 0 && r->job->settings->llama.kv_offload &&
+                      !r->places && ms_llama_flash_has_kernel(r);
     bool is_asked = r->job->settings->llama.flash_attention == MS_LLAMA_FLASH_AUTO && r->is_cuda;
-    if (!is_asked || ms_stored_type_of(r->type_v)->is_quantized)
+    if (!is_asked || is_certain || ms_stored_type_of(r->type_v)->is_quantized)
         return MS_OK;
     ms_status status = ms_llama_plan_make(r, &batch, &p, err);
     if (status != MS_OK)
