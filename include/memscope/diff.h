@@ -20,9 +20,10 @@ extern "C" {
 
 typedef struct ms_comparison ms_comparison;
 
-/* Each side is a report (static_report.json, or plan.json of a run), a run file, or a value of the
- * field "config" of a run; the last two are analyzed, with the fields set in `run` (or NULL). "-"
- * is a report on standard input. NULL on failure. */
+/* Each side is a report (static_report.json, plan.json of a run, or the JSON of inference, with
+ * another of its kind), a run file, or a value of the field "config" of a run; the last two are
+ * analyzed, with the fields set in `run` (or NULL). "-" is a report on standard input. NULL on
+ * failure. */
 ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err);
 void ms_comparison_free(ms_comparison *comparison);
 

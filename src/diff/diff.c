@@ -146,6 +146,9 @@ ms_status ms_diff_make(ms_arena *arena, const ms_report *a, const ms_report *b, 
                        ms_error *err)
 {
     *diff = (ms_diff){.a = a, .b = b};
+    if (a->is_inference != b->is_inference)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "one report is of a step of training and the other of inference");
     bool has_keys = a->config.count && b->config.count;
     diff->config = compare_fields(arena, has_keys ? &a->config : &a->model,
                                   has_keys ? &b->config : &b->model, &diff->config_count);

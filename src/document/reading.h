@@ -26,4 +26,8 @@ const char *ms_report_text(ms_arena *arena, const char *text);
 ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
                           const char **text);
 
+/* The members of an object that `is_wanted` takes. */
+ms_status ms_reading_fields(const ms_reading *r, ms_json_value object,
+                            bool (*is_wanted)(const char *name), ms_report_fields *fields);
+
 #endif

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "document/figures.h"
+#include "document/inference.h"
 #include "document/reading.h"
 #include "json/number.h"
-
-/* Far more than a report has: each is looked up among the others. */
-enum { MOST_FIELDS = 1024 };
 
 /* ---- versions ---- */
 
@@ -48,7 +46,8 @@ static ms_status check_version(const ms_reading *r)
 bool ms_report_is_one(ms_json_value root)
 {
     ms_json_value v;
-    return ms_json_find(root, "schema_version", &v) && ms_json_find(root, "metadata", &v);
+    return ms_json_find(root, "schema_version", &v) &&
+           (ms_json_find(root, "metadata", &v) || ms_reading_is_inference(root));
 }
 
 /* ---- fields ---- */
@@ -71,53 +70,6 @@ static bool is_in(const char *name, const char *const *list, size_t count)
         if (strcmp(list[i], name) == 0)
             return true;
     return false;
-}
-
-/* Without zeros at the end of a fraction: a file may have been written again by something else. */
-static size_t significant(const char *text, size_t bytes)
-{
-    if (!memchr(text, '.', bytes) || memchr(text, 'e', bytes) || memchr(text, 'E', bytes))
-        return bytes;
-    while (text[bytes - 1] == '0')
-        bytes--;
-    return text[bytes - 1] == '.' ? bytes - 1 : bytes;
-}
-
-static const char *value_text(const ms_reading *r, ms_json_value value)
-{
-    const char *text = NULL;
-    size_t bytes;
-    if (ms_json_kind_of(value) == MS_JSON_STRING &&
-        ms_json_get_string(value, &text, r->err) == MS_OK)
-        return ms_report_text(r->arena, text);
-    text = ms_json_source_text(value, &bytes);
-    if (ms_json_kind_of(value) == MS_JSON_NUMBER)
-        bytes = significant(text, bytes);
-    text = ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
-    return text ? ms_report_text(r->arena, text) : NULL;
-}
-
-/* The members of an object that `is_wanted` takes. */
-static ms_status read_fields(const ms_reading *r, ms_json_value object,
-                             bool (*is_wanted)(const char *name), ms_report_fields *fields)
-{
-    ms_report_field *items = ms_arena_array(r->arena, ms_report_field, ms_json_length(object));
-    ms_json_value v;
-    if (!items)
-        return ms_reading_no_memory(r);
-    if (ms_json_length(object) > MOST_FIELDS)
-        return ms_json_fail(r->err, object, MS_JSON_AT_KEY, MS_ERR_LIMIT, "more than %d members",
-                            MOST_FIELDS);
-    fields->items = items;
-    for (bool more = ms_json_first(object, &v); more; more = ms_json_next(&v)) {
-        if (!is_wanted(ms_json_key(v)))
-            continue;
-        ms_report_field field = {ms_report_text(r->arena, ms_json_key(v)), value_text(r, v)};
-        if (!field.name || !field.value)
-            return ms_reading_no_memory(r);
-        items[fields->count++] = field;
-    }
-    return MS_OK;
 }
 
 static bool is_of_run(const char *name)
@@ -147,13 +99,13 @@ static ms_status read_metadata(const ms_reading *r)
     if (status == MS_OK)
         status = ms_reading_text(r, metadata, "device", &r->report->device);
     if (status == MS_OK)
-        status = read_fields(r, metadata, is_of_run, &r->report->settings);
+        status = ms_reading_fields(r, metadata, is_of_run, &r->report->settings);
     if (status == MS_OK)
-        status = read_fields(r, metadata, is_of_model, &r->report->model);
+        status = ms_reading_fields(r, metadata, is_of_model, &r->report->model);
     if (status != MS_OK || !ms_json_find(r->root, "config", &config))
         return status;
     status = ms_json_expect(config, MS_JSON_OBJECT, r->err);
-    return status == MS_OK ? read_fields(r, config, is_any, &r->report->config) : status;
+    return status == MS_OK ? ms_reading_fields(r, config, is_any, &r->report->config) : status;
 }
 
 const char *ms_report_setting(const ms_report *report, const char *name)
@@ -180,6 +132,9 @@ ms_status ms_report_read(ms_arena *arena, ms_json_value root, ms_report *report,
     ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
     if (status == MS_OK)
         status = check_version(&r);
+    report->is_inference = status == MS_OK && ms_reading_is_inference(root);
+    if (report->is_inference)
+        return ms_reading_inference(&r);
     if (status == MS_OK)
         status = read_metadata(&r);
     if (status != MS_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A report read from a file: static_report.json, or the plan.json of a run. Only members that
- * comparisons need are kept. Texts belong to the arena.
+ * A report read from a file: static_report.json, the plan.json of a run, or the JSON of inference.
+ * Only members that comparisons need are kept. Texts belong to the arena.
  */
 #ifndef MS_DOCUMENT_REPORT_H
 #define MS_DOCUMENT_REPORT_H
@@ -41,7 +41,8 @@ typedef struct ms_report_parts {
 typedef struct ms_report {
     const char *name;   /* of the model */
     const char *device; /* "" when it is not given */
-    bool is_plan;
+    bool is_plan, is_inference;
+    uint64_t budget_bytes;     /* of inference: of each device; 0: not known */
     ms_report_fields config;   /* keys of the model's config; none before 1.2 */
     ms_report_fields model;    /* facts about the model in every version */
     ms_report_fields settings; /* of the run */
@@ -60,7 +61,7 @@ typedef struct ms_report {
     bool has_operators_at_peak;
 } ms_report;
 
-/* Whether the document is a static report or a plan. */
+/* Whether the document is a static report, a plan, or a prediction of inference. */
 bool ms_report_is_one(ms_json_value root);
 
 /* Refuses a newer major version, and an invalid member with its place. */

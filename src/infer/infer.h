@@ -6,6 +6,7 @@
 #ifndef MS_INFER_INFER_H
 #define MS_INFER_INFER_H
 
+#include "base/reason.h"
 #include "infer/answer.h"
 
 /* `model`: a built-in model, a config.json or its folder, or a GGUF file. The input has no device
@@ -20,6 +21,7 @@ ms_status ms_infer_run(const ms_infer_input *input, const ms_infer_settings *set
                        ms_infer_answer *answer, ms_error *err);
 /* The device that decides: one that is full, else the one that needs most; or MS_INFER_HOST. */
 int ms_infer_decisive(const ms_infer_input *input, const ms_infer_answer *answer);
+ms_fit_reason ms_infer_reason(const ms_infer_input *input, const ms_infer_answer *answer);
 void ms_infer_answer_free(ms_infer_answer *answer);
 
 #endif

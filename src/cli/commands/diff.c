@@ -54,9 +54,10 @@ static const ms_cli_grammar grammar = {
     .fields = field_lists,
     .take_word = take_side,
     .format_at = format_at,
-    .notes = "\nA and B are reports (static_report.json, or plan.json of a run), run files, or "
-             "what --config\nof analyze may be; - is a report on standard input. Options of a run "
-             "are for those that\nare analyzed.\n",
+    .notes =
+        "\nA and B are reports (static_report.json, plan.json of a run, or the JSON of infer),\n"
+        "run files, or what --config of analyze may be; - is a report on standard input.\n"
+        "Options of a run are for those that are analyzed.\n",
 };
 
 static ms_status write_comparison(FILE *out, const ms_cli_source *source, ms_error *err)

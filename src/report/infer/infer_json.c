@@ -75,11 +75,34 @@ static void write_result(ms_json_writer *w, const ms_infer_view *v)
     ms_json_close(w);
 }
 
+/* Those that were given, as their options take them. */
+static void write_settings(ms_json_writer *w, const ms_infer_settings *s)
+{
+    ms_json_object(w, "settings");
+    for (size_t i = 0; i < ms_infer_table.count; i++) {
+        ms_config_shown shown = {.form = MS_SHOWN_NOWHERE};
+        const ms_config_field *row = &ms_infer_table.rows[i];
+        if (!ms_config_field_is_set(&ms_infer_table, s, i))
+            continue;
+        ms_config_field_show(row, s, &shown);
+        if (shown.form == MS_SHOWN_TEXT)
+            ms_json_string(w, row->name, shown.text);
+        else if (shown.form == MS_SHOWN_COUNT)
+            ms_json_uint(w, row->name, shown.count);
+        else if (shown.form == MS_SHOWN_BOOL)
+            ms_json_bool(w, row->name, shown.count != 0);
+        else if (shown.form == MS_SHOWN_NUMBER)
+            ms_json_double(w, row->name, shown.number, 6);
+    }
+    ms_json_close(w);
+}
+
 bool ms_infer_json(FILE *out, const ms_infer_view *v)
 {
     if (v->rows)
         return ms_infer_rows_json(out, v);
     const ms_infer_settings *s = v->settings;
+    ms_fit_reason reason = ms_infer_reason(v->input, v->answer);
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
     ms_json_string(&w, "schema_version", MS_INFER_SCHEMA_VERSION);
@@ -92,6 +115,9 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_json_uint(&w, "context", ms_infer_context(v));
     ms_json_uint(&w, "concurrency", s->concurrency);
     ms_json_bool(&w, "fits", v->answer->fits);
+    ms_json_string(&w, "verdict", ms_fit_verdict_name(ms_reason_verdict(reason)));
+    ms_json_string(&w, "verdict_reason", ms_fit_reason_name(reason));
+    write_settings(&w, s);
     ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);
     if (v->answer->fit.what)
         ms_infer_fit_json(&w, &v->answer->fit);
