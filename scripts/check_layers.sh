@@ -40,7 +40,7 @@ compare:base text document:.
 gate:base json text device config model document diff:.
 calibrate:base json text tensor device config document:.
 report:base json text tensor device allocator config trace replay step measure simulate stream infer ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream infer runtime compare diff check others .
-api:base json text tensor device allocator config trace replay model measure simulate stream infer ledger plan largest sweep document diff compare gate calibrate report:. inference
+api:base json text tensor device allocator config trace replay model measure simulate stream infer ledger plan largest sweep document diff compare gate calibrate report:. inference gate
 cli:base:output parse capture commands .
 nulldevice::. driver libraries
 '

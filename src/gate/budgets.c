@@ -70,6 +70,13 @@ static ms_status read_run(const reading *r, ms_json_value value, ms_budget *b)
     return b->config_place ? ms_json_expect(value, MS_JSON_OBJECT, r->err) : no_memory(r);
 }
 
+static ms_status read_infer(const reading *r, ms_json_value value, ms_budget *b)
+{
+    b->infer = value;
+    b->config_place = ms_place_of(r->arena, value, MS_JSON_AT_KEY);
+    return b->config_place ? ms_json_expect(value, MS_JSON_OBJECT, r->err) : no_memory(r);
+}
+
 static ms_status read_device(const reading *r, ms_json_value value, ms_budget *b)
 {
     return read_text(r, value, &b->device);
@@ -88,10 +95,11 @@ static ms_status read_limits(const reading *r, ms_json_value value, ms_budget *b
 }
 
 /* Those from `device` on may be defaults. */
-static const char *const keys[] = {"name", "config", "run", "device", "limits", "baseline"};
+static const char *const keys[] = {"name",   "config", "run",     "infer",
+                                   "device", "limits", "baseline"};
 static ms_status (*const readers[])(const reading *r, ms_json_value value, ms_budget *b) = {
-    read_name, read_config, read_run, read_device, read_limits, read_baseline};
-enum { KEYS = sizeof keys / sizeof keys[0], FIRST_DEFAULT = 3 };
+    read_name, read_config, read_run, read_infer, read_device, read_limits, read_baseline};
+enum { KEYS = sizeof keys / sizeof keys[0], FIRST_DEFAULT = 4 };
 _Static_assert(sizeof readers / sizeof readers[0] == KEYS, "a key has no reader");
 
 static ms_status read_members(const reading *r, ms_json_value object, size_t first, ms_budget *b)
@@ -199,8 +207,13 @@ static ms_status settle_device(const reading *r, ms_budget *b)
     ms_error place;
     const ms_run_files files = {
         .families = ms_families(), .config = b->config, .run = b->run, .path = r->path};
+    ms_json_value own;
     if (b->device || !r->defaults.device)
         return MS_OK;
+    if (b->infer.document) {
+        b->device = ms_json_find(b->infer, "device", &own) ? NULL : r->defaults.device;
+        return MS_OK;
+    }
     if (ms_run_locate(r->arena, &files, "device", &place))
         return MS_OK;
     b->device = r->defaults.device;
@@ -242,6 +255,11 @@ static bool is_pattern(const char *config)
     return !ms_is_preset(config) && strpbrk(config, "*?[") != NULL;
 }
 
+static bool is_of_inference(ms_measure measure)
+{
+    return measure == MS_MEASURE_PEAK || measure == MS_MEASURE_WEIGHTS;
+}
+
 static ms_status read_entry(reading *r, ms_json_value value)
 {
     ms_budget b = r->defaults;
@@ -252,9 +270,14 @@ static ms_status read_entry(reading *r, ms_json_value value)
     if (!b.name)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected a \"name\" in each budget");
-    if (!b.config == !b.run.document)
+    if (!b.config + !b.run.document + !b.infer.document != 2)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "expected either \"config\" or \"run\"");
+                            "expected either \"config\", \"run\" or \"infer\"");
+    if (b.infer.document && !is_of_inference(b.limits.measure))
+        return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "phase: %s is of a step of training; of inference there are peak and "
+                            "weights",
+                            ms_measure_names[b.limits.measure]);
     if (b.config && is_pattern(b.config))
         return push_matches(r, value, &b);
     if (b.config && !(b.config = ms_path_beside(r->arena, r->path, b.config)))

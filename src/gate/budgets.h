@@ -13,11 +13,12 @@ typedef struct ms_budget {
     const char *name;
     const char *config;   /* a preset, or a path relative to the working directory; NULL: see run */
     ms_json_value run;    /* without config: the run file, a value of the document */
+    ms_json_value infer;  /* in place of both: a deployment, its model and settings of inference */
     const char *device;   /* NULL: the run's */
     const char *baseline; /* a path, or NULL */
     ms_limits limits;
     const ms_error *place;        /* of the entry's name */
-    const ms_error *config_place; /* of its config or run */
+    const ms_error *config_place; /* of its config, run or infer */
     const ms_error *baseline_place;
 } ms_budget;
 

@@ -30,7 +30,8 @@ static uint64_t measured(const ms_report *r, const ms_limits *limits, bool expec
     case MS_MEASURE_OPTIMIZER:
         return ms_report_part_bytes(&r->phases, ms_measure_names[limits->measure]);
     case MS_MEASURE_WEIGHTS:
-        return sum_of(&r->categories, "weight", "buffer");
+        return r->is_inference ? ms_report_part_bytes(&r->categories, "weights")
+                               : sum_of(&r->categories, "weight", "buffer");
     case MS_MEASURE_ACTIVATIONS:
         return sum_of(&r->categories, "activation", "input");
     case MS_MEASURE_RESERVED:
@@ -190,7 +191,7 @@ ms_status ms_verdict_locate(ms_arena *arena, ms_verdict *v, const char *path, ms
     v->place = v->breach_count                   ? v->breaches[0].limit->place
                : v->budget->limits.require_place ? v->budget->limits.require_place
                                                  : v->budget->place;
-    if (!v->has_before)
+    if (!v->has_before || v->budget->infer.document)
         return MS_OK;
     ms_status status = locate_rows(arena, &files, d->config, d->config_count, ms_model_locate,
                                    &v->config_places, err);

@@ -49,9 +49,12 @@ static void put_fit(line *l, const ms_verdict *v)
     ms_fit_verdict verdict = ms_reason_verdict(reason);
     if (!v->report.has_reason || verdict == MS_VERDICT_FITS)
         return;
-    put(l, "%s%s on %.64s: %s; %s", l->used ? "; " : "",
+    /* How to make it fit, `infer` says itself. */
+    bool has_advice = !v->report.is_inference;
+    put(l, "%s%s on %.64s: %s%s%s", l->used ? "; " : "",
         verdict == MS_VERDICT_TIGHT ? "tight" : "does not fit", v->report.device,
-        ms_fit_reason_text(reason), ms_fit_reason_advice(reason));
+        ms_fit_reason_text(reason), has_advice ? "; " : "",
+        has_advice ? ms_fit_reason_advice(reason) : "");
 }
 
 const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v)

@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "api/analysis.h"
-#include "api/baseline.h"
-#include "api/fix.h"
+#include "api/gate/baseline.h"
+#include "api/gate/deployment.h"
+#include "api/gate/fix.h"
 #include "api/read_report.h"
 #include "base/error.h"
 #include "text/output.h"
@@ -25,7 +26,7 @@
 /* What one budget needs for itself, so that they can be worked on side by side. */
 typedef struct entry {
     ms_arena *arena;
-    char *text; /* for baselines: the report */
+    char *text; /* for baselines, and of inference: the report */
     size_t length;
 } entry;
 
@@ -165,12 +166,41 @@ static ms_status compare_baseline(const ms_analysis *analysis, const ms_budget *
     return ms_baseline_look(e->arena, b, e->text, e->length, state, err);
 }
 
+static ms_status judge_deployment(const ms_check *check, entry *e, ms_verdict *v)
+{
+    ms_status status = ms_deployment_report(e->arena, e->text, e->length, &v->report, &v->error);
+    point_at(&v->error, v->budget->config_place);
+    v->device_bytes = v->report.budget_bytes;
+    if (status == MS_OK)
+        status = read_baseline(e->arena, v);
+    if (status == MS_OK)
+        status = ms_verdict_judge(e->arena, v, &v->error);
+    return status == MS_OK ? ms_verdict_locate(e->arena, v, check->path, &v->error) : status;
+}
+
+static ms_status check_deployment(const ms_check *check, uint32_t index, entry *e, ms_verdict *v)
+{
+    const ms_budget *b = v->budget;
+    ms_status status = ms_deployment_text(e->arena, b, check->path, ms_arena_inputs(check->arena),
+                                          &e->text, &e->length, &v->error);
+    point_at(&v->error, b->config_place);
+    if (status != MS_OK)
+        return status;
+    if (!check->options.for_baselines)
+        return judge_deployment(check, e, v);
+    return b->baseline
+               ? ms_baseline_look(e->arena, b, e->text, e->length, &check->states[index], &v->error)
+               : MS_OK;
+}
+
 static ms_status check_entry(const ms_check *check, uint32_t index, entry *e, ms_verdict *v)
 {
     e->arena = ms_arena_create(0);
     if (!e->arena)
         return ms_fail(&v->error, MS_ERR_NOMEM, "no memory for a check");
     ms_arena_set_inputs(e->arena, ms_arena_inputs(check->arena));
+    if (v->budget->infer.document)
+        return check_deployment(check, index, e, v);
     ms_analysis *analysis = analyze(check, v->budget, &v->error);
     if (!analysis)
         return v->error.status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef MS_API_FIX_H
-#define MS_API_FIX_H
+#ifndef MS_API_GATE_FIX_H
+#define MS_API_GATE_FIX_H
 
 #include "api/analysis.h"
 #include "gate/verdict.h"

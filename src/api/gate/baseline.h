@@ -2,8 +2,8 @@
  *
  * The state of a baseline file, and whether it may be overwritten.
  */
-#ifndef MS_API_BASELINE_H
-#define MS_API_BASELINE_H
+#ifndef MS_API_GATE_BASELINE_H
+#define MS_API_GATE_BASELINE_H
 
 #include "base/arena.h"
 #include "gate/budgets.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "api/fix.h"
+#include "api/gate/fix.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "api/baseline.h"
+#include "api/gate/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>
