@@ -18,6 +18,7 @@ static const ms_infer_engine engines[] = {
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_HF,
+     .is_slow = true,
      .run = ms_hf_infer},
 };
 

@@ -151,16 +151,16 @@ static ms_status bisect(searching *s, bool is_safe, uint64_t low, uint64_t end, 
     return status;
 }
 
-enum { MOST_BEYOND = 64 };
+enum { MOST_BEYOND = 64, MOST_OF_SLOW = 2 };
 
 /* A larger value may fit where one does not, as what an allocator arranges differs from value to
  * value: tries them, until what never shrinks is too large. */
 static ms_status look_beyond(searching *s, uint64_t *found)
 {
     ms_infer_fit *fit = &s->a->fit;
-    uint64_t first = *found + 1;
+    uint64_t first = *found + 1, most = s->a->engine->is_slow ? MOST_OF_SLOW : MOST_BEYOND;
     fit->has_all = first >= s->values.count;
-    for (uint64_t i = first; i < s->values.count && i - first < MOST_BEYOND; i++) {
+    for (uint64_t i = first; i < s->values.count && i - first < most; i++) {
         ms_infer_trial trial;
         ms_status status = try_index(s, i, &trial);
         if (status != MS_OK)

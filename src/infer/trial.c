@@ -67,7 +67,7 @@ bool ms_infer_result_fits(const ms_infer_input *in, const ms_infer_result *resul
 static uint64_t floor_of(const ms_infer_result *result, int device, unsigned phases)
 {
     static const ms_infer_part parts[] = {MS_INFER_WEIGHTS, MS_INFER_CACHE, MS_INFER_STATE,
-                                          MS_INFER_OUTPUT};
+                                          MS_INFER_ACTIVATIONS, MS_INFER_OUTPUT};
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         sum += ms_infer_part_total(result, device, parts[i], phases).low;

@@ -18,7 +18,8 @@ static bool differs(const ms_infer_view *v, const char *field)
 /* ", Q4_K_M" */
 static const char *quant_of(const ms_infer_view *v)
 {
-    const char *quant = v->settings->quant, *type = v->answer ? v->answer->result.weights_type : NULL;
+    const char *quant = v->settings->quant,
+               *type = v->answer ? v->answer->result.weights_type : NULL;
     if (!v->input->document || differs(v, "quant"))
         return "";
     return ms_arena_printf(v->arena, ", %s", type ? type : quant ? quant : "f16");
@@ -123,13 +124,24 @@ const char *ms_infer_fit_sentence(const ms_infer_view *v, const ms_infer_fit *fi
                            fit->value, found, after, safe, open);
 }
 
+/* The settings of which no smaller value makes it fit. */
+static const char *no_lever(const ms_infer_view *v)
+{
+    const ms_infer_result *r = &v->answer->result;
+    const char *text = r->levers.count ? "no smaller" : "";
+    for (uint32_t i = 0; text && i < r->levers.count; i++)
+        text = ms_arena_printf(v->arena, "%s%s --%s", text, i ? " and no smaller" : "",
+                               r->levers.items[i].field);
+    return text && *text ? ms_arena_printf(v->arena, "%s makes it fit", text) : text;
+}
+
 const char *ms_infer_next(const ms_infer_view *v)
 {
     const ms_infer_answer *a = v->answer;
     if (a->fit.what)
         return ms_infer_fit_sentence(v, &a->fit);
     if (!a->fits && !a->lever)
-        return "neither fewer layers on the device nor a shorter context make it fit";
+        return no_lever(v);
     if (!a->lever)
         return "";
     return ms_arena_printf(v->arena,

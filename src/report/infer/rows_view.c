@@ -96,7 +96,7 @@ static const char *largest(const ms_infer_view *v, const ms_infer_row *row)
         return row->fit.value ? row->fit.value : "none";
     if (row->lever)
         return ms_arena_printf(v->arena, "--%s %" PRIu64, row->lever, row->lever_value);
-    return row->fits ? "" : "nothing";
+    return "";
 }
 
 /* Behind the fields that differ and the verdict; the last one has the reason of an error. */

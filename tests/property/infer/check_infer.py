@@ -36,6 +36,7 @@ TABLES = [
     ("llama-3.1-70b --quant Q4_K_M", {"device": ["t4", "rtx-4090", "a100-80gb", "h200"]}),
     ("llama-3.1-8b --device rtx-4090", {"quant": ["Q8_0", "Q4_K_M"], "context": ["4096", "65536", "262144"], "concurrency": ["1", "4"]}),
     ("gpt2 --device rtx-4090", {"flash-attn": ["on", "off"], "cache-type-v": ["f16", "q8_0"]}),  # one pair is refused
+    ("gpt2 --engine hf --prompt 64 --context 80", {"device": ["t4", "rtx-4090"], "concurrency": ["1", "4"]}),
     ("llama-3.1-8b --quant Q8_0 --fit context", {"device": ["t4", "rtx-4090"], "concurrency": ["1", "8"]}),
 ]
 NEIGHBOURS = 6
