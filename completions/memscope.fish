@@ -593,7 +593,7 @@ complete -c memscope -n $infer -l experts -x -a 'auto grouped eager' -d 'how mix
 complete -c memscope -n $infer -l quantize -x -a 'none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4' -d 'weights as bitsandbytes and others quantise them, or none'
 complete -c memscope -n $infer -l torch -x -d 'version of PyTorch'
 complete -c memscope -n $infer -l allocator -x -a 'raw cuda cuda-expandable' -d 'cuda or cuda-expandable'
-complete -c memscope -n $infer -l format -x -a 'console json md csv' -d 'console, json, md or csv'
+complete -c memscope -n $infer -l format -x -a 'console json md html csv' -d 'console, json, md, html or csv'
 complete -c memscope -n $infer -s o -l file -r -d 'output file; - is standard output'
 complete -c memscope -n $infer -s q -l quiet -d 'no messages but errors'
 complete -c memscope -n $infer -l color -x -a 'auto always never' -d 'auto, always or never'

@@ -53,7 +53,7 @@ bool ms_inference_fits(const ms_inference *inference);
 const char *ms_inference_note(const ms_inference *inference, size_t index);
 void ms_inference_set_style(ms_inference *inference, const ms_style *style);
 
-/* Writes "console", "json" or "md"; a table also as "csv". */
+/* Writes "console", "json", "md" or "html"; a table also as "csv". */
 ms_status ms_inference_write(const ms_inference *inference, const char *format, FILE *out,
                              ms_error *err);
 /* Names of the formats, and of the engines; NULL past the last. */

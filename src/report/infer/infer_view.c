@@ -124,7 +124,7 @@ const char *ms_infer_fit_sentence(const ms_infer_view *v, const ms_infer_fit *fi
                            fit->value, found, after, safe, open);
 }
 
-/* The settings of which no smaller value makes it fit. */
+/* The settings of which no smaller value makes it fit with the highest figures. */
 static const char *no_lever(const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
@@ -132,7 +132,7 @@ static const char *no_lever(const ms_infer_view *v)
     for (uint32_t i = 0; text && i < r->levers.count; i++)
         text = ms_arena_printf(v->arena, "%s%s --%s", text, i ? " and no smaller" : "",
                                r->levers.items[i].field);
-    return text && *text ? ms_arena_printf(v->arena, "%s makes it fit", text) : text;
+    return text && *text ? ms_arena_printf(v->arena, "%s makes it fit safely", text) : text;
 }
 
 const char *ms_infer_next(const ms_infer_view *v)

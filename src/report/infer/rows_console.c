@@ -67,8 +67,7 @@ bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)
     uint32_t *widths = ms_arena_array(v->arena, uint32_t, columns);
     if (!title || !verdict || !widths)
         return false;
-    bool any = strncmp(verdict, "none", 4) != 0;
-    ms_page_title(&page, title, any ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
+    ms_page_title(&page, title, ms_infer_rows_fit(v) ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
     ms_page_heading(&page, "Settings", "  (GiB)");
     fputs(ms_page_tone(&page, MS_TONE_DIM), out);
     for (uint32_t i = 0; i < columns; i++) {

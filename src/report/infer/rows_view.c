@@ -53,6 +53,12 @@ const char *ms_infer_rows_verdict(const ms_infer_view *v)
     return text;
 }
 
+bool ms_infer_rows_fit(const ms_infer_view *v)
+{
+    const ms_infer_row *first;
+    return count_fits(v->rows, &first) > 0;
+}
+
 /* ---- columns ---- */
 
 static const char *gib(const ms_infer_view *v, const char *sign, uint64_t bytes)

@@ -94,6 +94,7 @@ enum {
     X(INFER, ms_infer_console, "console", NOTHING, "for people, at a terminal", "infer.txt") \
     X(INFER, ms_infer_json, "json", NOTHING, "every figure, for programs", "infer.json") \
     X(INFER, ms_infer_markdown, "md", NOTHING, "for people, as Markdown", "infer.md") \
+    X(INFER, ms_infer_html, "html", NOTHING, "a page with bars, in one file", "infer.html") \
     X(INFER, ms_infer_csv, "csv", ROWS, "a line for each combination of lists", "infer.csv") \
     X(STREAM, ms_stream_console, "console", NOTHING, "for people, at a terminal", "stream.txt") \
     X(STREAM, ms_stream_json, "json", NOTHING, "every figure, for programs", "stream.json") \

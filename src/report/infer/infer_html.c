@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A prediction of inference as a page: bars of the parts by place and phase, the buffers; or the
+ * table of several.
+ */
+#include <inttypes.h>
+
+#include "report/infer/rows_view.h"
+#include "report/kit/html.h"
+#include "report/kit/writer_list.h"
+
+/* Colours are those of categories of a step. */
+static const char *const colours[MS_INFER_PARTS] = {
+    [MS_INFER_WEIGHTS] = "weight", [MS_INFER_CACHE] = "optimizer_state",
+    [MS_INFER_STATE] = "gradient", [MS_INFER_ACTIVATIONS] = "activation",
+    [MS_INFER_OUTPUT] = "input",   [MS_INFER_COMPUTE] = "temporary",
+    [MS_INFER_POOL] = "buffer",    [MS_INFER_WORKSPACE] = "workspace",
+    [MS_INFER_UNUSED] = "cached",  [MS_INFER_CONTEXT] = "context",
+};
+
+static ms_fit_verdict tone_of(const ms_infer_view *v)
+{
+    return ms_reason_verdict(ms_infer_reason(v->input, v->answer));
+}
+
+static void write_bar(FILE *out, const ms_infer_view *v, int device, const char *label, int phase)
+{
+    const ms_infer_result *r = &v->answer->result;
+    ms_html_piece pieces[MS_INFER_PARTS + 1];
+    size_t count = 0;
+    uint64_t whole = ms_infer_total(r, device, (ms_infer_phase)phase).expected;
+    bool is_limited = device != MS_INFER_HOST || v->input->device->is_cpu;
+    uint64_t budget = is_limited ? v->input->budget_bytes : 0;
+    for (int part = 0; part < MS_INFER_PARTS; part++) {
+        uint64_t bytes =
+            ms_infer_part_total(r, device, (ms_infer_part)part, MS_INFER_IN(phase)).expected;
+        if (bytes > 0)
+            pieces[count++] = (ms_html_piece){colours[part], ms_infer_part_names[part], bytes};
+    }
+    if (budget > whole)
+        pieces[count++] = (ms_html_piece){"free", "free", budget - whole};
+    ms_html_paragraph(out, "", label);
+    ms_html_bar(out, label, pieces, count, budget > whole ? budget : whole, budget);
+}
+
+static bool write_bars(FILE *out, const ms_infer_view *v)
+{
+    const char *place;
+    int device;
+    for (uint32_t i = 0; (place = ms_infer_place_at(v, i, &device)) != NULL; i++)
+        for (int phase = 0; phase < MS_INFER_PHASES; phase++) {
+            const char *label =
+                ms_arena_printf(v->arena, "%s, %s", place, ms_infer_phase_names[phase]);
+            bool is_there =
+                (v->answer->engine->phases & MS_INFER_IN(phase)) &&
+                ms_infer_total(&v->answer->result, device, (ms_infer_phase)phase).expected > 0;
+            if (label && is_there)
+                write_bar(out, v, device, label, phase);
+        }
+    return !ms_arena_has_failed(v->arena);
+}
+
+static void write_buffers(FILE *out, const ms_infer_view *v)
+{
+    const ms_infer_result *r = &v->answer->result;
+    ms_html_table(out, "sortable", "As the engine makes them",
+                  "part|place|#bytes|#at least|#at most");
+    for (uint32_t i = 0; i < r->buffers.count; i++) {
+        const ms_infer_buffer *b = &r->buffers.items[i];
+        fputs("<tr><th scope=\"row\">", out);
+        ms_xml_text(out, ms_infer_part_names[b->part]);
+        fputs("</th>", out);
+        ms_html_cell(out, b->place);
+        ms_html_bytes_cell(out, b->bytes);
+        ms_html_bytes_cell(out, b->low);
+        ms_html_bytes_cell(out, b->high);
+        fputs("</tr>\n", out);
+    }
+    ms_html_end_table(out);
+}
+
+enum { BARS, BUFFERS, SECTIONS };
+
+static bool write_section(FILE *out, const void *view, size_t index)
+{
+    if (index == BARS)
+        return write_bars(out, view);
+    write_buffers(out, view);
+    return true;
+}
+
+static bool write_notes(FILE *out, const ms_infer_view *v)
+{
+    const char *next = ms_infer_next(v);
+    if (next && *next)
+        ms_html_paragraph(out, "", next);
+    for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
+        ms_html_note(out, "Note:", v->answer->result.notes.items[i]);
+    return next != NULL;
+}
+
+/* ---- a table ---- */
+
+static bool write_row(FILE *out, const ms_infer_view *v, const ms_infer_row *row)
+{
+    fputs("<tr>", out);
+    for (uint32_t i = 0; i < ms_infer_rows_columns(v); i++) {
+        const char *cell = ms_infer_rows_cell(v, row, i);
+        if (!cell)
+            return false;
+        if (ms_infer_rows_is_figure(v, i))
+            fprintf(out, "<td class=\"n\">%s</td>", cell);
+        else
+            ms_html_cell(out, cell);
+    }
+    fputs("</tr>\n", out);
+    return true;
+}
+
+static bool write_rows(FILE *out, const void *view, size_t index)
+{
+    const ms_infer_view *v = view;
+    const char *heads = "";
+    (void)index;
+    for (uint32_t i = 0; heads && i < ms_infer_rows_columns(v); i++)
+        heads = ms_arena_printf(v->arena, "%s%s%s%s", heads, i ? "|" : "",
+                                ms_infer_rows_is_figure(v, i) ? "#" : "", ms_infer_rows_head(v, i));
+    if (!heads)
+        return false;
+    ms_html_table(out, "sortable", "GiB", heads);
+    for (uint32_t i = 0; i < v->rows->rows.count; i++)
+        if (!write_row(out, v, &v->rows->rows.items[i]))
+            return false;
+    ms_html_end_table(out);
+    return true;
+}
+
+static bool write_table_page(FILE *out, const ms_infer_view *v)
+{
+    const char *title = ms_infer_title(v), *verdict = ms_infer_rows_verdict(v);
+    const ms_html_link links[] = {{"settings", "Settings", false}};
+    if (!title || !verdict)
+        return false;
+    ms_html_begin(out, &(ms_html_head){title, verdict,
+                                       ms_infer_rows_fit(v) ? MS_VERDICT_FITS : MS_VERDICT_NO});
+    for (uint32_t i = 0; i < v->rows->notes.count; i++)
+        ms_html_note(out, "Note:", v->rows->notes.items[i]);
+    return ms_html_finish(out, links, 1, MS_HTML_PREDICTED, v, write_rows);
+}
+
+bool ms_infer_html(FILE *out, const ms_infer_view *v)
+{
+    const ms_html_link links[SECTIONS] = {[BARS] = {"parts", "Parts by place and phase", false},
+                                          [BUFFERS] = {"buffers", "Buffers", false}};
+    if (v->rows)
+        return write_table_page(out, v);
+    const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v);
+    if (!title || !verdict)
+        return false;
+    ms_html_begin(out, &(ms_html_head){title, verdict, tone_of(v)});
+    return write_notes(out, v) &&
+           ms_html_finish(out, links, SECTIONS, MS_HTML_PREDICTED, v, write_section);
+}
