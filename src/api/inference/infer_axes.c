@@ -33,6 +33,16 @@ static void remove_axis(ms_infer_axes *axes, size_t field)
     axes->items.count = kept;
 }
 
+/* "all" of quant is known only when the engine is, so it has no company. */
+static ms_status check_all(const ms_sweep_axis *axis, ms_arena *arena, ms_error *err)
+{
+    bool is_quant = strcmp(ms_infer_table.rows[axis->field].name, of_quant) == 0;
+    for (uint64_t i = 0; is_quant && axis->count > 1 && i < axis->count; i++)
+        if (strcmp(ms_sweep_axis_value(axis, i, arena), all) == 0)
+            return ms_fail(err, MS_ERR_USAGE, "quant: all stands for every type, alone");
+    return MS_OK;
+}
+
 ms_status ms_infer_axes_set(ms_infer_axes *axes, ms_infer_settings *settings, ms_arena *arena,
                             const char *field, const char *list, ms_error *err)
 {
@@ -41,6 +51,8 @@ ms_status ms_infer_axes_set(ms_infer_axes *axes, ms_infer_settings *settings, ms
         return ms_infer_settings_set(settings, arena, field, list, err);
     ms_sweep_axis axis = {.of = &of_inference, .field = (size_t)row};
     ms_status status = ms_sweep_axis_add(&axis, arena, list, err);
+    if (status == MS_OK)
+        status = check_all(&axis, arena, err);
     if (status == MS_OK)
         remove_axis(axes, (size_t)row);
     bool is_list = axis.count > 1 ||
