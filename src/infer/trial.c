@@ -15,9 +15,9 @@ static ms_status add_context(const ms_device *d, ms_infer_result *result, ms_err
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 
-ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings *settings,
-                              const ms_infer_engine *engine, ms_arena *arena,
-                              ms_infer_result *result, ms_error *err)
+static ms_status run_engine(const ms_infer_input *in, const ms_infer_settings *settings,
+                            const ms_infer_engine *engine, bool is_trial, ms_arena *arena,
+                            ms_infer_result *result, ms_error *err)
 {
     bool is_file = in->document == NULL;
     ms_infer_job job = {.settings = settings,
@@ -26,6 +26,7 @@ ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings 
                         .name = in->name,
                         .gguf = is_file ? &in->gguf : NULL,
                         .splits = in->splits,
+                        .is_trial = is_trial,
                         .config = is_file ? NULL : &in->config,
                         .arena = arena};
     if (!is_file)
@@ -37,6 +38,13 @@ ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings 
     if (status != MS_OK)
         ms_infer_result_free(result);
     return status;
+}
+
+ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings *settings,
+                              const ms_infer_engine *engine, ms_arena *arena,
+                              ms_infer_result *result, ms_error *err)
+{
+    return run_engine(in, settings, engine, false, arena, result, err);
 }
 
 /* The devices whose memory counts: the host for a device that is the host. */
@@ -90,7 +98,7 @@ static ms_status try_in(const ms_infer_input *in, const ms_infer_settings *setti
 {
     ms_infer_result result;
     int full = 0;
-    ms_status status = ms_infer_engine_run(in, settings, engine, arena, &result, err);
+    ms_status status = run_engine(in, settings, engine, true, arena, &result, err);
     if (status != MS_OK)
         return status;
     trial->is_safe = ms_infer_result_fits(in, &result, true, &full);

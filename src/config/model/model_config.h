@@ -245,6 +245,8 @@ typedef struct ms_family {
     bool is_bidirectional;
     /* Its forward takes a cache of the keys and values of earlier tokens. */
     bool takes_cache;
+    /* It reads from the cache how many tokens were seen: a static one has that on the device. */
+    bool counts_seen;
     const struct ms_model_program *program;
 } ms_family;
 

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-ms_status ms_hf_play_begin(ms_hf_play *play, const ms_allocator_options *options, ms_error *err)
+ms_status ms_hf_play_begin(ms_hf_play *play, const ms_allocator_options *options, uint64_t limit,
+                           ms_error *err)
 {
-    ms_allocator_options unlimited = *options;
-    unlimited.capacity_bytes = unlimited.device_bytes = 0;
-    *play = (ms_hf_play){.usage = {.steady_first_event = UINT32_MAX}};
-    play->player.allocator = ms_allocator_create(&unlimited);
+    ms_allocator_options limited = *options;
+    limited.capacity_bytes = limit;
+    *play = (ms_hf_play){.limit = limit, .usage = {.steady_first_event = UINT32_MAX}};
+    play->player.goes_on = true;
+    play->player.allocator = ms_allocator_create(&limited);
     if (!play->player.allocator)
         return ms_infer_no_memory(err);
     play->player.stats = ms_allocator_stats_of(play->player.allocator);
@@ -79,11 +81,20 @@ static void count_all(ms_hf_play *play, const ms_trace *trace, uint32_t at,
 
 /* ---- passes ---- */
 
+/* Once the device is full, what is allocated has to be there, and more than there is. */
+static uint64_t needed(const ms_hf_play *play, uint64_t allocated, uint64_t reserved)
+{
+    enum { SEGMENT = 2 << 20 };
+    if (!ms_hf_play_failed(play))
+        return reserved;
+    return allocated > play->limit ? allocated : play->limit + SEGMENT;
+}
+
 static void note_load(ms_hf_play *play, const ms_trace *trace)
 {
     const ms_allocator_stats *now = play->player.stats;
     play->load.allocated = play->load.end_allocated = now->allocated_bytes;
-    play->load.reserved = now->reserved_bytes;
+    play->load.reserved = needed(play, now->allocated_bytes, now->reserved_bytes);
     count_all(play, trace, trace->events.count - 1, play->load.parts);
 }
 
@@ -97,8 +108,9 @@ static void note_pass(ms_hf_play *play, const ms_trace *trace, ms_hf_peak *peak)
         memcpy(peak->parts, parts, sizeof parts);
     }
     peak->end_allocated = pass.end_bytes;
-    if (pass.peak_reserved_bytes > peak->reserved)
-        peak->reserved = pass.peak_reserved_bytes;
+    uint64_t reserved = needed(play, pass.peak_bytes, pass.peak_reserved_bytes);
+    if (reserved > peak->reserved)
+        peak->reserved = reserved;
     play->usage.phases.count = 0;
 }
 

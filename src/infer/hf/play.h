@@ -18,14 +18,22 @@ typedef struct ms_hf_peak {
 typedef struct ms_hf_play {
     ms_player player;
     ms_usage usage;
+    uint64_t limit;                /* bytes that may be reserved; 0: any */
     uint32_t capacity;             /* rows of the tables of blocks */
     uint64_t live[MS_INFER_PARTS]; /* allocated now */
     ms_hf_peak load, prefill, decode;
 } ms_hf_play;
 
-/* Without a limit. MS_ERR_NOMEM; end it also then. */
-ms_status ms_hf_play_begin(ms_hf_play *play, const ms_allocator_options *options, ms_error *err);
+/* Within a limit the allocator gives back what it can before it fails; then it goes on without one,
+ * and `reserved` is the least that is needed. MS_ERR_NOMEM; end it also then. */
+ms_status ms_hf_play_begin(ms_hf_play *play, const ms_allocator_options *options, uint64_t limit,
+                           ms_error *err);
 void ms_hf_play_end(ms_hf_play *play);
+
+static inline bool ms_hf_play_failed(const ms_hf_play *play)
+{
+    return play->usage.out_of_memory;
+}
 
 /* What feeds it; the play must outlive it. */
 ms_generation_reader ms_hf_play_reader(ms_hf_play *play);

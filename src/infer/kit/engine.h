@@ -23,6 +23,7 @@ typedef struct ms_infer_job {
     uint32_t splits;               /* files of it */
     const ms_model_config *config; /* or NULL */
     ms_json_value file;            /* the config as it was read; valid if `config` is */
+    bool is_trial;                 /* asked whether it fits: what takes long may be coarser */
     ms_arena *arena;
 } ms_infer_job;
 

@@ -4,12 +4,21 @@
 #include "ops/ops.h"
 #include "trace/build.h"
 
+/* Positions of OPT and ALiBi's table are made for tokens that were seen, not for the room. */
+static bool takes_room(const ms_model_config *config)
+{
+    return !config->family->counts_seen && !config->alibi;
+}
+
 ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, ms_error *err)
 {
     if (!model->config->family->takes_cache)
         return ms_fail(err, MS_ERR_CONFIG,
                        "model type %s: a cache of keys and values is unsupported",
                        model->config->family->model_type);
+    if (room > 0 && !takes_room(model->config))
+        return ms_fail(err, MS_ERR_CONFIG, "model type %s%s: a static cache is unsupported",
+                       model->config->family->model_type, model->config->alibi ? ", alibi" : "");
     *cache = ms_arena_array(model->arena, ms_cache, 1);
     if (*cache) {
         (*cache)->room = room;

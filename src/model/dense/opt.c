@@ -286,4 +286,5 @@ const ms_family ms_family_opt = {.model_type = "opt",
                                  .check = check,
                                  .has_no_mlp_module = true,
                                  .takes_cache = true,
+                                 .counts_seen = true,
                                  .program = &program};

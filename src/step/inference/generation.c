@@ -14,12 +14,12 @@ typedef struct generating {
 
 /* ---- passes that are run ---- */
 
-enum { MOST_LAYERS_RUN = 1 << 17, ALIKE = 8 };
+enum { ALIKE = 8 };
 
 /* Of a dynamic cache every so manyeth pass is run. */
 static uint64_t stride_of(const ms_model_config *model, const ms_generation *what)
 {
-    uint64_t most = MOST_LAYERS_RUN / (model->num_layers ? model->num_layers : 1);
+    uint64_t most = what->most_layers / (model->num_layers ? model->num_layers : 1);
     if (what->has_static_cache || most < ALIKE)
         most = ALIKE;
     return what->has_static_cache ? 1 : (what->tokens + most - 1) / most;
