@@ -590,7 +590,6 @@ complete -c memscope -n $infer -l cache -x -d 'of keys and values: dynamic or st
 complete -c memscope -n $infer -l dtype -x -a 'fp32 bf16 fp16' -d 'of the weights: bf16, fp16 or fp32'
 complete -c memscope -n $infer -l attention -x -a 'auto flash efficient math eager cpu-flash' -d 'sdpa or eager; or of sdpa flash, efficient or math'
 complete -c memscope -n $infer -l experts -x -a 'auto grouped eager' -d 'how mixtures of experts run: auto, grouped or eager'
-complete -c memscope -n $infer -l quantize -x -a 'none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4' -d 'weights as bitsandbytes and others quantise them, or none'
 complete -c memscope -n $infer -l torch -x -d 'version of PyTorch'
 complete -c memscope -n $infer -l allocator -x -a 'raw cuda cuda-expandable' -d 'cuda or cuda-expandable'
 complete -c memscope -n $infer -l format -x -a 'console json md html csv' -d 'console, json, md, html or csv'

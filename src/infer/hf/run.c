@@ -27,6 +27,10 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
         return ms_fail(err, MS_ERR_CONFIG,
                        "the model's weights are in fp8, which engine hf does not predict; choose "
                        "another type with dtype");
+    if (ms_is_packed(&job->config->quantization))
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "engine hf: quantised weights are not predicted, and this config has a "
+                       "quantization_config");
     if (s->hf.attention && strcmp(s->hf.attention, "flash_attention_2") == 0)
         return ms_fail(err, MS_ERR_USAGE,
                        "attention flash_attention_2: what the package flash-attn allocates is not "
@@ -112,7 +116,6 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     add(&d, "dtype", hf->dtype);
     add(&d, "attention", attention_of(hf));
     add(&d, "experts", hf->experts);
-    add(&d, "quantize", hf->quantize);
     add(&d, "torch", hf->torch);
     add(&d, "allocator", hf->allocator);
     status = ms_config_load_run(job->arena, job->config, d.settings, d.count, &run->run, err);

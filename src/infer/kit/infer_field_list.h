@@ -96,9 +96,6 @@
     X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
       "hf", word, AT(hf.experts), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
-    X("quantize", "KIND", "weights as bitsandbytes and others quantise them, or none", "the model's", \
-      "hf", word, AT(hf.quantize), .default_is_words = true, \
-      .scope = MS_INFER_OF_HF) \
     X("torch", "X.Y", "version of PyTorch", "2.11", \
       "hf", word, AT(hf.torch), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
