@@ -4,7 +4,7 @@
 #include "config/fields/kinds.h"
 
 const char *const ms_infer_fit_names[] = {"none",       "context", "concurrency",
-                                                 "gpu-layers", "quant",   NULL};
+                                          "gpu-layers", "quant",   NULL};
 static const char *const ms_llama_split_names[] = {"layer", "none", NULL};
 static const char *const ms_hf_cache_names[] = {"dynamic", "static", NULL};
 static const char *const ms_llama_flash_names[] = {"auto", "on", "off", NULL};
