@@ -94,7 +94,7 @@ def config_of(case):
 LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}", "zero_optimizer": "dp={world}",
            "tp": "tp={tp}", "tp_fsdp2": "tp={tp},fsdp={shards}", "cp_fsdp2": "cp={cp},fsdp={shards}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
-         "gradient_as_bucket_view", "static_graph", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
+         "gradient_as_bucket_view", "static_graph", "find_unused_parameters", "outputs", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
          "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
          "parameters_as_bucket_view", "load_dtype", "cp", "rotate", "tp", "sequence_parallel", "loss_parallel"}
 
@@ -185,6 +185,7 @@ def parallel_options(case):
     command += ["--bucket-cap-mb", str(p["bucket_cap_mb"])] if p.get("bucket_cap_mb") else []
     command += ["--gradient-as-bucket-view", "yes"] if p.get("gradient_as_bucket_view") else []
     command += ["--static-graph", "yes"] if p.get("static_graph") else []
+    command += ["--find-unused-parameters", "yes"] if p.get("find_unused_parameters") else []
     command += ["--init-sync", "no"] if p.get("init_sync") is False else []
     command += ["--no-all-reduce", "yes"] if p.get("sync") == "last_allreduce" else []
     return command + (["--no-sync", "yes"] if p.get("no_sync") or p.get("sync") == "last" else [])

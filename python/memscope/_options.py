@@ -62,6 +62,7 @@ class RunOptions(TypedDict, total=False):
     bucket_cap_mb: Number                       # MiB at which a bucket of DDP is closed; 0: 25, the first at 1, as without the argument [0]
     gradient_as_bucket_view: YesNo              # gradients are views of DDP's buckets [no]
     static_graph: YesNo                         # DDP(static_graph=True) [no]
+    find_unused_parameters: YesNo               # DDP(find_unused_parameters=True), as Trainer has it without checkpoints [no]
     init_sync: YesNo                            # DDP(init_sync=True): its constructor broadcasts the model [yes]
     zero_optimizer: YesNo                       # each rank of dp=N updates a part (ZeroRedundancyOptimizer) [no]
     parameters_as_bucket_view: YesNo            # its parameters are views of one buffer a rank [no]
@@ -275,6 +276,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("find-unused-parameters", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
@@ -382,6 +384,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("find-unused-parameters", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
@@ -464,6 +467,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("find-unused-parameters", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
@@ -555,6 +559,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("find-unused-parameters", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),
@@ -638,6 +643,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bucket-cap-mb", "N", "0"),
         ("gradient-as-bucket-view", "YESNO", "no"),
         ("static-graph", "YESNO", "no"),
+        ("find-unused-parameters", "YESNO", "no"),
         ("init-sync", "YESNO", "yes"),
         ("zero-optimizer", "YESNO", "no"),
         ("parameters-as-bucket-view", "YESNO", "no"),

@@ -2,7 +2,8 @@
  *
  * DistributedDataParallel: gradients are reduced in flat buckets. The first backward pass has one
  * bucket for each type; the next forward makes new ones, in the order in which gradients became
- * complete. A bucket is closed when it has reached its limit, so a tensor is never divided.
+ * complete. A bucket is closed when it has reached its limit, so a tensor is never divided. With
+ * find_unused_parameters the first ones have limits, and stay.
  */
 #include "parallel/kit/kinds.h"
 
@@ -28,7 +29,7 @@ typedef struct ddp {
     ms_vec(bucket) buckets;
     ms_vec(uint32_t) bucket_of; /* by parameter */
     ms_vec(uint32_t) ready;     /* parameters in the order of the first backward pass */
-    ms_tensor used;             /* static_graph: which parameters a pass used */
+    ms_tensor used;             /* which parameters a pass used */
     uint32_t passes;            /* that reduced gradients, with the running one */
     bool is_rebuilt;
     bool syncs;                /* in this micro-step */
@@ -308,6 +309,19 @@ static void install(ms_tape *tape, void *state)
                                                  .context = state});
 }
 
+/* The last bucket has the first parameters, whose gradients come last. */
+static void reverse_buckets(ddp *all)
+{
+    const uint32_t count = all->buckets.count;
+    for (uint32_t i = 0; i < count / 2; i++) {
+        const bucket b = all->buckets.items[i];
+        all->buckets.items[i] = all->buckets.items[count - 1 - i];
+        all->buckets.items[count - 1 - i] = b;
+    }
+    for (uint32_t i = 0; i < all->bucket_of.count; i++)
+        all->bucket_of.items[i] = count - 1 - all->bucket_of.items[i];
+}
+
 static void build_end(ms_tape *tape)
 {
     ddp *all = ms_hooks_state(tape, &kind);
@@ -319,9 +333,12 @@ static void build_end(ms_tape *tape)
         if (!ms_vec_push(&all->bucket_of, 0u))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
-        assign(tape, all, i, false);
+        assign(tape, all, i, all->parallel->finds_unused);
+    if (all->parallel->finds_unused)
+        reverse_buckets(all);
+    all->is_rebuilt = all->parallel->finds_unused;
     allocate_buckets(tape, all);
-    if (all->parallel->has_static_graph) {
+    if (all->parallel->has_static_graph || all->parallel->finds_unused) {
         all->used = ms_empty_bytes(tape, 4 * (uint64_t)tape->parameters.count, MS_DTYPE_I32);
         ms_name_storage(tape, all->used, "parameters in use", MS_CATEGORY_BUFFER);
         ms_retain(tape, all->used);
@@ -339,7 +356,7 @@ static void micro_step(ms_tape *tape, bool is_last)
 static bool copies_outputs(const ms_tape *tape)
 {
     const ddp *all = ms_hooks_find_state(tape, &kind);
-    return all->parallel->has_static_graph && all->passes == 0;
+    return all->parallel->finds_unused || (all->parallel->has_static_graph && all->passes == 0);
 }
 
 const ms_parallel_technique ms_parallel_ddp = {

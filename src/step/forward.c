@@ -66,22 +66,24 @@ static ms_tensor copy_of(ms_tape *tape, ms_tensor output)
     return ms_empty_like(tape, output, (ms_dtype)ms_info(tape, output)->dtype);
 }
 
-/* The loss and the logits as copies; the originals go when both are there. */
+/* The loss and the logits as copies, or the logits alone; the originals go when the copies are
+ * there. */
 static void copy_outputs(ms_tape *tape, ms_model_outputs *out)
 {
-    if (ms_idle(tape) || !out->loss)
+    ms_tensor *used = out->loss ? &out->loss : &out->logits;
+    if (ms_idle(tape) || !*used)
         return;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *loss = ms_local(&f, copy_of(tape, out->loss));
-    if (out->logits)
+    ms_tensor *copy = ms_local(&f, copy_of(tape, *used));
+    if (out->loss && out->logits)
         ms_local(&f, copy_of(tape, out->logits));
-    uint32_t node = ms_record(tape, &copy_op, 1, &out->loss);
-    ms_attach(tape, node, 1, loss);
+    uint32_t node = ms_record(tape, &copy_op, 1, used);
+    ms_attach(tape, node, 1, copy);
     ms_release(tape, out->loss);
     ms_release(tape, out->logits);
-    out->logits = 0;
-    out->loss = *loss;
-    ms_retain(tape, out->loss);
+    out->loss = out->logits = 0;
+    *used = *copy;
+    ms_retain(tape, *used);
     ms_locals_end(&f, NULL);
 }
 
@@ -89,6 +91,19 @@ static void drop_logits(ms_tape *tape, ms_model_outputs *out)
 {
     ms_release(tape, out->logits);
     out->logits = 0;
+}
+
+/* Looking for unused parameters is Trainer's way, and what accelerate makes of outputs is inside
+ * DistributedDataParallel, which copies that. */
+static void hand_out(ms_model *model, ms_model_outputs *out)
+{
+    ms_tape *tape = model->tape;
+    if (tape->has_autocast && model->run->parallel.finds_unused) {
+        ms_autocast_clear(tape);
+        tape->has_autocast = false;
+        out->logits = handed_on(model, out->logits);
+    }
+    copy_outputs(tape, out);
 }
 
 /* Trainer gives a model no labels where it smooths them itself. */
@@ -110,7 +125,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     if (trains) /* a loss that is not the model's own comes after it */
         ms_module_end(tape, MS_NONE);
     if (copies)
-        copy_outputs(tape, &out);
+        hand_out(model, &out);
     if (in.labels && !keeps_logits)
         drop_logits(tape, &out); /* they were there while the root's hooks ran */
     if (!ms_forward_has_loss(model) && model->run->parallel.layout.kind == MS_PARALLEL_FSDP2)
@@ -118,6 +133,8 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     tape->has_autocast = false;
+    if (!copies)
+        out.logits = handed_on(model, out.logits);
     return out;
 }
 
@@ -125,7 +142,6 @@ ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
     ms_model_outputs out = run_program(model, ids, keeps_logits);
-    out.logits = handed_on(model, out.logits);
     if (model->run->training.label_smoothing > 0) {
         out.loss = ms_hand_out(
             tape, ms_smoothed_loss(model, out.logits, ids, model->run->training.logits_to_keep));

@@ -32,6 +32,7 @@ static const option options[] = {
     {"bucket-cap-mb", OF_DDP},
     {"gradient-as-bucket-view", OF_DDP},
     {"static-graph", OF_DDP},
+    {"find-unused-parameters", OF_DDP},
     {"init-sync", OF_DDP},
     {"no-all-reduce", OF_FSDP2},
     {"use-orig-params", OF_FSDP1},
@@ -295,6 +296,9 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                "it is an option of zero-optimizer, which is not set");
     if (parallel->has_static_graph && c->run->training.label_smoothing > 0)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with label-smoothing");
+    if (parallel->has_static_graph && parallel->finds_unused)
+        return ms_resolve_fail(c, "find-unused-parameters",
+                               "with static-graph it is not predicted");
     if (parallel->has_static_graph && parallel->syncs_last_only)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
     const char *why = unsupported(c);

@@ -105,6 +105,7 @@ typedef struct ms_parallel {
     bool has_bucket_views;    /* gradients are views of the buckets */
     bool has_init_sync;       /* the constructor broadcasts the model */
     bool has_static_graph;    /* every step uses the same parameters in the same way */
+    bool finds_unused;        /* each step looks for parameters that are not used */
     bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
     bool has_parameter_views; /* its parameters are views of a buffer for each rank */
     /* fully_shard, FullyShardedDataParallel */

@@ -193,6 +193,10 @@
     X("static-graph", "YESNO", "DDP(static_graph=True)", "no", \
       "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
       .show_report = ms_show_static_graph) \
+    X("find-unused-parameters", "YESNO", \
+      "DDP(find_unused_parameters=True), as Trainer has it without checkpoints", "no", \
+      "Several ranks", answer, AT(run.parallel.finds_unused), .report = "find_unused_parameters", \
+      .show_report = ms_show_finds_unused) \
     X("init-sync", "YESNO", "DDP(init_sync=True): its constructor broadcasts the model", "yes", \
       "Several ranks", answer, AT(run.parallel.has_init_sync), .report = "init_sync", \
       .show_report = ms_show_init_sync) \

@@ -167,6 +167,13 @@ void ms_show_static_graph(const void *source, ms_arena *arena, ms_config_shown *
         show_answer(shown, parallel_of(source)->has_static_graph);
 }
 
+void ms_show_finds_unused(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_DDP))
+        show_answer(shown, parallel_of(source)->finds_unused);
+}
+
 void ms_show_no_sync(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;

@@ -28,6 +28,7 @@ void ms_show_zero_optimizer(const void *source, ms_arena *arena, ms_config_shown
 void ms_show_parameter_views(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_bucket_views(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_static_graph(const void *source, ms_arena *arena, ms_config_shown *shown);
+void ms_show_finds_unused(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_no_sync(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_splits_sequence(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_splits_loss(const void *source, ms_arena *arena, ms_config_shown *shown);

@@ -384,6 +384,8 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](&r);
     if (status == MS_OK)
+        status = ms_training_set_buckets(&r, root);
+    if (status == MS_OK)
         status = ms_training_unsupported(arena, root, r.file.format, r.ranks != MS_PARALLEL_NONE,
                                          unsupported, err);
     return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;

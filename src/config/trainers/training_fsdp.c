@@ -158,11 +158,9 @@ static ms_status read_strategy(const ms_training_ranks *t, fsdp *f)
 /* Whether the class is that of a model's layers, not of a part of them. */
 static bool is_layer(const char *name)
 {
-    static const char common[] = "DecoderLayer", others[] = " GPT2Block GPTNeoXLayer BertLayer "
-                                                            "ViTLayer ";
-    size_t length = strlen(name), tail = sizeof common - 1;
-    return (length > tail && strcmp(name + length - tail, common) == 0) ||
-           ms_training_has_word(others, name);
+    const char *end = strstr(name, "DecoderLayer");
+    return (end && strcmp(end, "DecoderLayer") == 0) ||
+           ms_training_has_word(" GPT2Block GPTNeoXLayer BertLayer ViTLayer ", name);
 }
 
 /* The class of the layers; several would be units of their own. */
@@ -261,11 +259,10 @@ static ms_status set_first_options(const ms_training_ranks *t)
         status = ms_training_set_option(t, "forward-prefetch", "yes");
     if (status == MS_OK && !is_true(t, "use_orig_params", true))
         status = ms_training_set_option(t, "use-orig-params", "no");
-    bool limits = is_true(t, "limit_all_gathers", true);
-    if (status == MS_OK && !limits && t->is_launched)
-        return note_unheard(t, "limit_all_gathers", "accelerate's launcher");
-    return status == MS_OK && !limits ? ms_training_set_option(t, "limit-all-gathers", "no")
-                                      : status;
+    if (status != MS_OK || is_true(t, "limit_all_gathers", true))
+        return status;
+    return t->is_launched ? note_unheard(t, "limit_all_gathers", "accelerate's launcher")
+                          : ms_training_set_option(t, "limit-all-gathers", "no");
 }
 
 /* axolotl has its own in the place of accelerate's: it makes no units of the ends, and hands

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/locale.h"
+#include "config/trainers/training_adapter.h"
 
 /* ---- values ---- */
 
@@ -317,4 +318,62 @@ ms_status ms_training_note_ranks(const ms_training_ranks *t)
         left += length + (left[length] == ' ');
     }
     return status;
+}
+
+/* ---- DistributedDataParallel of Trainer ---- */
+
+static ms_status set_if(ms_training_reading *r, const char *field, const char *text)
+{
+    if (ms_run_field_is_set(r->draft, field))
+        return MS_OK;
+    return text ? ms_run_field_set(r->draft, r->arena, field, text, r->err) : no_memory(r);
+}
+
+/* Trainer does with PEFT's models and where no layer is checkpointed, LLaMA-Factory not with LoRA,
+ * axolotl where it is asked to. */
+static bool finds_unused(const ms_training_reading *r, ms_json_value root)
+{
+    ms_json_value value;
+    const char *layers = r->draft->run.checkpointing;
+    bool checkpoints = layers && *layers && strcmp(layers, "none") != 0;
+    bool has_adapter = ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
+                       ms_run_field_is_set(r->draft, "adapter");
+    bool absent = r->file.format == MS_TRAINING_HF        ? has_adapter || !checkpoints
+                  : r->file.format == MS_TRAINING_FACTORY ? !has_adapter && !checkpoints
+                                                          : false;
+    return ms_json_find(root, "ddp_find_unused_parameters", &value) &&
+                   ms_json_kind_of(value) != MS_JSON_NULL
+               ? ms_training_truth(value, absent)
+               : absent;
+}
+
+ms_status ms_training_set_buckets(ms_training_reading *r, ms_json_value root)
+{
+    static const char field[] = "find-unused-parameters";
+    ms_json_value value;
+    bool is_launcher = ms_json_find(root, "distributed_type", &value) ||
+                       ms_json_find(root, "num_processes", &value);
+    bool is_trainer =
+        r->file.format != MS_TRAINING_TORCHTUNE && r->file.format != MS_TRAINING_TITAN;
+    if (r->draft->run.parallel.layout.kind != MS_PARALLEL_DDP || !is_trainer)
+        return MS_OK;
+    if (is_launcher && (ms_run_field_is_set(r->draft, field) || !finds_unused(r, root)))
+        return MS_OK;
+    if (is_launcher)
+        return ms_note_add(r->notes, r->arena, r->err,
+                           "Trainer copies the outputs of DistributedDataParallel unless layers "
+                           "are checkpointed: --find-unused-parameters yes");
+    ms_status status = MS_OK;
+    bool is_static =
+        ms_json_find(root, "ddp_static_graph", &value) && ms_training_truth(value, false);
+    if (is_static)
+        status = set_if(r, "static-graph", "yes");
+    if (status == MS_OK && ms_json_find(root, "ddp_bucket_cap_mb", &value) &&
+        ms_training_value_number(value) >= 1)
+        status = set_if(r, "bucket-cap-mb",
+                        ms_arena_printf(r->arena, "%.17g", ms_training_value_number(value)));
+    if (status == MS_OK && !is_static)
+        status = set_if(r, "no-sync", "yes");
+    return status == MS_OK && !is_static && finds_unused(r, root) ? set_if(r, field, "yes")
+                                                                  : status;
 }

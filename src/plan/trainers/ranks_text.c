@@ -106,6 +106,7 @@ static void expect_usual_buckets(writer *w)
     expect(w, p->bucket_cap_mb == 0, "--bucket-cap-mb 0");
     expect(w, !p->has_bucket_views, "--gradient-as-bucket-view no");
     expect(w, !p->has_static_graph, "--static-graph no");
+    expect(w, !p->finds_unused, "--find-unused-parameters no");
     expect(w, p->has_init_sync, "--init-sync yes");
     expect(w, !p->has_zero_optimizer, "--zero-optimizer no");
 }
@@ -324,7 +325,8 @@ static void write_ddp(writer *w)
         snprintf(cap, sizeof cap, "%" PRIu64, p->bucket_cap_mb);
     line(w, "    model, bucket_cap_mb=%s, gradient_as_bucket_view=%s, static_graph=%s,", cap,
          p->has_bucket_views ? "True" : "False", p->has_static_graph ? "True" : "False");
-    line(w, "    init_sync=%s)", p->has_init_sync ? "True" : "False");
+    line(w, "    find_unused_parameters=%s, init_sync=%s)", p->finds_unused ? "True" : "False",
+         p->has_init_sync ? "True" : "False");
 }
 
 static void write_fully_shard(writer *w)

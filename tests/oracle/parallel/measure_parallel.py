@@ -8,7 +8,8 @@ Same case format and output as ../measure_step.py, plus `parallel`. It reads a l
 
   strategy  ddp | fsdp2 | fsdp1 | zero_optimizer | tp | tp_fsdp2 | cp_fsdp2 | pp | deepspeed | megatron
   world     number of ranks          rank   the rank that is measured (default 0)
-  ddp             bucket_cap_mb, gradient_as_bucket_view, static_graph, no_sync, init_sync
+  ddp             bucket_cap_mb, gradient_as_bucket_view, static_graph, find_unused_parameters, no_sync, init_sync,
+                  outputs ("fp32": autocast, and outputs in fp32 after it, inside the wrapper, as accelerate has them)
   zero_optimizer  the DDP keys, and parameters_as_bucket_view
   fsdp2           param_dtype, reduce_dtype, reshard_after_forward (true, false, int), replicate (HSDP copies),
                   sync ("every" | "last" = set_requires_gradient_sync | "last_allreduce" = set_requires_all_reduce),

@@ -8,14 +8,26 @@ import torch
 from steps import DTYPES, Step, model_on, optimizer_of
 
 
+def as_accelerate(case, model):
+    """accelerate puts autocast, and outputs in fp32 after it, inside DistributedDataParallel."""
+    from accelerate.utils.operations import convert_outputs_to_fp32
+
+    under_autocast = torch.autocast("cuda", dtype=DTYPES[case["autocast"]])
+    model.forward = convert_outputs_to_fp32(under_autocast(model.forward))
+    return model
+
+
 class DDPStep(Step):
     def setup(self):
         p = self.p
+        model = model_on(self.case, "cuda")
+        self.is_accelerated = self.case.get("autocast") and p.get("outputs") == "fp32"
         self.model = torch.nn.parallel.DistributedDataParallel(
-            model_on(self.case, "cuda"),
+            as_accelerate(self.case, model) if self.is_accelerated else model,
             bucket_cap_mb=p.get("bucket_cap_mb"),
             gradient_as_bucket_view=p.get("gradient_as_bucket_view", False),
             static_graph=p.get("static_graph", False),
+            find_unused_parameters=p.get("find_unused_parameters", False),
             init_sync=p.get("init_sync", True),
             broadcast_buffers=p.get("broadcast_buffers", True),
         )
@@ -31,6 +43,9 @@ class DDPStep(Step):
             )
         else:
             self.optimizer = optimizer_of(self.case, self.trainable())
+
+    def forward(self):
+        return self.loss() if self.is_accelerated else super().forward()
 
     def microstep(self, i, last):
         return self.model.no_sync() if self.p.get("no_sync") and not last else contextlib.nullcontext()

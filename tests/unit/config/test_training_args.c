@@ -99,8 +99,9 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
         put(out, "quantize %s upcast %s\n", ms_quantization_text(arena, &run->quantization),
             run->upcast ? "yes" : "no");
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
-        put(out, "parallel %s%s\n", ms_layout_text(arena, &run->parallel.layout),
-            run->parallel.syncs_last_only ? " no-sync" : "");
+        put(out, "parallel %s%s%s\n", ms_layout_text(arena, &run->parallel.layout),
+            run->parallel.syncs_last_only ? " no-sync" : "",
+            run->parallel.finds_unused ? " find-unused-parameters" : "");
     if (ms_layout_shards(&run->parallel.layout))
         put(out, "types shards %s load %s reductions %s\n",
             ms_dtype_info_of(run->parallel.shard_dtype)->short_name,
