@@ -257,17 +257,6 @@ static ms_tensor take_gradient(ms_tape *tape, ms_fsdp_parameter *row)
     return placed;
 }
 
-static void cat_table(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
-                      const ms_tensor *grads)
-{
-    ms_packing packing = {.ranks = all->parallel->layout.shards};
-    uint64_t size = ms_dtype_bytes(all->parallel->reduce_dtype);
-    for (uint32_t i = 0; i < unit->count; i++)
-        if (grads[i])
-            ms_packing_chunk(&packing, size * parameter_of(all, unit, i)->padded);
-    ms_consume(tape, ms_empty_bytes(tape, ms_packing_chunk_cat_bytes(&packing), MS_DTYPE_I64));
-}
-
 /* A sharded gradient is a view of the reduction's output; a second one is added to the first. */
 static void hand_out(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit, ms_tensor output,
                      const ms_tensor *grads)
@@ -352,7 +341,7 @@ static void reduce_gradients(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms
         named_buffer(tape, unit, elements * all->parallel->layout.shards,
                      all->parallel->reduce_dtype, "reduce-scatter input", MS_CATEGORY_GRADIENT);
     ms_retain(tape, all->reduce_input);
-    cat_table(tape, all, unit, grads);
+    ms_fsdp_cat(tape, all, unit, grads);
     for (uint32_t i = unit->count; i-- > 0;)
         if (grads[i] && i != last)
             ms_release(tape, grads[i]);

@@ -87,10 +87,11 @@ static void make_buffer(ms_tape *tape, const zero_optimizer *zero, uint64_t rank
         ms_tensor tensor = tape->parameters.items[row->parameter].tensor;
         dtype = (ms_dtype)ms_info(tape, tensor)->dtype;
     }
-    if (elements == 0)
-        return;
-    ms_tensor buffer = ms_empty_bytes(tape, elements * ms_dtype_bytes(dtype), dtype);
-    ms_name_storage(tape, buffer, "buffer of parameters", MS_CATEGORY_WEIGHT);
+    const bool is_empty = elements == 0; /* then PyTorch has one number in its place */
+    ms_tensor buffer =
+        ms_empty_bytes(tape, (is_empty ? 1 : elements) * ms_dtype_bytes(dtype), dtype);
+    ms_name_storage(tape, buffer, "buffer of parameters",
+                    is_empty ? MS_CATEGORY_BUFFER : MS_CATEGORY_WEIGHT);
     ms_retain(tape, buffer);
     for (uint32_t i = 0; i < zero->all.count && !ms_idle(tape); i++)
         if (zero->all.items[i].rank == rank)
