@@ -26,7 +26,7 @@ static const char *why_there_is_no_next(const ms_fit_answer *a)
     case MS_FIT_MOST:
         return "larger values are not tried";
     case MS_FIT_LEAST:
-        return a->value > 1 ? "fewer cannot share the training in this way" : "";
+        return a->step > 1 || a->value == 1 ? "" : "fewer cannot share the training in this way";
     case MS_FIT_MEMORY:
         break;
     }
@@ -44,6 +44,9 @@ static void write_why(const ms_fit_view *v, FILE *out)
     char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
     const ms_step_figures *f = &a->at_next;
     const char *why = why_there_is_no_next(a);
+    if (a->end == MS_FIT_LEAST && a->step > 1)
+        fprintf(out, "  no smaller multiple of %" PRIu64 " can share the training in this way\n",
+                a->step);
     if (why) {
         if (*why)
             fprintf(out, "  %s\n", why);
