@@ -349,6 +349,7 @@ static bool finds_unused(const ms_training_reading *r, ms_json_value root)
 
 ms_status ms_training_set_buckets(ms_training_reading *r, ms_json_value root)
 {
+    enum { PASSED_OVER = 25 }; /* accelerate does not hand on what is its own default */
     static const char field[] = "find-unused-parameters";
     ms_json_value value;
     bool is_launcher = ms_json_find(root, "distributed_type", &value) ||
@@ -369,7 +370,7 @@ ms_status ms_training_set_buckets(ms_training_reading *r, ms_json_value root)
     if (is_static)
         status = set_if(r, "static-graph", "yes");
     if (status == MS_OK && ms_json_find(root, "ddp_bucket_cap_mb", &value) &&
-        ms_training_value_number(value) >= 1)
+        ms_training_value_number(value) >= 1 && ms_training_value_number(value) != PASSED_OVER)
         status = set_if(r, "bucket-cap-mb",
                         ms_arena_printf(r->arena, "%.17g", ms_training_value_number(value)));
     if (status == MS_OK && !is_static)
