@@ -95,7 +95,7 @@ LAYOUTS = {"ddp": "dp={world}", "fsdp2": "fsdp={world}", "fsdp1": "fsdp1={world}
            "tp": "tp={tp}", "tp_fsdp2": "tp={tp},fsdp={shards}", "cp_fsdp2": "cp={cp},fsdp={shards}"}
 KNOWN = {"strategy", "world", "rank", "param_dtype", "reduce_dtype", "reshard_after_forward", "replicate", "sync", "bucket_cap_mb",
          "gradient_as_bucket_view", "static_graph", "find_unused_parameters", "outputs", "no_sync", "init_sync", "forward_prefetch", "backward_prefetch",
-         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "units", "init", "offload",
+         "use_orig_params", "limit_all_gathers", "sharding", "reshard_after_backward", "root_reshard", "units", "init", "offload",
          "parameters_as_bucket_view", "load_dtype", "cp", "rotate", "tp", "sequence_parallel", "loss_parallel"}
 
 
@@ -176,6 +176,7 @@ def parallel_options(case):
         command += ["--reshard-ranks", str(p["reshard_after_forward"])]
     command += ["--fsdp-units", p["units"]] if p.get("units") else []
     command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], p["init"])] if p.get("init") else []
+    command += ["--reshard-root", "yes"] if p.get("root_reshard") else []
     command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
     command += ["--fsdp-offload", "yes"] if p.get("offload") else []
     command += fsdp1_options(p) if first else []

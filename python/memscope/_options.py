@@ -51,6 +51,7 @@ class RunOptions(TypedDict, total=False):
     reduce_dtype: Text                          # type in which FSDP reduces gradients [that of the computation]
     reshard_after_forward: YesNo                # FSDP frees a layer's gathered weights after its forward [yes]
     reshard_ranks: Number                       # after forward fully_shard divides weights among N ranks; 0: among all [0]
+    reshard_root: YesNo                         # fully_shard frees the weights outside of layers after forward too, as axolotl has it [no]
     reshard_after_backward: YesNo               # fully_shard frees weights after each backward, not the last alone [yes]
     fsdp_units: Text                            # layers, or torchtitan's or accelerate's: ends of the model are units too [layers]
     fsdp_build: Text                            # where FSDP's model is built: meta, device, host, or broadcast by rank 0 [meta, for FSDP1 of tied weights host]
@@ -265,6 +266,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
         ("reshard-ranks", "N", "0"),
+        ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
         ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
@@ -374,6 +376,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
         ("reshard-ranks", "N", "0"),
+        ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
@@ -456,6 +459,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
         ("reshard-ranks", "N", "0"),
+        ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
         ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
@@ -548,6 +552,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
         ("reshard-ranks", "N", "0"),
+        ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
         ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
@@ -632,6 +637,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-dtype", "TYPE", "that of the computation"),
         ("reshard-after-forward", "YESNO", "yes"),
         ("reshard-ranks", "N", "0"),
+        ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
         ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),

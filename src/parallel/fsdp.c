@@ -70,13 +70,13 @@ static void after_forward(ms_tape *tape, void *context, uint32_t scope)
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
     if (all->parallel->reshard_ranks)
         ms_fsdp_spread(tape, all, unit);
-    else if (scope != MS_NONE && !all->parallel->keeps_unsharded)
+    else if ((scope != MS_NONE || all->parallel->reshards_root) && !all->parallel->keeps_unsharded)
         ms_fsdp_reshard(tape, all, unit);
     if (ms_fsdp_is_last_layer(all, unit))
         ms_fsdp_ends_begin_head(tape, all);
     if (scope != MS_NONE)
         return;
-    ms_release(tape, all->copied_out); /* the root's parameters stay */
+    ms_release(tape, all->copied_out); /* the root's parameters mostly stay */
     all->copied_out = 0;
 }
 
@@ -95,7 +95,7 @@ static void backward_begins(ms_tape *tape)
     ms_fsdp *all = ms_fsdp_of(tape);
     if (all->parallel->has_end_units || all->parallel->has_tied_ends)
         return; /* the root has no parameters: the head's product begins */
-    if (all->parallel->reshard_ranks) {
+    if (all->parallel->reshard_ranks || all->parallel->reshards_root) {
         ms_fsdp_unshard(tape, all, ms_fsdp_root(all));
         ms_fsdp_wait_for_unshard(tape, all, ms_fsdp_root(all), false);
     }

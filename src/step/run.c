@@ -75,11 +75,14 @@ void ms_step_build_model(ms_model *model, ms_error *err)
     const ms_layout *layout = &model->run->parallel.layout;
     if (layout->context > 1)
         ms_ring_begin(tape, layout->context, model->run->parallel.rank % layout->context);
-    if (model->run->upcast)
+    const bool is_by_engine = layout->kind == MS_PARALLEL_ZERO;
+    if (model->run->upcast || model->run->parallel.zero.casts_back)
         ms_upcast(model);
     ms_status attached = ms_adapter_attach(model, err);
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);
+    if (is_by_engine && ms_is_packed(&model->run->quantization))
+        ms_cast_back(model);
 }
 
 ms_tensor ms_step_new_input(ms_model *model)

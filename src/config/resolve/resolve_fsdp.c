@@ -110,10 +110,28 @@ static ms_status check_copies(const ms_resolving *c)
                : MS_OK;
 }
 
+/* The root's parameters go after forward. */
+static ms_status check_root(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    const ms_layout *layout = &parallel->layout;
+    if (!parallel->reshards_root)
+        return MS_OK;
+    const char *why = parallel->keeps_unsharded                   ? "reshard-after-forward no"
+                      : parallel->reshard_ranks                   ? "reshard-ranks"
+                      : parallel->units != MS_UNITS_LAYERS        ? "units of the ends"
+                      : layout->tensor > 1 || layout->context > 1 ? "tp or cp"
+                      : ms_layout_has_stages(layout)              ? "a pipeline"
+                                                                  : NULL;
+    return why ? ms_resolve_fail(c, "reshard-root", "it is not predicted with %s", why) : MS_OK;
+}
+
 static ms_status check_fsdp2(const ms_resolving *c)
 {
     ms_status status = check_reshard_ranks(c);
     const ms_parallel *parallel = &c->run->parallel;
+    if (status == MS_OK)
+        status = check_root(c);
     if (status == MS_OK)
         status = check_copies(c);
     if (status == MS_OK && casts_tables(c))

@@ -40,6 +40,7 @@ static const option options[] = {
     {"backward-prefetch", OF_FSDP1},
     {"limit-all-gathers", OF_FSDP1},
     {"reshard-ranks", OF_FSDP2},
+    {"reshard-root", OF_FSDP2},
     {"zero-optimizer", OF_DDP},
     {"parameters-as-bucket-view", OF_DDP},
     {"reshard-after-backward", OF_FSDP2},
@@ -207,8 +208,10 @@ static bool keeps_packed(const ms_run_config *run)
     ms_quantize_kind kind = run->quantization.kind;
     bool is_bitsandbytes =
         kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4 || kind == MS_QUANTIZE_INT8;
-    return is_bitsandbytes && run->parallel.layout.kind == MS_PARALLEL_DDP &&
-           !run->parallel.has_zero_optimizer;
+    const ms_layout *layout = &run->parallel.layout;
+    bool divides_trained = layout->kind == MS_PARALLEL_ZERO && layout->stage < 3;
+    return is_bitsandbytes && !run->parallel.has_zero_optimizer &&
+           (layout->kind == MS_PARALLEL_DDP || divides_trained);
 }
 
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
@@ -232,7 +235,7 @@ static const char *unsupported(const ms_resolving *c)
     if (run->training.eval_batch)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
-        return "with this quantised base (with dp=N and bitsandbytes it is)";
+        return "with this quantised base (with dp=N, ZeRO 1 and 2, and bitsandbytes it is)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
         return is_zero ? "with autocast" : "with this autocast: use param-dtype";

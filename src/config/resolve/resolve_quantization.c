@@ -77,6 +77,8 @@ static ms_status resolve_upcast(const ms_resolving *c)
     if (said && run->upcast && upcasting == MS_UPCAST_NEVER)
         return ms_resolve_fail(c, "upcast", "PEFT does not change the types of such a base");
     run->upcast = is_packed && (said ? run->upcast : upcasting == MS_UPCAST_USUALLY);
+    run->parallel.zero.casts_back = run->upcast && run->parallel.layout.kind == MS_PARALLEL_ZERO;
+    run->upcast &= !run->parallel.zero.casts_back;
     return MS_OK;
 }
 

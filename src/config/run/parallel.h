@@ -120,6 +120,7 @@ typedef struct ms_parallel {
     bool has_end_units;        /* embeddings, and last norm with head, are units */
     bool has_tied_ends;        /* they are one unit, in the place of the root's (accelerate) */
     bool keeps_after_backward; /* parameters stay after backward, but after the last one */
+    bool reshards_root;        /* parameters of no layer go after forward too */
     bool offloads;             /* shards, gradients and states are on the host */
     uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */
     /* FullyShardedDataParallel */

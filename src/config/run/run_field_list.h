@@ -156,6 +156,10 @@
       "0", "Several ranks", count, AT(run.parallel.reshard_ranks), \
       .maximum = MS_MOST_RANKS, .report = "reshard_ranks", \
       .show_report = ms_show_reshard_ranks) \
+    X("reshard-root", "YESNO", \
+      "fully_shard frees the weights outside of layers after forward too, as axolotl has it", \
+      "no", "Several ranks", answer, AT(run.parallel.reshards_root), .report = "reshard_root", \
+      .show_report = ms_show_reshards_root) \
     X("reshard-after-backward", "YESNO", \
       "fully_shard frees weights after each backward, not the last alone", "yes", \
       "Several ranks", answer, AT(reshards_after_backward), \

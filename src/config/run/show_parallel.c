@@ -75,6 +75,13 @@ void ms_show_reshard_ranks(const void *source, ms_arena *arena, ms_config_shown 
             (ms_config_shown){.form = MS_SHOWN_COUNT, .count = parallel_of(source)->reshard_ranks};
 }
 
+void ms_show_reshards_root(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (parallel_of(source)->reshards_root)
+        show_answer(shown, true);
+}
+
 void ms_show_reshards_after_backward(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;

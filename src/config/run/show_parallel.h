@@ -15,6 +15,7 @@ void ms_show_param_dtype(const void *source, ms_arena *arena, ms_config_shown *s
 void ms_show_reduce_dtype(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_reshards(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_reshard_ranks(const void *source, ms_arena *arena, ms_config_shown *shown);
+void ms_show_reshards_root(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_reshards_after_backward(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_fsdp_units(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown *shown);

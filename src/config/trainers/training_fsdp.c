@@ -267,26 +267,23 @@ static ms_status set_first_options(const ms_training_ranks *t)
 
 /* axolotl has its own in the place of accelerate's: it makes no units of the ends, and hands
  * reshard_after_forward on to the root. */
-static ms_status check_axolotl(const ms_training_ranks *t, const fsdp *f)
+static ms_status read_axolotl(const ms_training_ranks *t, const fsdp *f)
 {
     ms_json_value value;
-    bool is_freed = f->strategy != SHARD_GRAD_OP;
-    if (is_freed && !t->is_given)
-        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "axolotl's FSDP2 frees the root's parameters after forward, which is "
-                            "predicted for reshard_after_forward false alone: set it, or give "
-                            "--parallel fsdp=8");
     if (ms_json_find(t->root, "fp32_norms", &value) && !ms_training_says_nothing(value))
         return ms_training_refuse(t, value, "fp32_norms: units of norms are not predicted");
+    ms_status status =
+        f->strategy == SHARD_GRAD_OP ? MS_OK : ms_training_set_option(t, "reshard-root", "yes");
+    if (status != MS_OK)
+        return status;
     return ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
-                       "axolotl loads shards in its own way%s; here accelerate's are predicted",
-                       is_freed ? " and frees the root's parameters after forward" : "");
+                       "axolotl loads shards in its own way; here accelerate's are predicted");
 }
 
 static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
 {
     bool is_broadcast = is_true(t, "cpu_ram_efficient_loading", t->is_launched);
-    ms_status status = is_axolotl(t) ? check_axolotl(t, f) : MS_OK;
+    ms_status status = is_axolotl(t) ? read_axolotl(t, f) : MS_OK;
     if (status == MS_OK)
         status = ms_training_set_option(t, "fsdp-units", is_axolotl(t) ? "layers" : "accelerate");
     return status == MS_OK

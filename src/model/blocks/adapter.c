@@ -283,6 +283,12 @@ static void freeze(attaching *a)
         tape->in_order.items[i].parameter = ms_info(tape, tape->in_order.items[i].tensor)->leaf;
 }
 
+/* DeepSpeed's engine casts the adapters of a packed base with the rest: ms_cast_back. */
+static bool is_cast_later(const ms_run_config *run)
+{
+    return run->parallel.layout.kind == MS_PARALLEL_ZERO && ms_is_packed(&run->quantization);
+}
+
 /* What the adapters added gets their type, in the order of modules. */
 static void cast_adapters(attaching *a)
 {
@@ -350,6 +356,7 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
     if (status != MS_OK)
         return status;
     freeze(&a);
-    cast_adapters(&a);
+    if (!is_cast_later(model->run))
+        cast_adapters(&a);
     return model->tape->status;
 }

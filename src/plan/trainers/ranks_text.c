@@ -96,6 +96,7 @@ static void expect_usual_shards(writer *w)
 {
     const ms_parallel *p = w->parallel;
     expect(w, p->reshard_ranks == 0, "--reshard-ranks 0");
+    expect(w, !p->reshards_root, "--reshard-root no");
     expect(w, !p->keeps_after_backward, "--reshard-after-backward yes");
     expect(w, w->run->training.accumulate == 1 || !p->sums_last_only, "--no-all-reduce no");
 }

@@ -35,7 +35,15 @@ class DeepSpeedStep(Step):
         self.never_skip()
 
     def never_skip(self):
-        """ZeRO-3 skips a step whose norm is no finite number, and norms have no values on a null device."""
+        """A step whose gradients or norm are no finite numbers is skipped, and values are not there on a null device."""
+        check = getattr(self.optimizer, "check_overflow", None)
+
+        def fine(**settings):
+            check(**settings)
+            self.optimizer.overflow = False
+
+        if check:
+            self.optimizer.check_overflow = fine
         update = getattr(self.optimizer, "_loss_scale_update_and_overflow_cleanup", None)
 
         def finite():

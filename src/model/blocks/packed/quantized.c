@@ -71,3 +71,10 @@ void ms_upcast(ms_model *model)
     }
     ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
 }
+
+void ms_cast_back(ms_model *model)
+{
+    const ms_tape *tape = model->tape;
+    for (uint32_t i = 0; i < tape->in_order.count; i++)
+        ms_module_cast(model, tape->in_order.items[i].tensor, model->run->dtype);
+}

@@ -22,6 +22,9 @@ void ms_quantized_finish(ms_model *model);
  * becomes fp32; then the allocator's cache is emptied. */
 void ms_upcast(ms_model *model);
 
+/* DeepSpeed's engine: every parameter that is a number gets the type of the model, adapters too. */
+void ms_cast_back(ms_model *model);
+
 /* Forward of the layer. Consumes x. */
 ms_tensor ms_quantized_call(ms_model *model, const struct ms_quantized *quantized,
                             const ms_linear_module *module, ms_tensor x);
