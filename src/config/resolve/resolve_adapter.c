@@ -100,6 +100,9 @@ ms_status ms_resolve_adapter(const ms_run_config *run, const ms_model_config *mo
                      : is_half && !casts_all
                          ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
                          : run->dtype;
+    if (casts_all && ms_is_packed(&run->quantization) &&
+        (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->saved.count))
+        return refuse(&run->parallel, "an adapter of a quantised base other than plain LoRA", err);
     if (layout->stage == 3)
         return resolve_zero3(run, model, adapter, err);
     return ms_layout_shards(layout) ? resolve_sharded(&run->parallel, adapter, err) : MS_OK;
