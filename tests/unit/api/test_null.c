@@ -67,6 +67,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     MAKES(ms_analyze(NULL, &err))                                                                  \
     NONE(ms_analysis_summary(NULL))                                                                \
     NONE(ms_analysis_device(NULL))                                                                 \
+    ZERO(ms_analysis_world(NULL, NULL))                                                            \
     NONE(ms_analysis_note(NULL, 0))                                                                \
     STATUS(ms_analysis_unroll(NULL, &err))                                                         \
     VOID(ms_analysis_set_style(NULL, &style))                                                      \
