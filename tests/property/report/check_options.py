@@ -19,10 +19,10 @@ BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host
           "ignore-sharding": {"training-args": "training.json"}}
 # Options of several ranks, by what they need.
 OF_RANKS = [
-    ({"parallel": "dp=2"}, "world bucket-cap-mb init-sync gradient-as-bucket-view static-graph zero-optimizer"),
+    ({"parallel": "dp=2"}, "world bucket-cap-mb init-sync gradient-as-bucket-view static-graph find-unused-parameters zero-optimizer"),
     ({"parallel": "dp=2", "zero-optimizer": "yes"}, "parameters-as-bucket-view"),
     ({"parallel": "dp=2", "accumulate": 2}, "no-sync"),
-    ({"parallel": "fsdp=2"}, "rank param-dtype reduce-dtype reshard-after-forward fsdp-build fsdp-offload"),
+    ({"parallel": "fsdp=2"}, "rank param-dtype reduce-dtype reshard-after-forward reshard-root fsdp-build fsdp-offload"),
     ({"parallel": "fsdp=4"}, "reshard-ranks"),
     ({"parallel": "hsdp=2x2", "accumulate": 2}, "no-all-reduce"),
     ({"parallel": "fsdp1=2", "param-dtype": "bf16", "dtype": "fp32"}, "load-dtype"),
