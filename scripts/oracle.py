@@ -31,12 +31,13 @@ import tempfile
 
 import oracle_hf
 import oracle_infer
+import oracle_vllm
 
 STATIC = {"local_weight_bytes": "weight_memory_bytes", "local_optimizer_state_bytes": "optimizer_memory_bytes",
           "parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
-ENGINES = (oracle_infer, oracle_hf)  # formats of `memscope infer`
+ENGINES = (oracle_infer, oracle_hf, oracle_vllm)  # formats of `memscope infer`
 GROUPS = tuple(dict.fromkeys(("static", "saved", "phases", "steady", "first", "loaded", "prefill", "decode", "reserved", "slow", "detail",
                               "evaluation") + sum((engine.GROUPS for engine in ENGINES), ())))
 

@@ -77,6 +77,11 @@ ms_status ms_allocator_empty_cache(ms_allocator *allocator)
     return done ? MS_OK : MS_ERR_NOMEM;
 }
 
+void ms_allocator_limit_split(ms_allocator *allocator, uint64_t max_split_size_bytes)
+{
+    allocator->options.max_split_size_bytes = max_split_size_bytes;
+}
+
 void ms_allocator_lift_capacity(ms_allocator *allocator)
 {
     allocator->options.capacity_bytes = 0;

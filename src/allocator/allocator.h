@@ -72,6 +72,9 @@ void ms_allocator_release(ms_allocator *allocator, ms_block block);
  * memscope is out of memory. */
 ms_status ms_allocator_empty_cache(ms_allocator *allocator);
 
+/* Sets max_split_size from here on; 0 = unlimited. Memory that is there already stays as it is. */
+void ms_allocator_limit_split(ms_allocator *allocator, uint64_t max_split_size_bytes);
+
 /* Removes the capacity limit, to continue after MS_ERR_OVER_BUDGET. */
 void ms_allocator_lift_capacity(ms_allocator *allocator);
 

@@ -3,6 +3,7 @@
 
 #include "infer/hf/hf.h"
 #include "infer/llama/llama.h"
+#include "infer/vllm/vllm.h"
 #include "text/values.h"
 
 static const ms_infer_engine engines[] = {
@@ -20,6 +21,14 @@ static const ms_infer_engine engines[] = {
      .scope = MS_INFER_OF_HF,
      .is_slow = true,
      .run = ms_hf_infer},
+    {.name = "vllm",
+     .about = "vLLM 0.25.1 or 0.20.2 with PyTorch 2.11",
+     .phases = MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PROFILE) |
+               MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
+     .scope = MS_INFER_OF_VLLM,
+     .hopeless = "no shorter context makes it fit: it needs more devices (--gpus) or a larger "
+                 "--gpu-memory-utilization",
+     .run = ms_vllm_infer},
 };
 
 const ms_infer_engine *ms_infer_engine_at(size_t index)

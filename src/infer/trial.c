@@ -62,6 +62,11 @@ bool ms_infer_result_fits(const ms_infer_input *in, const ms_infer_result *resul
                           int *full)
 {
     int end = end_of(in, result);
+    if (result->refusal) {
+        *full = first_of(in);
+        return false;
+    }
+    is_safe = is_safe && !result->takes_all;
     for (int device = first_of(in); in->budget_bytes > 0 && device < end; device++) {
         const ms_infer_bytes total = ms_infer_total(result, device, ms_infer_peak(result, device));
         if ((is_safe ? total.high : total.expected) > in->budget_bytes) {
@@ -104,7 +109,8 @@ static ms_status try_in(const ms_infer_input *in, const ms_infer_settings *setti
     trial->is_safe = ms_infer_result_fits(in, &result, true, &full);
     trial->fits = ms_infer_result_fits(in, &result, false, &full);
     trial->has_floor = ms_infer_floor_fits(in, &result);
-    trial->needed_bytes = ms_infer_total(&result, full, ms_infer_peak(&result, full)).expected;
+    trial->needed_bytes =
+        result.refusal ? 0 : ms_infer_total(&result, full, ms_infer_peak(&result, full)).expected;
     ms_infer_result_free(&result);
     return MS_OK;
 }

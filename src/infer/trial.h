@@ -21,7 +21,7 @@ bool ms_infer_floor_fits(const ms_infer_input *input, const ms_infer_result *res
 /* What a run with another value of a setting shows. */
 typedef struct ms_infer_trial {
     bool fits, is_safe, has_floor; /* as the functions above */
-    uint64_t needed_bytes;         /* expected, of the device that is full */
+    uint64_t needed_bytes; /* expected, of the device that is full; 0 where bytes do not say it */
 } ms_infer_trial;
 
 ms_status ms_infer_try(const ms_infer_input *input, const ms_infer_settings *settings,

@@ -21,9 +21,9 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
     if (s->quant)
         return ms_fail(err, MS_ERR_USAGE,
                        "quant is of GGUF files, which engine hf does not run: see dtype");
-    if (s->hf.dtype && strncmp(s->hf.dtype, "fp8", 3) == 0)
+    if (s->dtype && strncmp(s->dtype, "fp8", 3) == 0)
         return ms_fail(err, MS_ERR_USAGE, "dtype: engine hf does not predict weights in fp8");
-    if (job->config->is_fp8 && !s->hf.dtype)
+    if (job->config->is_fp8 && !s->dtype)
         return ms_fail(err, MS_ERR_CONFIG,
                        "the model's weights are in fp8, which engine hf does not predict; choose "
                        "another type with dtype");
@@ -113,7 +113,7 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     add(&d, "device", s->device);
     add(&d, "batch", batch);
     add(&d, "seq", seq);
-    add(&d, "dtype", hf->dtype);
+    add(&d, "dtype", s->dtype);
     add(&d, "attention", attention_of(hf));
     add(&d, "experts", hf->experts);
     add(&d, "torch", hf->torch);

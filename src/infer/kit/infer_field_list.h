@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define MS_INFER_FIELD_LIST(X) \
-    X("engine", "NAME", "the program that runs the model: llama.cpp or hf", "llama.cpp", \
+    X("engine", "NAME", "the program that runs the model: llama.cpp, hf or vllm", "llama.cpp", \
       "Inference", word, AT(engine)) \
     X("device", "NAME", "a device of `memscope devices`", "h100-80gb", \
       "Inference", word, AT(device)) \
@@ -26,6 +26,9 @@
       "Inference", word, AT(quant), .default_is_words = true) \
     X("fit", "WHAT", "find the largest context, concurrency, gpu-layers or quant that fits", "none", \
       "Inference", choice, AT(fit), .choices = ms_infer_fit_names) \
+    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", \
+      "Inference", word, AT(dtype), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF | MS_INFER_OF_VLLM) \
     X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp)", "context x concurrency", \
       "llama.cpp", count, AT(llama.ctx_size), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
@@ -87,9 +90,6 @@
     X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
       "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
       .scope = MS_INFER_OF_HF) \
-    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", \
-      "hf", word, AT(hf.dtype), .default_is_words = true, \
-      .scope = MS_INFER_OF_HF) \
     X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient or math", "sdpa", \
       "hf", word, AT(hf.attention), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
@@ -101,7 +101,43 @@
       .scope = MS_INFER_OF_HF) \
     X("allocator", "NAME", "cuda or cuda-expandable", "cuda", \
       "hf", word, AT(hf.allocator), .default_is_words = true, \
-      .scope = MS_INFER_OF_HF)
+      .scope = MS_INFER_OF_HF) \
+    X("vllm-version", "NAME", "whose rules count: 0.20.2 or 0.25.1", "0.25.1", \
+      "vllm", choice, AT(vllm.version), .choices = ms_vllm_version_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("usage", "NAME", "serve (the server) or llm (the class LLM): their defaults differ", "serve", \
+      "vllm", choice, AT(vllm.usage), .choices = ms_vllm_usage_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("gpu-memory-utilization", "SHARE", "of the device's memory that the engine may take", "0.92", \
+      "vllm", part, AT(vllm.utilization), .minimum = 0, .maximum = 1, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("max-num-seqs", "N", "most sequences of a step", "by device", \
+      "vllm", count, AT(vllm.seqs), .minimum = 1, .maximum = 1 << 16, .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("max-num-batched-tokens", "N", "most tokens of a step", "by device", \
+      "vllm", count, AT(vllm.batched_tokens), .minimum = 1, .maximum = 1 << 20, .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("tensor-parallel-size", "N", "devices that share each layer", "gpus / pipeline-parallel-size", \
+      "vllm", count, AT(vllm.tensor_parallel), .minimum = 1, .maximum = 16, .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("pipeline-parallel-size", "N", "stages of layers", "1", \
+      "vllm", count, AT(vllm.pipeline_parallel), .minimum = 1, .maximum = 16, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("kv-cache-dtype", "NAME", "of keys and values: auto or fp8", "auto", \
+      "vllm", choice, AT(vllm.kv_dtype), .choices = ms_vllm_kv_dtype_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("enforce-eager", "YES", "neither torch.compile nor CUDA graphs", "no", \
+      "vllm", answer, AT(vllm.enforce_eager), \
+      .scope = MS_INFER_OF_VLLM) \
+    X("non-torch-memory", "SIZE", "that the GPU holds outside PyTorch, as vLLM's log says", \
+      "a range", "vllm", size, AT(vllm.non_torch), .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("model-runner", "NAME", "auto, v1 or v2", "auto", \
+      "vllm", choice, AT(vllm.runner), .choices = ms_vllm_runner_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("flashinfer-sampler", "YES", "FlashInfer samples, where it can", "yes", \
+      "vllm", answer, AT(vllm.flashinfer_sampler), \
+      .scope = MS_INFER_OF_VLLM)
 /* clang-format on */
 
 #endif

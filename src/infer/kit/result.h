@@ -77,6 +77,10 @@ typedef struct ms_infer_result {
     const char *weights_type;      /* for titles: "bf16"; NULL: that of the setting quant */
     uint64_t context; /* tokens of one sequence, where settings of the engine decide; 0: context */
     uint32_t devices; /* at least 1 unless all is on the host */
+    const char *decision; /* what there is room for, "KV cache of ..."; NULL: bytes say it */
+    const char *refusal;  /* why the engine does not start though there are bytes; NULL: it does */
+    bool takes_all;    /* of its budget, whatever is asked for: a range does not tell what fits */
+    const char *limit; /* what stops more, and what to change: a sentence; NULL: nothing */
 } ms_infer_result;
 
 /* Adds; false when out of memory. A buffer of 0 bytes is not added. */

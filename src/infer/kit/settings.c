@@ -8,6 +8,10 @@ const char *const ms_infer_fit_names[] = {"none",       "context", "concurrency"
 static const char *const ms_llama_split_names[] = {"layer", "none", NULL};
 static const char *const ms_hf_cache_names[] = {"dynamic", "static", NULL};
 static const char *const ms_llama_flash_names[] = {"auto", "on", "off", NULL};
+static const char *const ms_vllm_version_names[] = {"0.20.2", "0.25.1", NULL};
+static const char *const ms_vllm_runner_names[] = {"auto", "v1", "v2", NULL};
+static const char *const ms_vllm_usage_names[] = {"serve", "llm", NULL};
+static const char *const ms_vllm_kv_dtype_names[] = {"auto", "fp8", NULL};
 
 #define AT(member)                                                                                 \
     .offset = offsetof(ms_infer_settings, member),                                                 \

@@ -11,7 +11,7 @@
 #include "infer/kit/infer_field_list.h"
 
 /* Engines that have settings of their own: bits of a row's scope. */
-enum { MS_INFER_OF_LLAMA_CPP = 1, MS_INFER_OF_HF = 4 };
+enum { MS_INFER_OF_LLAMA_CPP = 1, MS_INFER_OF_VLLM = 2, MS_INFER_OF_HF = 4 };
 
 enum {
     MS_INFER_FIELD_COUNT = 0
@@ -50,16 +50,37 @@ typedef enum ms_hf_cache { MS_HF_CACHE_DYNAMIC, MS_HF_CACHE_STATIC } ms_hf_cache
 typedef struct ms_hf_settings {
     uint64_t generate;
     ms_hf_cache cache;
-    const char *dtype, *attention, *experts, *torch, *allocator; /* as a run's */
+    const char *attention, *experts, *torch, *allocator; /* as a run's */
 } ms_hf_settings;
+
+typedef enum ms_vllm_version { MS_VLLM_0_20, MS_VLLM_0_25 } ms_vllm_version;
+typedef enum ms_vllm_runner {
+    MS_VLLM_RUNNER_AUTO,
+    MS_VLLM_RUNNER_V1,
+    MS_VLLM_RUNNER_V2
+} ms_vllm_runner;
+typedef enum ms_vllm_usage { MS_VLLM_SERVE, MS_VLLM_LLM } ms_vllm_usage;
+typedef enum ms_vllm_kv_dtype { MS_VLLM_KV_AUTO, MS_VLLM_KV_FP8 } ms_vllm_kv_dtype;
+
+/* 0: not given, where the row's default is words. */
+typedef struct ms_vllm_settings {
+    ms_vllm_version version;
+    ms_vllm_runner runner;
+    ms_vllm_usage usage;
+    double utilization;
+    uint64_t seqs, batched_tokens, tensor_parallel, pipeline_parallel, non_torch;
+    ms_vllm_kv_dtype kv_dtype;
+    bool enforce_eager, flashinfer_sampler;
+} ms_vllm_settings;
 
 typedef struct ms_infer_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_INFER_FIELD_COUNT)];
-    const char *engine, *device, *quant;
+    const char *engine, *device, *quant, *dtype;
     uint64_t budget, gpus, context, concurrency, prompt;
     ms_infer_fit_kind fit;
     ms_llama_settings llama;
     ms_hf_settings hf;
+    ms_vllm_settings vllm;
 } ms_infer_settings;
 
 extern const ms_config_table ms_infer_table;

@@ -115,6 +115,8 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_json_uint(&w, "context", ms_infer_context(v));
     ms_json_uint(&w, "concurrency", s->concurrency);
     ms_json_bool(&w, "fits", v->answer->fits);
+    if (v->answer->result.refusal)
+        ms_json_string(&w, "refusal", v->answer->result.refusal);
     ms_json_string(&w, "verdict", ms_fit_verdict_name(ms_reason_verdict(reason)));
     ms_json_string(&w, "verdict_reason", ms_fit_reason_name(reason));
     write_settings(&w, s);

@@ -20,7 +20,8 @@ static const char *quant_of(const ms_infer_view *v)
 {
     const char *quant = v->settings->quant,
                *type = v->answer ? v->answer->result.weights_type : NULL;
-    if (!v->input->document || differs(v, "quant"))
+    const ms_infer_engine *engine = v->rows ? v->rows->engine : v->answer->engine;
+    if (!v->input->document || differs(v, "quant") || (!type && !engine->quant_at))
         return "";
     return ms_arena_printf(v->arena, ", %s", type ? type : quant ? quant : "f16");
 }
@@ -82,9 +83,13 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     if (v->input->budget_bytes == 0)
         return ms_arena_printf(v->arena, "needs %s GiB%s%s", needed, place,
                                device == MS_INFER_HOST ? " of the host" : "");
+    if (r->refusal)
+        return ms_arena_printf(v->arena, "does not fit: %s", r->refusal);
     const char *word = !v->answer->fits                     ? "does not fit"
                        : peak.high > v->input->budget_bytes ? "fits, but only just"
                                                             : "fits";
+    if (r->decision && v->answer->fits)
+        return ms_arena_printf(v->arena, "%s: %s", word, r->decision);
     return ms_arena_printf(v->arena, "%s: %s of %s GiB%s", word, needed, there, place);
 }
 
@@ -97,6 +102,8 @@ static const char *after_fit(const ms_infer_view *v, const ms_infer_fit *fit)
                                                  : ", and there is no larger one";
     if (fit->refusal)
         return ms_arena_printf(v->arena, "; %s is refused (%s)", fit->next, fit->refusal);
+    if (fit->next_bytes <= v->input->budget_bytes)
+        return ms_arena_printf(v->arena, "; %s does not", fit->next);
     return ms_arena_printf(v->arena, "; %s needs %s GiB, %s too many", fit->next,
                            ms_gib(fit->next_bytes, needed),
                            ms_bytes_text(fit->next_bytes - v->input->budget_bytes, over));
@@ -141,9 +148,12 @@ const char *ms_infer_next(const ms_infer_view *v)
     if (a->fit.what)
         return ms_infer_fit_sentence(v, &a->fit);
     if (!a->fits && !a->lever)
-        return no_lever(v);
+        return a->engine->hopeless ? a->engine->hopeless : no_lever(v);
     if (!a->lever)
-        return "";
+        return a->result.limit ? a->result.limit : "";
+    if (a->fits && a->result.limit)
+        return ms_arena_printf(v->arena, "%s; up to --%s %" PRIu64 " fits", a->result.limit,
+                               a->lever, a->lever_value);
     return ms_arena_printf(v->arena,
                            a->fits ? "up to --%s %" PRIu64 " fits" : "it fits with --%s %" PRIu64,
                            a->lever, a->lever_value);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/vllm/arch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const ms_vllm_arch archs[] = {
+    {.model_type = "llama",
+     .qkv_bias = MS_VLLM_BIAS_ASKED,
+     .out_bias = MS_VLLM_BIAS_ASKED,
+     .norms = 2,
+     .mlp_rows = 3,
+     .tie = MS_VLLM_TIE_DROPS},
+    {.model_type = "mistral", .norms = 2, .mlp_rows = 3, .tie = MS_VLLM_TIE_DROPS},
+    {.model_type = "phi3", .norms = 2, .mlp_rows = 3, .tie = MS_VLLM_TIE_DROPS},
+    {.model_type = "qwen2", .qkv_bias = MS_VLLM_BIAS_ALWAYS, .norms = 2, .mlp_rows = 4},
+    {.model_type = "qwen3",
+     .qkv_bias = MS_VLLM_BIAS_ASKED,
+     .head_norms = MS_VLLM_HEAD_NORMS_LAST,
+     .norms = 2,
+     .mlp_rows = 4},
+    {.model_type = "granite",
+     .qkv_bias = MS_VLLM_BIAS_ASKED,
+     .out_bias = MS_VLLM_BIAS_ASKED,
+     .norms = 2,
+     .mlp_rows = 4,
+     .tie = MS_VLLM_TIE_DROPS},
+    {.model_type = "gemma2",
+     .qkv_bias = MS_VLLM_BIAS_ASKED,
+     .out_bias = MS_VLLM_BIAS_ASKED,
+     .norms = 4,
+     .mlp_rows = 5,
+     .has_normalizer = true,
+     .always_ties = true},
+    {.model_type = "gemma3_text",
+     .qkv_bias = MS_VLLM_BIAS_ASKED,
+     .out_bias = MS_VLLM_BIAS_ASKED,
+     .head_norms = MS_VLLM_HEAD_NORMS_BEFORE_ROTARY,
+     .norms = 4,
+     .mlp_rows = 5,
+     .tie = MS_VLLM_TIE_DROPS,
+     .has_normalizer = true},
+};
+
+const char ms_vllm_arch_names[] =
+    "llama, mistral, phi3, qwen2, qwen3, granite, gemma2 and gemma3_text";
+
+const ms_vllm_arch *ms_vllm_arch_of(const char *model_type)
+{
+    for (size_t i = 0; i < sizeof archs / sizeof archs[0]; i++)
+        if (strcmp(archs[i].model_type, model_type) == 0)
+            return &archs[i];
+    return NULL;
+}

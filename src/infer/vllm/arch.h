@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How vLLM's classes of models differ, one row for each type of config.json that is known. Read
+ * from vllm/model_executor/models of 0.20.2 and 0.25.1, and held against measured starts.
+ */
+#ifndef MS_INFER_VLLM_ARCH_H
+#define MS_INFER_VLLM_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum ms_vllm_bias {
+    MS_VLLM_BIAS_NEVER,
+    MS_VLLM_BIAS_ALWAYS,
+    MS_VLLM_BIAS_ASKED /* as the config's attention_bias says */
+} ms_vllm_bias;
+
+/* When the norms of each head's query and key are made. */
+typedef enum ms_vllm_head_norms {
+    MS_VLLM_HEAD_NORMS_NONE,
+    MS_VLLM_HEAD_NORMS_BEFORE_ROTARY,
+    MS_VLLM_HEAD_NORMS_LAST
+} ms_vllm_head_norms;
+
+typedef enum ms_vllm_tie {
+    MS_VLLM_TIE_REUSES, /* a tied head is the table of embeddings */
+    MS_VLLM_TIE_DROPS   /* it is made, and dropped when it is tied */
+} ms_vllm_tie;
+
+typedef struct ms_vllm_arch {
+    const char *model_type;
+    ms_vllm_bias qkv_bias, out_bias;
+    ms_vllm_head_norms head_norms;
+    uint32_t norms;    /* of a layer, as wide as the hidden state */
+    uint32_t mlp_rows; /* tensors as wide as the hidden state that live beside the MLP's own */
+    ms_vllm_tie tie;
+    bool has_normalizer; /* a scalar that scales the embeddings */
+    bool always_ties;
+    bool has_experts;
+    bool runs_v2; /* with experts: the V2 runner is its default all the same */
+} ms_vllm_arch;
+
+/* By model_type; NULL: not known. */
+const ms_vllm_arch *ms_vllm_arch_of(const char *model_type);
+/* "llama, mistral, ...": for messages. */
+extern const char ms_vllm_arch_names[];
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/vllm/setup.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { VOCAB_STEP = 64 };
+
+/* ---- the model ---- */
+
+/* The type of rotary scaling, "" when there is none. */
+static const char *rotary_type(ms_json_value file)
+{
+    ms_json_value scaling, type;
+    const char *text = "";
+    ms_error ignored = {.status = MS_OK};
+    bool has = (ms_json_find(file, "rope_scaling", &scaling) ||
+                ms_json_find(file, "rope_parameters", &scaling)) &&
+               ms_json_kind_of(scaling) == MS_JSON_OBJECT &&
+               (ms_json_find(scaling, "rope_type", &type) || ms_json_find(scaling, "type", &type));
+    return has && ms_json_get_string(type, &text, &ignored) == MS_OK ? text : "";
+}
+
+static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    ms_json_value value;
+    const char *type = rotary_type(job->file);
+    if (!ms_json_find(job->file, "max_position_embeddings", &value))
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: the config has no max_position_embeddings");
+    ms_status status = ms_json_get_count(value, 1, 1 << 28, &s->positions, err);
+    if (status != MS_OK)
+        return status;
+    if (strcmp(type, "") != 0 && strcmp(type, "default") != 0 && strcmp(type, "llama3") != 0 &&
+        strcmp(type, "linear") != 0)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: rotary scaling of type %.40s is not known", type);
+    if (strcmp(type, "linear") == 0)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: linear rotary scaling is not known");
+    s->rotary = (ms_vllm_rotary){.rows = s->positions, .width = ms_rotary_dim(s->config)};
+    s->has_two_rotaries = strcmp(s->arch->model_type, "gemma3_text") == 0;
+    return MS_OK;
+}
+
+static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    const ms_model_config *c = job->config;
+    if (!c)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: a GGUF file is not known; give a config.json");
+    s->config = c;
+    s->arch = ms_vllm_arch_of(c->family->model_type);
+    if (!s->arch)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: models of type %.60s are not known; known are %s",
+                       c->family->model_type, ms_vllm_arch_names);
+    if (c->head != MS_HEAD_CAUSAL_LM)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: only models that predict the next token");
+    if (c->quantization.kind != MS_QUANTIZE_NONE || c->is_fp8)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: weights that are quantised in their files are not known");
+    return read_positions(job, s, err);
+}
+
+bool ms_vllm_slides(const ms_vllm_setup *setup, uint64_t layer)
+{
+    return setup->config->sliding_window > 0 && ms_layer_slides(setup->config, layer);
+}
+
+/* ---- settings ---- */
+
+static ms_status set_devices(const ms_infer_settings *set, ms_vllm_setup *s, ms_error *err)
+{
+    const ms_vllm_settings *v = &set->vllm;
+    uint64_t gpus = set->gpus;
+    s->stages = v->pipeline_parallel;
+    if (v->tensor_parallel && !ms_infer_settings_has(set, "gpus"))
+        gpus = v->tensor_parallel * s->stages;
+    s->tensor_parallel = v->tensor_parallel ? v->tensor_parallel : gpus / s->stages;
+    if (s->tensor_parallel * s->stages != gpus)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "tensor-parallel-size x pipeline-parallel-size is %" PRIu64
+                       ", and there are %" PRIu64 " gpus",
+                       s->tensor_parallel * s->stages, gpus);
+    if (s->stages > s->config->num_layers)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "pipeline-parallel-size: more stages than the %" PRIu64 " layers",
+                       s->config->num_layers);
+    return MS_OK;
+}
+
+/* Heads and widths of a device; vLLM refuses those that do not divide. */
+static ms_status set_shares(ms_vllm_setup *s, ms_error *err)
+{
+    const ms_model_config *c = s->config;
+    uint64_t n = s->tensor_parallel;
+    uint64_t padded = ms_vllm_ceil_div(c->vocab_size, VOCAB_STEP) * VOCAB_STEP;
+    bool divides = c->num_heads % n == 0 && c->intermediate_size % n == 0 && padded % n == 0 &&
+                   (c->num_kv_heads >= n ? c->num_kv_heads % n == 0 : n % c->num_kv_heads == 0);
+    if (!divides)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "tensor-parallel-size: heads, MLP or vocabulary of the model cannot be "
+                       "split by %" PRIu64,
+                       n);
+    s->heads = c->num_heads / n;
+    s->kv_heads = c->num_kv_heads >= n ? c->num_kv_heads / n : 1;
+    s->intermediate = c->intermediate_size / n;
+    s->vocab = padded / n;
+    return MS_OK;
+}
+
+/* By the size that the driver reports and the name: what vLLM asks. */
+static bool is_large(const ms_device *d)
+{
+    uint64_t bytes = d->driver_bytes ? d->driver_bytes : ms_device_usable_bytes(d);
+    return bytes >= (uint64_t)70 << 30 && strstr(d->title, "A100") == NULL;
+}
+
+static ms_status set_sizes(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    const ms_infer_settings *set = job->settings;
+    const ms_vllm_settings *v = &set->vllm;
+    bool large = is_large(job->device), is_llm = v->usage == MS_VLLM_LLM;
+    s->length = ms_infer_settings_has(set, "context") ? set->context : s->positions;
+    if (s->length > s->positions)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "context: vLLM refuses more tokens than the model's %" PRIu64, s->positions);
+    s->seqs = v->seqs ? v->seqs : large ? 1024 : 256;
+    s->tokens = v->batched_tokens;
+    if (s->tokens == 0) {
+        s->tokens = is_llm ? (large ? 16384u : 8192u) : large ? 8192u : 2048u;
+        if (s->tokens > s->seqs * s->length)
+            s->tokens = s->seqs * s->length;
+    }
+    if (v->seqs == 0 && s->seqs > s->tokens)
+        s->seqs = s->tokens;
+    if (s->seqs > s->tokens)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "max-num-batched-tokens: vLLM refuses fewer (%" PRIu64
+                       ") than max-num-seqs (%" PRIu64 ")",
+                       s->tokens, s->seqs);
+    return MS_OK;
+}
+
+/* Weights and activations take two bytes in both types. */
+static ms_status set_dtype(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    static const char *const halves[] = {"fp16", "float16", "half"};
+    static const char *const others[] = {"auto", "bf16", "bfloat16"};
+    const char *dtype = job->settings->dtype;
+    for (size_t i = 0; dtype && i < sizeof halves / sizeof halves[0]; i++) {
+        s->is_fp16 = s->is_fp16 || strcmp(dtype, halves[i]) == 0;
+        if (s->is_fp16 || strcmp(dtype, others[i]) == 0)
+            return MS_OK;
+    }
+    return dtype ? ms_fail(err, MS_ERR_USAGE, "dtype: engine vllm is known in bf16 and fp16 alone")
+                 : MS_OK;
+}
+
+static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    const ms_vllm_settings *v = &job->settings->vllm;
+    bool is_dense = !s->arch->has_experts || s->arch->runs_v2;
+    s->is_025 = v->version == MS_VLLM_0_25;
+    s->is_eager = v->enforce_eager;
+    s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 ||
+               (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 && is_dense);
+    if (s->is_v2 && !s->is_025)
+        return ms_fail(err, MS_ERR_CONFIG, "model-runner: v2 is known of vLLM 0.25.1 alone");
+    s->kv_element = v->kv_dtype == MS_VLLM_KV_FP8 ? 1 : MS_VLLM_ELEMENT;
+    s->total_bytes = job->budget_bytes;
+    s->requested_bytes = (uint64_t)ceil((double)s->total_bytes * v->utilization);
+    return MS_OK;
+}
+
+ms_status ms_vllm_setup_resolve(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    *s = (ms_vllm_setup){.job = job};
+    if (job->device->is_cpu)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: on the CPU it is not known");
+    if (ms_infer_settings_has(job->settings, "quant"))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "quant is for llama.cpp; quantised weights are not known for vLLM");
+    ms_status status = open_model(job, s, err);
+    if (status == MS_OK)
+        status = set_devices(job->settings, s, err);
+    if (status == MS_OK)
+        status = set_shares(s, err);
+    if (status == MS_OK)
+        status = set_sizes(job, s, err);
+    if (status == MS_OK)
+        status = set_dtype(job, s, err);
+    return status == MS_OK ? set_engine(job, s, err) : status;
+}
+
+/* ---- stages ---- */
+
+/* The rest of layers goes to the stages before the last, from behind. */
+ms_vllm_rank ms_vllm_rank_of(const ms_vllm_setup *s, uint64_t stage)
+{
+    uint64_t each = s->config->num_layers / s->stages, rest = s->config->num_layers % s->stages;
+    ms_vllm_rank rank = {.has_head = stage == s->stages - 1};
+    for (uint64_t i = 0; i <= stage; i++) {
+        uint64_t from_end = s->stages - 1 - i; /* 0: the last */
+        rank.first_layer += rank.layers;
+        rank.layers = each + (from_end >= 1 && from_end <= rest);
+    }
+    rank.has_embeddings = stage == 0 || (rank.has_head && s->config->tie_word_embeddings);
+    return rank;
+}

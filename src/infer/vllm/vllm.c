@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/vllm/vllm.h"
+
+#include <inttypes.h>
+
+#include "infer/vllm/start.h"
+#include "text/number.h"
+
+enum { SERVES = MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE) };
+
+/* What all stages together give. */
+typedef struct answer {
+    ms_vllm_start stages[MS_VLLM_MAX_STAGES];
+    uint64_t blocks, least_blocks, most_blocks; /* of the stage with the fewest */
+} answer;
+
+/* ---- sums ---- */
+
+static ms_status run_stages(const ms_vllm_setup *s, answer *a, ms_error *err)
+{
+    a->blocks = a->least_blocks = a->most_blocks = UINT64_MAX;
+    for (uint64_t i = 0; i < s->stages; i++) {
+        ms_vllm_start *t = &a->stages[i];
+        ms_status status = ms_vllm_start_of(s, i, t, err);
+        if (status != MS_OK)
+            return status;
+        uint64_t least = ms_vllm_blocks(&t->cache, t->left.low);
+        uint64_t most = ms_vllm_blocks(&t->cache, t->left.high);
+        a->blocks = t->blocks < a->blocks ? t->blocks : a->blocks;
+        a->least_blocks = least < a->least_blocks ? least : a->least_blocks;
+        a->most_blocks = most < a->most_blocks ? most : a->most_blocks;
+    }
+    return MS_OK;
+}
+
+static bool add(ms_infer_result *result, int device, ms_infer_part part, const char *place,
+                unsigned phases, ms_infer_bytes bytes)
+{
+    return ms_infer_add(result, (ms_infer_buffer){.part = part,
+                                                  .place = place,
+                                                  .device = device,
+                                                  .phases = phases,
+                                                  .low = bytes.low,
+                                                  .bytes = bytes.expected,
+                                                  .high = bytes.high});
+}
+
+static bool add_device(const answer *a, const ms_vllm_start *t, int device, ms_infer_result *result)
+{
+    unsigned running = MS_INFER_IN(MS_INFER_PROFILE) | SERVES;
+    const ms_infer_bytes weights = {t->weights_bytes, t->weights_bytes, t->weights_bytes};
+    const ms_infer_bytes buffers = {t->buffers_bytes, t->buffers_bytes, t->buffers_bytes};
+    const ms_infer_bytes peak = {t->peak_bytes, t->peak_bytes, t->peak_bytes};
+    uint64_t block = t->cache.page_bytes * t->cache.group_layers;
+    return add(result, device, MS_INFER_WEIGHTS, "model", ~0u, weights) &&
+           add(result, device, MS_INFER_OUTPUT, "runner", ~0u, buffers) &&
+           add(result, device, MS_INFER_ACTIVATIONS, "profile run", running, peak) &&
+           add(result, device, MS_INFER_WORKSPACE, "non-torch", running, t->non_torch) &&
+           add(result, device, MS_INFER_POOL, "CUDA graphs", SERVES, t->graphs) &&
+           ms_infer_add(result, (ms_infer_buffer){.part = MS_INFER_CACHE,
+                                                  .place = "KV cache",
+                                                  .device = device,
+                                                  .phases = SERVES,
+                                                  .low = a->least_blocks * block,
+                                                  .bytes = a->blocks * block,
+                                                  .high = a->blocks * block,
+                                                  .cells = a->blocks * MS_VLLM_BLOCK_TOKENS,
+                                                  .layers = t->cache.group_layers});
+}
+
+static bool add_buffers(const ms_vllm_setup *s, const answer *a, ms_infer_result *result)
+{
+    bool ok = true;
+    for (uint64_t i = 0; i < s->stages * s->tensor_parallel; i++)
+        ok = ok && add_device(a, &a->stages[i / s->tensor_parallel], (int)i, result);
+    return ok;
+}
+
+static bool add_figures(const ms_vllm_setup *s, const answer *a, ms_infer_result *result)
+{
+    const ms_vllm_cache *c = &a->stages[0].cache;
+    const ms_infer_figure figures[] = {
+        {"max_model_len", s->length},
+        {"max_num_batched_tokens", s->tokens},
+        {"max_num_seqs", s->seqs},
+        {"model_runner", s->is_v2 ? 2 : 1},
+        {"tensor_parallel_size", s->tensor_parallel},
+        {"pipeline_parallel_size", s->stages},
+        {"requested_bytes", s->requested_bytes},
+        {"available_kv_cache_bytes", a->stages[0].left.expected},
+        {"num_gpu_blocks", a->blocks},
+        {"kv_cache_groups", c->groups},
+        {"blocks_of_a_request", c->request_blocks},
+        {"kv_cache_tokens", ms_vllm_cache_tokens(s, c, a->blocks)},
+        {"kv_cache_tokens_low", ms_vllm_cache_tokens(s, c, a->least_blocks)},
+        {"kv_cache_tokens_high", ms_vllm_cache_tokens(s, c, a->most_blocks)},
+        {"max_concurrency_hundredths", a->blocks * 100 / c->request_blocks},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        if (!ms_infer_figure_add(result, figures[i].name, figures[i].value))
+            return false;
+    return true;
+}
+
+/* ---- sentences ---- */
+
+/* Why it does not start, or does not hold what is asked for; "" if it does; NULL: no memory. */
+static const char *refusal(const ms_vllm_setup *s, const answer *a)
+{
+    const ms_vllm_cache *c = &a->stages[0].cache;
+    uint64_t wanted = s->job->settings->concurrency,
+             context = s->job->device->context_expected_bytes;
+    ms_arena *arena = s->job->arena;
+    char left[MS_GIB_TEXT], asked[MS_GIB_TEXT], needed[MS_GIB_TEXT];
+    if (s->total_bytes == 0)
+        return "";
+    if (s->total_bytes < context || s->total_bytes - context < s->requested_bytes)
+        return ms_arena_printf(arena,
+                               "vLLM starts only where %s GiB are free, and the CUDA context "
+                               "leaves %s: lower --gpu-memory-utilization",
+                               ms_gib(s->requested_bytes, asked),
+                               ms_gib(s->total_bytes - context, left));
+    if (a->blocks == 0)
+        return ms_arena_printf(arena,
+                               "weights and the profile run leave nothing of %s GiB for the KV "
+                               "cache",
+                               ms_gib(s->requested_bytes, asked));
+    if (a->blocks < c->request_blocks)
+        return ms_arena_printf(
+            arena, "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left",
+            s->length, ms_gib(c->request_blocks * c->page_bytes * c->group_layers, needed),
+            ms_gib(a->blocks * c->page_bytes * c->group_layers, left));
+    if (a->blocks / c->request_blocks < wanted)
+        return ms_arena_printf(arena,
+                               "the KV cache holds %" PRIu64 " requests of %" PRIu64
+                               " tokens at once, not %" PRIu64,
+                               a->blocks / c->request_blocks, s->length, wanted);
+    return "";
+}
+
+static const char *decision(const ms_vllm_setup *s, const answer *a)
+{
+    const ms_vllm_cache *c = &a->stages[0].cache;
+    uint64_t hundredths = a->blocks * 100 / c->request_blocks;
+    const char *range = "";
+    if (a->least_blocks < a->most_blocks)
+        range = ms_arena_printf(s->job->arena, " (%" PRIu64 " to %" PRIu64 ")",
+                                ms_vllm_cache_tokens(s, c, a->least_blocks),
+                                ms_vllm_cache_tokens(s, c, a->most_blocks));
+    return range ? ms_arena_printf(s->job->arena,
+                                   "KV cache of %" PRIu64 " tokens%s, %" PRIu64 ".%02" PRIu64
+                                   " requests of %" PRIu64 " tokens at once",
+                                   ms_vllm_cache_tokens(s, c, a->blocks), range, hundredths / 100,
+                                   hundredths % 100, s->length)
+                 : NULL;
+}
+
+static const char *limit(const ms_vllm_setup *s, const answer *a)
+{
+    const ms_vllm_cache *c = &a->stages[0].cache;
+    const char *change = s->kv_element > 1
+                             ? "; --kv-cache-dtype fp8 halves a request's, a shorter --context "
+                               "too"
+                             : "; a shorter --context holds fewer";
+    return ms_arena_printf(s->job->arena,
+                           "what stops the next request are blocks of the KV cache: %" PRIu64
+                           " of %" PRIu64 " a request%s",
+                           c->request_blocks, a->blocks, change);
+}
+
+static bool add_note(ms_infer_result *result, const char *text)
+{
+    return text && (!*text || ms_vec_push(&result->notes, text));
+}
+
+static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *result)
+{
+    char bytes[MS_BYTES_TEXT];
+    const char *uncounted =
+        ms_arena_printf(s->job->arena,
+                        "vLLM will use %s more than its budget: the runner's own buffers, which "
+                        "its sum does not have; fewer --max-num-seqs make them smaller",
+                        ms_bytes_text(a->stages[s->stages - 1].buffers_bytes, bytes));
+    const char *range = ms_infer_settings_has(s->job->settings, "non-torch-memory")
+                            ? ""
+                            : "memory outside PyTorch is a range of published starts; with "
+                              "--non-torch-memory, as vLLM's log says it, tokens are exact";
+    const char *compiled =
+        s->is_eager ? ""
+                    : "the profile run is that of eager execution: torch.compile may take a few "
+                      "percent less in MLPs, and with a cold cache of compiled code more";
+    return add_note(result, uncounted) && add_note(result, range) && add_note(result, compiled);
+}
+
+/* ---- the row's function ---- */
+
+static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *result,
+                      ms_error *err)
+{
+    const ms_infer_lever context = {"context", s->length, MS_VLLM_BLOCK_TOKENS, s->positions,
+                                    MS_VLLM_BLOCK_TOKENS};
+    const char *why = refusal(s, a);
+    result->devices = (uint32_t)(s->stages * s->tensor_parallel);
+    result->context = s->length;
+    result->weights_type = s->is_fp16 ? "fp16" : "bf16";
+    result->takes_all = true;
+    result->refusal = why && *why ? why : NULL;
+    result->decision = decision(s, a);
+    result->limit = limit(s, a);
+    bool ok = why && result->decision && result->limit && add_buffers(s, a, result) &&
+              add_figures(s, a, result) && add_notes(s, a, result) &&
+              ms_vec_push(&result->levers, context);
+    return ok ? MS_OK : ms_infer_no_memory(err);
+}
+
+ms_status ms_vllm_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)
+{
+    ms_vllm_setup setup;
+    answer a;
+    ms_status status = ms_vllm_setup_resolve(job, &setup, err);
+    if (status == MS_OK)
+        status = run_stages(&setup, &a, err);
+    return status == MS_OK ? fill(&setup, &a, result, err) : status;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The engine vLLM: the row's function.
+ */
+#ifndef MS_INFER_VLLM_VLLM_H
+#define MS_INFER_VLLM_VLLM_H
+
+#include "infer/kit/engine.h"
+
+ms_status ms_vllm_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
+
+#endif
