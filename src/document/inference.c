@@ -164,7 +164,7 @@ static ms_status read_buffer(const ms_reading *r, ms_json_value buffer, const pe
 {
     const char *name = "";
     uint64_t bytes = 0;
-    int device;
+    int device = 0;
     ms_status status = ms_reading_text(r, buffer, "part", &name);
     if (status == MS_OK)
         status = get_device(r, buffer, &device);

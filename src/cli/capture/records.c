@@ -143,7 +143,7 @@ static bool copy_file(const char *from, const char *to)
 
 ms_status ms_cli_copy_record(const char *from, const char *folder, const char *stem, ms_error *err)
 {
-    char source[2 * PATH_BYTES], target[2 * PATH_BYTES];
+    char source[2 * PATH_BYTES - 128], target[2 * PATH_BYTES - 128];
     for (size_t i = 0; i < KEPT; i++) {
         snprintf(source, sizeof source, "%s/%s", from, kept[i].name);
         snprintf(target, sizeof target, "%s/%s%s", folder, stem, kept[i].ending);

@@ -92,8 +92,7 @@ static const char *const examples[] = {
     "a table of all devices, the smallest first",
     "memscope infer llama-3.1-8b --quant Q8_0 --device rtx-4090 --fit context",
     "the largest context that fits",
-    "memscope infer llama-3.1-8b --quant all --context 4096:131072:*2 --device rtx-4090 --format "
-    "csv",
+    "memscope infer llama-3.1-8b --quant all --context 4096:131072:*2 --format csv",
     "every combination, one per line",
     "memscope infer ./model-Q4_K_M.gguf --device rtx-4090 --concurrency 4",
     "a file of weights, of which only the header is read",

@@ -18,7 +18,7 @@ typedef struct arena {
 
 static uint64_t round_up(uint64_t bytes, uint64_t align)
 {
-    return (bytes + align - 1) / align * align;
+    return align > 1 ? (bytes + align - 1) / align * align : bytes;
 }
 
 static void remove_hole(arena *a, uint32_t i)

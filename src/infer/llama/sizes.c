@@ -119,9 +119,9 @@ static const char *translate(ms_arena *arena, const char *text, size_t length)
         bool is_group = text[i] == '(' && i + 1 < length && text[i + 1] == '?';
         if (is_group && (i + 2 >= length || text[i + 2] != ':'))
             return NULL;
-        if (is_class)
-            to = (char *)memcpy(to, "[0-9]", 5) + 5;
-        else
+        for (const char *digit = "[0-9]"; is_class && *digit; digit++)
+            *to++ = *digit;
+        if (!is_class)
             *to++ = text[i];
         i += is_class ? 1 : is_group ? 2 : 0;
     }
