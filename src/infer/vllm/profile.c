@@ -53,7 +53,7 @@ static ms_block layers(profile *p)
 {
     const ms_vllm_setup *s = p->s;
     uint64_t hidden = s->config->hidden_size;
-    ms_block beside[8];
+    ms_block beside[8] = {0};
     for (uint32_t i = 0; i < s->arch->mlp_rows; i++)
         beside[i] = rows(p, s->tokens, hidden);
     ms_block gate_up = rows(p, s->tokens, 2 * s->intermediate);

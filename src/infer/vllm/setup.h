@@ -47,7 +47,7 @@ ms_vllm_rank ms_vllm_rank_of(const ms_vllm_setup *setup, uint64_t stage);
 
 static inline uint64_t ms_vllm_ceil_div(uint64_t value, uint64_t step)
 {
-    return (value + step - 1) / step;
+    return step > 1 ? (value + step - 1) / step : value;
 }
 
 /* Whether a layer's cache is limited to a window. */

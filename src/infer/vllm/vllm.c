@@ -16,6 +16,13 @@ typedef struct answer {
 
 /* ---- sums ---- */
 
+/* Requests that the cache holds at once, in shares of `part`. */
+static uint64_t held(const answer *a, uint64_t part)
+{
+    uint64_t each = a->stages[0].cache.request_blocks;
+    return each ? a->blocks * part / each : 0;
+}
+
 static ms_status run_stages(const ms_vllm_setup *s, answer *a, ms_error *err)
 {
     a->blocks = a->least_blocks = a->most_blocks = UINT64_MAX;
@@ -94,7 +101,7 @@ static bool add_figures(const ms_vllm_setup *s, const answer *a, ms_infer_result
         {"kv_cache_tokens", ms_vllm_cache_tokens(s, c, a->blocks)},
         {"kv_cache_tokens_low", ms_vllm_cache_tokens(s, c, a->least_blocks)},
         {"kv_cache_tokens_high", ms_vllm_cache_tokens(s, c, a->most_blocks)},
-        {"max_concurrency_hundredths", a->blocks * 100 / c->request_blocks},
+        {"max_concurrency_hundredths", held(a, 100)},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         if (!ms_infer_figure_add(result, figures[i].name, figures[i].value))
@@ -130,18 +137,18 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
             arena, "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left",
             s->length, ms_gib(c->request_blocks * c->page_bytes * c->group_layers, needed),
             ms_gib(a->blocks * c->page_bytes * c->group_layers, left));
-    if (a->blocks / c->request_blocks < wanted)
+    if (held(a, 1) < wanted)
         return ms_arena_printf(arena,
                                "the KV cache holds %" PRIu64 " requests of %" PRIu64
                                " tokens at once, not %" PRIu64,
-                               a->blocks / c->request_blocks, s->length, wanted);
+                               held(a, 1), s->length, wanted);
     return "";
 }
 
 static const char *decision(const ms_vllm_setup *s, const answer *a)
 {
     const ms_vllm_cache *c = &a->stages[0].cache;
-    uint64_t hundredths = a->blocks * 100 / c->request_blocks;
+    uint64_t hundredths = held(a, 100);
     const char *range = "";
     if (a->least_blocks < a->most_blocks)
         range = ms_arena_printf(s->job->arena, " (%" PRIu64 " to %" PRIu64 ")",
@@ -215,8 +222,8 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
 
 ms_status ms_vllm_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)
 {
-    ms_vllm_setup setup;
-    answer a;
+    ms_vllm_setup setup = {.stages = 0};
+    answer a = {.blocks = 0};
     ms_status status = ms_vllm_setup_resolve(job, &setup, err);
     if (status == MS_OK)
         status = run_stages(&setup, &a, err);
