@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "infer/kit/rotary.h"
 #include "infer/llama/tensors.h"
 
 /* The converter cuts rows of the table of embeddings for which the tokenizer has no token. */
@@ -19,19 +20,6 @@ static bool find_arch(const char *model_type, ms_llama_arch *arch)
             }
     }
     return false;
-}
-
-/* The type of rotary scaling, "" when there is none. */
-static const char *rope_type(ms_json_value file)
-{
-    ms_json_value scaling, type;
-    const char *text = "";
-    ms_error ignored = {.status = MS_OK};
-    bool has = (ms_json_find(file, "rope_scaling", &scaling) ||
-                ms_json_find(file, "rope_parameters", &scaling)) &&
-               ms_json_kind_of(scaling) == MS_JSON_OBJECT &&
-               (ms_json_find(scaling, "rope_type", &type) || ms_json_find(scaling, "type", &type));
-    return has && ms_json_get_string(type, &text, &ignored) == MS_OK ? text : "";
 }
 
 static ms_status convert_layers(const ms_model_config *c, ms_arena *arena, ms_llama_model *m,
@@ -135,7 +123,8 @@ ms_status ms_llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_error 
     m->window = c->sliding_window;
     m->is_tied = c->tie_word_embeddings;
     m->conv_width = c->convolution_width;
-    m->has_rope_factors = m->arch == MS_LLAMA_LLAMA && strcmp(rope_type(job->file), "llama3") == 0;
+    m->has_rope_factors =
+        m->arch == MS_LLAMA_LLAMA && strcmp(ms_infer_rotary_scaling(job->file), "llama3") == 0;
     if (m->arch == MS_LLAMA_DEEPSEEK2)
         convert_latent(c, m);
     if (m->arch == MS_LLAMA_DEEPSEEK2)

@@ -39,16 +39,30 @@ static const ms_vllm_arch archs[] = {
      .norms = 4,
      .mlp_rows = 5,
      .tie = MS_VLLM_TIE_DROPS,
-     .has_normalizer = true},
+     .has_normalizer = true,
+     .has_two_rotaries = true},
 };
 
-const char ms_vllm_arch_names[] =
-    "llama, mistral, phi3, qwen2, qwen3, granite, gemma2 and gemma3_text";
+enum { ARCHS = sizeof archs / sizeof archs[0] };
 
 const ms_vllm_arch *ms_vllm_arch_of(const char *model_type)
 {
-    for (size_t i = 0; i < sizeof archs / sizeof archs[0]; i++)
+    for (size_t i = 0; i < ARCHS; i++)
         if (strcmp(archs[i].model_type, model_type) == 0)
             return &archs[i];
     return NULL;
+}
+
+const char *ms_vllm_arch_names(ms_arena *arena)
+{
+    const char *text = archs[0].model_type;
+    for (size_t i = 1; text && i < ARCHS; i++)
+        text = ms_arena_printf(arena, "%s%s%s", text, i + 1 < ARCHS ? ", " : " and ",
+                               archs[i].model_type);
+    return text;
+}
+
+bool ms_vllm_has_bias(ms_vllm_bias bias, const ms_model_config *config)
+{
+    return bias == MS_VLLM_BIAS_ALWAYS || (bias == MS_VLLM_BIAS_ASKED && config->attention_bias);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * How vLLM's classes of models differ, one row for each type of config.json that is known. Read
- * from vllm/model_executor/models of 0.20.2 and 0.25.1, and held against measured starts.
+ * from vllm/model_executor/models of 0.20.2 and 0.25.1, and compared with measured starts.
  */
 #ifndef MS_INFER_VLLM_ARCH_H
 #define MS_INFER_VLLM_ARCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/arena.h"
+#include "config/model/model_config.h"
 
 typedef enum ms_vllm_bias {
     MS_VLLM_BIAS_NEVER,
@@ -36,13 +36,13 @@ typedef struct ms_vllm_arch {
     ms_vllm_tie tie;
     bool has_normalizer; /* a scalar that scales the embeddings */
     bool always_ties;
-    bool has_experts;
-    bool runs_v2; /* with experts: the V2 runner is its default all the same */
+    bool has_two_rotaries; /* layers with a window have another base */
 } ms_vllm_arch;
 
 /* By model_type; NULL: not known. */
 const ms_vllm_arch *ms_vllm_arch_of(const char *model_type);
-/* "llama, mistral, ...": for messages. */
-extern const char ms_vllm_arch_names[];
+/* "llama, mistral and ...", for messages; NULL when out of memory. */
+const char *ms_vllm_arch_names(ms_arena *arena);
+bool ms_vllm_has_bias(ms_vllm_bias bias, const ms_model_config *config);
 
 #endif

@@ -104,9 +104,8 @@ static void v1_before(const ms_vllm_setup *s, ms_vllm_tape *tape)
         TAKE_ALL(tape, thinking);
 }
 
-void ms_vllm_buffers_before(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm_tape *tape)
+void ms_vllm_buffers_before(const ms_vllm_setup *s, ms_vllm_tape *tape)
 {
-    (void)rank;
     if (s->tensor_parallel > 1) /* of vLLM's own all-reduce: where the peers' buffers are */
         (void)ms_vllm_take(tape, ms_size_of(RANK_DATA_BYTES));
     if (s->is_v2)

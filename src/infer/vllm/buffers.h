@@ -10,8 +10,7 @@
 #include "infer/vllm/tape.h"
 
 /* Those made before the model is loaded, and after. */
-void ms_vllm_buffers_before(const ms_vllm_setup *setup, const ms_vllm_rank *rank,
-                            ms_vllm_tape *tape);
+void ms_vllm_buffers_before(const ms_vllm_setup *setup, ms_vllm_tape *tape);
 void ms_vllm_buffers_after(const ms_vllm_setup *setup, const ms_vllm_rank *rank,
                            ms_vllm_tape *tape);
 

@@ -50,11 +50,6 @@ static void rotary(load *l)
     l->rotaries++;
 }
 
-static bool has_bias(ms_vllm_bias bias, const ms_model_config *c)
-{
-    return bias == MS_VLLM_BIAS_ALWAYS || (bias == MS_VLLM_BIAS_ASKED && c->attention_bias);
-}
-
 static void head_norms(load *l, ms_vllm_head_norms when)
 {
     if (l->s->arch->head_norms != when)
@@ -74,10 +69,10 @@ static bool attention(load *l)
 {
     const ms_vllm_setup *s = l->s;
     const ms_model_config *c = s->config;
-    uint64_t most_rotaries = s->has_two_rotaries ? 2 : 1;
+    uint64_t most_rotaries = s->arch->has_two_rotaries ? 2 : 1;
     linear(l, (s->heads + 2 * s->kv_heads) * c->head_dim, c->hidden_size,
-           has_bias(s->arch->qkv_bias, c));
-    linear(l, c->hidden_size, s->heads * c->head_dim, has_bias(s->arch->out_bias, c));
+           ms_vllm_has_bias(s->arch->qkv_bias, c));
+    linear(l, c->hidden_size, s->heads * c->head_dim, ms_vllm_has_bias(s->arch->out_bias, c));
     head_norms(l, MS_VLLM_HEAD_NORMS_BEFORE_ROTARY);
     if (l->rotaries < most_rotaries)
         rotary(l);

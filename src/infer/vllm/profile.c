@@ -13,7 +13,6 @@ typedef struct profile {
     const ms_vllm_setup *s;
     ms_vllm_tape *tape;
     uint64_t seqs;
-    bool has_biases;
 } profile;
 
 static ms_block rows(profile *p, uint64_t count, uint64_t width)
@@ -31,11 +30,8 @@ static void workspaces(profile *p)
 {
     const ms_model_config *c = p->s->config;
     bool is_hopper = p->s->job->device->compute_capability == 90;
-    ms_vllm_bias bias = p->s->arch->qkv_bias;
-    bool has_bias = bias == MS_VLLM_BIAS_ALWAYS ||
-                    (bias == MS_VLLM_BIAS_ASKED && c->attention_bias) || c->mlp_bias;
-    (void)ms_vllm_take(p->tape, ms_size_of(is_hopper ? 32 * MIB : 8 * MIB + 128 * 1024 + 0));
-    if (has_bias)
+    (void)ms_vllm_take(p->tape, ms_size_of(is_hopper ? 32 * MIB : 8 * MIB + 128 * 1024));
+    if (ms_vllm_has_bias(p->s->arch->qkv_bias, c) || c->mlp_bias)
         (void)ms_vllm_take(p->tape, ms_size_of(MIB));
 }
 

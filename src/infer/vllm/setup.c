@@ -5,39 +5,26 @@
 #include <math.h>
 #include <string.h>
 
+#include "infer/kit/rotary.h"
+
 enum { VOCAB_STEP = 64 };
 
 /* ---- the model ---- */
 
-/* The type of rotary scaling, "" when there is none. */
-static const char *rotary_type(ms_json_value file)
-{
-    ms_json_value scaling, type;
-    const char *text = "";
-    ms_error ignored = {.status = MS_OK};
-    bool has = (ms_json_find(file, "rope_scaling", &scaling) ||
-                ms_json_find(file, "rope_parameters", &scaling)) &&
-               ms_json_kind_of(scaling) == MS_JSON_OBJECT &&
-               (ms_json_find(scaling, "rope_type", &type) || ms_json_find(scaling, "type", &type));
-    return has && ms_json_get_string(type, &text, &ignored) == MS_OK ? text : "";
-}
-
 static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
 {
     ms_json_value value;
-    const char *type = rotary_type(job->file);
+    const char *type = ms_infer_rotary_scaling(job->file);
     if (!ms_json_find(job->file, "max_position_embeddings", &value))
         return ms_fail(err, MS_ERR_CONFIG, "vllm: the config has no max_position_embeddings");
     ms_status status = ms_json_get_count(value, 1, 1 << 28, &s->positions, err);
     if (status != MS_OK)
         return status;
-    if (strcmp(type, "") != 0 && strcmp(type, "default") != 0 && strcmp(type, "llama3") != 0 &&
-        strcmp(type, "linear") != 0)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: rotary scaling of type %.40s is not known", type);
     if (strcmp(type, "linear") == 0)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: linear rotary scaling is not known");
+    if (strcmp(type, "") != 0 && strcmp(type, "default") != 0 && strcmp(type, "llama3") != 0)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: rotary scaling of type %.40s is not known", type);
     s->rotary = (ms_vllm_rotary){.rows = s->positions, .width = ms_rotary_dim(s->config)};
-    s->has_two_rotaries = strcmp(s->arch->model_type, "gemma3_text") == 0;
     return MS_OK;
 }
 
@@ -48,9 +35,13 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
         return ms_fail(err, MS_ERR_CONFIG, "vllm: a GGUF file is not known; give a config.json");
     s->config = c;
     s->arch = ms_vllm_arch_of(c->family->model_type);
-    if (!s->arch)
+    if (!s->arch) {
+        const char *names = ms_vllm_arch_names(job->arena);
+        if (!names)
+            return ms_infer_no_memory(err);
         return ms_fail(err, MS_ERR_CONFIG, "vllm: models of type %.60s are not known; known are %s",
-                       c->family->model_type, ms_vllm_arch_names);
+                       c->family->model_type, names);
+    }
     if (c->head != MS_HEAD_CAUSAL_LM)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: only models that predict the next token");
     if (c->quantization.kind != MS_QUANTIZE_NONE || c->is_fp8)
@@ -157,11 +148,9 @@ static ms_status set_dtype(const ms_infer_job *job, ms_vllm_setup *s, ms_error *
 static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
 {
     const ms_vllm_settings *v = &job->settings->vllm;
-    bool is_dense = !s->arch->has_experts || s->arch->runs_v2;
     s->is_025 = v->version == MS_VLLM_0_25;
     s->is_eager = v->enforce_eager;
-    s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 ||
-               (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 && is_dense);
+    s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 || (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025);
     if (s->is_v2 && !s->is_025)
         return ms_fail(err, MS_ERR_CONFIG, "model-runner: v2 is known of vLLM 0.25.1 alone");
     s->kv_element = v->kv_dtype == MS_VLLM_KV_FP8 ? 1 : MS_VLLM_ELEMENT;

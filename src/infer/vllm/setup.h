@@ -21,7 +21,6 @@ typedef struct ms_vllm_setup {
     const ms_model_config *config;
     const ms_vllm_arch *arch;
     ms_vllm_rotary rotary;
-    bool has_two_rotaries; /* layers with a window have another base */
     bool is_025, is_v2, is_eager, is_fp16;
     uint64_t tensor_parallel; /* devices that share a layer */
     uint64_t stages;

@@ -45,7 +45,7 @@ static ms_infer_bytes graphs_estimate(const ms_vllm_setup *s)
 static ms_status run(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm_tape *tape,
                      ms_vllm_start *start, ms_error *err)
 {
-    ms_vllm_buffers_before(s, rank, tape);
+    ms_vllm_buffers_before(s, tape);
     uint64_t before = ms_vllm_allocated(tape);
     ms_allocator_limit_split(tape->allocator, s->is_025 ? (uint64_t)LOAD_SPLIT_MIB * MIB : 0);
     ms_status status = ms_vllm_load(s, rank, tape, err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/vllm/tape.h"
 
+#include "infer/kit/result.h"
+
 ms_status ms_vllm_tape_begin(ms_vllm_tape *tape, ms_error *err)
 {
     const ms_allocator_options options = {.kind = MS_ALLOCATOR_CUDA};
     *tape = (ms_vllm_tape){.allocator = ms_allocator_create(&options), .status = MS_OK};
-    return tape->allocator ? MS_OK
-                           : ms_fail(err, MS_ERR_NOMEM, "no memory for a prediction of inference");
+    return tape->allocator ? MS_OK : ms_infer_no_memory(err);
 }
 
 void ms_vllm_tape_end(ms_vllm_tape *tape)
@@ -45,7 +46,7 @@ void ms_vllm_peak_reset(ms_vllm_tape *tape)
 ms_status ms_vllm_tape_check(const ms_vllm_tape *tape, ms_error *err)
 {
     if (tape->status == MS_ERR_NOMEM)
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for a prediction of inference");
+        return ms_infer_no_memory(err);
     if (tape->status != MS_OK)
         return ms_fail(err, MS_ERR_OVERFLOW, "the model's tensors exceed the address space");
     return MS_OK;
