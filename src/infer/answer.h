@@ -28,8 +28,9 @@ typedef struct ms_infer_fit {
     const char *next;         /* the next one, which does not fit; NULL: there is none */
     const char *least;        /* the least one that was tried */
     const char *refusal;      /* why the engine refuses the next one; NULL: it has no room */
-    uint64_t next_bytes;      /* expected, of the device that is full with it; 0: refused */
-    bool has_all;             /* no larger value that was not tried can fit */
+    uint64_t next_bytes; /* expected, of the device that is full with it; 0: refused, or bytes do
+                            not say it */
+    bool has_all;        /* no larger value that was not tried can fit */
     uint64_t trials;
 } ms_infer_fit;
 
@@ -37,6 +38,7 @@ typedef struct ms_infer_answer {
     ms_infer_settings settings; /* those of the result */
     const ms_infer_engine *engine;
     ms_infer_result result;
+    uint64_t context; /* tokens of one sequence, as settings or the engine have it */
     ms_infer_fit fit;
     bool fits;         /* with the expected figures; true where no budget is known */
     int full;          /* the first device that is full */

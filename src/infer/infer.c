@@ -107,6 +107,7 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
     if (status != MS_OK)
         return status;
+    a->context = a->result.context ? a->result.context : a->settings.context;
     a->fits = ms_infer_result_fits(in, &a->result, false, &a->full);
     status = search(in, a, err);
     if (status != MS_OK)

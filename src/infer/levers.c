@@ -63,7 +63,7 @@ ms_status ms_infer_find_more(const ms_infer_input *in, ms_infer_answer *a, ms_er
 {
     int full;
     if (a->result.levers.count == 0 || in->budget_bytes == 0 ||
-        !ms_infer_result_fits(in, &a->result, true, &full))
+        !ms_infer_result_fits(in, &a->result, !a->result.takes_all, &full))
         return MS_OK;
     const ms_infer_lever *lever = &a->result.levers.items[a->result.levers.count - 1];
     if (lever->value >= lever->most)

@@ -32,12 +32,13 @@ static void take_figures(const ms_infer_input *in, const ms_infer_answer *a, ms_
     row->device = in->device->name;
     row->devices = r->devices;
     row->budget_bytes = in->budget_bytes;
-    row->context = a->settings.context;
+    row->context = a->context;
     row->concurrency = a->settings.concurrency;
     row->needed = ms_infer_total(r, device, ms_infer_peak(r, device));
     row->weight_bytes = part_of(r, device, MS_INFER_WEIGHTS);
     row->cache_bytes = part_of(r, device, MS_INFER_CACHE) + part_of(r, device, MS_INFER_STATE);
     row->host_bytes = ms_infer_total(r, MS_INFER_HOST, ms_infer_peak(r, MS_INFER_HOST)).expected;
+    row->fit_reason = ms_infer_reason(in, a);
     row->fits = a->fits;
     row->lever = a->lever;
     row->lever_value = a->lever_value;

@@ -66,7 +66,6 @@ bool ms_infer_result_fits(const ms_infer_input *in, const ms_infer_result *resul
         *full = first_of(in);
         return false;
     }
-    is_safe = is_safe && !result->takes_all;
     for (int device = first_of(in); in->budget_bytes > 0 && device < end; device++) {
         const ms_infer_bytes total = ms_infer_total(result, device, ms_infer_peak(result, device));
         if ((is_safe ? total.high : total.expected) > in->budget_bytes) {
@@ -106,7 +105,7 @@ static ms_status try_in(const ms_infer_input *in, const ms_infer_settings *setti
     ms_status status = run_engine(in, settings, engine, true, arena, &result, err);
     if (status != MS_OK)
         return status;
-    trial->is_safe = ms_infer_result_fits(in, &result, true, &full);
+    trial->is_safe = ms_infer_result_fits(in, &result, !result.takes_all, &full);
     trial->fits = ms_infer_result_fits(in, &result, false, &full);
     trial->has_floor = ms_infer_floor_fits(in, &result);
     trial->needed_bytes =

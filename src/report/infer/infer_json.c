@@ -112,7 +112,7 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_json_string(&w, "device", v->input->device->name);
     ms_json_uint(&w, "devices", v->answer->result.devices);
     ms_json_uint(&w, "budget_bytes", v->input->budget_bytes);
-    ms_json_uint(&w, "context", ms_infer_context(v));
+    ms_json_uint(&w, "context", v->answer->context);
     ms_json_uint(&w, "concurrency", s->concurrency);
     ms_json_bool(&w, "fits", v->answer->fits);
     if (v->answer->result.refusal)

@@ -37,27 +37,38 @@ static const char *place_of(const ms_infer_view *v)
     return ms_arena_printf(v->arena, " on %s%s", gpus, has_device ? s->device : "each device");
 }
 
+/* Tokens of one sequence; 0: not the same in all rows. */
+static uint64_t context_of(const ms_infer_view *v)
+{
+    uint64_t context = 0;
+    if (!v->rows)
+        return v->answer->context;
+    if (differs(v, "context"))
+        return 0;
+    for (uint32_t i = 0; i < v->rows->rows.count; i++) {
+        const ms_infer_row *row = &v->rows->rows.items[i];
+        if (!row->reason && context > 0 && row->context != context)
+            return 0;
+        context = row->reason ? context : row->context;
+    }
+    return context > 0 ? context : v->settings->context;
+}
+
 /* ", 4 x 32768 tokens" */
 static const char *load_of(const ms_infer_view *v)
 {
     const ms_infer_settings *s = v->settings;
-    bool has_context = !differs(v, "context"), has_concurrency = !differs(v, "concurrency");
+    uint64_t context = context_of(v);
+    bool has_context = context > 0, has_concurrency = !differs(v, "concurrency");
     if (s->llama.ctx_size && !differs(v, "ctx-size"))
         return ms_arena_printf(v->arena, ", %" PRIu64 " sequences, %" PRIu64 " cells",
                                s->concurrency, s->llama.ctx_size);
-    uint64_t context = ms_infer_context(v);
     if (has_context && has_concurrency)
         return ms_arena_printf(v->arena, ", %" PRIu64 " x %" PRIu64 " tokens", s->concurrency,
                                context);
     return has_context       ? ms_arena_printf(v->arena, ", %" PRIu64 " tokens each", context)
            : has_concurrency ? ms_arena_printf(v->arena, ", %" PRIu64 " at a time", s->concurrency)
                              : "";
-}
-
-uint64_t ms_infer_context(const ms_infer_view *v)
-{
-    uint64_t own = v->answer ? v->answer->result.context : 0;
-    return own ? own : v->settings->context;
 }
 
 const char *ms_infer_title(const ms_infer_view *v)
@@ -85,9 +96,10 @@ const char *ms_infer_verdict(const ms_infer_view *v)
                                device == MS_INFER_HOST ? " of the host" : "");
     if (r->refusal)
         return ms_arena_printf(v->arena, "does not fit: %s", r->refusal);
-    const char *word = !v->answer->fits                     ? "does not fit"
-                       : peak.high > v->input->budget_bytes ? "fits, but only just"
-                                                            : "fits";
+    static const char *const words[] = {[MS_VERDICT_NO] = "does not fit",
+                                        [MS_VERDICT_TIGHT] = "fits, but only just",
+                                        [MS_VERDICT_FITS] = "fits"};
+    const char *word = words[ms_reason_verdict(ms_infer_reason(v->input, v->answer))];
     if (r->decision && v->answer->fits)
         return ms_arena_printf(v->arena, "%s: %s", word, r->decision);
     return ms_arena_printf(v->arena, "%s: %s of %s GiB%s", word, needed, there, place);

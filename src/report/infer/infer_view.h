@@ -20,8 +20,6 @@ typedef struct ms_infer_view {
 /* "mixtral-8x7b, Q4_K_M: llama.cpp on 2 x rtx-4090, 1 x 32768 tokens"; of a table without what
  * differs from row to row. NULL when out of memory. */
 const char *ms_infer_title(const ms_infer_view *view);
-/* Tokens of one sequence. */
-uint64_t ms_infer_context(const ms_infer_view *view);
 /* "fits: 21.30 of 24.00 GiB at the peak"; NULL when out of memory. */
 const char *ms_infer_verdict(const ms_infer_view *view);
 /* What fits instead, or what more fits; "" when there is nothing to say; NULL: out of memory. */

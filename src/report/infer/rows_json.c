@@ -29,7 +29,7 @@ void ms_infer_fit_json(ms_json_writer *w, const ms_infer_fit *fit)
     ms_json_string(w, "value", fit->value);
     ms_json_string(w, "safe_value", fit->safe);
     ms_json_string(w, "next", fit->next);
-    if (fit->next && !fit->refusal)
+    if (fit->next_bytes > 0)
         ms_json_uint(w, "next_bytes", fit->next_bytes);
     else
         ms_json_null(w, "next_bytes");

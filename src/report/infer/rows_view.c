@@ -12,7 +12,7 @@ const char *ms_infer_row_verdict(const ms_infer_row *row)
         return "error";
     if (row->budget_bytes == 0)
         return "unknown";
-    return !row->fits ? "no" : row->needed.high > row->budget_bytes ? "tight" : "fits";
+    return ms_fit_verdict_name(ms_reason_verdict(row->fit_reason));
 }
 
 static uint32_t count_fits(const ms_infer_rows *rows, const ms_infer_row **first)
