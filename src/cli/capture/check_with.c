@@ -41,24 +41,27 @@ static void add_words(command *c, const char *const *words)
     }
 }
 
-/* Its exit status, 128 with a signal's number; what it prints goes to `said`, or nowhere. */
-static ms_status run(const char *const *words, int *code, char *said, size_t size, ms_error *err)
+/* Runs the words of all lists. Its exit status, 128 with a signal's number; what it prints goes to
+ * `said`, or nowhere. */
+static ms_status run(const char *const *const *lists, int *code, char *said, size_t size,
+                     ms_error *err)
 {
     posix_spawn_file_actions_t actions;
     command c = {.is_whole = true};
     int ends[2], status = 0;
     pid_t child;
-    add_words(&c, words);
+    for (; *lists; lists++)
+        add_words(&c, *lists);
     if (!c.is_whole)
         return ms_cli_fail(err, MS_ERR_USAGE, "a name is too long");
     if (pipe(ends) != 0)
-        return ms_cli_fail(err, MS_ERR_IO, "cannot start %.80s: %s", words[0], strerror(errno));
+        return ms_cli_fail(err, MS_ERR_IO, "cannot start %.80s: %s", c.words[0], strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     if (ends[1] != STDOUT_FILENO)
         posix_spawn_file_actions_addclose(&actions, ends[1]);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
-    int reason = posix_spawnp(&child, words[0], &actions, NULL, c.words, environ);
+    int reason = posix_spawnp(&child, c.words[0], &actions, NULL, c.words, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t used = 0;
@@ -73,7 +76,7 @@ static ms_status run(const char *const *words, int *code, char *said, size_t siz
     said[used] = '\0';
     close(ends[0]);
     if (reason != 0)
-        return ms_cli_fail(err, MS_ERR_USAGE, "cannot run %.80s: %s", words[0], strerror(reason));
+        return ms_cli_fail(err, MS_ERR_USAGE, "cannot run %.80s: %s", c.words[0], strerror(reason));
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     *code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -85,8 +88,9 @@ static ms_status look(const char *python, const char *script, const char *report
 {
     char said[SENTENCE_BYTES] = "";
     const char *const words[] = {python, script, report, "--look", NULL};
+    const char *const *const lists[] = {words, NULL};
     int code = 0;
-    ms_status status = run(words, &code, said, sizeof said, err);
+    ms_status status = run(lists, &code, said, sizeof said, err);
     if (status == MS_OK && (code != 0 || *said))
         status = ms_cli_fail(err, MS_ERR_USAGE, "--check-with capture: %.180s",
                              *said ? said : "Python failed");
@@ -102,14 +106,14 @@ static ms_status capture(const char *python, const char *script, const char *fol
     snprintf(worlds, sizeof worlds, "%" PRIu64, world);
     snprintf(ranks, sizeof ranks, "%" PRIu64, rank);
     const char *device = ms_analysis_device(analysis);
-    const char *const one[] = {"/proc/self/exe", "capture", "--device", device,
-                               "--out",          folder,    "-q",       "--",
-                               python,           script,    report,     NULL};
-    const char *const of_many[] = {"/proc/self/exe", "capture", "--world", worlds, "--rank", ranks,
-                                   "--device",       device,    "--out",   folder, "-q",     "--",
-                                   python,           script,    report,    NULL};
+    const char *const start[] = {"/proc/self/exe", "capture", "--device", device,
+                                 "--out",          folder,    "-q",       NULL};
+    const char *const of_many[] = {"--world", worlds, "--rank", ranks, NULL};
+    const char *const none[] = {NULL};
+    const char *const program[] = {"--", python, script, report, NULL};
+    const char *const *const lists[] = {start, world > 1 ? of_many : none, program, NULL};
     int code = 0;
-    ms_status status = run(world > 1 ? of_many : one, &code, said, sizeof said, err);
+    ms_status status = run(lists, &code, said, sizeof said, err);
     *ran_out = code == ms_status_exit_code(MS_ERR_OVER_BUDGET);
     if (status == MS_OK && code != 0 && !*ran_out)
         status = ms_cli_fail(err, MS_ERR_USAGE,

@@ -14,7 +14,7 @@
 #include "cli/output/message.h"
 #include "memscope/recorded.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, PART_BYTES = 2048 };
 
 /* The report comes first. */
 static const struct kept {
@@ -50,7 +50,7 @@ static bool find(const char *folder, const char *ending, char stem[MS_CLI_STEM_B
 
 static bool copy(FILE *from, FILE *to)
 {
-    char part[PATH_BYTES];
+    char part[PART_BYTES];
     size_t got;
     while ((got = fread(part, 1, sizeof part, from)) > 0)
         fwrite(part, 1, got, to);
@@ -143,7 +143,7 @@ static bool copy_file(const char *from, const char *to)
 
 ms_status ms_cli_copy_record(const char *from, const char *folder, const char *stem, ms_error *err)
 {
-    char source[2 * PATH_BYTES - 128], target[2 * PATH_BYTES - 128];
+    char source[2 * PATH_BYTES], target[2 * PATH_BYTES];
     for (size_t i = 0; i < KEPT; i++) {
         snprintf(source, sizeof source, "%s/%s", from, kept[i].name);
         snprintf(target, sizeof target, "%s/%s%s", folder, stem, kept[i].ending);

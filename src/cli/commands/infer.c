@@ -38,7 +38,7 @@ static const ms_cli_option options[] = {
 /* clang-format on */
 
 static const ms_cli_fields field_lists[] = {
-    {.list = ms_inference_fields, .set = set_field},
+    {.list = ms_inference_fields, .set = set_field, .choice_at = ms_inference_field_choice},
     {.list = NULL},
 };
 

@@ -30,6 +30,9 @@ static const char *word_of(const ms_cli_grammar *grammar, const char *name, size
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strcmp(lists[i].name, name) == 0)
             return lists[i].at(index);
+    for (const ms_cli_fields *f = grammar->fields; f->list; f++)
+        if (f->choice_at && f->choice_at(name, 0))
+            return f->choice_at(name, index);
     const char *const *choices = ms_run_field_choices(name);
     for (size_t i = 0; choices && i < index && *choices; i++)
         choices++;

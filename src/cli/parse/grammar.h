@@ -27,6 +27,8 @@ typedef struct ms_cli_fields {
     ms_status (*set)(ms_cli_settings *settings, const char *field, const char *value,
                      ms_error *err);
     const char *const *without; /* names that are not options, ended by NULL; NULL: none */
+    /* What a field may have, NULL past the last, where it is not what that name has elsewhere. */
+    const char *(*choice_at)(const char *field, size_t index);
 } ms_cli_fields;
 
 /* A name means the first option or field with that name, in this order. */
