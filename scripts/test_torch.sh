@@ -56,7 +56,7 @@ for script in test_wrap test_wrap_edges; do
     "$python" "tests/external/torch/$script.py" "$build/memscope" > "$work/wrap" 2>&1 && tail -3 "$work/wrap" | head -1 || { bad=1; tail -30 "$work/wrap"; }
 done
 python3 tests/external/torch/wrapped.py "$build/memscope" "$python" || bad=1
-python3 tests/external/torch/told.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/check_with.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/differences.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" overhead || bad=1
 cases() { python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }

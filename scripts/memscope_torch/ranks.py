@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What told.py's model becomes on one rank of several: under DistributedDataParallel, and under fully_shard, layer by layer and then whole."""
+"""What from_report.py's model becomes on one rank of several: under DistributedDataParallel, and under fully_shard, layer by layer and then whole."""
 import contextlib
 import re
 

@@ -16,7 +16,7 @@
 #include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, SENTENCE_BYTES = 200, NUMBER_BYTES = 24 };
-static const char script_name[] = "told.py", default_python[] = "python3";
+static const char script_name[] = "from_report.py", default_python[] = "python3";
 extern char **environ;
 
 enum { MOST_WORDS = 16 };

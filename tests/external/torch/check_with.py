@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""told.py MEMSCOPE PYTHON: `memscope analyze --check-with capture` on steps that must agree to the byte, on some it refuses, and on one too large."""
+"""check_with.py MEMSCOPE PYTHON: `memscope analyze --check-with capture` on steps that must agree to the byte, on some it refuses, and on one too large."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""told.py STATIC_REPORT [--look]: the steps that a static report predicts, by transformers with random weights. With
+"""from_report.py STATIC_REPORT [--look]: the steps that a static report predicts, by transformers with random weights. With
 --look it says why it cannot, in a line on standard output, or nothing."""
 import importlib.util
 import json
