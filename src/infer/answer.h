@@ -31,6 +31,7 @@ typedef struct ms_infer_fit {
     uint64_t next_bytes; /* expected, of the device that is full with it; 0: refused, or bytes do
                             not say it */
     bool has_all;        /* no larger value that was not tried can fit */
+    uint64_t step;       /* from one value to the next; 0: they are names */
     uint64_t trials;
 } ms_infer_fit;
 

@@ -3,6 +3,7 @@
 
 #include "infer/hf/hf.h"
 #include "infer/llama/llama.h"
+#include "infer/llama/sizes.h"
 #include "infer/vllm/vllm.h"
 #include "text/values.h"
 
@@ -13,6 +14,7 @@ static const ms_infer_engine engines[] = {
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_LLAMA_CPP,
      .quant_at = ms_llama_quant_at,
+     .most_sequences = MS_LLAMA_MOST_SEQUENCES,
      .run = ms_llama_infer},
     {.name = "hf",
      .about = "transformers 5.23, PyTorch 2.11",
@@ -26,8 +28,6 @@ static const ms_infer_engine engines[] = {
      .phases = MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PROFILE) |
                MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_VLLM,
-     .hopeless = "no shorter context makes it fit: it needs more devices (--gpus) or a larger "
-                 "--gpu-memory-utilization",
      .run = ms_vllm_infer},
 };
 

@@ -9,7 +9,8 @@
 /* The values that are tried, by index: what needs more memory has the larger one. */
 typedef struct ladder {
     const char *field;
-    uint64_t least, step, count;
+    uint64_t least, most, step, count;
+    bool goes_on;                         /* there are larger ones, which are not tried */
     const char *(*name_at)(size_t index); /* NULL: numbers; else the largest is first */
 } ladder;
 
@@ -21,12 +22,18 @@ typedef struct searching {
     ms_error *err;
 } searching;
 
+/* The last one may be nearer than a step. */
+static uint64_t number_at(const ladder *l, uint64_t index)
+{
+    uint64_t number = l->least + index * l->step;
+    return number < l->most ? number : l->most;
+}
+
 static const char *value_at(const searching *s, uint64_t index)
 {
     const ladder *l = &s->values;
-    const char *text = l->name_at
-                           ? l->name_at((size_t)(l->count - 1 - index))
-                           : ms_arena_printf(s->in->arena, "%" PRIu64, l->least + index * l->step);
+    const char *text = l->name_at ? l->name_at((size_t)(l->count - 1 - index))
+                                  : ms_arena_printf(s->in->arena, "%" PRIu64, number_at(l, index));
     if (!text)
         (void)ms_infer_no_memory(s->err);
     return text;
@@ -42,18 +49,21 @@ static bool take_lever(const ms_infer_result *result, ladder *values)
             continue;
         values->least = lever->least;
         values->step = lever->step;
-        values->count = (lever->most - lever->least) / lever->step + 1;
+        values->most = lever->most;
+        values->count = (lever->most - lever->least + lever->step - 1) / lever->step + 1;
+        values->goes_on = lever->goes_on;
         return true;
     }
     return false;
 }
 
-/* Sequences, of which every engine takes any number up to the most there may be. */
-static bool take_concurrency(ladder *values)
+static bool take_concurrency(const ms_infer_engine *engine, ladder *values)
 {
     int row = ms_config_field_find(&ms_infer_table, values->field);
     values->least = values->step = 1;
-    values->count = (uint64_t)ms_infer_table.rows[row].maximum;
+    values->goes_on = engine->most_sequences == 0;
+    values->most = values->count =
+        values->goes_on ? (uint64_t)ms_infer_table.rows[row].maximum : engine->most_sequences;
     return true;
 }
 
@@ -85,7 +95,7 @@ static ms_status make_values(searching *s)
     bool is_there =
         kind == MS_INFER_FIT_QUANT ? take_quant(s, &s->values) : take_lever(&result, &s->values);
     if (!is_there && kind == MS_INFER_FIT_CONCURRENCY)
-        is_there = take_concurrency(&s->values);
+        is_there = take_concurrency(s->a->engine, &s->values);
     ms_infer_result_free(&result);
     return is_there ? MS_OK
                     : ms_fail(s->err, MS_ERR_USAGE,
@@ -159,7 +169,7 @@ static ms_status look_beyond(searching *s, uint64_t *found)
 {
     ms_infer_fit *fit = &s->a->fit;
     uint64_t first = *found + 1, most = s->a->engine->is_slow ? MOST_OF_SLOW : MOST_BEYOND;
-    fit->has_all = first >= s->values.count;
+    fit->has_all = first >= s->values.count && !s->values.goes_on;
     for (uint64_t i = first; i < s->values.count && i - first < most; i++) {
         ms_infer_trial trial;
         ms_status status = try_index(s, i, &trial);
@@ -167,7 +177,7 @@ static ms_status look_beyond(searching *s, uint64_t *found)
             return status;
         if (trial.fits)
             *found = i;
-        fit->has_all = !trial.has_floor || i + 1 == s->values.count;
+        fit->has_all = !trial.has_floor || (i + 1 == s->values.count && !s->values.goes_on);
         if (!trial.has_floor)
             break;
     }
@@ -235,6 +245,7 @@ ms_status ms_infer_find_largest(const ms_infer_input *in, ms_infer_answer *a, ms
     if (status != MS_OK)
         return status;
     a->fit.what = s.values.field;
+    a->fit.step = s.values.step;
     return ms_infer_settings_set(&a->settings, in->arena, s.values.field,
                                  a->fit.value ? a->fit.value : a->fit.least, err);
 }

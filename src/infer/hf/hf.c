@@ -116,9 +116,9 @@ static bool add_levers(const ms_infer_job *job, const ms_hf_run *r, ms_infer_res
     enum { STEP = 256, MOST_CONTEXT = 1 << 20, MOST_BATCH = 1024 };
     const ms_generation *g = &r->generation;
     uint64_t learned = job->config->max_positions;
-    const ms_infer_lever context = {"context", g->prompt + g->tokens, STEP,
-                                    learned ? learned : MOST_CONTEXT, STEP};
-    const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1};
+    const ms_infer_lever context = {
+        "context", g->prompt + g->tokens, STEP, learned ? learned : MOST_CONTEXT, STEP, !learned};
+    const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1, true};
     bool is_free = !ms_infer_settings_has(job->settings, "generate") &&
                    !ms_infer_settings_has(job->settings, "prompt");
     return (!is_free || ms_vec_push(&result->levers, context)) &&

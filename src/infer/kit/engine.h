@@ -35,8 +35,8 @@ typedef struct ms_infer_engine {
     /* The values of `quant`, from the largest to the smallest; NULL past the last. NULL: it takes
      * none. */
     const char *(*quant_at)(size_t index);
-    bool is_slow;         /* a run takes up to a second: few are tried beyond need */
-    const char *hopeless; /* where no lever makes it fit: a sentence without a full stop; or NULL */
+    uint64_t most_sequences; /* that it takes at a time; 0: any number */
+    bool is_slow;            /* a run takes up to a second: few are tried beyond need */
     /* Fills an empty result; frees nothing after a failure. */
     ms_status (*run)(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
 } ms_infer_engine;

@@ -19,7 +19,7 @@
     X("context", "N", "tokens of one sequence, prompt and answer", "4096", \
       "Inference", count, AT(context), .minimum = 1, .maximum = 1 << 28) \
     X("concurrency", "N", "sequences at a time", "1", \
-      "Inference", count, AT(concurrency), .minimum = 1, .maximum = 256) \
+      "Inference", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20) \
     X("prompt", "N", "tokens of the first prompt", "512", \
       "Inference", count, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
     X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16", \

@@ -62,6 +62,7 @@ typedef struct ms_infer_figure {
 typedef struct ms_infer_lever {
     const char *field;
     uint64_t value, least, most, step; /* its value now; the others that are tried */
+    bool goes_on;                      /* the engine takes larger ones than are tried */
 } ms_infer_lever;
 
 typedef struct ms_infer_bytes {
@@ -79,7 +80,9 @@ typedef struct ms_infer_result {
     uint32_t devices; /* at least 1 unless all is on the host */
     const char *decision; /* what there is room for, "KV cache of ..."; NULL: bytes say it */
     const char *refusal;  /* why the engine does not start though there are bytes; NULL: it does */
-    bool takes_all;    /* of its budget, whatever is asked for: a range does not tell what fits */
+    bool takes_all; /* of its budget, whatever is asked for: a range does not tell what fits */
+    const char
+        *hopeless; /* said where no lever makes it fit: a sentence without a full stop; or NULL */
     const char *limit; /* what stops more, and what to change: a sentence; NULL: nothing */
 } ms_infer_result;
 

@@ -26,8 +26,9 @@ static bool add_levers(const ms_llama_run *r, ms_infer_result *result)
     enum { CELL_STEP = 256, MOST_CONTEXT = 1 << 20 };
     const ms_infer_settings *s = r->job->settings;
     uint64_t layers = r->model->n_layer + 1 - r->first_device_layer;
-    const ms_infer_lever of_layers = {"gpu-layers", layers, 0, r->model->n_layer + 1, 1};
-    const ms_infer_lever of_context = {"context", s->context, CELL_STEP, MOST_CONTEXT, CELL_STEP};
+    const ms_infer_lever of_layers = {"gpu-layers", layers, 0, r->model->n_layer + 1, 1, false};
+    const ms_infer_lever of_context = {"context",    s->context, CELL_STEP,
+                                       MOST_CONTEXT, CELL_STEP,  true};
     return (!r->is_cuda || ms_vec_push(&result->levers, of_layers)) &&
            (s->llama.ctx_size || ms_vec_push(&result->levers, of_context));
 }

@@ -48,6 +48,9 @@ static ms_status set_context(ms_llama_run *r, ms_error *err)
 {
     const ms_infer_settings *s = r->job->settings;
     const ms_llama_settings *l = &s->llama;
+    if (s->concurrency > MS_LLAMA_MOST_SEQUENCES)
+        return ms_fail(err, MS_ERR_LIMIT, "concurrency: llama.cpp takes up to %d sequences",
+                       MS_LLAMA_MOST_SEQUENCES);
     r->n_seq = s->concurrency;
     r->n_ctx = l->ctx_size ? l->ctx_size : s->context * s->concurrency;
     r->n_batch = r->n_ctx < l->batch ? r->n_ctx : l->batch;

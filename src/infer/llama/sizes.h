@@ -9,6 +9,7 @@
 #include "infer/llama/model.h"
 
 enum { MS_LLAMA_HOST_ALIGN = 32, MS_LLAMA_CUDA_ALIGN = 128, MS_LLAMA_MAX_DEVICES = 16 };
+enum { MS_LLAMA_MOST_SEQUENCES = 256 }; /* LLAMA_MAX_SEQ */
 enum { MS_LLAMA_BY_LAYER = -2 };
 
 typedef struct ms_llama_run {

@@ -137,6 +137,11 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
             arena, "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left",
             s->length, ms_gib(c->request_blocks * c->page_bytes * c->group_layers, needed),
             ms_gib(a->blocks * c->page_bytes * c->group_layers, left));
+    if (s->seqs < wanted)
+        return ms_arena_printf(arena,
+                               "vLLM runs up to %" PRIu64 " requests at once, not %" PRIu64
+                               ": raise --max-num-seqs",
+                               s->seqs, wanted);
     if (held(a, 1) < wanted)
         return ms_arena_printf(arena,
                                "the KV cache holds %" PRIu64 " requests of %" PRIu64
@@ -169,6 +174,9 @@ static const char *limit(const ms_vllm_setup *s, const answer *a)
                              ? "; --kv-cache-dtype fp8 halves a request's, a shorter --context "
                                "too"
                              : "; a shorter --context holds fewer";
+    if (held(a, 1) >= s->seqs)
+        return ms_arena_printf(s->job->arena,
+                               "what stops the next request is --max-num-seqs %" PRIu64, s->seqs);
     return ms_arena_printf(s->job->arena,
                            "what stops the next request are blocks of the KV cache: %" PRIu64
                            " of %" PRIu64 " a request%s",
@@ -204,14 +212,18 @@ static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *
 static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *result,
                       ms_error *err)
 {
-    const ms_infer_lever context = {"context", s->length, MS_VLLM_BLOCK_TOKENS, s->positions,
-                                    MS_VLLM_BLOCK_TOKENS};
+    const ms_infer_lever context = {
+        "context", s->length, MS_VLLM_BLOCK_TOKENS, s->positions, MS_VLLM_BLOCK_TOKENS, false};
     const char *why = refusal(s, a);
     result->devices = (uint32_t)(s->stages * s->tensor_parallel);
     result->context = s->length;
     result->weights_type = s->is_fp16 ? "fp16" : "bf16";
     result->takes_all = true;
     result->refusal = why && *why ? why : NULL;
+    result->hopeless = s->seqs < s->job->settings->concurrency
+                           ? "a larger --max-num-seqs or fewer requests at once make it start"
+                           : "no shorter context makes it fit: it needs more devices (--gpus) or a "
+                             "larger --gpu-memory-utilization";
     result->decision = decision(s, a);
     result->limit = limit(s, a);
     bool ok = why && result->decision && result->limit && add_buffers(s, a, result) &&

@@ -110,8 +110,7 @@ static const char *after_fit(const ms_infer_view *v, const ms_infer_fit *fit)
 {
     char needed[MS_GIB_TEXT], over[MS_BYTES_TEXT];
     if (!fit->next)
-        return strcmp(fit->what, "context") == 0 ? ", and no larger one is tried"
-                                                 : ", and there is no larger one";
+        return fit->has_all ? ", and there is no larger one" : ", and no larger one is tried";
     if (fit->refusal)
         return ms_arena_printf(v->arena, "; %s is refused (%s)", fit->next, fit->refusal);
     if (fit->next_bytes <= v->input->budget_bytes)
@@ -130,17 +129,25 @@ static const char *safe_fit(const ms_infer_view *v, const ms_infer_fit *fit)
     return ms_arena_printf(v->arena, "; with the highest figures %s does", fit->safe);
 }
 
+/* ", in steps of 256": of values between them nothing is said. */
+static const char *steps_of(const ms_infer_view *v, const ms_infer_fit *fit)
+{
+    return fit->step > 1 ? ms_arena_printf(v->arena, ", in steps of %" PRIu64, fit->step) : "";
+}
+
 const char *ms_infer_fit_sentence(const ms_infer_view *v, const ms_infer_fit *fit)
 {
     const char *open = fit->has_all ? "" : "; not all larger ones were tried";
     const char *found = fit->has_all ? "" : " found";
     if (!fit->value)
         return ms_arena_printf(v->arena, "no %s fits, not even %s%s", fit->what, fit->least, open);
-    const char *after = after_fit(v, fit), *safe = safe_fit(v, fit);
-    if (!after || !safe)
+    if (!fit->next)
+        open = "";
+    const char *after = after_fit(v, fit), *safe = safe_fit(v, fit), *steps = steps_of(v, fit);
+    if (!after || !safe || !steps)
         return NULL;
-    return ms_arena_printf(v->arena, "%s %s is the largest%s that fits%s%s%s", fit->what,
-                           fit->value, found, after, safe, open);
+    return ms_arena_printf(v->arena, "%s %s is the largest%s that fits%s%s%s%s", fit->what,
+                           fit->value, found, steps, after, safe, open);
 }
 
 /* The settings of which no smaller value makes it fit with the highest figures. */
@@ -160,7 +167,7 @@ const char *ms_infer_next(const ms_infer_view *v)
     if (a->fit.what)
         return ms_infer_fit_sentence(v, &a->fit);
     if (!a->fits && !a->lever)
-        return a->engine->hopeless ? a->engine->hopeless : no_lever(v);
+        return a->result.hopeless ? a->result.hopeless : no_lever(v);
     if (!a->lever)
         return a->result.limit ? a->result.limit : "";
     if (a->fits && a->result.limit)

@@ -34,6 +34,10 @@ void ms_infer_fit_json(ms_json_writer *w, const ms_infer_fit *fit)
     else
         ms_json_null(w, "next_bytes");
     ms_json_string(w, "refusal", fit->refusal);
+    if (fit->step > 0)
+        ms_json_uint(w, "step", fit->step);
+    else
+        ms_json_null(w, "step");
     ms_json_bool(w, "larger_excluded", fit->has_all);
     ms_json_uint(w, "trials", fit->trials);
     ms_json_close(w);

@@ -15,6 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUANTS = ["F16", "BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q4_K_S", "Q4_0", "Q3_K_M", "Q2_K"]
+OPEN_END = 1 << 20  # of the search, not of the engine
 FITS = [  # a deployment; what is looked for; the distance of values (a list: all values, the largest first); the largest value
     ("llama-3.1-8b --quant Q8_0 --device rtx-4090", "context", 256, None),
     ("llama-3.1-8b --quant Q8_0 --device rtx-4090", "concurrency", 1, 256),
@@ -23,7 +24,7 @@ FITS = [  # a deployment; what is looked for; the distance of values (a list: al
     ("llama-3.1-70b --device h100-80gb", "quant", QUANTS, None),
     ("llama-3.1-70b --device t4", "quant", QUANTS, None),  # none fits
     ("llama-3.1-8b --device rtx-4090 --context 131072", "quant", QUANTS, None),
-    ("llama-3.1-8b --device b200 --gpus 2 --quant Q4_K_M", "context", 256, 1 << 20),
+    ("llama-3.1-8b --device b200 --gpus 2 --quant Q4_K_M", "context", 256, OPEN_END),
     ("llama-3.1-8b --device rtx-4090 --quant Q4_K_M --cache-type-k q8_0 --cache-type-v q8_0 --concurrency 8", "context", 256, None),
     ("gemma-2-9b --device rtx-4090 --quant Q8_0", "context", 256, None),
     ("mixtral-8x7b --quant Q4_K_M --device rtx-4090 --gpus 2", "context", 256, None),
@@ -31,6 +32,12 @@ FITS = [  # a deployment; what is looked for; the distance of values (a list: al
     ("gpt2 --device cpu --budget 1GiB", "concurrency", 1, 256),
     ("gpt2 --device cpu --budget 600MiB", "context", 256, None),
     ("llama-3.1-8b --quant Q4_K_M --device t4 --budget 1GiB", "context", 256, None),  # none fits
+]
+STARTS = [  # of vLLM, which fills its budget whatever is asked for; the first value that it refuses, where the answer ends there
+    ("qwen3-0.6b --engine vllm --device h100-80gb --context 512", "concurrency", 1, None),
+    ("qwen3-0.6b --engine vllm --device h100-80gb --context 512 --max-num-seqs 4096", "concurrency", 1, None),
+    ("llama-3.1-8b --engine vllm --device h100-80gb --concurrency 8", "context", 16, None),
+    ("qwen3-0.6b --engine vllm --device h100-80gb", "context", 16, 40960),
 ]
 TABLES = [
     ("llama-3.1-70b --quant Q4_K_M", {"device": ["t4", "rtx-4090", "a100-80gb", "h200"]}),
@@ -88,7 +95,10 @@ def check_fit(binary, settings, what, by, most, validate):
         return
     larger = beyond(fit["value"], by, most)
     assert fit["next"] == (larger[0] if larger else None), (fit["next"], larger)
-    assert fit["larger_excluded"] or any(b["part"] == "compute" and b["low_bytes"] != b["high_bytes"] for b in answer["buffers"])
+    if not larger:
+        assert fit["larger_excluded"] == (most != OPEN_END)
+    else:
+        assert fit["larger_excluded"] or any(b["part"] == "compute" and b["low_bytes"] != b["high_bytes"] for b in answer["buffers"])
     for value in larger:
         code, other, _ = run(binary, [*words, f"--{what}", value])
         assert code == 1 and not fits(other, 0), value
@@ -99,6 +109,20 @@ def check_fit(binary, settings, what, by, most, validate):
     assert fits(run(binary, [*words, f"--{what}", fit["safe_value"]])[1], 1)
     for value in beyond(fit["safe_value"], by, most):
         assert not fits(run(binary, [*words, f"--{what}", value])[1], 1), value
+
+
+def check_start(binary, settings, what, by, most, validate):
+    words = settings.split()
+    code, answer, _ = run(binary, [*words, "--fit", what])
+    validate(answer, "infer")
+    fit = answer["fit"]
+    larger = beyond(fit["value"], by, most)
+    assert code == 0 and answer["fits"] and run(binary, [*words, f"--{what}", fit["value"]])[1]["fits"]
+    assert fit["next"] == (larger[0] if larger else None), (fit["next"], larger)
+    assert fit["larger_excluded"] or larger
+    for value in larger:
+        code, _, _ = run(binary, [*words, f"--{what}", value])
+        assert code == 1, value
 
 
 def check_row(binary, words, row):
@@ -141,7 +165,7 @@ def validator():
 def main():
     binary, validate, failed = sys.argv[1], validator(), 0
     step = 3 if int(os.environ.get("CHECK_EVERY", "1")) > 1 else 1
-    checks = [(check_fit, row) for row in FITS[::step]] + [(check_table, row) for row in TABLES]
+    checks = [(check_fit, row) for row in FITS[::step]] + [(check_start, row) for row in STARTS] + [(check_table, row) for row in TABLES]
     for check, row in checks:
         try:
             check(binary, *row, validate)
