@@ -7,11 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "json/place.h"
 #include "json/read.h"
 #include "weights/header_file.h"
+#include "weights/plain_text.h"
 #include "weights/safetensors_quick.h"
 #include "weights/tensor_index.h"
+#include "weights/tensor_index_quick.h"
 
 #define ENDING ".safetensors"
 
@@ -23,8 +26,8 @@ typedef struct reading {
     ms_header_file head;
     ms_quick_header quick;
     ms_digest_set names; /* of all files, where there is no index */
-    char *index_text;
-    ms_json_source index_source;
+    const char *index_path;
+    char *index_text; /* for the strict reader */
     ms_quick_index quick_index;
     ms_tensor_index index; /* the same by the strict reader, where it was asked */
     ms_error *err;
@@ -64,7 +67,7 @@ static ms_status tell(reading *r, const ms_safetensor *t)
 static ms_status enter(reading *r, const ms_safetensor *t)
 {
     bool is_new;
-    if (!ms_digest_set_add(&r->names, ms_quick_digest(t->name, strlen(t->name)), &is_new))
+    if (!ms_digest_set_add(&r->names, ms_plain_digest(t->name, strlen(t->name)), &is_new))
         return no_memory(r->err);
     return is_new ? MS_OK : fail_tensor(r, t->name, "the tensor ", " is in another file too");
 }
@@ -89,7 +92,12 @@ static ms_status compare(reading *r, const ms_safetensors *s, uint32_t file)
 
 static ms_status open_index(reading *r)
 {
-    return r->index.document ? MS_OK : ms_tensor_index_read(&r->index_source, &r->index, r->err);
+    ms_json_source source;
+    if (r->index.document)
+        return MS_OK;
+    ms_status status =
+        ms_json_read(ms_arena_inputs(r->arena), r->index_path, &source, &r->index_text, r->err);
+    return status == MS_OK ? ms_tensor_index_read(&source, &r->index, r->err) : status;
 }
 
 static uint32_t number_of(const ms_tensor_index *index, const char *name)
@@ -171,21 +179,31 @@ static ms_status read_quick_files(reading *r)
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < r->quick_index.files.count && status == MS_OK; i++) {
         const ms_quick_file *f = &r->quick_index.files.items[i];
-        const char *name = ms_arena_printf(r->arena, "%.*s", (int)f->bytes, f->name);
-        status = name ? read_file(r, beside(r, name), f, name) : no_memory(r->err);
+        status = read_file(r, beside(r, f->name), f, f->name);
     }
     return status;
 }
 
+static size_t read_more(void *file, char *to, size_t room)
+{
+    return fread(to, 1, room, file);
+}
+
+static bool read_quick_index(reading *r)
+{
+    FILE *file = ms_file_open(ms_arena_inputs(r->arena), r->index_path, NULL);
+    const ms_quick_source source = {read_more, file};
+    bool is_read = file && ms_quick_index_read(r->arena, &source, &r->quick_index);
+    ms_file_close(file);
+    return is_read;
+}
+
 static ms_status read_index(reading *r, const char *path)
 {
-    ms_status status = ms_json_read_within(ms_arena_inputs(r->arena), path, MS_JSON_MAX_LARGE_BYTES,
-                                           &r->index_source, &r->index_text, r->err);
-    if (status != MS_OK)
-        return status;
-    if (ms_quick_index_read(r->index_text, r->index_source.length, &r->quick_index))
+    r->index_path = path;
+    if (!ms_file_is_pipe(path) && read_quick_index(r))
         return read_quick_files(r);
-    status = open_index(r);
+    ms_status status = open_index(r);
     for (uint32_t i = 0; i < r->index.files.count && status == MS_OK; i++)
         status = read_file(r, beside(r, r->index.files.items[i]), NULL, r->index.files.items[i]);
     return status;

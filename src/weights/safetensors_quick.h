@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Headers and indexes as the format's own library and transformers write them, read without a tree:
- * names are plain ASCII, members come in the usual order, and tensors one after the other. What is
- * accepted here is what the strict readers (safetensors.h, tensor_index.h) accept, and says the
- * same; everything else is for them, with their messages.
+ * Headers as the format's own library writes them, read without a tree: names are plain ASCII,
+ * members come in the usual order, and tensors one after the other. What is accepted here, the
+ * strict reader (safetensors.h) accepts and reads the same; everything else is for it, with its
+ * messages.
  */
 #ifndef MS_WEIGHTS_SAFETENSORS_QUICK_H
 #define MS_WEIGHTS_SAFETENSORS_QUICK_H
@@ -31,26 +31,5 @@ typedef struct ms_quick_header {
  * become NULs. False, with the text unchanged: it is for the strict reader, or memory is short. */
 bool ms_quick_header_read(char *text, size_t length, uint64_t file_bytes, ms_quick_header *header);
 void ms_quick_header_free(ms_quick_header *header);
-
-/* A file of an index: what its tensors' names sum to. */
-typedef struct ms_quick_file {
-    const char *name; /* of the text */
-    uint32_t bytes;   /* of the name */
-    uint64_t tensors, digests;
-} ms_quick_file;
-
-typedef struct ms_quick_index {
-    ms_vec(ms_quick_file) files; /* in the order in which they are first named */
-    uint32_t last;               /* that was named last */
-    ms_digest_set names;
-} ms_quick_index;
-
-/* The same for an index. Whether a name comes twice is not asked: the sums of its files are then
- * not those of their headers. */
-bool ms_quick_index_read(const char *text, size_t length, ms_quick_index *index);
-void ms_quick_index_free(ms_quick_index *index);
-
-/* Of a tensor's name. */
-uint64_t ms_quick_digest(const char *name, size_t bytes);
 
 #endif
