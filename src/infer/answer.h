@@ -7,6 +7,7 @@
 
 #include "infer/engines.h"
 #include "infer/files/explain.h"
+#include "infer/speed/roofline.h"
 
 /* What is read once, for one engine run or several. */
 typedef struct ms_infer_input {
@@ -47,7 +48,8 @@ typedef struct ms_infer_answer {
     int full;          /* the first device that is full */
     const char *lever; /* a setting with which it fits, or of which more fits; NULL: none */
     uint64_t lever_value;
-    uint64_t loaded_bytes;   /* of weights, on devices and the host */
+    uint64_t loaded_bytes; /* of weights, on devices and the host */
+    ms_infer_speed speed;
     ms_stored_causes causes; /* why these are not those of input->stored */
 } ms_infer_answer;
 

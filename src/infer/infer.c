@@ -168,6 +168,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     status = search(in, a, err);
     if (status == MS_OK)
         status = explain(in, a, err);
+    if (status == MS_OK)
+        status = ms_infer_speed_of(in, &a->settings, a->engine, &a->result, &a->speed, err);
     if (status != MS_OK)
         ms_infer_answer_free(a);
     return status;

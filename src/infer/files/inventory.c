@@ -64,11 +64,13 @@ static const char *name_of(ms_arena *arena, const ms_trace *trace, const ms_stor
                                : NULL;
 }
 
-static bool add(ms_arena *arena, const ms_trace *trace, const ms_storage *s, ms_inventory *v)
+static bool add(ms_arena *arena, const ms_trace *trace, const ms_storage *s, bool is_table,
+                ms_inventory *v)
 {
     ms_inventory_weight w = {.name = name_of(arena, trace, s),
                              .elements = 1,
                              .rank = s->rank,
+                             .is_embedding = is_table,
                              .is_buffer = s->category == MS_CATEGORY_BUFFER};
     for (uint32_t i = 0; i < s->rank && i < MS_INVENTORY_MAX_RANK; i++) {
         w.shape[i] = trace->symbols.table.items[s->symbols[i]].value;
@@ -77,15 +79,38 @@ static bool add(ms_arena *arena, const ms_trace *trace, const ms_storage *s, ms_
     return w.name && ms_vec_push(&v->weights, w);
 }
 
+enum { MOST_TABLES = 16 };
+
+/* The storages of tables of embeddings: words, positions, types of tokens. */
+static uint32_t find_tables(ms_tape *tape, uint32_t tables[MOST_TABLES])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tape->parameters.count && count < MOST_TABLES; i++) {
+        const ms_parameter *p = &tape->parameters.items[i];
+        if (p->is_embedding)
+            tables[count++] = ms_info(tape, p->tensor)->storage;
+    }
+    return count;
+}
+
+static bool has(const uint32_t *items, uint32_t count, uint32_t wanted)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i] == wanted)
+            return true;
+    return false;
+}
+
 static ms_status take_all(ms_arena *arena, ms_generator *g, ms_inventory *v, ms_error *err)
 {
     const ms_trace *trace = &g->simulation->trace;
+    uint32_t tables[MOST_TABLES], table_count = find_tables(&g->tape, tables);
     bool ok = true;
     for (uint32_t i = 0; i < trace->storages.count && ok; i++) {
         const ms_storage *s = &trace->storages.items[i];
         bool is_built = s->category == MS_CATEGORY_WEIGHT || s->category == MS_CATEGORY_BUFFER;
         if (is_built && ms_storage_is_held(&g->tape, i))
-            ok = add(arena, trace, s, v);
+            ok = add(arena, trace, s, has(tables, table_count, i), v);
     }
     return ok && make_table(v) ? MS_OK : ms_infer_no_memory(err);
 }

@@ -17,7 +17,8 @@ typedef struct ms_inventory_weight {
     uint64_t elements;
     uint64_t shape[MS_INVENTORY_MAX_RANK];
     uint32_t rank;
-    bool is_buffer; /* files may leave it out */
+    bool is_buffer;    /* files may leave it out */
+    bool is_embedding; /* a table whose rows are looked up */
 } ms_inventory_weight;
 
 typedef struct ms_inventory {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/infer/rows_console.h"
+#include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/writer_list.h"
 #include "text/number.h"
@@ -58,6 +59,17 @@ static void write_phases(const ms_page *p, const ms_infer_view *v)
         fprintf(p->out, "  %-12s", ms_infer_phase_names[phase]);
         write_cells(p, v, MS_INFER_PARTS, MS_INFER_IN(phase));
     }
+}
+
+static bool write_speed(const ms_page *p, const ms_infer_view *v)
+{
+    const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
+    if (!prefill || !decode)
+        return false;
+    ms_page_heading(p, "Speed", "  (upper bounds)");
+    fprintf(p->out, "  %-12s %s\n", "prefill", prefill);
+    fprintf(p->out, "  %-12s %s\n", "decode", decode);
+    return true;
 }
 
 /* Stored bytes in all and by type; loaded bytes, and why they differ. */
@@ -122,6 +134,8 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
         ms_page_paragraph(&page, next);
     write_parts(&page, v);
     write_phases(&page, v);
+    if (!write_speed(&page, v))
+        return false;
     if (ms_infer_has_stored(v) && !write_stored(&page, v))
         return false;
     write_buffers(&page, v);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "report/infer/rows_view.h"
+#include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/html.h"
 #include "report/kit/writer_list.h"
@@ -116,11 +117,17 @@ static bool write_section(FILE *out, const void *view, size_t index)
 static bool write_notes(FILE *out, const ms_infer_view *v)
 {
     const char *next = ms_infer_next(v);
+    const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
+    const char *speed = prefill && decode
+                            ? ms_arena_printf(v->arena, "Prefill: %s. Decode: %s.", prefill, decode)
+                            : NULL;
     if (next && *next)
         ms_html_paragraph(out, "", next);
+    if (speed)
+        ms_html_paragraph(out, "", speed);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_html_note(out, "Note:", v->answer->result.notes.items[i]);
-    return next != NULL;
+    return next && speed;
 }
 
 /* ---- a table ---- */

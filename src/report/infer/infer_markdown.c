@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/infer/rows_console.h"
+#include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
@@ -58,6 +59,19 @@ static bool write_stored(FILE *out, const ms_infer_view *v)
     return !ms_arena_has_failed(v->arena);
 }
 
+static bool write_speed(FILE *out, const ms_infer_view *v)
+{
+    const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
+    if (!prefill || !decode)
+        return false;
+    fputs("\n| speed | upper bound |\n|---|---|\n| prefill | ", out);
+    ms_markdown_text(out, prefill);
+    fputs(" |\n| decode | ", out);
+    ms_markdown_text(out, decode);
+    fputs(" |\n", out);
+    return true;
+}
+
 bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
 {
     if (v->rows)
@@ -75,7 +89,7 @@ bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
     for (int phase = 0; phase < MS_INFER_PHASES; phase++)
         if (v->answer->engine->phases & MS_INFER_IN(phase))
             write_row(out, v, ms_infer_phase_names[phase], MS_INFER_PARTS, MS_INFER_IN(phase));
-    if (ms_infer_has_stored(v) && !write_stored(out, v))
+    if (!write_speed(out, v) || (ms_infer_has_stored(v) && !write_stored(out, v)))
         return false;
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_markdown_note(out, "note", v->answer->result.notes.items[i]);
