@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 
 /* Rows at a time: what each allocates is freed when they are done. */
-enum { BATCH = 64 };
+enum { BATCH = 48 };
 
 typedef struct batch {
     const ms_infer_input *in;

@@ -44,7 +44,8 @@ const char *ms_infer_decode_text(const ms_infer_view *v)
     char full[MS_SPEED_TEXT], even[MS_SPEED_TEXT];
     const ms_infer_speed *s = &v->answer->speed;
     const char *text = bound_text(v, &s->decode, "what it reads fits the level 2 cache");
-    if (text && s->full.per_s > 0)
+    bool is_slower = s->full.per_s > 0 && s->full.per_s < s->decode.per_s;
+    if (text && is_slower)
         text = ms_arena_printf(v->arena, "%s; %s with a full context", text,
                                ms_infer_speed_number(s->full.per_s, full));
     if (text && s->even.per_s > 0)
