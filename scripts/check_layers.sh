@@ -29,7 +29,7 @@ measure:base tensor device allocator config trace:.
 simulate:base tensor device allocator config trace step measure:.
 weights:base json:.
 stream:base json tensor device allocator weights config trace replay step measure simulate:.
-infer:base json text tensor device allocator weights config trace step measure model:kit ggml llama hf vllm .
+infer:base json text tensor device allocator weights config trace step measure model:kit ggml llama hf vllm files speed .
 ledger:base text tensor device allocator config trace step measure simulate:.
 plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.

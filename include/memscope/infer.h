@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define MS_INFER_SCHEMA_VERSION "1.1"
+#define MS_INFER_SCHEMA_VERSION "1.2"
 
 typedef struct ms_inference ms_inference;
 
@@ -40,9 +40,10 @@ ms_status ms_inference_set(ms_inference *inference, const char *field, const cha
 /* As ms_run_set_inputs. */
 void ms_inference_set_inputs(ms_inference *inference, ms_inputs *inputs);
 
-/* Predicts for a built-in model, a config.json or its folder, or a GGUF file; may be called once.
- * Of a file of weights only its header is read. MS_ERR_CONFIG: the model or the file is not
- * supported; MS_ERR_USAGE: settings that exclude each other. */
+/* Predicts for a built-in model, a config.json, its folder, a safetensors file or its index beside
+ * it, or a GGUF file; may be called once. Of files of weights only headers are read. MS_ERR_CONFIG:
+ * the model or a file is not supported, or they contradict each other; MS_ERR_USAGE: settings that
+ * exclude each other. */
 ms_status ms_inference_predict(ms_inference *inference, const char *model, ms_error *err);
 
 /* Whether it fits each device, with the expected figures; true where no budget is known. Of a

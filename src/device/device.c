@@ -54,6 +54,7 @@ static const cell_row cells[] = {
     CELL("bf16_tflops", CELL_RATE, bf16_flops, 1e12),
     CELL("fp16_tflops", CELL_RATE, fp16_flops, 1e12),
     CELL("fp8_tflops", CELL_RATE, fp8_flops, 1e12),
+    CELL("int8_tops", CELL_RATE, int8_ops, 1e12),
     CELL("tf32_tflops", CELL_RATE, tf32_flops, 1e12),
     CELL("fp32_tflops", CELL_RATE, fp32_flops, 1e12),
     CELL("source", CELL_TEXT, source, 0),

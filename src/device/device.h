@@ -40,6 +40,7 @@ typedef struct ms_device {
     uint64_t cuda_bytes;         /* the total that a CUDA program sees; 0 = unknown */
     double memory_bytes_per_s;
     double bf16_flops, fp16_flops, fp8_flops, tf32_flops, fp32_flops; /* dense; 0 = none */
+    double int8_ops;                                                  /* the same per second */
     double host_link_bytes_per_s;                                     /* each way */
     double host_memory_bytes_per_s; /* an assumption for any host */
     double peer_link_bytes_per_s;   /* total; 0 = none */

@@ -6,6 +6,8 @@
 #define MS_INFER_ANSWER_H
 
 #include "infer/engines.h"
+#include "infer/files/explain.h"
+#include "infer/speed/roofline.h"
 
 /* What is read once, for one engine run or several. */
 typedef struct ms_infer_input {
@@ -17,6 +19,7 @@ typedef struct ms_infer_input {
     ms_model_config config;
     ms_json *document; /* of the config; NULL: a GGUF file */
     char *text;
+    ms_stored stored; /* beside the config: no files where there is no tensor */
     ms_gguf gguf;
     uint32_t splits;
 } ms_infer_input;
@@ -45,7 +48,9 @@ typedef struct ms_infer_answer {
     int full;          /* the first device that is full */
     const char *lever; /* a setting with which it fits, or of which more fits; NULL: none */
     uint64_t lever_value;
-    uint64_t input_bytes; /* of the files of weights; 0: there are none yet */
+    uint64_t loaded_bytes; /* of weights, on devices and the host */
+    ms_infer_speed speed;
+    ms_stored_causes causes; /* why these are not those of input->stored */
 } ms_infer_answer;
 
 #endif

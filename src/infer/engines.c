@@ -4,6 +4,8 @@
 #include "infer/hf/hf.h"
 #include "infer/llama/llama.h"
 #include "infer/llama/sizes.h"
+#include "infer/speed/config_work.h"
+#include "infer/speed/llama_work.h"
 #include "infer/vllm/vllm.h"
 #include "text/values.h"
 
@@ -15,20 +17,23 @@ static const ms_infer_engine engines[] = {
      .scope = MS_INFER_OF_LLAMA_CPP,
      .quant_at = ms_llama_quant_at,
      .most_sequences = MS_LLAMA_MOST_SEQUENCES,
-     .run = ms_llama_infer},
+     .run = ms_llama_infer,
+     .work = ms_llama_work},
     {.name = "hf",
      .about = "transformers 5.23, PyTorch 2.11",
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_HF,
      .is_slow = true,
-     .run = ms_hf_infer},
+     .run = ms_hf_infer,
+     .work = ms_config_work},
     {.name = "vllm",
      .about = "vLLM 0.25.1 or 0.20.2 with PyTorch 2.11",
      .phases = MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PROFILE) |
                MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_VLLM,
-     .run = ms_vllm_infer},
+     .run = ms_vllm_infer,
+     .work = ms_config_work},
 };
 
 const ms_infer_engine *ms_infer_engine_at(size_t index)

@@ -36,6 +36,16 @@ ms_status ms_infer_place(ms_infer_input *in, const ms_infer_settings *s, ms_erro
     return MS_OK;
 }
 
+/* The class's type where the config names none: that of the first weights, as in transformers. */
+static ms_status open_stored(const char *path, ms_infer_input *in, ms_error *err)
+{
+    ms_status status =
+        ms_stored_read(in->arena, path, &in->config, ms_json_root(in->document), &in->stored, err);
+    if (status == MS_OK && !in->config.has_dtype)
+        in->config.has_dtype = ms_stored_dtype(in->stored.first_type, &in->config.dtype);
+    return status;
+}
+
 static ms_status open_config(const char *model, ms_infer_input *in, ms_error *err)
 {
     ms_input config = {.text = NULL};
@@ -49,6 +59,32 @@ static ms_status open_config(const char *model, ms_infer_input *in, ms_error *er
                                      config.name, &in->config, NULL, err);
     in->name = in->config.name;
     return status;
+}
+
+/* A file of weights, or its index: the config is beside it. */
+static ms_status open_beside(const char *path, ms_infer_input *in, ms_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *folder =
+        slash ? ms_arena_printf(in->arena, "%.*s", (int)(slash - path + 1), path) : "./";
+    const char *config = folder ? ms_arena_printf(in->arena, "%sconfig.json", folder) : NULL;
+    if (!config)
+        return ms_infer_no_memory(err);
+    if (!ms_is_regular_file(config))
+        return ms_fail(err, MS_ERR_IO,
+                       "'%.200s': files of weights need the config.json of their model beside them",
+                       path);
+    ms_status status = open_config(config, in, err);
+    return status == MS_OK ? open_stored(path, in, err) : status;
+}
+
+static ms_status open_model(const char *model, ms_infer_input *in, ms_error *err)
+{
+    if (ms_checkpoint_is_named(model))
+        return open_beside(model, in, err);
+    ms_status status = open_config(model, in, err);
+    bool has_files = !ms_is_preset(model) && ms_checkpoint_is_in(model);
+    return status == MS_OK && has_files ? open_stored(model, in, err) : status;
 }
 
 /* "model.gguf" of a path. */
@@ -69,7 +105,7 @@ ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *in, 
         status = in->name ? ms_gguf_files_open(arena, model, &in->gguf, &in->splits, err)
                           : ms_infer_no_memory(err);
     } else {
-        status = open_config(model, in, err);
+        status = open_model(model, in, err);
     }
     if (status != MS_OK)
         ms_infer_close(in);
@@ -80,6 +116,7 @@ void ms_infer_close(ms_infer_input *in)
 {
     ms_json_free(in->document);
     free(in->text);
+    ms_stored_free(&in->stored);
     ms_gguf_free(&in->gguf);
     *in = (ms_infer_input){.arena = in->arena};
 }
@@ -93,11 +130,30 @@ static ms_status search(const ms_infer_input *in, ms_infer_answer *a, ms_error *
     return a->fits ? ms_infer_find_more(in, a, err) : ms_infer_find_less(in, a, err);
 }
 
+/* Of the places that the engine uses. */
+static uint64_t loaded_bytes(const ms_infer_result *r)
+{
+    uint64_t sum = 0;
+    for (int device = MS_INFER_HOST; device < (int)r->devices; device++)
+        sum +=
+            ms_infer_part_total(r, device, MS_INFER_WEIGHTS, MS_INFER_IN(MS_INFER_LOAD)).expected;
+    return sum;
+}
+
+static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
+{
+    const char *type = a->result.weights_type ? a->result.weights_type : a->settings.quant;
+    a->loaded_bytes = loaded_bytes(&a->result);
+    bool ok = in->stored.checkpoint.files == 0 ||
+              ms_stored_explain(in->arena, &in->stored, a->engine->name, type ? type : "f16",
+                                a->loaded_bytes, &a->causes);
+    return ok ? MS_OK : ms_infer_no_memory(err);
+}
+
 ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settings,
                        ms_infer_answer *a, ms_error *err)
 {
-    *a = (ms_infer_answer){.settings = *settings,
-                           .input_bytes = in->document ? 0 : in->gguf.file_bytes};
+    *a = (ms_infer_answer){.settings = *settings};
     ms_status status = ms_infer_engine_find(settings->engine, &a->engine, err);
     if (status == MS_OK)
         status = ms_infer_settings_check(settings, a->engine->name, a->engine->scope, err);
@@ -110,6 +166,10 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     a->context = a->result.context ? a->result.context : a->settings.context;
     a->fits = ms_infer_result_fits(in, &a->result, false, &a->full);
     status = search(in, a, err);
+    if (status == MS_OK)
+        status = explain(in, a, err);
+    if (status == MS_OK)
+        status = ms_infer_speed_of(in, &a->settings, a->engine, &a->result, &a->speed, err);
     if (status != MS_OK)
         ms_infer_answer_free(a);
     return status;
@@ -141,4 +201,5 @@ ms_fit_reason ms_infer_reason(const ms_infer_input *in, const ms_infer_answer *a
 void ms_infer_answer_free(ms_infer_answer *a)
 {
     ms_infer_result_free(&a->result);
+    ms_vec_free(&a->causes);
 }

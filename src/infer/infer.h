@@ -9,8 +9,8 @@
 #include "base/reason.h"
 #include "infer/answer.h"
 
-/* `model`: a built-in model, a config.json or its folder, or a GGUF file. The input has no device
- * yet. */
+/* `model`: a built-in model, a config.json, its folder, a safetensors file or its index beside it,
+ * or a GGUF file. The input has no device yet. */
 ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *input, ms_error *err);
 /* Sets the device and its budget. */
 ms_status ms_infer_place(ms_infer_input *input, const ms_infer_settings *settings, ms_error *err);

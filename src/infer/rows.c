@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 
 /* Rows at a time: what each allocates is freed when they are done. */
-enum { BATCH = 64 };
+enum { BATCH = 48 };
 
 typedef struct batch {
     const ms_infer_input *in;
@@ -38,6 +38,7 @@ static void take_figures(const ms_infer_input *in, const ms_infer_answer *a, ms_
     row->weight_bytes = part_of(r, device, MS_INFER_WEIGHTS);
     row->cache_bytes = part_of(r, device, MS_INFER_CACHE) + part_of(r, device, MS_INFER_STATE);
     row->host_bytes = ms_infer_total(r, MS_INFER_HOST, ms_infer_peak(r, MS_INFER_HOST)).expected;
+    row->speed = a->speed;
     row->fit_reason = ms_infer_reason(in, a);
     row->fits = a->fits;
     row->lever = a->lever;

@@ -14,6 +14,7 @@ typedef struct ms_infer_row {
     ms_infer_bytes needed;              /* at the peak of the device that decides */
     uint64_t weight_bytes, cache_bytes; /* of these; caches with states */
     uint64_t host_bytes;                /* at the host's peak, expected */
+    ms_infer_speed speed;
     ms_fit_reason fit_reason;
     bool fits;         /* with the expected figures */
     const char *lever; /* as of ms_infer_answer */

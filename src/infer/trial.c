@@ -15,9 +15,8 @@ static ms_status add_context(const ms_device *d, ms_infer_result *result, ms_err
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 
-static ms_status run_engine(const ms_infer_input *in, const ms_infer_settings *settings,
-                            const ms_infer_engine *engine, bool is_trial, ms_arena *arena,
-                            ms_infer_result *result, ms_error *err)
+static ms_infer_job job_of(const ms_infer_input *in, const ms_infer_settings *settings,
+                           bool is_trial, ms_arena *arena)
 {
     bool is_file = in->document == NULL;
     ms_infer_job job = {.settings = settings,
@@ -31,6 +30,14 @@ static ms_status run_engine(const ms_infer_input *in, const ms_infer_settings *s
                         .arena = arena};
     if (!is_file)
         job.file = ms_json_root(in->document);
+    return job;
+}
+
+static ms_status run_engine(const ms_infer_input *in, const ms_infer_settings *settings,
+                            const ms_infer_engine *engine, bool is_trial, ms_arena *arena,
+                            ms_infer_result *result, ms_error *err)
+{
+    const ms_infer_job job = job_of(in, settings, is_trial, arena);
     *result = (ms_infer_result){.devices = 0};
     ms_status status = engine->run(&job, result, err);
     if (status == MS_OK)
@@ -45,6 +52,19 @@ ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings 
                               ms_infer_result *result, ms_error *err)
 {
     return run_engine(in, settings, engine, false, arena, result, err);
+}
+
+ms_status ms_infer_speed_of(const ms_infer_input *in, const ms_infer_settings *settings,
+                            const ms_infer_engine *engine, const ms_infer_result *result,
+                            ms_infer_speed *speed, ms_error *err)
+{
+    ms_infer_work work = {.reason = NULL};
+    const ms_infer_job job = job_of(in, settings, false, in->arena);
+    *speed = (ms_infer_speed){.reason = NULL};
+    ms_status status = engine->work(&job, result, &work, err);
+    if (status == MS_OK)
+        *speed = ms_infer_roofline(in->device, &work, ms_infer_tokens_of(settings, result));
+    return status;
 }
 
 /* The devices whose memory counts: the host for a device that is the host. */

@@ -12,6 +12,11 @@ ms_status ms_infer_engine_run(const ms_infer_input *input, const ms_infer_settin
                               const ms_infer_engine *engine, ms_arena *arena,
                               ms_infer_result *result, ms_error *err);
 
+/* Upper bounds of the speed of such a result. */
+ms_status ms_infer_speed_of(const ms_infer_input *input, const ms_infer_settings *settings,
+                            const ms_infer_engine *engine, const ms_infer_result *result,
+                            ms_infer_speed *speed, ms_error *err);
+
 /* `is_safe`: with the highest figures, not the expected ones. *full: a device that is too small. */
 bool ms_infer_result_fits(const ms_infer_input *input, const ms_infer_result *result, bool is_safe,
                           int *full);

@@ -170,10 +170,10 @@ static ms_status add_weight(ms_stream_weights *w, const ms_trace *trace,
         ms_json_place_file(w->files.path, err);
         return MS_ERR_CONFIG;
     }
-    if (strcmp(tensor->dtype, type_of(s->dtype)) != 0)
+    if (strcmp(tensor->type->name, type_of(s->dtype)) != 0)
         return ms_json_fail(err, tensor->value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "this tensor has the type %s, and the model's has %s (--dtype)",
-                            tensor->dtype, ms_dtype_info_of((ms_dtype)s->dtype)->short_name);
+                            tensor->type->name, ms_dtype_info_of((ms_dtype)s->dtype)->short_name);
     if (!has_shape(trace, s, tensor))
         return ms_json_fail(err, tensor->value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "this tensor has another shape than the model has here");

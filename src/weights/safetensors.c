@@ -2,6 +2,7 @@
 #include "weights/safetensors.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -38,38 +39,51 @@ ms_status ms_safetensors_length(const char *name, const uint8_t first[MS_SAFETEN
 
 /* ---- a tensor ---- */
 
-/* As the format spells them. */
-static const struct type_row {
-    const char *name;
-    uint8_t bytes;
-} types[] = {
-    {"BF16", 2}, {"F16", 2}, {"F32", 4},     {"F64", 8},     {"BOOL", 1},    {"U8", 1},
-    {"I8", 1},   {"U16", 2}, {"I16", 2},     {"U32", 4},     {"I32", 4},     {"U64", 8},
-    {"I64", 8},  {"C64", 8}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
+/* clang-format off */
+static const ms_safetensors_type types[] = {
+    {"BF16", 16, true},    {"F16", 16, true},     {"F32", 32, true},     {"F64", 64, true},
+    {"F8_E4M3", 8, true},  {"F8_E5M2", 8, true},  {"F8_E8M0", 8, true},  {"F8_E4M3FNUZ", 8, true},
+    {"F8_E5M2FNUZ", 8, true}, {"F6_E2M3", 6, true}, {"F6_E3M2", 6, true}, {"F4", 4, true},
+    {"I8", 8, false},      {"U8", 8, false},      {"I16", 16, false},    {"U16", 16, false},
+    {"I32", 32, false},    {"U32", 32, false},    {"I64", 64, false},    {"U64", 64, false},
+    {"BOOL", 8, false},    {"C64", 64, false},
 };
+/* clang-format on */
+enum { TYPES = sizeof types / sizeof types[0] };
 
-static ms_status read_type(ms_json_value tensor, ms_safetensor *t, uint64_t *bytes, ms_error *err)
+const ms_safetensors_type *ms_safetensors_type_at(size_t index)
 {
-    ms_json_value value;
-    ms_status status = ms_json_get_member(tensor, "dtype", &value, err);
-    if (status == MS_OK)
-        status = ms_json_get_string(value, &t->dtype, err);
-    for (size_t i = 0; i < sizeof types / sizeof types[0] && status == MS_OK; i++)
-        if (strcmp(types[i].name, t->dtype) == 0) {
-            *bytes = types[i].bytes;
-            return MS_OK;
-        }
-    if (status != MS_OK)
-        return status;
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "this type of a tensor is not supported");
+    return index < TYPES ? &types[index] : NULL;
 }
 
-static ms_status read_shape(ms_json_value tensor, ms_safetensor *t, uint64_t type_bytes,
-                            uint64_t *bytes, ms_error *err)
+const ms_safetensors_type *ms_safetensors_type_named(const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (strncmp(types[i].name, name, bytes) == 0 && types[i].name[bytes] == '\0')
+            return &types[i];
+    return NULL;
+}
+
+static ms_status read_type(ms_json_value tensor, ms_safetensor *t, ms_error *err)
+{
+    ms_json_value value;
+    const char *name = "";
+    ms_status status = ms_json_get_member(tensor, "dtype", &value, err);
+    if (status == MS_OK)
+        status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    t->type = ms_safetensors_type_named(name, strlen(name));
+    return t->type ? MS_OK
+                   : ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                  "this type of a tensor is not supported");
+}
+
+/* *bytes: of the elements, packed. */
+static ms_status read_shape(ms_json_value tensor, ms_safetensor *t, uint64_t *bytes, ms_error *err)
 {
     ms_json_value list, item;
-    ms_size size = ms_size_of(type_bytes);
+    ms_size size = ms_size_of(1);
     ms_status status = ms_json_get_list(tensor, "shape", &list, err);
     if (status != MS_OK)
         return status;
@@ -85,10 +99,14 @@ static ms_status read_shape(ms_json_value tensor, ms_safetensor *t, uint64_t typ
         size = ms_size_mul(size, *length);
         t->rank++;
     }
-    *bytes = size.bytes;
+    size = ms_size_mul(size, t->type->bits);
+    *bytes = size.bytes / CHAR_BIT;
+    if (!size.overflow && size.bytes % CHAR_BIT != 0)
+        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "elements of %d bits in that shape are no whole bytes", t->type->bits);
     if (size.overflow)
         return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "a tensor of that shape has more than 2^64 bytes");
+                            "a tensor of that shape has more than 2^64 bits");
     return MS_OK;
 }
 
@@ -118,13 +136,13 @@ static ms_status read_place(ms_json_value tensor, ms_safetensor *t, uint64_t dat
 static ms_status read_tensor(ms_json_value tensor, uint64_t data_bytes, ms_safetensor *t,
                              ms_error *err)
 {
-    uint64_t type_bytes = 0, bytes = 0;
+    uint64_t bytes = 0;
     *t = (ms_safetensor){.name = ms_json_key(tensor), .value = tensor};
     ms_status status = ms_json_expect(tensor, MS_JSON_OBJECT, err);
     if (status == MS_OK)
-        status = read_type(tensor, t, &type_bytes, err);
+        status = read_type(tensor, t, err);
     if (status == MS_OK)
-        status = read_shape(tensor, t, type_bytes, &bytes, err);
+        status = read_shape(tensor, t, &bytes, err);
     if (status == MS_OK)
         status = read_place(tensor, t, data_bytes, err);
     if (status == MS_OK && bytes != t->bytes)

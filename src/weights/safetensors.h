@@ -12,11 +12,20 @@
 
 enum { MS_SAFETENSORS_LENGTH_BYTES = 8, MS_SAFETENSORS_MAX_RANK = 8 };
 
+/* A type of elements, as the format spells it. */
+typedef struct ms_safetensors_type {
+    const char *name; /* "BF16" */
+    uint8_t bits;     /* of an element */
+    bool is_floating;
+} ms_safetensors_type;
+
 typedef struct ms_safetensor {
-    const char *name, *dtype; /* "BF16"; of the document */
-    uint64_t begin, bytes;    /* in the file */
+    const char *name; /* of the document */
+    const ms_safetensors_type *type;
+    uint64_t begin, bytes; /* in the file */
     uint64_t shape[MS_SAFETENSORS_MAX_RANK];
     uint32_t rank;
+    uint64_t digest;     /* of the name, where it was read quickly */
     ms_json_value value; /* for messages */
 } ms_safetensor;
 
@@ -35,6 +44,10 @@ ms_status ms_safetensors_length(const char *name, const uint8_t first[MS_SAFETEN
 ms_status ms_safetensors_read(const ms_json_source *header, uint64_t file_bytes,
                               ms_safetensors *tensors, ms_error *err);
 void ms_safetensors_free(ms_safetensors *tensors);
+
+/* The types, by index; NULL past the last. By a name that need not end there; NULL: not known. */
+const ms_safetensors_type *ms_safetensors_type_at(size_t index);
+const ms_safetensors_type *ms_safetensors_type_named(const char *name, size_t bytes);
 
 /* NULL when there is no such tensor. */
 const ms_safetensor *ms_safetensors_find(const ms_safetensors *tensors, const char *name);

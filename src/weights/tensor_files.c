@@ -5,95 +5,37 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "json/place.h"
 #include "json/read.h"
-
-#define ONE_FILE "model.safetensors"
-#define INDEX_FILE "model.safetensors.index.json"
 
 static ms_status no_memory(ms_error *err)
 {
     return ms_fail(err, MS_ERR_NOMEM, "no memory for files of weights");
 }
 
-static ms_status fail_file(const char *path, ms_status status, const char *why, ms_error *err)
-{
-    ms_error_set(err, status, "%s", why);
-    ms_json_place_file(path, err);
-    return status;
-}
-
 /* ---- a file ---- */
 
-static ms_status read_bytes(const ms_tensor_file *f, void *to, uint64_t bytes, uint64_t at,
-                            ms_error *err)
+static ms_status map_file(ms_arena *arena, const char *path, ms_tensor_file *f, ms_error *err)
 {
-    for (uint64_t done = 0; done < bytes;) {
-        ssize_t more =
-            pread(fileno(f->file), (char *)to + done, (size_t)(bytes - done), (off_t)(at + done));
-        if (more < 0 && errno == EINTR)
-            continue;
-        if (more <= 0)
-            return fail_file(f->path, MS_ERR_IO, more < 0 ? strerror(errno) : "it became shorter",
-                             err);
-        done += (uint64_t)more;
-    }
-    return MS_OK;
-}
-
-static ms_status read_header(ms_tensor_file *f, ms_error *err)
-{
-    uint8_t first[MS_SAFETENSORS_LENGTH_BYTES];
-    uint64_t length = 0;
-    if (f->bytes < sizeof first)
-        return fail_file(f->path, MS_ERR_CONFIG, "no safetensors file: it is too short", err);
-    ms_status status = read_bytes(f, first, sizeof first, 0, err);
+    ms_status status = ms_header_file_open(arena, path, &f->head, err);
+    const ms_json_source source = ms_header_file_source(&f->head);
     if (status == MS_OK)
-        status = ms_safetensors_length(f->path, first, f->bytes, &length, err);
+        status = ms_safetensors_read(&source, f->head.bytes, &f->tensors, err);
     if (status != MS_OK)
         return status;
-    f->header = malloc((size_t)length);
-    if (!f->header)
-        return no_memory(err);
-    status = read_bytes(f, f->header, length, sizeof first, err);
-    const ms_json_source source = {f->path, f->header, (size_t)length};
-    return status == MS_OK ? ms_safetensors_read(&source, f->bytes, &f->tensors, err) : status;
-}
-
-static ms_status map_file(ms_tensor_file *f, ms_error *err)
-{
-    struct stat facts;
-    if (fstat(fileno(f->file), &facts) != 0)
-        return fail_file(f->path, MS_ERR_IO, strerror(errno), err);
-    if (!S_ISREG(facts.st_mode) || facts.st_size <= 0)
-        return fail_file(f->path, MS_ERR_CONFIG, "no safetensors file", err);
-    f->bytes = (uint64_t)facts.st_size;
-    ms_status status = read_header(f, err);
-    if (status != MS_OK)
-        return status;
-    void *data = mmap(NULL, (size_t)f->bytes, PROT_READ, MAP_PRIVATE, fileno(f->file), 0);
+    void *data = mmap(NULL, (size_t)f->head.bytes, PROT_READ, MAP_PRIVATE, fileno(f->head.file), 0);
     if (data == MAP_FAILED)
-        return fail_file(f->path, MS_ERR_IO, strerror(errno), err);
+        return ms_header_file_fail(path, MS_ERR_IO, strerror(errno), err);
     f->data = data;
     return MS_OK;
 }
 
 static ms_status open_file(ms_arena *arena, const char *path, ms_tensor_files *files, ms_error *err)
 {
-    ms_error reason = {0};
-    struct stat facts;
-    ms_tensor_file f = {.path = path};
+    ms_tensor_file f = {.data = NULL};
     if (!path || !ms_vec_reserve(&files->files))
         return no_memory(err);
-    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) /* a pipe waits for a writer */
-        return fail_file(path, MS_ERR_CONFIG, "no safetensors file", err);
-    f.file = ms_file_open(ms_arena_inputs(arena), path, &reason);
-    if (!f.file)
-        return fail_file(path, reason.status, reason.text, err);
-    ms_status status = map_file(&f, err);
+    ms_status status = map_file(arena, path, &f, err);
     (void)ms_vec_push(&files->files, f);
     return status;
 }
@@ -118,8 +60,8 @@ static ms_status open_index(ms_arena *arena, const char *path, ms_tensor_files *
 
 static ms_status open_folder(ms_arena *arena, ms_tensor_files *files, ms_error *err)
 {
-    const char *index = ms_arena_printf(arena, "%s/%s", files->path, INDEX_FILE);
-    const char *one = ms_arena_printf(arena, "%s/%s", files->path, ONE_FILE);
+    const char *index = ms_arena_printf(arena, "%s/%s", files->path, MS_WEIGHTS_INDEX);
+    const char *one = ms_arena_printf(arena, "%s/%s", files->path, MS_WEIGHTS_FILE);
     struct stat facts;
     if (!index || !one)
         return no_memory(err);
@@ -127,8 +69,9 @@ static ms_status open_folder(ms_arena *arena, ms_tensor_files *files, ms_error *
         return open_index(arena, index, files, err);
     if (stat(one, &facts) == 0)
         return open_file(arena, one, files, err);
-    return fail_file(files->path, MS_ERR_IO, "the folder has no " ONE_FILE " and no " INDEX_FILE,
-                     err);
+    return ms_header_file_fail(files->path, MS_ERR_IO,
+                               "the folder has no " MS_WEIGHTS_FILE " and no " MS_WEIGHTS_INDEX,
+                               err);
 }
 
 ms_status ms_tensor_files_open(ms_arena *arena, const char *path, ms_tensor_files *files,
@@ -149,10 +92,9 @@ void ms_tensor_files_close(ms_tensor_files *files)
     for (uint32_t i = 0; i < files->files.count; i++) {
         ms_tensor_file *f = &files->files.items[i];
         if (f->data)
-            munmap((void *)(uintptr_t)f->data, (size_t)f->bytes);
+            munmap((void *)(uintptr_t)f->data, (size_t)f->head.bytes);
         ms_safetensors_free(&f->tensors);
-        free(f->header);
-        ms_file_close(f->file);
+        ms_header_file_free(&f->head);
     }
     ms_vec_free(&files->files);
     ms_tensor_index_free(&files->index);
@@ -181,9 +123,9 @@ ms_status ms_tensor_files_check(const ms_tensor_files *files, ms_error *err)
     for (uint32_t i = 0; i < files->files.count; i++) {
         const ms_tensor_file *f = &files->files.items[i];
         struct stat facts;
-        if (fstat(fileno(f->file), &facts) != 0 || (uint64_t)facts.st_size < f->bytes)
-            return fail_file(f->path, MS_ERR_IO, "it became shorter while its weights were in use",
-                             err);
+        if (fstat(fileno(f->head.file), &facts) != 0 || (uint64_t)facts.st_size < f->head.bytes)
+            return ms_header_file_fail(f->head.path, MS_ERR_IO,
+                                       "it became shorter while its weights were in use", err);
     }
     return MS_OK;
 }

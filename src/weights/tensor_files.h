@@ -5,18 +5,13 @@
 #ifndef MS_WEIGHTS_TENSOR_FILES_H
 #define MS_WEIGHTS_TENSOR_FILES_H
 
-#include <stdio.h>
-
-#include "base/arena.h"
+#include "weights/header_file.h"
 #include "weights/safetensors.h"
 #include "weights/tensor_index.h"
 
 typedef struct ms_tensor_file {
-    const char *path; /* of the arena */
-    FILE *file;
-    char *header;
+    ms_header_file head;
     const uint8_t *data; /* the whole file */
-    uint64_t bytes;
     ms_safetensors tensors;
 } ms_tensor_file;
 

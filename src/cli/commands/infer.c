@@ -48,8 +48,10 @@ static const ms_cli_grammar grammar = {
     .take_word = take_model,
     .format_at = ms_inference_format_at,
     .notes =
-        "\nMODEL is a built-in model, a config.json or its folder, or a GGUF file, of which only\n"
-        "the header is read. Figures are those of the engine's own allocations.\n"
+        "\nMODEL is a built-in model, a config.json or its folder, or a GGUF file. Safetensors "
+        "files\n"
+        "of the folder, or one that is named, are held against the config. Of files of weights\n"
+        "only headers are read. Figures are those of the engine's own allocations.\n"
         "\nAn option takes a list, as those of memscope sweep do: --device all, --quant all,\n"
         "--context 4096:131072:*2, --concurrency 1,4,16. Every combination is a row of a table.\n"
         "--fit WHAT finds the largest value that fits; its own value is ignored then.\n",
@@ -96,6 +98,8 @@ static const char *const examples[] = {
     "every combination, one per line",
     "memscope infer ./model-Q4_K_M.gguf --device rtx-4090 --concurrency 4",
     "a file of weights, of which only the header is read",
+    "memscope infer ./folder --engine hf",
+    "safetensors files beside their config.json",
     "memscope infer llama-3.1-8b --quant Q8_0 --device cpu",
     "on the CPU alone",
     "memscope infer llama-3.1-8b --engine hf --batch 8 --prompt 2048 --generate 256",

@@ -94,6 +94,15 @@ static const char *attention_of(const ms_hf_settings *s)
     return s->attention && strcmp(s->attention, "sdpa") == 0 ? "auto" : s->attention;
 }
 
+/* from_pretrained() takes the config's type, as it does by itself since transformers 5. */
+static const char *dtype_of(const ms_infer_job *job)
+{
+    const ms_model_config *c = job->config;
+    return job->settings->dtype ? job->settings->dtype
+           : c->has_dtype       ? ms_dtype_info_of(c->dtype)->short_name
+                                : NULL;
+}
+
 ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *err)
 {
     const ms_infer_settings *s = job->settings;
@@ -113,7 +122,7 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     add(&d, "device", s->device);
     add(&d, "batch", batch);
     add(&d, "seq", seq);
-    add(&d, "dtype", s->dtype);
+    add(&d, "dtype", dtype_of(job));
     add(&d, "attention", attention_of(hf));
     add(&d, "experts", hf->experts);
     add(&d, "torch", hf->torch);

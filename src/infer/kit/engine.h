@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "infer/kit/result.h"
 #include "infer/kit/settings.h"
+#include "infer/kit/work.h"
 #include "json/value.h"
 #include "weights/gguf.h"
 
@@ -39,6 +40,9 @@ typedef struct ms_infer_engine {
     bool is_slow;            /* a run takes up to a second: few are tried beyond need */
     /* Fills an empty result; frees nothing after a failure. */
     ms_status (*run)(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
+    /* Fills an empty `work` for the job of a result. */
+    ms_status (*work)(const ms_infer_job *job, const ms_infer_result *result, ms_infer_work *work,
+                      ms_error *err);
 } ms_infer_engine;
 
 #endif

@@ -26,7 +26,7 @@
       "Inference", word, AT(quant), .default_is_words = true) \
     X("fit", "WHAT", "find the largest context, concurrency, gpu-layers or quant that fits", "none", \
       "Inference", choice, AT(fit), .choices = ms_infer_fit_names) \
-    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", \
+    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "the config's", \
       "Inference", word, AT(dtype), .default_is_words = true, \
       .scope = MS_INFER_OF_HF | MS_INFER_OF_VLLM) \
     X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp)", "context x concurrency", \

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "report/infer/rows_console.h"
+#include "report/infer/speed_view.h"
+#include "report/infer/stored_view.h"
 #include "report/kit/writer_list.h"
 #include "text/number.h"
 
@@ -59,6 +61,36 @@ static void write_phases(const ms_page *p, const ms_infer_view *v)
     }
 }
 
+static bool write_speed(const ms_page *p, const ms_infer_view *v)
+{
+    const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
+    if (!prefill || !decode)
+        return false;
+    ms_page_heading(p, "Speed", "  (upper bounds)");
+    fprintf(p->out, "  %-12s %s\n", "prefill", prefill);
+    fprintf(p->out, "  %-12s %s\n", "decode", decode);
+    return true;
+}
+
+/* Stored bytes in all and by type; loaded bytes, and why they differ. */
+static bool write_stored(const ms_page *p, const ms_infer_view *v)
+{
+    char gib[MS_GIB_TEXT];
+    const ms_stored *s = &v->input->stored;
+    const char *what = ms_infer_stored_text(v), *why = ms_infer_loaded_text(v), *kind;
+    if (!what || !why)
+        return false;
+    ms_page_heading(p, "Weights", "  (GiB)");
+    fprintf(p->out, "  %-15s %7s  %s\n", "stored", ms_gib(s->checkpoint.tensor_bytes, gib), what);
+    for (uint32_t i = 0; (kind = ms_infer_stored_kind(v, i)) != NULL; i++)
+        fprintf(p->out, "    %-13s %7s  %" PRIu64 " tensor%s\n", kind,
+                ms_gib(s->kinds.items[i].bytes, gib), s->kinds.items[i].tensors,
+                s->kinds.items[i].tensors == 1 ? "" : "s");
+    fprintf(p->out, "  %-15s %7s\n", "loaded", ms_gib(v->answer->loaded_bytes, gib));
+    ms_page_paragraph(p, why);
+    return !ms_arena_has_failed(v->arena);
+}
+
 /* Where it is not there all the time. */
 static void write_times(const ms_page *p, const ms_infer_view *v, const ms_infer_buffer *b)
 {
@@ -102,6 +134,10 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
         ms_page_paragraph(&page, next);
     write_parts(&page, v);
     write_phases(&page, v);
+    if (!write_speed(&page, v))
+        return false;
+    if (ms_infer_has_stored(v) && !write_stored(&page, v))
+        return false;
     write_buffers(&page, v);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_page_note(&page, "note:", v->answer->result.notes.items[i]);

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 
 #include "report/infer/rows_view.h"
+#include "report/infer/speed_view.h"
+#include "report/infer/stored_view.h"
 #include "report/kit/html.h"
 #include "report/kit/writer_list.h"
 
@@ -79,12 +81,35 @@ static void write_buffers(FILE *out, const ms_infer_view *v)
     ms_html_end_table(out);
 }
 
-enum { BARS, BUFFERS, SECTIONS };
+static bool write_stored(FILE *out, const ms_infer_view *v)
+{
+    const ms_stored *s = &v->input->stored;
+    const char *why = ms_infer_loaded_text(v), *kind;
+    if (!why)
+        return false;
+    ms_html_table(out, "", "Weights in files", "type|#tensors|#bytes");
+    for (uint32_t i = 0; (kind = ms_infer_stored_kind(v, i)) != NULL; i++) {
+        fputs("<tr><th scope=\"row\">", out);
+        ms_xml_text(out, kind);
+        fprintf(out, "</th><td class=\"n\">%" PRIu64 "</td>", s->kinds.items[i].tensors);
+        ms_html_bytes_cell(out, s->kinds.items[i].bytes);
+        fputs("</tr>\n", out);
+    }
+    ms_html_end_table(out);
+    why = ms_arena_printf(v->arena, "Loaded: %s.", why);
+    if (why)
+        ms_html_paragraph(out, "", why);
+    return why != NULL;
+}
+
+enum { BARS, BUFFERS, STORED, SECTIONS };
 
 static bool write_section(FILE *out, const void *view, size_t index)
 {
     if (index == BARS)
         return write_bars(out, view);
+    if (index == STORED)
+        return write_stored(out, view);
     write_buffers(out, view);
     return true;
 }
@@ -92,11 +117,17 @@ static bool write_section(FILE *out, const void *view, size_t index)
 static bool write_notes(FILE *out, const ms_infer_view *v)
 {
     const char *next = ms_infer_next(v);
+    const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
+    const char *speed = prefill && decode
+                            ? ms_arena_printf(v->arena, "Prefill: %s. Decode: %s.", prefill, decode)
+                            : NULL;
     if (next && *next)
         ms_html_paragraph(out, "", next);
+    if (speed)
+        ms_html_paragraph(out, "", speed);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_html_note(out, "Note:", v->answer->result.notes.items[i]);
-    return next != NULL;
+    return next && speed;
 }
 
 /* ---- a table ---- */
@@ -151,7 +182,8 @@ static bool write_table_page(FILE *out, const ms_infer_view *v)
 bool ms_infer_html(FILE *out, const ms_infer_view *v)
 {
     const ms_html_link links[SECTIONS] = {[BARS] = {"parts", "Parts by place and phase", false},
-                                          [BUFFERS] = {"buffers", "Buffers", false}};
+                                          [BUFFERS] = {"buffers", "Buffers", false},
+                                          [STORED] = {"stored", "Weights in files", false}};
     if (v->rows)
         return write_table_page(out, v);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v);
@@ -159,5 +191,6 @@ bool ms_infer_html(FILE *out, const ms_infer_view *v)
         return false;
     ms_html_begin(out, &(ms_html_head){title, verdict, tone_of(v)});
     return write_notes(out, v) &&
-           ms_html_finish(out, links, SECTIONS, MS_HTML_PREDICTED, v, write_section);
+           ms_html_finish(out, links, ms_infer_has_stored(v) ? SECTIONS : STORED, MS_HTML_PREDICTED,
+                          v, write_section);
 }

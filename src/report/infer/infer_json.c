@@ -5,6 +5,8 @@
 #include "json/write.h"
 #include "memscope/infer.h"
 #include "report/infer/rows_json.h"
+#include "report/infer/speed_view.h"
+#include "report/infer/stored_view.h"
 #include "report/kit/writer_list.h"
 
 static void write_buffer(ms_json_writer *w, const ms_infer_buffer *b, unsigned phases)
@@ -123,6 +125,9 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);
     if (v->answer->fit.what)
         ms_infer_fit_json(&w, &v->answer->fit);
+    ms_infer_speed_json(&w, &v->answer->speed);
+    if (ms_infer_has_stored(v))
+        ms_infer_stored_json(&w, v);
     write_result(&w, v);
     ms_json_close(&w);
     ms_json_writer_end(&w);

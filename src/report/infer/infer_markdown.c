@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "report/infer/rows_console.h"
+#include "report/infer/speed_view.h"
+#include "report/infer/stored_view.h"
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "text/number.h"
@@ -38,6 +40,38 @@ static void write_table(FILE *out, const ms_infer_view *v, const char *title)
     fputc('\n', out);
 }
 
+static bool write_stored(FILE *out, const ms_infer_view *v)
+{
+    char gib[MS_GIB_TEXT];
+    const ms_stored *s = &v->input->stored;
+    const char *what = ms_infer_stored_text(v), *why = ms_infer_loaded_text(v), *kind;
+    if (!what || !why)
+        return false;
+    fprintf(out, "\n| weights, GiB | | |\n|---|---:|---|\n| stored | %s | %s |\n",
+            ms_gib(s->checkpoint.tensor_bytes, gib), what);
+    for (uint32_t i = 0; (kind = ms_infer_stored_kind(v, i)) != NULL; i++)
+        fprintf(out, "| of it %s | %s | %" PRIu64 " tensor%s |\n", kind,
+                ms_gib(s->kinds.items[i].bytes, gib), s->kinds.items[i].tensors,
+                s->kinds.items[i].tensors == 1 ? "" : "s");
+    fprintf(out, "| loaded | %s | ", ms_gib(v->answer->loaded_bytes, gib));
+    ms_markdown_text(out, why);
+    fputs(" |\n", out);
+    return !ms_arena_has_failed(v->arena);
+}
+
+static bool write_speed(FILE *out, const ms_infer_view *v)
+{
+    const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
+    if (!prefill || !decode)
+        return false;
+    fputs("\n| speed | upper bound |\n|---|---|\n| prefill | ", out);
+    ms_markdown_text(out, prefill);
+    fputs(" |\n| decode | ", out);
+    ms_markdown_text(out, decode);
+    fputs(" |\n", out);
+    return true;
+}
+
 bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
 {
     if (v->rows)
@@ -55,6 +89,8 @@ bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
     for (int phase = 0; phase < MS_INFER_PHASES; phase++)
         if (v->answer->engine->phases & MS_INFER_IN(phase))
             write_row(out, v, ms_infer_phase_names[phase], MS_INFER_PARTS, MS_INFER_IN(phase));
+    if (!write_speed(out, v) || (ms_infer_has_stored(v) && !write_stored(out, v)))
+        return false;
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_markdown_note(out, "note", v->answer->result.notes.items[i]);
     return !ms_arena_has_failed(v->arena);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "memscope/infer.h"
+#include "report/infer/speed_view.h"
 #include "report/kit/writer_list.h"
 #include "text/csv.h"
 
@@ -57,6 +58,7 @@ static void write_figures(ms_json_writer *w, const ms_infer_row *row)
     ms_json_uint(w, "weight_bytes", row->weight_bytes);
     ms_json_uint(w, "cache_bytes", row->cache_bytes);
     ms_json_uint(w, "host_bytes", row->host_bytes);
+    ms_infer_speed_json(w, &row->speed);
     ms_infer_lever_json(w, row->lever, row->lever_value);
     if (row->fit.what)
         ms_infer_fit_json(w, &row->fit);
@@ -100,6 +102,12 @@ static void put_text(FILE *out, const char *text)
         ms_csv_put(out, text);
 }
 
+static void put_speed(FILE *out, const ms_infer_row *row, double per_s)
+{
+    char number[MS_SPEED_TEXT];
+    fprintf(out, ",%s", row->reason ? "" : ms_infer_speed_number(per_s, number));
+}
+
 static void put_figures(FILE *out, const ms_infer_row *row)
 {
     const uint64_t figures[] = {row->needed.expected, row->needed.low,   row->needed.high,
@@ -110,6 +118,8 @@ static void put_figures(FILE *out, const ms_infer_row *row)
             fputc(',', out);
         else
             fprintf(out, ",%" PRIu64, figures[i]);
+    put_speed(out, row, row->speed.prefill.per_s);
+    put_speed(out, row, row->speed.decode.per_s);
     put_text(out, row->lever);
     fputc(',', out);
     if (row->lever)
@@ -128,7 +138,7 @@ bool ms_infer_csv(FILE *out, const ms_infer_view *v)
     for (uint32_t i = 0; i < rows->field_count; i++)
         put_text(out, rows->fields[i]);
     fputs(",verdict,bytes,low_bytes,high_bytes,budget_bytes,weight_bytes,cache_bytes,"
-          "host_bytes,most_setting,most_value,"
+          "host_bytes,prefill_tokens_per_s,decode_tokens_per_s,most_setting,most_value,"
           "fit_value,fit_safe_value,fit_next,error\n",
           out);
     for (uint32_t i = 0; i < rows->rows.count; i++) {

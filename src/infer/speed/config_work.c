@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "infer/speed/config_work.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "infer/files/inventory.h"
+#include "measure/clock.h"
+
+/* ---- types ---- */
+
+static bool is_fp8(const ms_model_config *c)
+{
+    return c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK;
+}
+
+/* Bits of a weight in a product, at least: scales and zeros are left out. */
+static double bits_of(const ms_model_config *c, ms_dtype dtype)
+{
+    switch (c->quantization.kind) {
+    case MS_QUANTIZE_NF4:
+    case MS_QUANTIZE_FP4:
+    case MS_QUANTIZE_MXFP4:
+        return 4;
+    case MS_QUANTIZE_GPTQ:
+    case MS_QUANTIZE_AWQ:
+        return c->quantization.bits;
+    case MS_QUANTIZE_INT8:
+    case MS_QUANTIZE_FP8_BLOCK:
+        return CHAR_BIT;
+    case MS_QUANTIZE_NONE:
+    case MS_QUANTIZE_KIND_COUNT:
+        break;
+    }
+    return c->is_fp8 ? CHAR_BIT : CHAR_BIT * (double)ms_dtype_bytes(dtype);
+}
+
+/* Products of fp8 run at its rate, of int8 at that of whole numbers; others are unpacked. mxfp4 may
+ * run at a rate that the table does not have. */
+static void set_rate(const ms_device *d, const ms_model_config *c, ms_dtype dtype, ms_infer_work *w)
+{
+    bool is_int8 = c->quantization.kind == MS_QUANTIZE_INT8;
+    bool is_unknown = c->quantization.kind == MS_QUANTIZE_MXFP4;
+    w->type = is_fp8(c) ? "fp8" : is_int8 ? "int8" : ms_dtype_info_of(dtype)->short_name;
+    w->flops = is_unknown  ? 0
+               : is_fp8(c) ? d->fp8_flops
+               : is_int8   ? d->int8_ops
+                           : ms_clock_rate_flops(d, dtype);
+}
+
+/* ---- weights ---- */
+
+static bool has_part(const char *name, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (strstr(name, *parts))
+            return true;
+    return false;
+}
+
+static void add(ms_work_weights *to, double count, double bits)
+{
+    to->count += count;
+    to->bytes += count * bits / CHAR_BIT;
+}
+
+static void add_weight(const ms_inventory_weight *w, const ms_model_config *c, ms_dtype dtype,
+                       ms_infer_work *work)
+{
+    static const char *const heads[] = {"lm_head.", "embed_out.", "score.", NULL};
+    static const char *const pictures[] = {"visual.", "vision", "multi_modal_projector", NULL};
+    double count = (double)w->elements, bits = bits_of(c, dtype);
+    double plain = CHAR_BIT * (double)ms_dtype_bytes(dtype);
+    if (w->is_buffer || w->rank < 2 || has_part(w->name, pictures))
+        return;
+    if (has_part(w->name, heads) || (w->is_embedding && c->tie_word_embeddings &&
+                                     w->shape[0] == c->vocab_size && work->head.count == 0))
+        add(&work->head, count, plain);
+    else if (!w->is_embedding && work->experts > 0 && w->shape[0] == work->experts &&
+             strstr(w->name, ".experts."))
+        add(&work->expert, w->rank > 2 ? count / (double)work->experts : 0, bits);
+    else if (!w->is_embedding)
+        add(&work->layers, count, bits);
+}
+
+/* ---- attention ---- */
+
+static double kv_heads(const ms_model_config *c)
+{
+    return c->shares_kv && !c->groups_kv ? 1 : (double)c->num_kv_heads;
+}
+
+static void add_attention(const ms_model_config *c, double cache_bytes, ms_infer_work *work)
+{
+    double widths = (double)(ms_key_dim(c) + ms_value_dim(c));
+    double cached =
+        c->latent_rank > 0 ? (double)(c->latent_rank + c->head_dim) : kv_heads(c) * widths;
+    work->spans[MS_WORK_WINDOWED].window = c->sliding_window;
+    for (uint64_t i = 0; i < c->num_layers; i++) {
+        bool slides = ms_layer_slides(c, i) && c->sliding_window > 0;
+        ms_work_span *span = &work->spans[slides ? MS_WORK_WINDOWED : MS_WORK_FULL];
+        if (ms_layer_is_token_mixer(c, i))
+            continue;
+        span->pair_flops += 2 * (double)c->num_heads * widths;
+        span->token_bytes += cached * cache_bytes;
+    }
+}
+
+/* ---- all ---- */
+
+static ms_dtype dtype_of(const ms_infer_result *result)
+{
+    ms_dtype dtype = MS_DTYPE_BF16;
+    if (result->weights_type)
+        (void)ms_dtype_parse(result->weights_type, &dtype);
+    return dtype;
+}
+
+ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
+                         ms_infer_work *work, ms_error *err)
+{
+    ms_inventory inventory;
+    const ms_model_config *c = job->config;
+    ms_dtype dtype = dtype_of(result);
+    bool has_fp8_cache = job->settings->vllm.kv_dtype == MS_VLLM_KV_FP8 &&
+                         ms_infer_settings_has(job->settings, "kv-cache-dtype");
+    ms_status status = ms_inventory_make(job->arena, c, &inventory, err);
+    if (status != MS_OK)
+        return status;
+    work->experts = c->num_experts;
+    work->used = c->experts_per_token;
+    work->prefill_devices = work->decode_devices = result->devices;
+    set_rate(job->device, c, dtype, work);
+    for (uint32_t i = 0; i < inventory.weights.count; i++)
+        add_weight(&inventory.weights.items[i], c, dtype, work);
+    add_attention(c, has_fp8_cache ? 1 : (double)ms_dtype_bytes(dtype), work);
+    ms_inventory_free(&inventory);
+    return MS_OK;
+}

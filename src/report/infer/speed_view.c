@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/infer/speed_view.h"
+
+#include "text/number.h"
+
+const char *ms_infer_speed_number(double per_s, char text[MS_SPEED_TEXT])
+{
+    const double most_with_tenths = 1000;
+    text[0] = '\0';
+    if (per_s > 0)
+        ms_fixed(per_s, per_s < most_with_tenths ? 1 : 0, text);
+    return text;
+}
+
+static const char *limit_of(const ms_infer_view *v, const ms_infer_bound *bound)
+{
+    return bound->by_bytes ? "by the bandwidth of the memory"
+                           : ms_arena_printf(v->arena, "by arithmetic in %s",
+                                             v->answer->speed.type ? v->answer->speed.type : "-");
+}
+
+/* "at most 76.3 tokens/s, by ..." */
+static const char *bound_text(const ms_infer_view *v, const ms_infer_bound *bound,
+                              const char *unknown)
+{
+    char number[MS_SPEED_TEXT];
+    const ms_infer_speed *s = &v->answer->speed;
+    if (s->reason || !(bound->per_s > 0))
+        return ms_arena_printf(v->arena, "no bound: %s", s->reason ? s->reason : unknown);
+    const char *limit = limit_of(v, bound);
+    return limit ? ms_arena_printf(v->arena, "at most %s tokens/s, %s",
+                                   ms_infer_speed_number(bound->per_s, number), limit)
+                 : NULL;
+}
+
+const char *ms_infer_prefill_text(const ms_infer_view *v)
+{
+    return bound_text(v, &v->answer->speed.prefill,
+                      "the rate of the device in the type of the weights is not known");
+}
+
+const char *ms_infer_decode_text(const ms_infer_view *v)
+{
+    char full[MS_SPEED_TEXT], even[MS_SPEED_TEXT];
+    const ms_infer_speed *s = &v->answer->speed;
+    const char *text = bound_text(v, &s->decode, "what it reads fits the level 2 cache");
+    bool is_slower = s->full.per_s > 0 && s->full.per_s < s->decode.per_s;
+    if (text && is_slower)
+        text = ms_arena_printf(v->arena, "%s; %s with a full context", text,
+                               ms_infer_speed_number(s->full.per_s, full));
+    if (text && s->even.per_s > 0)
+        text = ms_arena_printf(v->arena, "%s; %s if experts are chosen evenly", text,
+                               ms_infer_speed_number(s->even.per_s, even));
+    return text;
+}
+
+static void write_bound(ms_json_writer *w, const char *key, double per_s)
+{
+    enum { DECIMALS = 3 };
+    if (per_s > 0)
+        ms_json_double(w, key, per_s, DECIMALS);
+    else
+        ms_json_null(w, key);
+}
+
+static const char *limit_name(const ms_infer_bound *bound)
+{
+    return !(bound->per_s > 0) ? NULL : bound->by_bytes ? "bandwidth" : "arithmetic";
+}
+
+void ms_infer_speed_json(ms_json_writer *w, const ms_infer_speed *s)
+{
+    ms_json_object(w, "speed");
+    write_bound(w, "prefill_tokens_per_s", s->prefill.per_s);
+    ms_json_string(w, "prefill_limit", limit_name(&s->prefill));
+    write_bound(w, "decode_tokens_per_s", s->decode.per_s);
+    ms_json_string(w, "decode_limit", limit_name(&s->decode));
+    write_bound(w, "full_context_tokens_per_s", s->full.per_s);
+    write_bound(w, "even_experts_tokens_per_s", s->even.per_s);
+    ms_json_string(w, "arithmetic_type", s->type);
+    ms_json_string(w, "reason", s->reason);
+    ms_json_close(w);
+}
