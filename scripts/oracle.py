@@ -126,6 +126,7 @@ def zero_options(p):
         options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
     accumulated = p["config"].get("data_types", {}).get("grad_accum_dtype")
     options += ["--grad-accumulation-dtype", accumulated] if accumulated else []
+    options += ["--decay-groups", "yes"] if p.get("decay_groups") else []
     options += ["--zero-init", "no"] if p.get("zero_init") is False else []
     for key in sorted(set(HOST) & set(zero)):
         options += HOST[key]

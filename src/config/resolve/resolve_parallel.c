@@ -48,6 +48,7 @@ static const option options[] = {
     {"fsdp-units", OF_FSDP2},
     {"fsdp-build", OF_FSDP},
     {"reduce-bucket-size", OF_ZERO},
+    {"decay-groups", OF_ZERO},
     {"zero-init", OF_ZERO},
     {"offload-param", OF_ZERO},
     {"overlap-comm", OF_ZERO},

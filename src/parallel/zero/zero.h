@@ -70,7 +70,13 @@ static inline ms_zero_group *ms_zero_group_of(const ms_zero12 *all, uint32_t par
     return &all->groups.items[all->places.items[parameter].group];
 }
 /* Elements of this rank's partitions of all groups. */
-uint64_t ms_zero_partitions(const ms_zero12 *all);
+static inline uint64_t ms_zero_partitions(const ms_zero12 *all)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < all->groups.count; i++)
+        sum += all->groups.items[i].partition;
+    return sum;
+}
 
 /* Offload of the optimizer (zero_offload.c): its buffer; a gradient of the partition goes to the
  * host; the update there. */

@@ -4,21 +4,40 @@
  * the ranks.
  */
 #include "parallel/zero/zero.h"
+#include "parallel/zero/zero_groups.h"
 
 enum { ALIGNMENT = 2 }; /* elements: NCCL's send buffers begin at multiples of 4 bytes */
 
-/* All parameters are one group. */
-static void make_groups(ms_tape *tape, ms_zero12 *all)
+static void list_parameters(ms_tape *tape, ms_zero12 *all)
 {
-    ms_zero_group group = {.end = tape->parameters.count, .master = MS_NONE};
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
-        uint64_t elements = ms_elements(&ms_info(tape, tape->parameters.items[i].tensor)->shape);
-        if (!ms_vec_push(&all->places, (ms_zero_place){.elements = elements}) ||
-            !ms_vec_push(&all->order, i))
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        const ms_zero_place place = {.group = ms_zero_group_number(tape, &all->parallel->zero, i),
+                                     .elements =
+                                         ms_elements(&ms_info(tape, parameter->tensor)->shape)};
+        if (!ms_vec_push(&all->places, place))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
-    if (group.end && !ms_vec_push(&all->groups, group))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* DeepSpeed drops groups without parameters. */
+static void make_groups(ms_tape *tape, ms_zero12 *all)
+{
+    for (uint32_t number = 0; number < MS_ZERO_MOST_GROUPS && !ms_idle(tape); number++) {
+        ms_zero_group group = {.first = all->order.count, .master = MS_NONE};
+        for (uint32_t i = 0; i < all->places.count; i++) {
+            ms_zero_place *place = &all->places.items[i];
+            if (place->group != number)
+                continue;
+            if (!ms_vec_push(&all->order, i))
+                ms_tape_fail(tape, MS_ERR_NOMEM);
+        }
+        group.end = all->order.count;
+        for (uint32_t i = group.first; i < group.end; i++)
+            all->places.items[all->order.items[i]].group = all->groups.count;
+        if (group.end > group.first && !ms_vec_push(&all->groups, group))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
 }
 
 static uint64_t place_parameters(ms_zero12 *all, const ms_zero_group *group)
@@ -93,6 +112,7 @@ static void make_first_gradients(ms_tape *tape, const ms_zero12 *all)
 
 void ms_zero_flatten(ms_tape *tape, ms_zero12 *all)
 {
+    list_parameters(tape, all);
     make_groups(tape, all);
     if (!all->groups.count || ms_idle(tape))
         return;
@@ -103,12 +123,4 @@ void ms_zero_flatten(ms_tape *tape, ms_zero12 *all)
         ms_zero_offload_build(tape, all);
     else
         make_first_gradients(tape, all);
-}
-
-uint64_t ms_zero_partitions(const ms_zero12 *all)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < all->groups.count; i++)
-        sum += all->groups.items[i].partition;
-    return sum;
 }

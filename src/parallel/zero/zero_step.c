@@ -55,7 +55,13 @@ void ms_zero_prepare_update(ms_tape *tape, ms_zero12 *all)
     all->group = 0;
     if (!all->groups.count || ms_idle(tape))
         return;
-    all->total = ms_zero_norm(tape, &all->groups.items[0].averaged);
+    ms_zero_tensors norms = {0};
+    for (uint32_t i = 0; i < all->groups.count && !ms_idle(tape); i++)
+        if (!ms_vec_push(&norms, ms_zero_norm(tape, &all->groups.items[i].averaged)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    all->total = ms_zero_vector(tape, 1, MS_DTYPE_F32, NULL, 0);
+    ms_zero_drop(tape, &norms);
+    ms_vec_free(&norms);
     all->norm = ms_zero_vector(tape, 1, MS_DTYPE_F32, "norm of gradients", MS_CATEGORY_TEMPORARY);
     widen(tape, all);
 }
