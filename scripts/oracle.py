@@ -346,7 +346,9 @@ def figures_of(report, measured):
     summary = report["summary"]
     shards = summary.get("host_weight_memory_bytes")
     if shards and not summary.get("weight_memory_bytes"):  # the host has the shards, as many gradients, and the states
-        summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": summary["host_memory_bytes"] - 2 * shards}
+        trains_all = summary["trainable_param_count"] == summary["param_count"]
+        states = summary["host_memory_bytes"] - 2 * shards if trains_all else 0
+        summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": states}
     for key, ours in STATIC.items():
         # states that are on the host are none of the device's
         if key in measured and not (key.startswith("local_optimizer") and summary.get("optimizer_memory_bytes") == 0):

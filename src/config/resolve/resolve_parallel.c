@@ -251,10 +251,11 @@ static const char *unsupported(const ms_resolving *c)
 ms_status ms_resolve_parallel_types(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
-    parallel->shard_dtype = c->run->dtype;
+    parallel->shard_dtype = parallel->trained_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "load-dtype"))
         parallel->load_dtype = c->run->dtype;
-    if (!ms_resolve_is_set(c, "param-dtype"))
+    parallel->has_param_dtype = ms_resolve_is_set(c, "param-dtype");
+    if (!parallel->has_param_dtype)
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
         parallel->reduce_dtype = parallel->param_dtype;
