@@ -170,7 +170,8 @@ def parallel_options(case):
     layout = f"tp={p['tp']}," + layout if copies > 1 and p.get("tp") else layout
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
-    command += ["--load-dtype", p["load_dtype"]] if p.get("load_dtype") else []
+    widens = first and case.get("accelerate") and p.get("param_dtype")  # accelerate, also from fp32
+    command += ["--load-dtype", p.get("load_dtype") or case["weights"]] if p.get("load_dtype") or widens else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]

@@ -252,7 +252,8 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
     parallel->shard_dtype = parallel->trained_dtype = c->run->dtype;
-    if (!ms_resolve_is_set(c, "load-dtype"))
+    parallel->casts_buffers = ms_resolve_is_set(c, "load-dtype");
+    if (!parallel->casts_buffers)
         parallel->load_dtype = c->run->dtype;
     parallel->has_param_dtype = ms_resolve_is_set(c, "param-dtype");
     if (!parallel->has_param_dtype)

@@ -112,6 +112,7 @@ typedef struct ms_parallel {
     ms_dtype shard_dtype;   /* of the shards */
     ms_dtype trained_dtype; /* of those that the optimizer updates: an adapter's may differ */
     ms_dtype load_dtype;    /* in which FullyShardedDataParallel divides them, before a cast */
+    bool casts_buffers;     /* it is given: accelerate's buffer_dtype is that of the computation */
     ms_dtype param_dtype;   /* gathered and computed with */
     bool has_param_dtype;   /* it is given: parameters of other types are cast to it */
     ms_dtype reduce_dtype;  /* of gradients when they are reduced */
