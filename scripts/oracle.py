@@ -126,6 +126,7 @@ def zero_options(p):
         options += ["--" + key.replace("_", "-"), ("no", "yes")[value] if isinstance(value, bool) else str(value)]
     accumulated = p["config"].get("data_types", {}).get("grad_accum_dtype")
     options += ["--grad-accumulation-dtype", accumulated] if accumulated else []
+    options += ["--decay-groups", "yes"] if p.get("decay_groups") else []
     options += ["--zero-init", "no"] if p.get("zero_init") is False else []
     for key in sorted(set(HOST) & set(zero)):
         options += HOST[key]
@@ -169,7 +170,8 @@ def parallel_options(case):
     layout = f"tp={p['tp']}," + layout if copies > 1 and p.get("tp") else layout
     command = ["--parallel", layout, "--rank", str(p.get("rank", 0))]
     command += ["--param-dtype", p["param_dtype"]] if p.get("param_dtype") else []
-    command += ["--load-dtype", p["load_dtype"]] if p.get("load_dtype") else []
+    widens = first and case.get("accelerate") and p.get("param_dtype")  # accelerate, also from fp32
+    command += ["--load-dtype", p.get("load_dtype") or case["weights"]] if p.get("load_dtype") or widens else []
     command += ["--reduce-dtype", p["reduce_dtype"]] if p.get("reduce_dtype") else []
     if isinstance(p.get("reshard_after_forward"), bool):
         command += ["--reshard-after-forward", "yes" if p["reshard_after_forward"] else "no"]
@@ -345,7 +347,9 @@ def figures_of(report, measured):
     summary = report["summary"]
     shards = summary.get("host_weight_memory_bytes")
     if shards and not summary.get("weight_memory_bytes"):  # the host has the shards, as many gradients, and the states
-        summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": summary["host_memory_bytes"] - 2 * shards}
+        trains_all = summary["trainable_param_count"] == summary["param_count"]
+        states = summary["host_memory_bytes"] - 2 * shards if trains_all else 0
+        summary = {**summary, "weight_memory_bytes": shards, "optimizer_memory_bytes": states}
     for key, ours in STATIC.items():
         # states that are on the host are none of the device's
         if key in measured and not (key.startswith("local_optimizer") and summary.get("optimizer_memory_bytes") == 0):

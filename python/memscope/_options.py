@@ -74,6 +74,7 @@ class RunOptions(TypedDict, total=False):
     reduce_bucket_size: Number                  # elements of a bucket of gradients of ZeRO [500000000]
     overlap_comm: YesNo                         # ZeRO reduces gradients while backward runs [yes in stage 3]
     contiguous_gradients: YesNo                 # ZeRO copies gradients into a bucket [yes]
+    decay_groups: YesNo                         # ZeRO partitions parameters without weight decay apart, as Trainer has them [no]
     zero_init: YesNo                            # ZeRO-3 divides the model while it is built (zero.Init) [yes]
     offload_param: YesNo                        # ZeRO-3 keeps the shards of parameters on the host [no]
     stage3_prefetch_bucket_size: Number         # elements that ZeRO-3 gathers ahead [50000000]
@@ -289,6 +290,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-bucket-size", "N", "500000000"),
         ("overlap-comm", "YESNO", "yes in stage 3"),
         ("contiguous-gradients", "YESNO", "yes"),
+        ("decay-groups", "YESNO", "no"),
         ("zero-init", "YESNO", "yes"),
         ("offload-param", "YESNO", "no"),
         ("stage3-prefetch-bucket-size", "N", "50000000"),
@@ -398,6 +400,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-bucket-size", "N", "500000000"),
         ("overlap-comm", "YESNO", "yes in stage 3"),
         ("contiguous-gradients", "YESNO", "yes"),
+        ("decay-groups", "YESNO", "no"),
         ("zero-init", "YESNO", "yes"),
         ("offload-param", "YESNO", "no"),
         ("stage3-prefetch-bucket-size", "N", "50000000"),
@@ -482,6 +485,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-bucket-size", "N", "500000000"),
         ("overlap-comm", "YESNO", "yes in stage 3"),
         ("contiguous-gradients", "YESNO", "yes"),
+        ("decay-groups", "YESNO", "no"),
         ("zero-init", "YESNO", "yes"),
         ("offload-param", "YESNO", "no"),
         ("stage3-prefetch-bucket-size", "N", "50000000"),
@@ -575,6 +579,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-bucket-size", "N", "500000000"),
         ("overlap-comm", "YESNO", "yes in stage 3"),
         ("contiguous-gradients", "YESNO", "yes"),
+        ("decay-groups", "YESNO", "no"),
         ("zero-init", "YESNO", "yes"),
         ("offload-param", "YESNO", "no"),
         ("stage3-prefetch-bucket-size", "N", "50000000"),
@@ -660,6 +665,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reduce-bucket-size", "N", "500000000"),
         ("overlap-comm", "YESNO", "yes in stage 3"),
         ("contiguous-gradients", "YESNO", "yes"),
+        ("decay-groups", "YESNO", "no"),
         ("zero-init", "YESNO", "yes"),
         ("offload-param", "YESNO", "no"),
         ("stage3-prefetch-bucket-size", "N", "50000000"),

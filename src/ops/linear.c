@@ -113,7 +113,8 @@ static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     if (ms_input_meta(tape, node, MM_X)->shape.rank > 2 && !tape->has_own_linear)
         set_view(tape, out[MM_X]);
-    set_view(tape, out[MM_WEIGHT]);
+    if (!tape->has_own_linear) /* DeepSpeed's is a product, not what was transposed twice */
+        set_view(tape, out[MM_WEIGHT]);
     backward_work(tape, node, MM_X, MM_WEIGHT, grads[0]);
 }
 

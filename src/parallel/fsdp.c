@@ -268,7 +268,7 @@ static ms_parallel_host on_host(const ms_tape *tape)
     ms_parallel_host host = {0};
     for (uint32_t i = 0; all && all->parallel->offloads && i < all->parameters.count; i++) {
         const ms_fsdp_parameter *row = &all->parameters.items[i];
-        uint64_t size = ms_dtype_bytes(all->parallel->shard_dtype);
+        uint64_t size = ms_dtype_bytes(row->dtype);
         host.weight_bytes += size * row->padded;
         if (row->index == MS_NONE)
             continue;

@@ -11,9 +11,10 @@
 typedef struct ms_fsdp_parameter {
     uint32_t index; /* into tape->parameters; MS_NONE: it is frozen */
     uint32_t name, scope;
+    ms_dtype dtype;        /* of the shard */
     ms_tensor full;        /* what the model computes with; has memory while its unit is gathered */
     ms_tensor whole;       /* on the device while a model is moved there from the host; or 0 */
-    ms_tensor shard;       /* this rank's rows, in the shards' type */
+    ms_tensor shard;       /* this rank's rows */
     ms_tensor grad;        /* of the shard, between reduction and optimizer */
     ms_tensor accumulated; /* gradients that were not reduced, in the type of the reduction */
     uint64_t padded;       /* elements of a shard, with the padding of the last rows */

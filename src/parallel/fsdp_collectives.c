@@ -48,18 +48,18 @@ static uint64_t gathered_ranks(const ms_fsdp *all, const ms_fsdp_unit *unit)
 
 /* A shard that comes from the host, in the type of the computation. */
 static ms_tensor fetch(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
-                       uint64_t elements)
+                       const ms_fsdp_parameter *row)
 {
     const ms_parallel *parallel = all->parallel;
-    ms_tensor shard = named_buffer(tape, unit, elements, parallel->shard_dtype, "shard of the host",
+    ms_tensor shard = named_buffer(tape, unit, row->padded, row->dtype, "shard of the host",
                                    MS_CATEGORY_TEMPORARY);
     if (ms_idle(tape))
         return shard;
     ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, ms_tensor_bytes(tape, shard)));
-    if (parallel->param_dtype == parallel->shard_dtype)
+    if (parallel->param_dtype == row->dtype)
         return shard;
-    ms_tensor cast = named_buffer(tape, unit, elements, parallel->param_dtype, "all-gather input",
-                                  MS_CATEGORY_TEMPORARY);
+    ms_tensor cast = named_buffer(tape, unit, row->padded, parallel->param_dtype,
+                                  "all-gather input", MS_CATEGORY_TEMPORARY);
     ms_consume(tape, shard);
     return cast;
 }
@@ -83,7 +83,7 @@ static ms_tensor gather_from_host(ms_tape *tape, const ms_fsdp *all, const ms_fs
         return 0;
     }
     for (uint32_t i = 0; i < unit->count; i++)
-        inputs[i] = fetch(tape, all, unit, parameter_of(all, unit, i)->padded);
+        inputs[i] = fetch(tape, all, unit, parameter_of(all, unit, i));
     ms_tensor output = gather_output(tape, all, unit, elements);
     for (uint32_t i = 0; i < unit->count; i++)
         ms_consume(tape, inputs[i]);
@@ -91,15 +91,20 @@ static ms_tensor gather_from_host(ms_tape *tape, const ms_fsdp *all, const ms_fs
     return output;
 }
 
-/* One cast of all shards. */
+/* One cast of all shards that have another type than the computation. */
 static ms_tensor gather_from_device(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
-                                    uint64_t inputs, uint64_t elements)
+                                    uint64_t elements)
 {
     const ms_parallel *parallel = all->parallel;
+    uint64_t inputs = 0;
     ms_tensor cast = 0;
-    if (parallel->param_dtype != parallel->shard_dtype)
-        cast = named_buffer(tape, unit, inputs, parallel->param_dtype, "all-gather input",
-                            MS_CATEGORY_TEMPORARY);
+    for (uint32_t i = 0; i < unit->count; i++)
+        if (parameter_of(all, unit, i)->dtype != parallel->param_dtype)
+            inputs += parameter_of(all, unit, i)->padded;
+    if (inputs)
+        cast =
+            named_buffer(tape, unit, inputs * parallel->layout.shards / gathered_ranks(all, unit),
+                         parallel->param_dtype, "all-gather input", MS_CATEGORY_TEMPORARY);
     ms_tensor output = gather_output(tape, all, unit, elements);
     ms_consume(tape, cast);
     return output;
@@ -113,9 +118,8 @@ void ms_fsdp_unshard(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
     uint64_t ranks = gathered_ranks(all, unit);
     uint64_t elements = padded_elements(all, unit) * parallel->layout.shards / ranks;
     tape->stream = all->is_one_of_several ? MS_STREAM_OPERATORS : all->gather_stream;
-    unit->gathered = parallel->offloads
-                         ? gather_from_host(tape, all, unit, elements * ranks)
-                         : gather_from_device(tape, all, unit, elements, elements * ranks);
+    unit->gathered = parallel->offloads ? gather_from_host(tape, all, unit, elements * ranks)
+                                        : gather_from_device(tape, all, unit, elements * ranks);
     tape->stream = MS_STREAM_OPERATORS;
     if (unit->gathered)
         unit->gathering =
@@ -312,8 +316,8 @@ static ms_tensor reduce(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms_tens
         unit->all_reduced = output;
         ms_retain(tape, output);
     }
-    if (parallel->reduce_dtype != parallel->shard_dtype) {
-        ms_tensor cast = named_buffer(tape, unit, elements, parallel->shard_dtype,
+    if (parallel->reduce_dtype != parallel->trained_dtype) {
+        ms_tensor cast = named_buffer(tape, unit, elements, parallel->trained_dtype,
                                       "sharded gradients", MS_CATEGORY_GRADIENT);
         ms_retain(tape, cast);
         ms_release(tape, output);

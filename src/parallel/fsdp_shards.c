@@ -20,7 +20,7 @@ static ms_tensor new_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_para
 {
     const ms_shape shape = ms_info(tape, row->full)->shape;
     tape->is_meta = all->parallel->offloads;
-    ms_tensor shard = ms_empty(tape, with_rows(tape, &shape, count), all->parallel->shard_dtype);
+    ms_tensor shard = ms_empty(tape, with_rows(tape, &shape, count), row->dtype);
     if (shard && tape->is_meta)
         ms_storage_empty(tape, shard); /* the host has it */
     tape->is_meta = false;
@@ -112,10 +112,10 @@ static void shard_device_model(ms_tape *tape, ms_fsdp *all)
 
 /* ---- from the host ---- */
 
-/* A whole parameter on the device, in the type of the shards. */
-static ms_tensor moved(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
+/* A whole parameter on the device, in the type of its shards. */
+static ms_tensor moved(ms_tape *tape, const ms_fsdp_parameter *row)
 {
-    ms_tensor whole = ms_empty(tape, ms_info(tape, row->full)->shape, all->parallel->shard_dtype);
+    ms_tensor whole = ms_empty(tape, ms_info(tape, row->full)->shape, row->dtype);
     ms_retain(tape, whole);
     return whole;
 }
@@ -126,8 +126,7 @@ static ms_tensor divided(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parame
     const ms_shape shape = ms_info(tape, row->full)->shape;
     uint64_t count = ms_fsdp_rows_of(all, &shape).padded;
     if (all->parallel->offloads)
-        ms_consume(tape,
-                   ms_empty(tape, with_rows(tape, &shape, count), all->parallel->shard_dtype));
+        ms_consume(tape, ms_empty(tape, with_rows(tape, &shape, count), row->dtype));
     return padded_shard(tape, all, row);
 }
 
@@ -143,7 +142,7 @@ static void move_unit(ms_tape *tape, ms_fsdp *all, const ms_fsdp_unit *unit)
 {
     ms_fsdp_parameter *row = &all->parameters.items[unit->first];
     for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
-        row[i].whole = moved(tape, all, &row[i]);
+        row[i].whole = moved(tape, &row[i]);
     if (unit == ms_fsdp_root(all) && !all->parallel->has_tied_ends)
         move_buffers(tape);
     for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
@@ -180,7 +179,7 @@ static void shard_host_model(ms_tape *tape, ms_fsdp *all)
 
 static void broadcast(ms_tape *tape, ms_fsdp *all, ms_fsdp_parameter *row)
 {
-    ms_tensor whole = moved(tape, all, row);
+    ms_tensor whole = moved(tape, row);
     row->shard = divided(tape, all, row);
     ms_release(tape, whole);
 }

@@ -53,6 +53,8 @@ static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
     const ms_fsdp_parameter row = {.index = p.parameter,
                                    .name = p.name,
                                    .scope = p.scope,
+                                   .dtype = p.parameter == MS_NONE ? all->parallel->shard_dtype
+                                                                   : all->parallel->trained_dtype,
                                    .full = p.tensor,
                                    .padded = r.padded * r.elements,
                                    .local = r.local * r.elements,

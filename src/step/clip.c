@@ -213,7 +213,7 @@ static ms_dtype norm_dtype(ms_tape *tape, const ms_run_config *run)
     if (run->training.accumulation == MS_ACCUMULATE_F32)
         return MS_DTYPE_F32;
     if (shards)
-        return run->parallel.shard_dtype;
+        return run->parallel.trained_dtype;
     for (uint32_t i = 0; i < tape->parameters.count && tape->in_order.count; i++)
         if (tape->parameters.items[i].grad)
             return (ms_dtype)ms_info(tape, tape->parameters.items[i].grad)->dtype;

@@ -44,12 +44,14 @@ void ms_step_mark(ms_tape *tape, bool begin, ms_phase phase, uint16_t step, uint
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-/* model.to(dtype), the type of sharded weights where they are: buffers are made in fp32. */
+/* model.to(dtype), the type of sharded weights where they are: buffers are made in fp32. Of
+ * accelerate FSDP1 casts them to the type of the computation. */
 static void cast_buffers(ms_model *model)
 {
     ms_tape *tape = model->tape;
     const ms_run_config *run = model->run;
-    bool shards = ms_layout_shards(&run->parallel.layout);
+    const ms_layout *layout = &run->parallel.layout;
+    bool shards = ms_layout_shards(layout) && !run->parallel.casts_buffers;
     ms_dtype dtype = shards ? run->parallel.shard_dtype : run->dtype;
     for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
         ms_tensor tensor = tape->module_buffers.items[i];

@@ -29,7 +29,7 @@ OF_RANKS = [
     ({**FSDP, "batch": 1}, {"fsdp_units": "torchtitan"}),
     (FSDP1, {"use_orig_params": False, "forward_prefetch": True, "backward_prefetch": "post", "limit_all_gathers": False}),
     (TP, {"sequence_parallel": True, "loss_parallel": True}),
-    (ZERO, {"reduce_bucket_size": 1000000, "overlap_comm": True, "contiguous_gradients": False}),
+    (ZERO, {"reduce_bucket_size": 1000000, "overlap_comm": True, "contiguous_gradients": False, "decay_groups": True}),
     (ZERO3, {"zero_init": False, "stage3_prefetch_bucket_size": 1000, "stage3_max_live_parameters": 1000,
              "stage3_max_reuse_distance": 1000, "stage3_param_persistence_threshold": 10}),
     ({**ZERO3, "optimizer_device": "host"}, {"offload_param": True}),

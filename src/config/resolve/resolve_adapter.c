@@ -12,18 +12,23 @@ static ms_status refuse(const ms_parallel *parallel, const char *what, ms_error 
 }
 
 /* FSDP2 gathers an adapter with its layer, in one type. */
-static ms_status resolve_sharded(const ms_parallel *parallel, ms_adapter *adapter, ms_error *err)
+static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, ms_error *err)
 {
     if (parallel->layout.kind != MS_PARALLEL_FSDP2)
         return refuse(parallel, "an adapter", err);
     if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora ||
         adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count)
         return refuse(parallel, "an adapter other than plain LoRA", err);
-    if (adapter->dtype != parallel->shard_dtype)
-        return refuse(parallel, "an adapter in another type than the weights (set adapter-dtype)",
+    if (adapter->dtype != parallel->shard_dtype && !parallel->has_param_dtype)
+        return refuse(parallel,
+                      "an adapter in another type than the weights (set adapter-dtype or "
+                      "param-dtype)",
                       err);
-    if (parallel->build != MS_BUILD_META || parallel->units != MS_UNITS_LAYERS)
-        return refuse(parallel, "an adapter and fsdp-build or fsdp-units", err);
+    if (parallel->build == MS_BUILD_DEVICE || parallel->units == MS_UNITS_TORCHTITAN)
+        return refuse(parallel, "an adapter and fsdp-build device or fsdp-units torchtitan", err);
+    /* with mixed precision accelerate widens what is trained */
+    bool widens = parallel->units == MS_UNITS_ACCELERATE && parallel->has_param_dtype;
+    parallel->trained_dtype = widens ? MS_DTYPE_F32 : adapter->dtype;
     adapter->dtype = parallel->param_dtype;
     return MS_OK;
 }
@@ -83,7 +88,7 @@ static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *
     return why ? refuse(&run->parallel, why, err) : MS_OK;
 }
 
-ms_status ms_resolve_adapter(const ms_run_config *run, const ms_model_config *model,
+ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
                              const ms_dtype *asked, ms_adapter *adapter, ms_error *err)
 {
     const ms_layout *layout = &run->parallel.layout;

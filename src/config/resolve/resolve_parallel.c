@@ -48,6 +48,7 @@ static const option options[] = {
     {"fsdp-units", OF_FSDP2},
     {"fsdp-build", OF_FSDP},
     {"reduce-bucket-size", OF_ZERO},
+    {"decay-groups", OF_ZERO},
     {"zero-init", OF_ZERO},
     {"offload-param", OF_ZERO},
     {"overlap-comm", OF_ZERO},
@@ -250,10 +251,12 @@ static const char *unsupported(const ms_resolving *c)
 ms_status ms_resolve_parallel_types(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
-    parallel->shard_dtype = c->run->dtype;
-    if (!ms_resolve_is_set(c, "load-dtype"))
+    parallel->shard_dtype = parallel->trained_dtype = c->run->dtype;
+    parallel->casts_buffers = ms_resolve_is_set(c, "load-dtype");
+    if (!parallel->casts_buffers)
         parallel->load_dtype = c->run->dtype;
-    if (!ms_resolve_is_set(c, "param-dtype"))
+    parallel->has_param_dtype = ms_resolve_is_set(c, "param-dtype");
+    if (!parallel->has_param_dtype)
         parallel->param_dtype = c->run->dtype;
     if (!ms_resolve_is_set(c, "reduce-dtype"))
         parallel->reduce_dtype = parallel->param_dtype;

@@ -109,11 +109,14 @@ typedef struct ms_parallel {
     bool has_zero_optimizer;  /* ZeroRedundancyOptimizer: states of some parameters alone */
     bool has_parameter_views; /* its parameters are views of a buffer for each rank */
     /* fully_shard, FullyShardedDataParallel */
-    ms_dtype shard_dtype;  /* of the shards, which the optimizer updates */
-    ms_dtype load_dtype;   /* in which FullyShardedDataParallel divides them, before a cast */
-    ms_dtype param_dtype;  /* gathered and computed with */
-    ms_dtype reduce_dtype; /* of gradients when they are reduced */
-    bool keeps_unsharded;  /* a layer's parameters stay from forward to backward */
+    ms_dtype shard_dtype;   /* of the shards */
+    ms_dtype trained_dtype; /* of those that the optimizer updates: an adapter's may differ */
+    ms_dtype load_dtype;    /* in which FullyShardedDataParallel divides them, before a cast */
+    bool casts_buffers;     /* it is given: accelerate's buffer_dtype is that of the computation */
+    ms_dtype param_dtype;   /* gathered and computed with */
+    bool has_param_dtype;   /* it is given: parameters of other types are cast to it */
+    ms_dtype reduce_dtype;  /* of gradients when they are reduced */
+    bool keeps_unsharded;   /* a layer's parameters stay from forward to backward */
     ms_fsdp_build build;
     ms_fsdp_units units;
     /* fully_shard */

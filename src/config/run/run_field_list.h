@@ -233,6 +233,10 @@
     X("contiguous-gradients", "YESNO", "ZeRO copies gradients into a bucket", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.contiguous_gradients), \
       .report = "contiguous_gradients", .show_report = ms_show_zero_contiguous) \
+    X("decay-groups", "YESNO", \
+      "ZeRO partitions parameters without weight decay apart, as Trainer has them", "no", \
+      "Several ranks", answer, AT(run.parallel.zero.has_decay_groups), .report = "decay_groups", \
+      .show_report = ms_show_decay_groups) \
     X("zero-init", "YESNO", "ZeRO-3 divides the model while it is built (zero.Init)", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.init), .report = "zero_init", \
       .show_report = ms_show_zero_init) \

@@ -264,6 +264,13 @@ void ms_show_zero_contiguous(const void *source, ms_arena *arena, ms_config_show
         show_answer(shown, parallel_of(source)->zero.contiguous_gradients);
 }
 
+void ms_show_decay_groups(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    (void)arena;
+    if (is_kind(source, MS_PARALLEL_ZERO) && parallel_of(source)->zero.has_decay_groups)
+        show_answer(shown, true);
+}
+
 void ms_show_zero_init(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     (void)arena;

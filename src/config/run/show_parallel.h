@@ -40,6 +40,7 @@ void ms_show_zero_reuse(const void *source, ms_arena *arena, ms_config_shown *sh
 void ms_show_zero_threshold(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_zero_overlap(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_zero_contiguous(const void *source, ms_arena *arena, ms_config_shown *shown);
+void ms_show_decay_groups(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_zero_init(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_offload_param(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_init_sync(const void *source, ms_arena *arena, ms_config_shown *shown);

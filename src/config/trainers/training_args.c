@@ -384,7 +384,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](&r);
     if (status == MS_OK)
-        status = ms_training_set_buckets(&r, root);
+        status = ms_training_set_of_trainer(&r, root);
     if (status == MS_OK)
         status = ms_training_unsupported(arena, root, r.file.format, r.ranks != MS_PARALLEL_NONE,
                                          unsupported, err);

@@ -347,7 +347,7 @@ static bool finds_unused(const ms_training_reading *r, ms_json_value root)
                : absent;
 }
 
-ms_status ms_training_set_buckets(ms_training_reading *r, ms_json_value root)
+ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root)
 {
     enum { PASSED_OVER = 25 }; /* accelerate does not hand on what is its own default */
     static const char field[] = "find-unused-parameters";
@@ -356,7 +356,12 @@ ms_status ms_training_set_buckets(ms_training_reading *r, ms_json_value root)
                        ms_json_find(root, "num_processes", &value);
     bool is_trainer =
         r->file.format != MS_TRAINING_TORCHTUNE && r->file.format != MS_TRAINING_TITAN;
-    if (r->draft->run.parallel.layout.kind != MS_PARALLEL_DDP || !is_trainer)
+    bool is_engine = ms_json_find(root, "zero_optimization", &value);
+    ms_parallel_kind kind = r->draft->run.parallel.layout.kind;
+    if (kind == MS_PARALLEL_ZERO && is_trainer && !is_launcher && !is_engine &&
+        r->ranks == MS_PARALLEL_NONE)
+        return set_if(r, "decay-groups", "yes");
+    if (kind != MS_PARALLEL_DDP || !is_trainer)
         return MS_OK;
     if (is_launcher && (ms_run_field_is_set(r->draft, field) || !finds_unused(r, root)))
         return MS_OK;

@@ -55,9 +55,10 @@ int ms_training_word_of(ms_json_value value, const char *const *words);
 /* Whether the name is among words that have a space on both sides. */
 bool ms_training_has_word(const char *words, const char *name);
 
-/* Sets what Trainer gives DistributedDataParallel where the ranks have it, if the file is of
- * Trainer's own settings: it looks for unused parameters unless layers are checkpointed. */
-ms_status ms_training_set_buckets(ms_training_reading *r, ms_json_value root);
+/* Sets what Trainer gives DistributedDataParallel and DeepSpeed where the ranks have them, if the
+ * file is of Trainer's own settings: the former looks for unused parameters unless layers are
+ * checkpointed, the latter has two groups of parameters. */
+ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root);
 
 /* A note that says as which options the file was read. */
 ms_status ms_training_note_ranks(const ms_training_ranks *t);

@@ -337,6 +337,24 @@ static ms_status read_whole(ms_training_ranks *t, bool *is_read)
     return status == MS_OK && *is_read ? take_all(t, zero) : status;
 }
 
+/* Trainer makes two groups of parameters, but has DeepSpeed make its own optimizer, which has one
+ * (deepspeed_optim_sched of transformers). */
+static ms_status set_groups(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    bool is_trainers = !t->is_launched && ms_json_find(t->root, "deepspeed", &value);
+    if (ms_json_find(t->config, "optimizer", &value) ||
+        ms_run_field_is_set(t->r->draft, "decay-groups"))
+        return MS_OK;
+    if (is_trainers)
+        return ms_training_set_option(t, "decay-groups", "yes");
+    if (t->r->draft->run.parallel.layout.stage == 3) /* a few KiB */
+        return MS_OK;
+    return ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
+                       "Trainer's parameters without weight decay, which ZeRO partitions apart: "
+                       "the figures have one partition; --decay-groups yes if Trainer runs");
+}
+
 ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_read)
 {
     ms_json_value value;
@@ -345,11 +363,8 @@ ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_re
     if (status == MS_OK && *is_read && on_host)
         status = ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
                              "DeepSpeedCPUAdam; the optimizer on the host is PyTorch's");
-    if (status == MS_OK && *is_read && t->r->draft->run.parallel.layout.stage < 3)
-        status =
-            ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
-                        "Trainer's parameters without weight decay, which ZeRO partitions apart: "
-                        "the figures have one partition");
+    if (status == MS_OK && *is_read)
+        status = set_groups(t);
     if (status != MS_OK || !*is_read || !t->is_launched ||
         !ms_json_find_pointer(t->root, "/deepspeed_config/zero3_init_flag", &value))
         return status;

@@ -94,6 +94,13 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
     return module;
 }
 
+/* torch.nn.LayerNorm's weight; other norms have no bias. */
+static void mark_layer_norm(ms_tape *tape, ms_tensor weight)
+{
+    if (weight && !ms_idle(tape))
+        tape->parameters.items[ms_info(tape, weight)->leaf].is_layer_norm = true;
+}
+
 ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
                            bool bias)
 {
@@ -105,8 +112,10 @@ ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *
 {
     ms_norm_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", shape);
-    if (bias)
+    if (bias) {
         module.bias = ms_parameter_new(model, module.scope, "bias", shape);
+        mark_layer_norm(model->tape, module.weight);
+    }
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_NORM,
                                       .scope = module.scope,
                                       .weight = module.weight,

@@ -9,11 +9,15 @@ static void install(ms_tape *tape, void *state);
 static void free_state(void *state)
 {
     ms_zero12 *all = state;
+    for (uint32_t i = 0; i < all->groups.count; i++) {
+        ms_vec_free(&all->groups.items[i].kept);
+        ms_vec_free(&all->groups.items[i].averaged);
+    }
+    ms_vec_free(&all->groups);
+    ms_vec_free(&all->order);
     ms_vec_free(&all->places);
     ms_vec_free(&all->bucket);
     ms_vec_free(&all->widened);
-    ms_vec_free(&all->kept);
-    ms_vec_free(&all->averaged);
     ms_vec_free(&all->norms);
 }
 
@@ -70,9 +74,7 @@ static void update_begins(ms_tape *tape)
 static bool update_ends(ms_tape *tape)
 {
     ms_zero12 *all = ms_zero12_of(tape);
-    if (!all->parallel->zero.offloads_optimizer)
-        ms_zero_finish_update(tape, all);
-    return false;
+    return !all->parallel->zero.offloads_optimizer && ms_zero_finish_update(tape, all);
 }
 
 static uint64_t host_bytes(ms_tape *tape, uint64_t states)
@@ -89,7 +91,7 @@ static uint64_t gradient_bytes(ms_tape *tape)
         return 0;
     uint64_t ranks = all->parallel->layout.stage == 1 ? all->parallel->layout.shards : 1;
     ms_dtype dtype = all->parallel->zero.accumulates_f32 ? MS_DTYPE_F32 : all->dtype;
-    return all->partition * ranks * ms_dtype_bytes(dtype);
+    return ms_zero_partitions(all) * ranks * ms_dtype_bytes(dtype);
 }
 
 const ms_parallel_technique ms_parallel_zero = {.build_end = build_end,

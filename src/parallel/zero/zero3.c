@@ -19,6 +19,7 @@ static void free_state(void *state)
     ms_vec_free(&all->attributed);
     ms_vec_free(&all->external);
     ms_vec_free(&all->is_known);
+    ms_vec_free(&all->order);
     ms_vec_free(&all->groups);
     ms_vec_free(&all->modules);
     ms_vec_free(&all->uses);

@@ -52,12 +52,11 @@ typedef struct ms_zero3_stack {
     uint32_t count;
 } ms_zero3_stack;
 
-/* Parameters that the optimizer steps at a time. */
+/* Parameters that the optimizer steps at a time: a sub-group of one of its groups. */
 typedef struct ms_zero3_group {
-    uint32_t first, end; /* rows of parameters; the frozen ones among them are none of it */
-    uint32_t count;
-    uint64_t elements; /* of their shards */
-    uint32_t master;   /* into tape->parameters */
+    uint32_t first, end; /* in `order` */
+    uint64_t elements;   /* of their shards */
+    uint32_t master;     /* into tape->parameters */
 } ms_zero3_group;
 
 typedef struct ms_zero3 {
@@ -70,6 +69,7 @@ typedef struct ms_zero3 {
     ms_zero_indices module_count;          /* which are neighbours */
     ms_zero_indices external; /* by scope, of an adapted layer: its lora_A's row, or MS_NONE */
     ms_zero_indices is_known; /* by scope: the layer was seen to use that */
+    ms_zero_indices order;    /* the rows of trained parameters, group by group */
     ms_vec(ms_zero3_group) groups;
     uint32_t tied_head; /* a module that uses the embedding's parameter, or MS_NONE */
     uint32_t tied_to;   /* that parameter */

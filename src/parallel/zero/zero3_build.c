@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "parallel/zero/zero_groups.h"
 #include "trace/build.h"
 
 /* Shards whose gradients are widened, and stepped, at a time. */
@@ -186,24 +187,44 @@ uint64_t ms_zero3_trained_elements(const ms_zero3 *all)
     return sum;
 }
 
-static void make_groups(ms_tape *tape, ms_zero3 *all)
+/* Appends the trained parameters of one of the optimizer's groups to the order; returns the
+ * elements of their shards. */
+static uint64_t append_group(ms_tape *tape, ms_zero3 *all, uint32_t number)
 {
-    ms_zero3_group group = {0};
-    uint64_t sum = ms_zero3_trained_elements(all);
-    uint32_t left = all->row_of.count;
+    uint64_t sum = 0;
     for (uint32_t i = 0; i < all->parameters.count; i++) {
-        if (!ms_zero3_is_trained(all, i))
+        uint32_t index = all->parameters.items[i].placed.parameter;
+        if (index == MS_NONE || ms_zero_group_number(tape, &all->parallel->zero, index) != number)
             continue;
-        group.count++;
-        left--;
-        group.elements += all->parameters.items[i].shard;
+        sum += all->parameters.items[i].shard;
+        if (!ms_vec_push(&all->order, i))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+    return sum;
+}
+
+/* The sub-groups of a group. */
+static void make_sub_groups(ms_tape *tape, ms_zero3 *all, uint32_t first, uint64_t sum)
+{
+    ms_zero3_group group = {.first = first};
+    for (uint32_t i = first; i < all->order.count; i++) {
+        group.elements += all->parameters.items[all->order.items[i]].shard;
         bool is_full = sum > GROUP_ELEMENTS && group.elements >= GROUP_ELEMENTS;
-        if (!is_full && left > 0)
+        if (!is_full && i + 1 < all->order.count)
             continue;
         group.end = i + 1;
         if (!ms_vec_push(&all->groups, group))
             ms_tape_fail(tape, MS_ERR_NOMEM);
         group = (ms_zero3_group){.first = i + 1};
+    }
+}
+
+static void make_groups(ms_tape *tape, ms_zero3 *all)
+{
+    for (uint32_t number = 0; number < MS_ZERO_MOST_GROUPS; number++) {
+        uint32_t first = all->order.count;
+        uint64_t sum = append_group(tape, all, number);
+        make_sub_groups(tape, all, first, sum);
     }
 }
 
@@ -235,15 +256,13 @@ static uint64_t largest_group(const ms_zero3 *all)
 /* Each parameter is gathered once, for its hook. */
 static void gather_once(ms_tape *tape, ms_zero3 *all)
 {
-    for (uint32_t i = 0; i < all->parameters.count && !ms_idle(tape); i++) {
-        if (!ms_zero3_is_trained(all, i))
-            continue;
-        ms_zero3_pad(tape, all, i, true);
-        ms_storage_refill(tape, all->parameters.items[i].placed.tensor);
+    for (uint32_t i = 0; i < all->order.count && !ms_idle(tape); i++) {
+        const ms_zero3_parameter *row = &all->parameters.items[all->order.items[i]];
+        ms_zero3_pad(tape, all, all->order.items[i], true);
+        ms_storage_refill(tape, row->placed.tensor);
         if (all->parallel->zero.offloads_parameters)
-            ms_release(tape,
-                       ms_zero_vector(tape, all->parameters.items[i].shard, all->dtype, NULL, 0));
-        ms_storage_empty(tape, all->parameters.items[i].placed.tensor);
+            ms_release(tape, ms_zero_vector(tape, row->shard, all->dtype, NULL, 0));
+        ms_storage_empty(tape, row->placed.tensor);
     }
 }
 

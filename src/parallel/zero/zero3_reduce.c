@@ -135,9 +135,8 @@ static ms_tensor norm_of_group(ms_tape *tape, const ms_zero3 *all, const ms_zero
 {
     ms_zero_tensors parts = {0};
     for (uint32_t i = group->first; i < group->end && !ms_idle(tape); i++)
-        if (ms_zero3_is_trained(all, i) &&
-            !ms_vec_push(&parts,
-                         ms_zero_narrow(tape, all->gradients, all->parameters.items[i].shard)))
+        if (!ms_vec_push(&parts, ms_zero_narrow(tape, all->gradients,
+                                                all->parameters.items[all->order.items[i]].shard)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_tensor norm = ms_zero_norm(tape, &parts);
     ms_zero_drop(tape, &parts);
@@ -150,7 +149,7 @@ static void widen(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero3_group *group = &all->groups.items[all->group];
     bool is_wide = all->parallel->zero.accumulates_f32;
-    ms_tensor flat = group->count > 1 && !is_wide
+    ms_tensor flat = group->end - group->first > 1 && !is_wide
                          ? ms_zero_vector(tape, group->elements, all->dtype, NULL, 0)
                          : 0;
     ms_tensor wide = flat;

@@ -9,7 +9,8 @@
 uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter)
 {
     const ms_zero_place *place = &all->places.items[parameter];
-    uint64_t begin = all->parallel->rank * all->partition, end = begin + all->partition;
+    uint64_t partition = ms_zero_group_of(all, parameter)->partition;
+    uint64_t begin = all->parallel->rank * partition, end = begin + partition;
     uint64_t first = place->first > begin ? place->first : begin;
     uint64_t last = place->first + place->elements;
     last = last < end ? last : end;
@@ -27,7 +28,6 @@ static uint64_t largest_parameter(const ms_zero12 *all)
 
 void ms_zero_offload_build(ms_tape *tape, ms_zero12 *all)
 {
-    all->master = MS_NONE;
     all->staging = ms_zero_vector(tape, largest_parameter(all), all->dtype,
                                   "buffer of offloaded gradients", MS_CATEGORY_GRADIENT);
 }
@@ -56,26 +56,31 @@ void ms_zero_offload_gradient(ms_tape *tape, ms_zero12 *all, uint32_t index)
     tape->stream = MS_STREAM_OPERATORS;
 }
 
-/* The host updates its partition, reading and writing it and the states; then the device has it. */
+/* The host updates each group's partition, reading and writing it and the states; then the device
+ * has it. */
 void ms_zero_offload_update(ms_tape *tape, ms_zero12 *all)
 {
     enum { PASSES = 7 };
     uint64_t ranks = all->parallel->layout.shards, size = ms_dtype_bytes(all->dtype);
     ms_consume(tape, ms_empty_bytes(tape, 1, MS_DTYPE_U8)); /* the overflow flag */
-    const ms_work update =
-        ms_work_of(MS_WORK_HOST_UPDATE, PASSES * all->partition * ms_dtype_bytes(MS_DTYPE_F32));
-    ms_work_wait(tape, ms_work_begin(tape, update));
-    const ms_work back = ms_work_of(MS_WORK_TO_DEVICE, all->partition * size);
-    ms_work_wait(tape, ms_work_begin(tape, back));
+    for (uint32_t i = 0; i < all->groups.count && !ms_idle(tape); i++) {
+        uint64_t partition = all->groups.items[i].partition;
+        const ms_work update =
+            ms_work_of(MS_WORK_HOST_UPDATE, PASSES * partition * ms_dtype_bytes(MS_DTYPE_F32));
+        ms_work_wait(tape, ms_work_begin(tape, update));
+        ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, partition * size)));
+    }
     ms_zero_drop(tape, &all->norms);
-    ms_work_wait(tape, ms_collective(tape, MS_WORK_ALL_GATHER, all->stream,
-                                     all->partition * size * (ranks - 1)));
+    for (uint32_t i = 0; i < all->groups.count && !ms_idle(tape); i++)
+        ms_work_wait(tape, ms_collective(tape, MS_WORK_ALL_GATHER, all->stream,
+                                         all->groups.items[i].partition * size * (ranks - 1)));
 }
 
-/* The partition in fp32 with its gradient, states and step, a copy in the parameters' type, and a
+/* Each partition in fp32 with its gradient, states and step, a copy in the parameters' type, and a
  * buffer as large as the device's. */
 uint64_t ms_zero_offload_host_bytes(const ms_zero12 *all, uint64_t states)
 {
     uint64_t size = ms_dtype_bytes(all->dtype), wide = ms_dtype_bytes(MS_DTYPE_F32);
-    return all->partition * ((2 + states) * wide + size) + wide + largest_parameter(all) * size;
+    return ms_zero_partitions(all) * ((2 + states) * wide + size) + all->groups.count * wide +
+           largest_parameter(all) * size;
 }

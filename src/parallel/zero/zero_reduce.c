@@ -48,20 +48,20 @@ static void make_buffers(ms_tape *tape, ms_zero12 *all)
 /* ---- a bucket ---- */
 
 /* Pieces of a bucket that are reduced at a time. */
-typedef struct group {
+typedef struct reduction {
     uint64_t elements, pieces;
     bool has_ours;
-} group;
+} reduction;
 
 /* Pieces that are reduced in one tensor; a single piece is reduced where it is. */
-static void reduce_group(ms_tape *tape, ms_zero12 *all, ms_tensor source, group *g)
+static void reduce_pieces(ms_tape *tape, ms_zero12 *all, ms_tensor source, reduction *r)
 {
-    if (!g->pieces || ms_idle(tape))
+    if (!r->pieces || ms_idle(tape))
         return;
     uint64_t ranks = all->parallel->layout.shards;
-    uint64_t bytes = g->elements * ms_dtype_bytes(all->dtype);
-    bool is_copied = g->pieces > 1;
-    ms_tensor copy = is_copied ? ms_zero_vector(tape, g->elements, all->dtype,
+    uint64_t bytes = r->elements * ms_dtype_bytes(all->dtype);
+    bool is_copied = r->pieces > 1;
+    ms_tensor copy = is_copied ? ms_zero_vector(tape, r->elements, all->dtype,
                                                 "bucket being reduced", MS_CATEGORY_GRADIENT)
                                : 0;
     uint32_t work =
@@ -71,57 +71,58 @@ static void reduce_group(ms_tape *tape, ms_zero12 *all, ms_tensor source, group 
     for (uint32_t i = 0; i < all->widened.count && !ms_idle(tape); i++)
         ms_release(tape, ms_zero_vector(tape, all->widened.items[i], MS_DTYPE_F32, NULL, 0));
     all->widened.count = 0;
-    if (g->has_ours || !is_copied || all->parallel->zero.offloads_optimizer)
+    if (r->has_ours || !is_copied || all->parallel->zero.offloads_optimizer)
         record_use(tape, all, source);
     ms_release(tape, copy);
-    *g = (group){0};
+    *r = (reduction){0};
 }
 
 /* Without contiguous gradients all of the bucket's are flattened and reduced together. */
 static void reduce_flattened(ms_tape *tape, ms_zero12 *all)
 {
-    group g = {.elements = all->collected, .pieces = all->bucket.count};
-    reduce_group(tape, all, tape->parameters.items[all->bucket.items[0]].grad, &g);
+    reduction r = {.elements = all->collected, .pieces = all->bucket.count};
+    reduce_pieces(tape, all, tape->parameters.items[all->bucket.items[0]].grad, &r);
 }
 
-/* The partition's gradient in fp32, once one of its gradients is reduced. */
-static void make_wide(ms_tape *tape, ms_zero12 *all)
+/* A partition's gradient in fp32, once one of its gradients is reduced. */
+static void make_wide(ms_tape *tape, const ms_zero12 *all)
 {
-    bool has_ours = false;
-    for (uint32_t i = 0; i < all->bucket.count; i++)
-        has_ours |= all->places.items[all->bucket.items[i]].is_ours;
-    if (has_ours && all->parallel->zero.accumulates_f32 && !all->wide)
-        all->wide = ms_zero_vector(tape, all->partition, MS_DTYPE_F32, "fp32 gradients",
-                                   MS_CATEGORY_GRADIENT);
+    for (uint32_t i = 0; i < all->bucket.count && all->parallel->zero.accumulates_f32; i++) {
+        ms_zero_group *group = ms_zero_group_of(all, all->bucket.items[i]);
+        if (all->places.items[all->bucket.items[i]].is_ours && !group->wide)
+            group->wide = ms_zero_vector(tape, group->partition, MS_DTYPE_F32, "fp32 gradients",
+                                         MS_CATEGORY_GRADIENT);
+    }
 }
 
 /* Divides the bucket into pieces by the ranks that update them; neighbours for the same rank are
  * one piece. Pieces are grouped until they exceed a bucket's size. */
 static void all_reduce(ms_tape *tape, ms_zero12 *all, ms_tensor source)
 {
-    group g = {0};
-    uint64_t partition = all->partition, previous = UINT64_MAX, piece = 0;
+    reduction r = {0};
+    uint64_t previous = UINT64_MAX, piece = 0;
     tape->stream = ms_zero_pool(all);
     make_wide(tape, all);
     for (uint32_t i = 0; i < all->bucket.count; i++) {
         const ms_zero_place *place = &all->places.items[all->bucket.items[i]];
         uint64_t end = place->first + place->elements;
+        uint64_t partition = all->groups.items[place->group].partition;
         for (uint64_t at = place->first; at < end; at += piece) {
             uint64_t rank = at / partition, border = (rank + 1) * partition;
             piece = (end < border ? end : border) - at;
             bool is_widened = rank == all->parallel->rank && all->parallel->zero.accumulates_f32;
             bool is_new = rank != previous || is_widened;
-            if (is_new && g.elements > all->parallel->zero.reduce_bucket_size)
-                reduce_group(tape, all, source, &g);
+            if (is_new && r.elements > all->parallel->zero.reduce_bucket_size)
+                reduce_pieces(tape, all, source, &r);
             if (is_widened && !ms_vec_push(&all->widened, piece))
                 ms_tape_fail(tape, MS_ERR_NOMEM);
-            g.pieces += is_new;
-            g.elements += piece;
-            g.has_ours |= rank == all->parallel->rank;
+            r.pieces += is_new;
+            r.elements += piece;
+            r.has_ours |= rank == all->parallel->rank;
             previous = rank;
         }
     }
-    reduce_group(tape, all, source, &g);
+    reduce_pieces(tape, all, source, &r);
     tape->stream = MS_STREAM_OPERATORS;
 }
 
@@ -217,43 +218,44 @@ void ms_zero_collect(ms_tape *tape, ms_zero12 *all, uint32_t index)
 /* ---- the end of backward ---- */
 
 /* The gradients of this rank's parameters: taken over, or added to those of earlier micro-steps. */
-static void keep_ours(ms_tape *tape, ms_zero12 *all)
+static void keep_ours(ms_tape *tape, const ms_zero12 *all, ms_zero_group *group)
 {
-    bool is_first = all->kept.count == 0;
-    for (uint32_t i = 0; i < all->places.count && !ms_idle(tape); i++) {
-        ms_tensor grad = tape->parameters.items[i].grad;
-        if (!all->places.items[i].is_ours || !is_first)
+    bool is_first = group->kept.count == 0;
+    for (uint32_t i = group->first; i < group->end && !ms_idle(tape); i++) {
+        uint32_t index = all->order.items[i];
+        ms_tensor grad = tape->parameters.items[index].grad;
+        if (!all->places.items[index].is_ours || !is_first)
             continue;
         if (!grad) { /* no gradient arrived: zeros */
-            const ms_tensor_info *info = ms_info(tape, tape->parameters.items[i].tensor);
+            const ms_tensor_info *info = ms_info(tape, tape->parameters.items[index].tensor);
             grad = ms_empty(tape, info->shape, all->dtype);
         }
         ms_retain(tape, grad);
-        if (!ms_vec_push(&all->kept, grad))
+        if (!ms_vec_push(&group->kept, grad))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
 }
 
 /* Pieces of the gradients that lie in the partition, and a padding. */
-static void average(ms_tape *tape, ms_zero12 *all)
+static void average(ms_tape *tape, const ms_zero12 *all, ms_zero_group *group)
 {
-    uint64_t begin = all->parallel->rank * all->partition, filled = 0;
-    for (uint32_t i = 0, k = 0; i < all->places.count && !ms_idle(tape); i++) {
-        const ms_zero_place *place = &all->places.items[i];
+    uint64_t begin = all->parallel->rank * group->partition, filled = 0;
+    for (uint32_t i = group->first, k = 0; i < group->end && !ms_idle(tape); i++) {
+        const ms_zero_place *place = &all->places.items[all->order.items[i]];
         if (!place->is_ours)
             continue;
         uint64_t skipped = place->first < begin ? begin - place->first : 0;
-        uint64_t left = all->partition - filled, elements = place->elements - skipped;
+        uint64_t left = group->partition - filled, elements = place->elements - skipped;
         elements = elements > left ? left : elements;
-        if (!ms_vec_push(&all->averaged, ms_zero_narrow(tape, all->kept.items[k++], elements)))
+        if (!ms_vec_push(&group->averaged, ms_zero_narrow(tape, group->kept.items[k++], elements)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
         filled += elements;
     }
-    ms_zero_drop(tape, &all->kept);
-    if (filled == all->partition)
+    ms_zero_drop(tape, &group->kept);
+    if (filled == group->partition)
         return;
-    ms_tensor padding = ms_zero_vector(tape, all->partition - filled, all->dtype, NULL, 0);
-    if (!ms_vec_push(&all->averaged, padding))
+    ms_tensor padding = ms_zero_vector(tape, group->partition - filled, all->dtype, NULL, 0);
+    if (!ms_vec_push(&group->averaged, padding))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
@@ -273,15 +275,16 @@ void ms_zero_finish_backward(ms_tape *tape, ms_zero12 *all)
     bool reduces_here = all->parallel->layout.stage == 1 && !all->parallel->zero.overlap_comm;
     if (all->parallel->layout.stage == 1 && !all->is_last)
         return;
-    for (uint32_t i = 0; i < all->places.count && reduces_here && !ms_idle(tape); i++)
-        if (tape->parameters.items[i].grad)
-            add_to_bucket(tape, all, i);
+    for (uint32_t i = 0; i < all->order.count && reduces_here && !ms_idle(tape); i++)
+        if (tape->parameters.items[all->order.items[i]].grad)
+            add_to_bucket(tape, all, all->order.items[i]);
     reduce_bucket(tape, all);
     bool keeps = !all->parallel->zero.offloads_optimizer && !all->parallel->zero.accumulates_f32;
-    if (keeps)
-        keep_ours(tape, all);
-    if (all->is_last && keeps)
-        average(tape, all);
+    for (uint32_t i = 0; i < all->groups.count && keeps; i++) {
+        keep_ours(tape, all, &all->groups.items[i]);
+        if (all->is_last)
+            average(tape, all, &all->groups.items[i]);
+    }
     release_buffers(tape, all);
     for (uint32_t i = 0; i < all->places.count; i++)
         drop_gradient(tape, &tape->parameters.items[i]);

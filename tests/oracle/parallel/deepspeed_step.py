@@ -6,6 +6,15 @@ import torch
 from steps import DTYPES, Step, model_on, optimizer_of, storages
 
 
+def decay_groups(model):
+    """The groups of transformers' Trainer: with and without weight decay."""
+    from transformers import Trainer
+
+    names = set(Trainer.get_decay_parameter_names(None, model))
+    trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    return [{"params": [p for n, p in trained if (n in names) == decays]} for decays in (True, False)]
+
+
 class DeepSpeedStep(Step):
     def setup(self):
         import deepspeed
@@ -26,7 +35,7 @@ class DeepSpeedStep(Step):
         else:
             model = model_on(c, "cuda")
         params = [q for q in model.parameters() if q.requires_grad]
-        own = optimizer_of(c, params)
+        own = optimizer_of(c, decay_groups(model) if p.get("decay_groups") else params)
         if p["config"]["zero_optimization"].get("offload_optimizer"):
             config["zero_force_ds_cpu_optimizer"] = False
         self.model, self.optimizer, *_ = deepspeed.initialize(

@@ -87,7 +87,8 @@ def optimizer_of(case, params):
     """One parameter group per kind of tensor: fused and foreach kernels refuse to mix DTensors and tensors."""
     name, groups = case["optimizer"], {}
     for p in params:
-        groups.setdefault(getattr(p, "device_mesh", None), []).append(p)
+        if not isinstance(p, dict):
+            groups.setdefault(getattr(p, "device_mesh", None), []).append(p)
     params = [{"params": g} for g in groups.values()] if len(groups) > 1 else params
     if name.startswith("adamw"):
         impl = name.split("_")[1]

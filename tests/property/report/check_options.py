@@ -30,7 +30,7 @@ OF_RANKS = [
     ({"parallel": "fsdp=2", "model": "qwen3-8b"}, "fsdp-units"),
     ({"parallel": "fsdp1=2"}, "use-orig-params forward-prefetch backward-prefetch limit-all-gathers"),
     ({"parallel": "tp=2", "model": "qwen3-8b"}, "sequence-parallel loss-parallel"),
-    ({"parallel": "zero=2,dp=2"}, "reduce-bucket-size overlap-comm contiguous-gradients"),
+    ({"parallel": "zero=2,dp=2"}, "reduce-bucket-size overlap-comm contiguous-gradients decay-groups"),
     ({"parallel": "zero=3,dp=2"}, "zero-init stage3-prefetch-bucket-size stage3-max-live-parameters stage3-max-reuse-distance "
                                   "stage3-param-persistence-threshold"),
     ({"parallel": "zero=3,dp=2", "optimizer-device": "host"}, "offload-param"),

@@ -91,7 +91,10 @@ static const refusal cases[] = {
     {"an adapter of another type",
      {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "bf16"}},
      "parallel: FSDP2 is not predicted with an adapter in another type than the weights (set "
-     "adapter-dtype); `memscope capture --world N` measures it"},
+     "adapter-dtype or param-dtype); `memscope capture --world N` measures it"},
+    {"an adapter of another type that is cast",
+     {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "bf16"}, {"param-dtype", "bf16"}},
+     NULL},
     {"an adapter of the same type",
      {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "fp32"}},
      NULL},

@@ -80,6 +80,26 @@ static const zero_case cases[] = {
      3,
      true,
      false},
+    {"stage 1, groups",
+     {COMMON, {"parallel", "zero=1,dp=8"}, {"decay-groups", "yes"}},
+     1,
+     false,
+     false},
+    {"stage 2, groups with sums in fp32",
+     {COMMON,
+      {"parallel", "zero=2,dp=8"},
+      {"decay-groups", "yes"},
+      {"grad-accumulation-dtype", "fp32"},
+      {"accumulate", "2"},
+      {"rank", "7"}},
+     2,
+     false,
+     true},
+    {"stage 3, groups",
+     {COMMON, {"parallel", "zero=3,dp=8"}, {"decay-groups", "yes"}},
+     3,
+     false,
+     false},
     {"stage 3, all on the host",
      {COMMON, {"parallel", "zero=3,dp=8"}, {"optimizer-device", "host"}, {"offload-param", "yes"}},
      3,
@@ -97,6 +117,15 @@ static void simulate(const zero_case *c, ms_arena *arena, ms_simulation *simulat
         fail_msg("%s: %s", c->label, err.text);
 }
 
+/* The optimizer counts the steps of each. */
+static uint64_t group_count(const zero_case *c)
+{
+    for (size_t i = 0; i < MOST_SETTINGS && c->settings[i].field; i++)
+        if (strcmp(c->settings[i].field, "decay-groups") == 0)
+            return 2;
+    return 1;
+}
+
 /* Every number of elements of this model is a multiple of the ranks, but not of twice them. */
 static void test_kept(void **state)
 {
@@ -108,7 +137,7 @@ static void test_kept(void **state)
         simulate(c, arena, &s);
         uint64_t all = s.trainable_param_count, part = all / RANKS;
         uint64_t gradients = (c->is_wide ? 4 : 2) * (c->stage == 1 ? all : part);
-        uint64_t states = c->is_on_host ? 0 : 8 * part + 4;
+        uint64_t states = c->is_on_host ? 0 : 8 * part + 4 * group_count(c);
         assert_int_equal(s.optimizer_state_bytes, states);
         assert_int_equal(s.gradient_bytes, c->is_on_host ? 0 : gradients);
         if (c->stage < 3)
@@ -154,6 +183,48 @@ static void test_balance(void **state)
     }
 }
 
+/* ---- groups ---- */
+
+/* Elements of the parameters without weight decay: of Trainer.get_decay_parameter_names. */
+static const struct {
+    const char *config, *lora;
+    uint64_t elements;
+} exempt[] = {
+    {"gpt2", "none", 121344}, /* biases, and weights of LayerNorm whose names do not tell */
+    {"smollm2-135m", "none", 35136},
+    {"qwen2.5-0.5b", "none", 71552}, /* biases of attention too */
+    {"qwen3-0.6b", "none", 65536},   /* norms of heads too */
+    {"qwen3-0.6b", "r=8,targets=q_proj", 0},
+};
+
+static void test_exempt(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof exempt / sizeof *exempt; i++) {
+        const zero_case c = {.label = exempt[i].config,
+                             .settings = {{"config", exempt[i].config},
+                                          {"seq", "16"},
+                                          {"parallel", "zero=1,dp=2"},
+                                          {"lora", exempt[i].lora},
+                                          {"decay-groups", "yes"}}};
+        ms_arena *arena = ms_arena_create(0);
+        ms_simulation s;
+        uint64_t flat[2] = {0};
+        uint32_t count = 0;
+        simulate(&c, arena, &s);
+        for (uint32_t k = 0; k < s.trace.storages.count; k++) {
+            const ms_storage *storage = &s.trace.storages.items[k];
+            if (strcmp(s.trace.names.items[storage->name], "flat parameters") == 0 && count < 2)
+                flat[count++] = storage->bytes / 2;
+        }
+        assert_int_equal(count, exempt[i].elements ? 2 : 1);
+        assert_int_equal(flat[1], exempt[i].elements);
+        assert_int_equal(flat[0] + flat[1], s.trainable_param_count);
+        ms_simulation_free(&s);
+        ms_arena_free(arena);
+    }
+}
+
 /* ---- refusals ---- */
 
 typedef struct refusal {
@@ -177,6 +248,8 @@ static const refusal refusals[] = {
     {{COMMON, {"parallel", "zero=2,dp=8"}, {"dtype", "fp32"}}, "with weights in fp32"},
     {{COMMON, {"parallel", "zero=3,dp=1"}}, "for one rank"},
     {{{"config", "gpt2"}, {"parallel", "zero=3,dp=8"}}, "models of this type"},
+    {{{"config", "gpt2"}, {"parallel", "dp=8"}, {"decay-groups", "yes"}},
+     "an option of zero=STAGE,dp=N"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"lora", "r=8,targets=all-linear"}}, "with an adapter"},
     {{COMMON, {"parallel", "zero=3,dp=8"}, {"liger", "all"}}, "with Liger kernels"},
 };
@@ -207,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kept),
         cmocka_unit_test(test_balance),
+        cmocka_unit_test(test_exempt),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
