@@ -1,45 +1,73 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cases of `memscope infer --engine vllm` for oracle.py: starts of vLLM's own engine.
+"""Cases of `memscope infer --engine vllm` for oracle.py: starts of vLLM's own engine, measured or published.
 
-Such a case has "vllm", its version, and "usage"; its figures are
+Such a case has "vllm", the version whose rules count, and "usage". Its model is a file of configs/, "config", with some keys
+changed, "changes". Its figures are
 
   weights    bytes that the engine says it loaded
   buffers    of its runner, before the profile run
   profile    the peak of the profile run above what was there
   kv_tokens  of the cache of keys and values, and its blocks
+
+and of real GPUs, as a log or a table has them (GiB with two decimals)
+
+  published_cache  what is left for the cache, and its tokens
+  published_parts  weights and the profile run's peak
 """
+import json
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ("weights", "buffers", "profile", "kv_tokens")
+GROUPS = ("weights", "buffers", "profile", "kv_tokens", "published_cache", "published_parts")
+GIB = 1 << 30
 # Where the report has what was measured: the place of buffers on the first device, or a figure.
 PLACES = (("weights", "model", "weights_bytes"), ("buffers", "runner", "runner_buffers_bytes"), ("profile", "profile run", "peak_activation_bytes"))
 FIGURES = (("kv_tokens", "num_gpu_blocks", "num_gpu_blocks"), ("kv_tokens", "kv_cache_tokens", "kv_tokens"))
-OPTIONS = {"max_num_batched_tokens": "--max-num-batched-tokens", "max_num_seqs": "--max-num-seqs", "max_model_len": "--context", "dtype": "--dtype",
-           "gpu_memory_utilization": "--gpu-memory-utilization", "kv_cache_dtype": "--kv-cache-dtype"}
+PUBLISHED = {"weights_gib": ("published_parts", "model"), "activation_gib": ("published_parts", "profile run"),
+             "available_kv_gib": ("published_cache", "available_kv_cache_bytes"), "kv_tokens": ("published_cache", "kv_cache_tokens")}
 
 
 def is_one(case):
     return "vllm" in case and "usage" in case
 
 
-def write_model(case, _path):
-    return os.path.join(HERE, "..", "configs", case["config"] + ".json")
+def write_model(case, path):
+    source = os.path.join(HERE, "..", "configs", case["config"] + ".json")
+    if "changes" not in case:
+        return source
+    with open(source) as f:
+        config = json.load(f)
+    with open(path, "w") as f:
+        json.dump({**config, **case["changes"]}, f)
+    return path
 
 
 def command_of(case, path, args):
-    command = [args.binary, "infer", path, "--engine", "vllm", "--vllm-version", case["vllm"], "--usage", case["usage"], "--device", case["device"],
-               "--budget", "%dB" % case["device_bytes"], "--model-runner", case["runner"], "--flashinfer-sampler", "yes" if case["sampler"] == "flashinfer" else "no",
-               "--enforce-eager", "yes" if case["enforce_eager"] else "no", "--non-torch-memory", "%dB" % case["non_torch_bytes"]]
+    options = {"vllm-version": case["vllm"], "usage": case["usage"], "device": case["device"], "gpu-memory-utilization": 0.9}
+    if "device_bytes" in case:
+        options["budget"] = "%dB" % case["device_bytes"]
+    if "non_torch_bytes" in case:
+        options["non-torch-memory"] = "%dB" % case["non_torch_bytes"]
+    if "enforce_eager" in case:
+        options["enforce-eager"] = "yes" if case["enforce_eager"] else "no"
+    if "runner" in case:
+        options["model-runner"] = case["runner"]
+    if case.get("sampler") == "native":
+        options["flashinfer-sampler"] = "no"
     for name, value in case["options"].items():
-        command += [OPTIONS[name], str(value)]
-    return command if "gpu_memory_utilization" in case["options"] else command + ["--gpu-memory-utilization", "0.9"]
+        options["context" if name == "max_model_len" else name.replace("_", "-")] = value
+    return [args.binary, "infer", path, "--engine", "vllm"] + [word for name, value in options.items() for word in ("--" + name, str(value))]
 
 
 def figures_of(report, measured):
     """(group, figure, ours, measured)."""
+    places = {b["place"]: b["bytes"] for b in report["buffers"] if b.get("device") == 0}
     for group, place, name in PLACES:
-        ours = sum(b["bytes"] for b in report["buffers"] if b["place"] == place and b.get("device") == 0)
-        yield group, name, ours, measured[name]
+        if name in measured:
+            yield group, name, places[place], measured[name]
     for group, name, key in FIGURES:
-        yield group, name, report["figures"].get(name), measured[key]
+        if key in measured:
+            yield group, name, report["figures"].get(name), measured[key]
+    for name, value in measured.get("published", {}).items():
+        group, key = PUBLISHED[name]
+        yield group, name, {**report["figures"], **places}[key], round(value * GIB) if name.endswith("_gib") else value

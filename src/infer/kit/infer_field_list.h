@@ -123,6 +123,9 @@
     X("pipeline-parallel-size", "N", "stages of layers", "1", \
       "vllm", count, AT(vllm.pipeline_parallel), .minimum = 1, .maximum = 16, \
       .scope = MS_INFER_OF_VLLM) \
+    X("quantization", "NAME", "of weights: auto (as the config says), or fp8, made on loading", "auto", \
+      "vllm", choice, AT(vllm.quantization), .choices = ms_vllm_quantization_names, \
+      .scope = MS_INFER_OF_VLLM) \
     X("kv-cache-dtype", "NAME", "of keys and values: auto or fp8", "auto", \
       "vllm", choice, AT(vllm.kv_dtype), .choices = ms_vllm_kv_dtype_names, \
       .scope = MS_INFER_OF_VLLM) \

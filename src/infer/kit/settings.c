@@ -11,6 +11,7 @@ static const char *const ms_llama_flash_names[] = {"auto", "on", "off", NULL};
 static const char *const ms_vllm_version_names[] = {"0.20.2", "0.25.1", NULL};
 static const char *const ms_vllm_runner_names[] = {"auto", "v1", "v2", NULL};
 static const char *const ms_vllm_usage_names[] = {"serve", "llm", NULL};
+static const char *const ms_vllm_quantization_names[] = {"auto", "fp8", NULL};
 static const char *const ms_vllm_kv_dtype_names[] = {"auto", "fp8", NULL};
 
 #define AT(member)                                                                                 \

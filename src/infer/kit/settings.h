@@ -60,6 +60,10 @@ typedef enum ms_vllm_runner {
     MS_VLLM_RUNNER_V2
 } ms_vllm_runner;
 typedef enum ms_vllm_usage { MS_VLLM_SERVE, MS_VLLM_LLM } ms_vllm_usage;
+typedef enum ms_vllm_quantization {
+    MS_VLLM_QUANTIZATION_AUTO,
+    MS_VLLM_QUANTIZATION_FP8
+} ms_vllm_quantization;
 typedef enum ms_vllm_kv_dtype { MS_VLLM_KV_AUTO, MS_VLLM_KV_FP8 } ms_vllm_kv_dtype;
 
 /* 0: not given, where the row's default is words. */
@@ -69,6 +73,7 @@ typedef struct ms_vllm_settings {
     ms_vllm_usage usage;
     double utilization;
     uint64_t seqs, batched_tokens, tensor_parallel, pipeline_parallel, non_torch;
+    ms_vllm_quantization quantization;
     ms_vllm_kv_dtype kv_dtype;
     bool enforce_eager, flashinfer_sampler;
 } ms_vllm_settings;

@@ -41,6 +41,13 @@ static const ms_vllm_arch archs[] = {
      .tie = MS_VLLM_TIE_DROPS,
      .has_normalizer = true,
      .has_two_rotaries = true},
+    {.model_type = "qwen3_moe",
+     .qkv_bias = MS_VLLM_BIAS_ASKED,
+     .head_norms = MS_VLLM_HEAD_NORMS_LAST,
+     .norms = 2,
+     .tie = MS_VLLM_TIE_DROPS,
+     .has_experts = true},
+    {.model_type = "mixtral", .norms = 2, .tie = MS_VLLM_TIE_DROPS, .has_experts = true},
 };
 
 enum { ARCHS = sizeof archs / sizeof archs[0] };

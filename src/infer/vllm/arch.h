@@ -36,6 +36,7 @@ typedef struct ms_vllm_arch {
     ms_vllm_tie tie;
     bool has_normalizer; /* a scalar that scales the embeddings */
     bool always_ties;
+    bool has_experts;
     bool has_two_rotaries; /* layers with a window have another base */
 } ms_vllm_arch;
 

@@ -9,11 +9,17 @@ enum {
     RANGES = 3,                 /* and constants to compute them from, until weights are there */
 };
 
+/* A linear layer whose weights are quantised when all is built. */
+typedef struct pending {
+    uint64_t out, in;
+} pending;
+
 typedef struct load {
     const ms_vllm_setup *s;
     ms_vllm_tape *tape;
     uint64_t rotaries;
-    bool has_deep_gemm;
+    bool has_deep_gemm, has_failed;
+    ms_vec(pending) quantised;
     ms_vec(ms_block) dropped; /* when all weights are there */
 } load;
 
@@ -22,9 +28,17 @@ static ms_block weight(load *l, uint64_t rows, uint64_t columns)
     return ms_vllm_take(l->tape, ms_vllm_size(rows, columns, MS_VLLM_ELEMENT));
 }
 
+static void drop_later(load *l, ms_block block)
+{
+    l->has_failed = !ms_vec_push(&l->dropped, block) || l->has_failed;
+}
+
 static void linear(load *l, uint64_t out, uint64_t in, bool has_bias)
 {
-    (void)weight(l, out, in);
+    if (l->s->is_fp8)
+        l->has_failed = !ms_vec_push(&l->quantised, ((pending){out, in})) || l->has_failed;
+    else
+        (void)weight(l, out, in);
     if (has_bias)
         (void)weight(l, out, 1);
 }
@@ -58,48 +72,88 @@ static void head_norms(load *l, ms_vllm_head_norms when)
     (void)weight(l, l->s->config->head_dim, 1);
 }
 
-/* 0.25.1 asks for it where queries are quantised, on Hopper and on Blackwell of data centres. */
-static bool has_deep_gemm(const ms_vllm_setup *s)
+/* 0.25.1 asks for it where something is quantised, on Hopper and on Blackwell of data centres. */
+static void deep_gemm(load *l)
 {
-    uint32_t capability = s->job->device->compute_capability;
-    return s->is_025 && (capability == 90 || capability == 100);
+    uint32_t capability = l->s->job->device->compute_capability;
+    if (l->has_deep_gemm || !l->s->is_025 || (capability != 90 && capability != 100))
+        return;
+    (void)ms_vllm_take(l->tape, ms_size_of(DEEP_GEMM_BYTES));
+    l->has_deep_gemm = true;
 }
 
-static bool attention(load *l)
+/* With quantised weights, files may have scales of the cache: they are looked for, and constants to
+ * compute scales from are kept. */
+static void scales(load *l)
+{
+    for (int i = 0; i < SCALES; i++)
+        (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
+    for (int i = 0; i < RANGES; i++) {
+        ms_block range = ms_vllm_take(l->tape, ms_size_of(SCALAR));
+        if (!l->s->is_fp8)
+            drop_later(l, range);
+    }
+    for (int i = 0; i < SCALES && l->s->is_fp8; i++)
+        drop_later(l, ms_vllm_take(l->tape, ms_size_of(SCALAR)));
+}
+
+static void attention(load *l)
 {
     const ms_vllm_setup *s = l->s;
     const ms_model_config *c = s->config;
     uint64_t most_rotaries = s->arch->has_two_rotaries ? 2 : 1;
+    if (s->is_fp8)
+        deep_gemm(l);
     linear(l, (s->heads + 2 * s->kv_heads) * c->head_dim, c->hidden_size,
            ms_vllm_has_bias(s->arch->qkv_bias, c));
     linear(l, c->hidden_size, s->heads * c->head_dim, ms_vllm_has_bias(s->arch->out_bias, c));
     head_norms(l, MS_VLLM_HEAD_NORMS_BEFORE_ROTARY);
     if (l->rotaries < most_rotaries)
         rotary(l);
-    for (int i = 0; i < SCALES; i++)
-        (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
-    for (int i = 0; i < RANGES; i++)
-        if (!ms_vec_push(&l->dropped, ms_vllm_take(l->tape, ms_size_of(SCALAR))))
-            return false;
-    if (s->kv_element == 1 && !l->has_deep_gemm && has_deep_gemm(s)) {
-        (void)ms_vllm_take(l->tape, ms_size_of(DEEP_GEMM_BYTES));
-        l->has_deep_gemm = true;
-    }
+    scales(l);
+    if (s->kv_element == 1)
+        deep_gemm(l);
     head_norms(l, MS_VLLM_HEAD_NORMS_LAST);
-    return true;
 }
 
-static bool layer(load *l)
+static void mlp(load *l)
+{
+    const ms_model_config *c = l->s->config;
+    linear(l, 2 * l->s->intermediate, c->hidden_size, c->mlp_bias);
+    linear(l, c->hidden_size, l->s->intermediate, c->mlp_bias);
+}
+
+/* The router, whole on each device, and two tensors of all experts. */
+static void experts(load *l)
+{
+    const ms_model_config *c = l->s->config;
+    (void)weight(l, c->num_experts, c->hidden_size);
+    (void)weight(l, c->num_experts * 2 * l->s->intermediate, c->hidden_size);
+    (void)weight(l, c->num_experts * c->hidden_size, l->s->intermediate);
+}
+
+static void layer(load *l)
 {
     const ms_vllm_setup *s = l->s;
-    const ms_model_config *c = s->config;
-    if (!attention(l))
-        return false;
-    linear(l, 2 * s->intermediate, c->hidden_size, c->mlp_bias);
-    linear(l, c->hidden_size, s->intermediate, c->mlp_bias);
+    attention(l);
+    if (s->arch->has_experts)
+        experts(l);
+    else
+        mlp(l);
     for (uint32_t i = 0; i < s->arch->norms; i++)
-        (void)weight(l, c->hidden_size, 1);
-    return true;
+        (void)weight(l, s->config->hidden_size, 1);
+}
+
+/* One after the other: as loaded, in fp8, and the scale of all. */
+static void quantise(load *l)
+{
+    for (uint32_t i = 0; i < l->quantised.count; i++) {
+        const pending *p = &l->quantised.items[i];
+        ms_block loaded = weight(l, p->out, p->in);
+        (void)ms_vllm_take(l->tape, ms_vllm_size(p->out, p->in, 1));
+        (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
+        ms_vllm_give(l->tape, loaded);
+    }
 }
 
 static void head(load *l)
@@ -121,19 +175,20 @@ ms_status ms_vllm_load(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm
                        ms_error *err)
 {
     load l = {.s = s, .tape = tape};
-    bool ok = true;
     if (rank->has_embeddings)
         (void)weight(&l, s->vocab, s->config->hidden_size);
-    for (uint64_t i = 0; i < rank->layers && ok; i++)
-        ok = layer(&l);
+    for (uint64_t i = 0; i < rank->layers; i++)
+        layer(&l);
     if (rank->has_head)
         head(&l);
+    quantise(&l);
     for (uint32_t i = 0; i < l.dropped.count; i++)
         ms_vllm_give(tape, l.dropped.items[i]);
     ms_vec_free(&l.dropped);
+    ms_vec_free(&l.quantised);
     /* a scalar that is made once; communication, and FlashInfer's sampler of the V1 runner, make it
      * before */
     if (s->tensor_parallel == 1 && (s->is_v2 || !s->job->settings->vllm.flashinfer_sampler))
         (void)ms_vllm_take(tape, ms_size_of(SCALAR));
-    return ok ? ms_vllm_tape_check(tape, err) : ms_infer_no_memory(err);
+    return l.has_failed ? ms_infer_no_memory(err) : ms_vllm_tape_check(tape, err);
 }

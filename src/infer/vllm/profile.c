@@ -43,6 +43,52 @@ static void v2_inputs(profile *p)
     (void)ms_vllm_take(p->tape, ms_vllm_size(p->seqs + 1, INT32, 1));
 }
 
+/* Attention of a layer without its kernel, as there is no cache yet. Returns what it gives. */
+static ms_block attention(profile *p)
+{
+    const ms_vllm_setup *s = p->s;
+    uint64_t width = s->config->head_dim;
+    bool copies = s->arch->head_norms != MS_VLLM_HEAD_NORMS_NONE;
+    ms_block qkv = rows(p, s->tokens, (s->heads + 2 * s->kv_heads) * width);
+    ms_block query = copies ? rows(p, s->tokens, s->heads * width) : 0;
+    ms_block key = copies ? rows(p, s->tokens, s->kv_heads * width) : 0;
+    ms_block mixed = rows(p, s->tokens, s->heads * width);
+    ms_block out = rows(p, s->tokens, s->config->hidden_size);
+    ms_vllm_give(p->tape, qkv);
+    ms_vllm_give(p->tape, query);
+    ms_vllm_give(p->tape, key);
+    ms_vllm_give(p->tape, mixed);
+    return out;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A mixture of experts: each token's rows for its experts are in a workspace that stays, so the
+ * attention of the next layer is the layers' peak. Returns the model's output. */
+static ms_block mixtures(profile *p)
+{
+    const ms_vllm_setup *s = p->s;
+    const ms_model_config *c = s->config;
+    uint64_t hidden = c->hidden_size, each = s->tokens * c->experts_per_token;
+    ms_block residual = rows(p, s->tokens, hidden);
+    ms_block input = attention(p);
+    ms_block scores = rows(p, s->tokens, c->num_experts);
+    ms_block weights = ms_vllm_take(p->tape, ms_vllm_size(each, FLOAT, 1));
+    ms_block ids = ms_vllm_take(p->tape, ms_vllm_size(each, INT32, 1));
+    ms_block out = rows(p, s->tokens, hidden);
+    (void)rows(p, each, larger(s->intermediate, hidden) + larger(2 * s->intermediate, hidden));
+    ms_vllm_give(p->tape, ids);
+    ms_vllm_give(p->tape, weights);
+    ms_vllm_give(p->tape, scores);
+    ms_vllm_give(p->tape, input);
+    ms_vllm_give(p->tape, attention(p));
+    ms_vllm_give(p->tape, residual);
+    return out;
+}
+
 /* Its MLP is a layer's peak. What lives beside gate, up and their product is as wide as the hidden
  * state. Returns the model's output. */
 static ms_block layers(profile *p)
@@ -108,10 +154,16 @@ ms_status ms_vllm_profile(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_v
     if (status != MS_OK)
         return ms_infer_no_memory(err);
     ms_vllm_peak_reset(tape);
-    workspaces(&p);
+    if (!s->is_fp8)
+        workspaces(&p);
     if (s->is_v2)
         v2_inputs(&p);
-    (void)layers(&p);
+    if (s->arch->has_experts)
+        (void)mixtures(&p);
+    else
+        (void)layers(&p);
+    if (s->is_fp8 && rank->has_head) /* the head is not quantised */
+        workspaces(&p);
     if (rank->has_head && s->is_v2)
         sample_v2(&p);
     else if (rank->has_head)

@@ -28,6 +28,26 @@ static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_er
     return MS_OK;
 }
 
+/* Those that were measured: Triton's kernels, which Blackwell does not take by default. */
+static ms_status check_experts(const ms_infer_job *job, const ms_vllm_setup *s, ms_error *err)
+{
+    const ms_vllm_settings *v = &job->settings->vllm;
+    bool all = true;
+    if (!s->arch->has_experts)
+        return MS_OK;
+    for (uint64_t i = 0; i < s->config->num_layers && s->config->sparse_step > 0; i++)
+        all = all && (ms_layer_kind(s->config, i) & MS_LAYER_SPARSE) != 0;
+    if (!all)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: mixtures of experts with dense layers among them are not known");
+    if (v->version != MS_VLLM_0_25 || v->runner == MS_VLLM_RUNNER_V2 ||
+        v->quantization != MS_VLLM_QUANTIZATION_AUTO || job->device->compute_capability >= 100)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: mixtures of experts are known of 0.25.1 alone, with the V1 runner, "
+                       "without quantization and before Blackwell");
+    return MS_OK;
+}
+
 static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
 {
     const ms_model_config *c = job->config;
@@ -47,7 +67,8 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     if (c->quantization.kind != MS_QUANTIZE_NONE || c->is_fp8)
         return ms_fail(err, MS_ERR_CONFIG,
                        "vllm: weights that are quantised in their files are not known");
-    return read_positions(job, s, err);
+    ms_status status = check_experts(job, s, err);
+    return status == MS_OK ? read_positions(job, s, err) : status;
 }
 
 bool ms_vllm_slides(const ms_vllm_setup *setup, uint64_t layer)
@@ -62,8 +83,8 @@ static ms_status set_devices(const ms_infer_settings *set, ms_vllm_setup *s, ms_
     const ms_vllm_settings *v = &set->vllm;
     uint64_t gpus = set->gpus;
     s->stages = v->pipeline_parallel;
-    if (v->tensor_parallel && !ms_infer_settings_has(set, "gpus"))
-        gpus = v->tensor_parallel * s->stages;
+    if (!ms_infer_settings_has(set, "gpus"))
+        gpus = (v->tensor_parallel ? v->tensor_parallel : 1) * s->stages;
     s->tensor_parallel = v->tensor_parallel ? v->tensor_parallel : gpus / s->stages;
     if (s->tensor_parallel * s->stages != gpus)
         return ms_fail(err, MS_ERR_USAGE,
@@ -74,6 +95,11 @@ static ms_status set_devices(const ms_infer_settings *set, ms_vllm_setup *s, ms_
         return ms_fail(err, MS_ERR_USAGE,
                        "pipeline-parallel-size: more stages than the %" PRIu64 " layers",
                        s->config->num_layers);
+    for (uint64_t i = 0; i < s->config->num_layers && s->stages > 1; i++)
+        if (ms_vllm_slides(s, i) != ms_vllm_slides(s, 0))
+            return ms_fail(err, MS_ERR_CONFIG,
+                           "pipeline-parallel-size: of layers with a window among others it is "
+                           "not known");
     return MS_OK;
 }
 
@@ -82,8 +108,9 @@ static ms_status set_shares(ms_vllm_setup *s, ms_error *err)
 {
     const ms_model_config *c = s->config;
     uint64_t n = s->tensor_parallel;
+    uint64_t width = s->arch->has_experts && c->expert_size ? c->expert_size : c->intermediate_size;
     uint64_t padded = ms_vllm_ceil_div(c->vocab_size, VOCAB_STEP) * VOCAB_STEP;
-    bool divides = c->num_heads % n == 0 && c->intermediate_size % n == 0 && padded % n == 0 &&
+    bool divides = c->num_heads % n == 0 && width % n == 0 && padded % n == 0 &&
                    (c->num_kv_heads >= n ? c->num_kv_heads % n == 0 : n % c->num_kv_heads == 0);
     if (!divides)
         return ms_fail(err, MS_ERR_CONFIG,
@@ -92,7 +119,7 @@ static ms_status set_shares(ms_vllm_setup *s, ms_error *err)
                        n);
     s->heads = c->num_heads / n;
     s->kv_heads = c->num_kv_heads >= n ? c->num_kv_heads / n : 1;
-    s->intermediate = c->intermediate_size / n;
+    s->intermediate = width / n;
     s->vocab = padded / n;
     return MS_OK;
 }
@@ -150,7 +177,9 @@ static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     const ms_vllm_settings *v = &job->settings->vllm;
     s->is_025 = v->version == MS_VLLM_0_25;
     s->is_eager = v->enforce_eager;
-    s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 || (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025);
+    s->is_fp8 = v->quantization == MS_VLLM_QUANTIZATION_FP8;
+    s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 ||
+               (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 && !s->arch->has_experts);
     if (s->is_v2 && !s->is_025)
         return ms_fail(err, MS_ERR_CONFIG, "model-runner: v2 is known of vLLM 0.25.1 alone");
     s->kv_element = v->kv_dtype == MS_VLLM_KV_FP8 ? 1 : MS_VLLM_ELEMENT;
@@ -162,11 +191,11 @@ static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
 ms_status ms_vllm_setup_resolve(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
 {
     *s = (ms_vllm_setup){.job = job};
-    if (job->device->is_cpu)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: on the CPU it is not known");
+    if (job->device->compute_capability < 80)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: known are NVIDIA devices of compute capability 8.0 and later");
     if (ms_infer_settings_has(job->settings, "quant"))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "quant is for llama.cpp; quantised weights are not known for vLLM");
+        return ms_fail(err, MS_ERR_USAGE, "quant is for llama.cpp; vLLM has --quantization");
     ms_status status = open_model(job, s, err);
     if (status == MS_OK)
         status = set_devices(job->settings, s, err);

@@ -22,6 +22,7 @@ typedef struct ms_vllm_setup {
     const ms_vllm_arch *arch;
     ms_vllm_rotary rotary;
     bool is_025, is_v2, is_eager, is_fp16;
+    bool is_fp8;              /* weights of linear layers are made fp8 on loading */
     uint64_t tensor_parallel; /* devices that share a layer */
     uint64_t stages;
     uint64_t heads, kv_heads, intermediate, vocab; /* of a device */

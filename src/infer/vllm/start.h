@@ -10,7 +10,7 @@
 typedef struct ms_vllm_start {
     uint64_t weights_bytes;
     uint64_t buffers_bytes; /* the runner's own, which vLLM's sum does not have */
-    uint64_t peak_bytes;    /* of the profile run, above both */
+    ms_infer_bytes peak;    /* of the profile run, above both */
     ms_infer_bytes non_torch, graphs_estimate, graphs;
     ms_infer_bytes left; /* for the cache; low: with the most of the others */
     ms_vllm_cache cache;

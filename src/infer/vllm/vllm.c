@@ -57,11 +57,10 @@ static bool add_device(const answer *a, const ms_vllm_start *t, int device, ms_i
     unsigned running = MS_INFER_IN(MS_INFER_PROFILE) | SERVES;
     const ms_infer_bytes weights = {t->weights_bytes, t->weights_bytes, t->weights_bytes};
     const ms_infer_bytes buffers = {t->buffers_bytes, t->buffers_bytes, t->buffers_bytes};
-    const ms_infer_bytes peak = {t->peak_bytes, t->peak_bytes, t->peak_bytes};
     uint64_t block = t->cache.page_bytes * t->cache.group_layers;
     return add(result, device, MS_INFER_WEIGHTS, "model", ~0u, weights) &&
            add(result, device, MS_INFER_OUTPUT, "runner", ~0u, buffers) &&
-           add(result, device, MS_INFER_ACTIVATIONS, "profile run", running, peak) &&
+           add(result, device, MS_INFER_ACTIVATIONS, "profile run", running, t->peak) &&
            add(result, device, MS_INFER_WORKSPACE, "non-torch", running, t->non_torch) &&
            add(result, device, MS_INFER_POOL, "CUDA graphs", SERVES, t->graphs) &&
            ms_infer_add(result, (ms_infer_buffer){.part = MS_INFER_CACHE,
@@ -217,7 +216,7 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
     const char *why = refusal(s, a);
     result->devices = (uint32_t)(s->stages * s->tensor_parallel);
     result->context = s->length;
-    result->weights_type = s->is_fp16 ? "fp16" : "bf16";
+    result->weights_type = s->is_fp8 ? "fp8" : s->is_fp16 ? "fp16" : "bf16";
     result->takes_all = true;
     result->refusal = why && *why ? why : NULL;
     result->hopeless = s->seqs < s->job->settings->concurrency
