@@ -27,6 +27,20 @@ typedef enum ms_vllm_tie {
     MS_VLLM_TIE_DROPS   /* it is made, and dropped when it is tied */
 } ms_vllm_tie;
 
+typedef enum ms_vllm_experts {
+    MS_VLLM_EXPERTS_NONE,
+    MS_VLLM_EXPERTS_ALL, /* in every layer */
+    MS_VLLM_EXPERTS_SOME /* in those that the config says */
+} ms_vllm_experts;
+
+/* The table of sines and cosines: in fp32 if FlashInfer's kernels read it, or until a step needs
+ * it. */
+typedef enum ms_vllm_table {
+    MS_VLLM_TABLE_NARROW,
+    MS_VLLM_TABLE_WIDE,
+    MS_VLLM_TABLE_WIDE_FIRST /* the first step replaces it */
+} ms_vllm_table;
+
 typedef struct ms_vllm_arch {
     const char *model_type;
     ms_vllm_bias qkv_bias, out_bias;
@@ -34,9 +48,13 @@ typedef struct ms_vllm_arch {
     uint32_t norms;    /* of a layer, as wide as the hidden state */
     uint32_t mlp_rows; /* tensors as wide as the hidden state that live beside the MLP's own */
     ms_vllm_tie tie;
+    ms_vllm_table table;
     bool has_normalizer; /* a scalar that scales the embeddings */
     bool always_ties;
-    bool has_experts;
+    ms_vllm_experts experts;
+    bool is_latent;        /* attention of DeepSeek: keys and values from a latent */
+    bool has_sinks;        /* a scalar of each head; then experts and their router have biases */
+    bool has_v2_experts;   /* runs with the V2 runner, unlike other mixtures */
     bool has_two_rotaries; /* layers with a window have another base */
 } ms_vllm_arch;
 

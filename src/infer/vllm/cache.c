@@ -33,8 +33,10 @@ ms_vllm_cache ms_vllm_cache_of(const ms_vllm_setup *s, const ms_vllm_rank *rank)
     uint64_t blocks = full_groups * ms_vllm_ceil_div(s->length, MS_VLLM_BLOCK_TOKENS);
     if (sliding_groups > 0)
         blocks += sliding_groups * window_blocks(s);
-    return (ms_vllm_cache){.page_bytes = 2 * MS_VLLM_BLOCK_TOKENS * s->kv_heads *
-                                         s->config->head_dim * s->kv_element,
+    const ms_model_config *c = s->config;
+    uint64_t each =
+        s->arch->is_latent ? c->latent_rank + c->head_dim : 2 * s->kv_heads * c->head_dim;
+    return (ms_vllm_cache){.page_bytes = MS_VLLM_BLOCK_TOKENS * each * s->kv_element,
                            .group_layers = size,
                            .groups = full_groups + sliding_groups,
                            .request_blocks = blocks};

@@ -12,6 +12,7 @@ enum {
 /* A linear layer whose weights are quantised when all is built. */
 typedef struct pending {
     uint64_t out, in;
+    uint64_t experts; /* of a mixture: each with out = its width; 0: a linear layer */
 } pending;
 
 typedef struct load {
@@ -33,35 +34,59 @@ static void drop_later(load *l, ms_block block)
     l->has_failed = !ms_vec_push(&l->dropped, block) || l->has_failed;
 }
 
+static void quantise_later(load *l, pending linear)
+{
+    l->has_failed = !ms_vec_push(&l->quantised, linear) || l->has_failed;
+}
+
 static void linear(load *l, uint64_t out, uint64_t in, bool has_bias)
 {
     if (l->s->is_fp8)
-        l->has_failed = !ms_vec_push(&l->quantised, ((pending){out, in})) || l->has_failed;
+        quantise_later(l, (pending){.out = out, .in = in});
     else
         (void)weight(l, out, in);
     if (has_bias)
         (void)weight(l, out, 1);
 }
 
+/* ---- attention ---- */
+
+/* Cosines or sines of all angles, which yarn scales. */
+static ms_block waves(load *l, ms_size bytes)
+{
+    ms_block plain = ms_vllm_take(l->tape, bytes);
+    if (!l->s->rotary.is_yarn)
+        return plain;
+    ms_block scaled = ms_vllm_take(l->tape, bytes);
+    ms_vllm_give(l->tape, plain);
+    return scaled;
+}
+
 /* In fp32 until it is there: angles, cosines, sines, both side by side. */
 static void rotary(load *l)
 {
     const ms_vllm_rotary *r = &l->s->rotary;
+    uint64_t most = l->s->arch->has_two_rotaries ? 2 : 1;
+    if (l->rotaries++ >= most)
+        return;
     ms_size half = ms_vllm_size(r->rows, r->width / 2, FLOAT);
     ms_block inverse = ms_vllm_take(l->tape, ms_vllm_size(r->width / 2, FLOAT, 1));
     ms_block positions = ms_vllm_take(l->tape, ms_vllm_size(r->rows, FLOAT, 1));
     ms_block angles = ms_vllm_take(l->tape, half);
-    ms_block cosines = ms_vllm_take(l->tape, half);
-    ms_block sines = ms_vllm_take(l->tape, half);
+    ms_block cosines = waves(l, half);
+    ms_block sines = waves(l, half);
     ms_block both = ms_vllm_take(l->tape, ms_vllm_size(r->rows, r->width, FLOAT));
     ms_vllm_give(l->tape, inverse);
     ms_vllm_give(l->tape, positions);
     ms_vllm_give(l->tape, angles);
     ms_vllm_give(l->tape, cosines);
     ms_vllm_give(l->tape, sines);
+    if (l->s->arch->table == MS_VLLM_TABLE_WIDE_FIRST)
+        l->tape->wide_table = both;
+    if (l->s->arch->table != MS_VLLM_TABLE_NARROW)
+        return;
     (void)ms_vllm_take(l->tape, ms_vllm_size(r->rows, r->width, MS_VLLM_ELEMENT));
     ms_vllm_give(l->tape, both);
-    l->rotaries++;
 }
 
 static void head_norms(load *l, ms_vllm_head_norms when)
@@ -97,51 +122,119 @@ static void scales(load *l)
         drop_later(l, ms_vllm_take(l->tape, ms_size_of(SCALAR)));
 }
 
-static void attention(load *l)
+static void plain_attention(load *l)
 {
     const ms_vllm_setup *s = l->s;
     const ms_model_config *c = s->config;
-    uint64_t most_rotaries = s->arch->has_two_rotaries ? 2 : 1;
     if (s->is_fp8)
         deep_gemm(l);
+    if (s->arch->has_sinks) {
+        rotary(l);
+        (void)weight(l, s->heads, 1);
+    }
     linear(l, (s->heads + 2 * s->kv_heads) * c->head_dim, c->hidden_size,
            ms_vllm_has_bias(s->arch->qkv_bias, c));
     linear(l, c->hidden_size, s->heads * c->head_dim, ms_vllm_has_bias(s->arch->out_bias, c));
     head_norms(l, MS_VLLM_HEAD_NORMS_BEFORE_ROTARY);
-    if (l->rotaries < most_rotaries)
-        rotary(l);
+    rotary(l);
     scales(l);
     if (s->kv_element == 1)
         deep_gemm(l);
     head_norms(l, MS_VLLM_HEAD_NORMS_LAST);
 }
 
-static void mlp(load *l)
-{
-    const ms_model_config *c = l->s->config;
-    linear(l, 2 * l->s->intermediate, c->hidden_size, c->mlp_bias);
-    linear(l, c->hidden_size, l->s->intermediate, c->mlp_bias);
-}
-
-/* The router, whole on each device, and two tensors of all experts. */
-static void experts(load *l)
-{
-    const ms_model_config *c = l->s->config;
-    (void)weight(l, c->num_experts, c->hidden_size);
-    (void)weight(l, c->num_experts * 2 * l->s->intermediate, c->hidden_size);
-    (void)weight(l, c->num_experts * c->hidden_size, l->s->intermediate);
-}
-
-static void layer(load *l)
+/* Latents are whole on each device, heads are shared. */
+static void latent_attention(load *l)
 {
     const ms_vllm_setup *s = l->s;
-    attention(l);
-    if (s->arch->has_experts)
+    const ms_model_config *c = s->config;
+    uint64_t latent = c->latent_rank + c->head_dim, query = s->heads * ms_key_dim(c);
+    if (s->is_fp8)
+        deep_gemm(l);
+    linear(l, c->query_rank + latent, c->hidden_size, false);
+    if (c->query_rank > 0)
+        (void)weight(l, c->query_rank, 1);
+    linear(l, query, c->query_rank > 0 ? c->query_rank : c->hidden_size, false);
+    (void)weight(l, c->latent_rank, 1);
+    linear(l, s->heads * (c->plain_key_dim + ms_value_dim(c)), c->latent_rank, false);
+    linear(l, c->hidden_size, s->heads * ms_value_dim(c), false);
+    rotary(l);
+    scales(l);
+    deep_gemm(l);
+}
+
+/* ---- the rest of a layer ---- */
+
+static void mlp(load *l, uint64_t width)
+{
+    const ms_model_config *c = l->s->config;
+    linear(l, 2 * width, c->hidden_size, c->mlp_bias);
+    linear(l, c->hidden_size, width, c->mlp_bias);
+}
+
+/* The router, whole on each device, an MLP for every token, and tensors of all experts. */
+static void experts(load *l)
+{
+    const ms_vllm_setup *s = l->s;
+    const ms_model_config *c = s->config;
+    bool has_biases = s->arch->has_sinks;
+    (void)weight(l, c->num_experts, c->hidden_size);
+    if (has_biases)
+        (void)weight(l, c->num_experts, 1);
+    if (s->shared > 0)
+        mlp(l, s->shared);
+    if (s->is_fp8) {
+        quantise_later(l, (pending){s->expert, c->hidden_size, c->num_experts});
+        return;
+    }
+    (void)weight(l, c->num_experts * 2 * s->expert, c->hidden_size);
+    if (has_biases)
+        (void)weight(l, c->num_experts * 2 * s->expert, 1);
+    (void)weight(l, c->num_experts * c->hidden_size, s->expert);
+    if (has_biases)
+        (void)weight(l, c->num_experts * c->hidden_size, 1);
+}
+
+static void layer(load *l, uint64_t number)
+{
+    const ms_vllm_setup *s = l->s;
+    if (s->arch->is_latent)
+        latent_attention(l);
+    else
+        plain_attention(l);
+    if (ms_vllm_is_sparse(s, number))
         experts(l);
     else
-        mlp(l);
+        mlp(l, s->intermediate);
     for (uint32_t i = 0; i < s->arch->norms; i++)
         (void)weight(l, s->config->hidden_size, 1);
+}
+
+/* ---- fp8 that is made on loading ---- */
+
+/* A copy in fp8 that its place in the tensor of all experts is filled from, and its scale. */
+static void expert_copy(load *l, uint64_t rows, uint64_t columns)
+{
+    ms_block copy = ms_vllm_take(l->tape, ms_vllm_size(rows, columns, 1));
+    ms_block scale = ms_vllm_take(l->tape, ms_size_of(SCALAR));
+    ms_vllm_give(l->tape, copy);
+    ms_vllm_give(l->tape, scale);
+}
+
+static void quantise_experts(load *l, const pending *p)
+{
+    uint64_t count = p->experts, gate_up = 2 * p->out;
+    ms_block first = weight(l, count * gate_up, p->in), second = weight(l, count * p->in, p->out);
+    (void)ms_vllm_take(l->tape, ms_vllm_size(count * gate_up, p->in, 1));
+    (void)ms_vllm_take(l->tape, ms_vllm_size(count * p->in, p->out, 1));
+    (void)ms_vllm_take(l->tape, ms_vllm_size(count, SCALAR, 1));
+    (void)ms_vllm_take(l->tape, ms_vllm_size(count, SCALAR, 1));
+    for (uint64_t i = 0; i < count; i++) {
+        expert_copy(l, gate_up, p->in);
+        expert_copy(l, p->in, p->out);
+    }
+    ms_vllm_give(l->tape, first);
+    ms_vllm_give(l->tape, second);
 }
 
 /* One after the other: as loaded, in fp8, and the scale of all. */
@@ -149,12 +242,18 @@ static void quantise(load *l)
 {
     for (uint32_t i = 0; i < l->quantised.count; i++) {
         const pending *p = &l->quantised.items[i];
+        if (p->experts > 0) {
+            quantise_experts(l, p);
+            continue;
+        }
         ms_block loaded = weight(l, p->out, p->in);
         (void)ms_vllm_take(l->tape, ms_vllm_size(p->out, p->in, 1));
         (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
         ms_vllm_give(l->tape, loaded);
     }
 }
+
+/* ---- the model ---- */
 
 static void head(load *l)
 {
@@ -178,7 +277,7 @@ ms_status ms_vllm_load(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm
     if (rank->has_embeddings)
         (void)weight(&l, s->vocab, s->config->hidden_size);
     for (uint64_t i = 0; i < rank->layers; i++)
-        layer(&l);
+        layer(&l, rank->first_layer + i);
     if (rank->has_head)
         head(&l);
     quantise(&l);

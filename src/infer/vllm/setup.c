@@ -7,9 +7,34 @@
 
 #include "infer/kit/rotary.h"
 
-enum { VOCAB_STEP = 64 };
+enum { VOCAB_STEP = 64, MOST_POSITIONS = 1 << 28 };
 
 /* ---- the model ---- */
+
+/* The table of yarn has the original positions times the factor; so many are the most tokens of a
+ * request, too. */
+static ms_status read_yarn(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
+{
+    ms_json_value scaling, value;
+    uint64_t original = 0;
+    double factor = 0;
+    bool has = (ms_json_find(job->file, "rope_scaling", &scaling) ||
+                ms_json_find(job->file, "rope_parameters", &scaling)) &&
+               ms_json_find(scaling, "original_max_position_embeddings", &value);
+    ms_status status = has ? ms_json_get_count(value, 1, MOST_POSITIONS, &original, err) : MS_OK;
+    has = has && ms_json_find(scaling, "factor", &value);
+    if (status == MS_OK && has)
+        status = ms_json_get_number(value, 1, 1 << 16, &factor, err);
+    if (status == MS_OK && (!has || (double)original * factor > MOST_POSITIONS))
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: yarn is known with original_max_position_embeddings and factor, up "
+                       "to %d tokens",
+                       MOST_POSITIONS);
+    s->positions = (uint64_t)((double)original * factor);
+    s->rotary.rows = s->positions;
+    s->rotary.is_yarn = true;
+    return status;
+}
 
 static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
 {
@@ -17,14 +42,14 @@ static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_er
     const char *type = ms_infer_rotary_scaling(job->file);
     if (!ms_json_find(job->file, "max_position_embeddings", &value))
         return ms_fail(err, MS_ERR_CONFIG, "vllm: the config has no max_position_embeddings");
-    ms_status status = ms_json_get_count(value, 1, 1 << 28, &s->positions, err);
+    ms_status status = ms_json_get_count(value, 1, MOST_POSITIONS, &s->positions, err);
     if (status != MS_OK)
         return status;
-    if (strcmp(type, "linear") == 0)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: linear rotary scaling is not known");
+    s->rotary = (ms_vllm_rotary){.rows = s->positions, .width = ms_rotary_dim(s->config)};
+    if (strcmp(type, "yarn") == 0)
+        return read_yarn(job, s, err);
     if (strcmp(type, "") != 0 && strcmp(type, "default") != 0 && strcmp(type, "llama3") != 0)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: rotary scaling of type %.40s is not known", type);
-    s->rotary = (ms_vllm_rotary){.rows = s->positions, .width = ms_rotary_dim(s->config)};
     return MS_OK;
 }
 
@@ -32,19 +57,13 @@ static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_er
 static ms_status check_experts(const ms_infer_job *job, const ms_vllm_setup *s, ms_error *err)
 {
     const ms_vllm_settings *v = &job->settings->vllm;
-    bool all = true;
-    if (!s->arch->has_experts)
+    if (s->arch->experts == MS_VLLM_EXPERTS_NONE)
         return MS_OK;
-    for (uint64_t i = 0; i < s->config->num_layers && s->config->sparse_step > 0; i++)
-        all = all && (ms_layer_kind(s->config, i) & MS_LAYER_SPARSE) != 0;
-    if (!all)
+    if (s->config->num_experts == 0 || s->config->experts_per_token == 0)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: a mixture without experts is not known");
+    if (v->version != MS_VLLM_0_25 || job->device->compute_capability >= 100)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: mixtures of experts with dense layers among them are not known");
-    if (v->version != MS_VLLM_0_25 || v->runner == MS_VLLM_RUNNER_V2 ||
-        v->quantization != MS_VLLM_QUANTIZATION_AUTO || job->device->compute_capability >= 100)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: mixtures of experts are known of 0.25.1 alone, with the V1 runner, "
-                       "without quantization and before Blackwell");
+                       "vllm: mixtures of experts are known of 0.25.1 alone, before Blackwell");
     return MS_OK;
 }
 
@@ -69,6 +88,14 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
                        "vllm: weights that are quantised in their files are not known");
     ms_status status = check_experts(job, s, err);
     return status == MS_OK ? read_positions(job, s, err) : status;
+}
+
+bool ms_vllm_is_sparse(const ms_vllm_setup *setup, uint64_t layer)
+{
+    ms_vllm_experts where = setup->arch->experts;
+    return where == MS_VLLM_EXPERTS_ALL ||
+           (where == MS_VLLM_EXPERTS_SOME &&
+            (ms_layer_kind(setup->config, layer) & MS_LAYER_SPARSE) != 0);
 }
 
 bool ms_vllm_slides(const ms_vllm_setup *setup, uint64_t layer)
@@ -108,9 +135,11 @@ static ms_status set_shares(ms_vllm_setup *s, ms_error *err)
 {
     const ms_model_config *c = s->config;
     uint64_t n = s->tensor_parallel;
-    uint64_t width = s->arch->has_experts && c->expert_size ? c->expert_size : c->intermediate_size;
+    uint64_t expert = c->expert_size ? c->expert_size : c->intermediate_size;
+    uint64_t shared = c->shared_expert_size + c->shared_experts * c->expert_size;
     uint64_t padded = ms_vllm_ceil_div(c->vocab_size, VOCAB_STEP) * VOCAB_STEP;
-    bool divides = c->num_heads % n == 0 && width % n == 0 && padded % n == 0 &&
+    bool divides = c->num_heads % n == 0 && c->intermediate_size % n == 0 && expert % n == 0 &&
+                   shared % n == 0 && padded % n == 0 &&
                    (c->num_kv_heads >= n ? c->num_kv_heads % n == 0 : n % c->num_kv_heads == 0);
     if (!divides)
         return ms_fail(err, MS_ERR_CONFIG,
@@ -119,7 +148,9 @@ static ms_status set_shares(ms_vllm_setup *s, ms_error *err)
                        n);
     s->heads = c->num_heads / n;
     s->kv_heads = c->num_kv_heads >= n ? c->num_kv_heads / n : 1;
-    s->intermediate = width / n;
+    s->intermediate = c->intermediate_size / n;
+    s->expert = expert / n;
+    s->shared = shared / n;
     s->vocab = padded / n;
     return MS_OK;
 }
@@ -179,9 +210,16 @@ static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     s->is_eager = v->enforce_eager;
     s->is_fp8 = v->quantization == MS_VLLM_QUANTIZATION_FP8;
     s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 ||
-               (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 && !s->arch->has_experts);
+               (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 &&
+                (s->arch->experts == MS_VLLM_EXPERTS_NONE || s->arch->has_v2_experts));
     if (s->is_v2 && !s->is_025)
         return ms_fail(err, MS_ERR_CONFIG, "model-runner: v2 is known of vLLM 0.25.1 alone");
+    if (s->arch->is_latent && v->kv_dtype != MS_VLLM_KV_AUTO)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "kv-cache-dtype: of latent attention it is known in bf16 and fp16 alone");
+    if (s->is_fp8 && (job->device->compute_capability < 89 || job->device->compute_capability > 90))
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "quantization: fp8 is known on devices of compute capability 8.9 and 9.0");
     s->kv_element = v->kv_dtype == MS_VLLM_KV_FP8 ? 1 : MS_VLLM_ELEMENT;
     s->total_bytes = job->budget_bytes;
     s->requested_bytes = (uint64_t)ceil((double)s->total_bytes * v->utilization);

@@ -14,6 +14,7 @@ enum { MS_VLLM_MAX_STAGES = 16, MS_VLLM_BLOCK_TOKENS = 16, MS_VLLM_ELEMENT = 2 }
 /* A table of sines and cosines. */
 typedef struct ms_vllm_rotary {
     uint64_t rows, width;
+    bool is_yarn; /* sines and cosines are scaled */
 } ms_vllm_rotary;
 
 typedef struct ms_vllm_setup {
@@ -25,8 +26,10 @@ typedef struct ms_vllm_setup {
     bool is_fp8;              /* weights of linear layers are made fp8 on loading */
     uint64_t tensor_parallel; /* devices that share a layer */
     uint64_t stages;
-    uint64_t heads, kv_heads, intermediate, vocab; /* of a device */
-    uint64_t positions;                            /* max_position_embeddings */
+    uint64_t heads, kv_heads, vocab;       /* of a device */
+    uint64_t intermediate, expert, shared; /* the same: of an MLP, an expert, those that
+                                              every token has */
+    uint64_t positions;                    /* max_position_embeddings */
     uint64_t tokens, seqs;    /* most of a step: max_num_batched_tokens, max_num_seqs */
     uint64_t length;          /* max_model_len */
     uint64_t kv_element;      /* bytes of an element of the cache */
@@ -50,6 +53,7 @@ static inline uint64_t ms_vllm_ceil_div(uint64_t value, uint64_t step)
     return step > 1 ? (value + step - 1) / step : value;
 }
 
+bool ms_vllm_is_sparse(const ms_vllm_setup *setup, uint64_t layer);
 /* Whether a layer's cache is limited to a window. */
 bool ms_vllm_slides(const ms_vllm_setup *setup, uint64_t layer);
 

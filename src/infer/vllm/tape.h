@@ -13,6 +13,7 @@ typedef struct ms_vllm_tape {
     ms_allocator *allocator;
     ms_status status;
     uint64_t peak_bytes; /* since the last ms_vllm_peak_reset */
+    ms_block wide_table; /* of sines and cosines, which the first step replaces; 0: none */
 } ms_vllm_tape;
 
 ms_status ms_vllm_tape_begin(ms_vllm_tape *tape, ms_error *err);
