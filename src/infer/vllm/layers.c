@@ -30,17 +30,23 @@ ms_block ms_vllm_product(ms_vllm_pass *p, uint64_t count, uint64_t width, bool h
     return out;
 }
 
-/* A linear layer whose weights may be quantised: then its input is, a scale for each token. */
+/* A linear layer whose weights may be quantised, and whose input may be. */
 static ms_block linear(ms_vllm_pass *p, uint64_t in, uint64_t out, bool has_bias)
 {
+    const ms_vllm_scheme_row *row = ms_vllm_scheme_row_of(p->s->scheme.kind);
     uint64_t tokens = p->s->tokens;
-    if (!p->s->is_fp8)
+    uint64_t scales_each = row->input_block > 0 ? ms_vllm_ceil_div(in, row->input_block) : 1;
+    if (p->s->scheme.kind == MS_VLLM_PLAIN)
         return ms_vllm_product(p, tokens, out, has_bias);
+    if (!row->quantises_input)
+        return ms_vllm_rows(p, tokens, out);
+    ms_block unused = row->has_input_scale ? ms_vllm_rows(p, 1, 1) : 0;
     ms_block input = ms_vllm_take(p->tape, ms_vllm_size(tokens, in, 1));
-    ms_block scales = ms_vllm_take(p->tape, ms_vllm_size(tokens, FLOAT, 1));
+    ms_block scales = ms_vllm_take(p->tape, ms_vllm_size(tokens, scales_each, FLOAT));
     ms_block result = ms_vllm_rows(p, tokens, out);
-    ms_vllm_give(p->tape, scales);
     ms_vllm_give(p->tape, input);
+    ms_vllm_give(p->tape, scales);
+    ms_vllm_give(p->tape, unused);
     return result;
 }
 
@@ -162,8 +168,9 @@ static void run_experts(ms_vllm_pass *p)
     uint64_t each = s->tokens * c->experts_per_token;
     uint64_t sorted = each + c->num_experts * (EXPERT_ROWS - 1);
     ms_block taken[8] = {0};
+    bool is_fp8 = s->scheme.kind == MS_VLLM_FP8_MADE;
     int count = 0;
-    if (s->is_fp8) {
+    if (is_fp8) {
         taken[count++] = ms_vllm_take(p->tape, ms_vllm_size(s->tokens, c->hidden_size, 1));
         taken[count++] = ms_vllm_take(p->tape, ms_size_of(FLOAT));
     }
@@ -173,7 +180,7 @@ static void run_experts(ms_vllm_pass *p)
         ms_vllm_take(p->tape, ms_vllm_size(ms_vllm_ceil_div(sorted, EXPERT_ROWS), INT32, 1));
     taken[count++] = ms_vllm_take(p->tape, ms_size_of(INT32));
     ms_vllm_give(p->tape, ms_vllm_take(p->tape, ms_vllm_size(c->num_experts + 1, INT32, 1)));
-    if (s->is_fp8) {
+    if (is_fp8) {
         taken[count++] = ms_vllm_take(p->tape, ms_vllm_size(each, s->expert, 1));
         taken[count++] = ms_vllm_take(p->tape, ms_size_of(FLOAT));
     }

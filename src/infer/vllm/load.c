@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/vllm/load.h"
 
+#include "infer/vllm/weights.h"
+
 enum {
     SCALAR = 4,
     FLOAT = 4,
@@ -9,24 +11,19 @@ enum {
     RANGES = 3,                 /* and constants to compute them from, until weights are there */
 };
 
-/* A linear layer whose weights are quantised when all is built. */
-typedef struct pending {
-    uint64_t out, in;
-    uint64_t experts; /* of a mixture: each with out = its width; 0: a linear layer */
-} pending;
-
 typedef struct load {
     const ms_vllm_setup *s;
     ms_vllm_tape *tape;
+    ms_vllm_weights weights;
+    const ms_vllm_scheme_row *scheme;
     uint64_t rotaries;
     bool has_deep_gemm, has_failed;
-    ms_vec(pending) quantised;
     ms_vec(ms_block) dropped; /* when all weights are there */
 } load;
 
 static ms_block weight(load *l, uint64_t rows, uint64_t columns)
 {
-    return ms_vllm_take(l->tape, ms_vllm_size(rows, columns, MS_VLLM_ELEMENT));
+    return ms_vllm_weight(&l->weights, rows, columns);
 }
 
 static void drop_later(load *l, ms_block block)
@@ -34,17 +31,9 @@ static void drop_later(load *l, ms_block block)
     l->has_failed = !ms_vec_push(&l->dropped, block) || l->has_failed;
 }
 
-static void quantise_later(load *l, pending linear)
-{
-    l->has_failed = !ms_vec_push(&l->quantised, linear) || l->has_failed;
-}
-
 static void linear(load *l, uint64_t out, uint64_t in, bool has_bias)
 {
-    if (l->s->is_fp8)
-        quantise_later(l, (pending){.out = out, .in = in});
-    else
-        (void)weight(l, out, in);
+    ms_vllm_linear_build(&l->weights, out, in);
     if (has_bias)
         (void)weight(l, out, 1);
 }
@@ -115,10 +104,10 @@ static void scales(load *l)
         (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
     for (int i = 0; i < RANGES; i++) {
         ms_block range = ms_vllm_take(l->tape, ms_size_of(SCALAR));
-        if (!l->s->is_fp8)
+        if (!l->scheme->has_cache_scales)
             drop_later(l, range);
     }
-    for (int i = 0; i < SCALES && l->s->is_fp8; i++)
+    for (int i = 0; i < SCALES && l->scheme->has_cache_scales; i++)
         drop_later(l, ms_vllm_take(l->tape, ms_size_of(SCALAR)));
 }
 
@@ -126,7 +115,7 @@ static void plain_attention(load *l)
 {
     const ms_vllm_setup *s = l->s;
     const ms_model_config *c = s->config;
-    if (s->is_fp8)
+    if (l->scheme->asks_deep_gemm)
         deep_gemm(l);
     if (s->arch->has_sinks) {
         rotary(l);
@@ -149,7 +138,7 @@ static void latent_attention(load *l)
     const ms_vllm_setup *s = l->s;
     const ms_model_config *c = s->config;
     uint64_t latent = c->latent_rank + c->head_dim, query = s->heads * ms_key_dim(c);
-    if (s->is_fp8)
+    if (l->scheme->asks_deep_gemm)
         deep_gemm(l);
     linear(l, c->query_rank + latent, c->hidden_size, false);
     if (c->query_rank > 0)
@@ -183,16 +172,7 @@ static void experts(load *l)
         (void)weight(l, c->num_experts, 1);
     if (s->shared > 0)
         mlp(l, s->shared);
-    if (s->is_fp8) {
-        quantise_later(l, (pending){s->expert, c->hidden_size, c->num_experts});
-        return;
-    }
-    (void)weight(l, c->num_experts * 2 * s->expert, c->hidden_size);
-    if (has_biases)
-        (void)weight(l, c->num_experts * 2 * s->expert, 1);
-    (void)weight(l, c->num_experts * c->hidden_size, s->expert);
-    if (has_biases)
-        (void)weight(l, c->num_experts * c->hidden_size, 1);
+    ms_vllm_experts_build(&l->weights, c->num_experts, s->expert, c->hidden_size, has_biases);
 }
 
 static void layer(load *l, uint64_t number)
@@ -208,49 +188,6 @@ static void layer(load *l, uint64_t number)
         mlp(l, s->intermediate);
     for (uint32_t i = 0; i < s->arch->norms; i++)
         (void)weight(l, s->config->hidden_size, 1);
-}
-
-/* ---- fp8 that is made on loading ---- */
-
-/* A copy in fp8 that its place in the tensor of all experts is filled from, and its scale. */
-static void expert_copy(load *l, uint64_t rows, uint64_t columns)
-{
-    ms_block copy = ms_vllm_take(l->tape, ms_vllm_size(rows, columns, 1));
-    ms_block scale = ms_vllm_take(l->tape, ms_size_of(SCALAR));
-    ms_vllm_give(l->tape, copy);
-    ms_vllm_give(l->tape, scale);
-}
-
-static void quantise_experts(load *l, const pending *p)
-{
-    uint64_t count = p->experts, gate_up = 2 * p->out;
-    ms_block first = weight(l, count * gate_up, p->in), second = weight(l, count * p->in, p->out);
-    (void)ms_vllm_take(l->tape, ms_vllm_size(count * gate_up, p->in, 1));
-    (void)ms_vllm_take(l->tape, ms_vllm_size(count * p->in, p->out, 1));
-    (void)ms_vllm_take(l->tape, ms_vllm_size(count, SCALAR, 1));
-    (void)ms_vllm_take(l->tape, ms_vllm_size(count, SCALAR, 1));
-    for (uint64_t i = 0; i < count; i++) {
-        expert_copy(l, gate_up, p->in);
-        expert_copy(l, p->in, p->out);
-    }
-    ms_vllm_give(l->tape, first);
-    ms_vllm_give(l->tape, second);
-}
-
-/* One after the other: as loaded, in fp8, and the scale of all. */
-static void quantise(load *l)
-{
-    for (uint32_t i = 0; i < l->quantised.count; i++) {
-        const pending *p = &l->quantised.items[i];
-        if (p->experts > 0) {
-            quantise_experts(l, p);
-            continue;
-        }
-        ms_block loaded = weight(l, p->out, p->in);
-        (void)ms_vllm_take(l->tape, ms_vllm_size(p->out, p->in, 1));
-        (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
-        ms_vllm_give(l->tape, loaded);
-    }
 }
 
 /* ---- the model ---- */
@@ -273,21 +210,25 @@ static void head(load *l)
 ms_status ms_vllm_load(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm_tape *tape,
                        ms_error *err)
 {
-    load l = {.s = s, .tape = tape};
+    load l = {.s = s,
+              .tape = tape,
+              .weights = {.s = s, .tape = tape},
+              .scheme = ms_vllm_scheme_row_of(s->scheme.kind)};
     if (rank->has_embeddings)
         (void)weight(&l, s->vocab, s->config->hidden_size);
     for (uint64_t i = 0; i < rank->layers; i++)
         layer(&l, rank->first_layer + i);
     if (rank->has_head)
         head(&l);
-    quantise(&l);
+    ms_status status = ms_vllm_weights_finish(&l.weights, err);
     for (uint32_t i = 0; i < l.dropped.count; i++)
         ms_vllm_give(tape, l.dropped.items[i]);
     ms_vec_free(&l.dropped);
-    ms_vec_free(&l.quantised);
     /* a scalar that is made once; communication, and FlashInfer's sampler of the V1 runner, make it
      * before */
     if (s->tensor_parallel == 1 && (s->is_v2 || !s->job->settings->vllm.flashinfer_sampler))
         (void)ms_vllm_take(tape, ms_size_of(SCALAR));
+    if (status != MS_OK)
+        return status;
     return l.has_failed ? ms_infer_no_memory(err) : ms_vllm_tape_check(tape, err);
 }

@@ -83,10 +83,10 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     }
     if (c->head != MS_HEAD_CAUSAL_LM)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: only models that predict the next token");
-    if (c->quantization.kind != MS_QUANTIZE_NONE || c->is_fp8)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: weights that are quantised in their files are not known");
     ms_status status = check_experts(job, s, err);
+    if (status == MS_OK)
+        status =
+            ms_vllm_scheme_read(job, s->arch->experts != MS_VLLM_EXPERTS_NONE, &s->scheme, err);
     return status == MS_OK ? read_positions(job, s, err) : status;
 }
 
@@ -208,7 +208,6 @@ static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     const ms_vllm_settings *v = &job->settings->vllm;
     s->is_025 = v->version == MS_VLLM_0_25;
     s->is_eager = v->enforce_eager;
-    s->is_fp8 = v->quantization == MS_VLLM_QUANTIZATION_FP8;
     s->is_v2 = v->runner == MS_VLLM_RUNNER_V2 ||
                (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 &&
                 (s->arch->experts == MS_VLLM_EXPERTS_NONE || s->arch->has_v2_experts));
@@ -217,9 +216,6 @@ static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     if (s->arch->is_latent && v->kv_dtype != MS_VLLM_KV_AUTO)
         return ms_fail(err, MS_ERR_CONFIG,
                        "kv-cache-dtype: of latent attention it is known in bf16 and fp16 alone");
-    if (s->is_fp8 && (job->device->compute_capability < 89 || job->device->compute_capability > 90))
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "quantization: fp8 is known on devices of compute capability 8.9 and 9.0");
     s->kv_element = v->kv_dtype == MS_VLLM_KV_FP8 ? 1 : MS_VLLM_ELEMENT;
     s->total_bytes = job->budget_bytes;
     s->requested_bytes = (uint64_t)ceil((double)s->total_bytes * v->utilization);

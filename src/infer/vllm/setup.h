@@ -8,6 +8,7 @@
 
 #include "infer/kit/engine.h"
 #include "infer/vllm/arch.h"
+#include "infer/vllm/scheme.h"
 
 enum { MS_VLLM_MAX_STAGES = 16, MS_VLLM_BLOCK_TOKENS = 16, MS_VLLM_ELEMENT = 2 };
 
@@ -21,6 +22,7 @@ typedef struct ms_vllm_setup {
     const ms_infer_job *job;
     const ms_model_config *config;
     const ms_vllm_arch *arch;
+    ms_vllm_scheme scheme;
     ms_vllm_rotary rotary;
     bool is_025, is_v2, is_eager, is_fp16;
     bool is_fp8;              /* weights of linear layers are made fp8 on loading */

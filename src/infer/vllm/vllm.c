@@ -216,7 +216,9 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
     const char *why = refusal(s, a);
     result->devices = (uint32_t)(s->stages * s->tensor_parallel);
     result->context = s->length;
-    result->weights_type = s->is_fp8 ? "fp8" : s->is_fp16 ? "fp16" : "bf16";
+    result->weights_type = ms_vllm_scheme_row_of(s->scheme.kind)->name;
+    if (!result->weights_type)
+        result->weights_type = s->is_fp16 ? "fp16" : "bf16";
     result->takes_all = true;
     result->refusal = why && *why ? why : NULL;
     result->hopeless = s->seqs < s->job->settings->concurrency

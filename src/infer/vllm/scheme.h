@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How linear layers hold their weights: as vLLM reads a config's quantization_config, or as
+ * --quantization makes them.
+ */
+#ifndef MS_INFER_VLLM_SCHEME_H
+#define MS_INFER_VLLM_SCHEME_H
+
+#include "infer/kit/engine.h"
+
+typedef enum ms_vllm_scheme_kind {
+    MS_VLLM_PLAIN,
+    MS_VLLM_FP8_MADE,  /* of plain weights, on loading */
+    MS_VLLM_FP8_BLOCK, /* a scale for each 128 x 128 weights */
+    MS_VLLM_GPTQ,      /* 4 bits; scales and zeros of groups, and the group of each input */
+    MS_VLLM_AWQ,       /* the same without the groups of inputs */
+    MS_VLLM_SCHEMES
+} ms_vllm_scheme_kind;
+
+typedef struct ms_vllm_scheme {
+    ms_vllm_scheme_kind kind;
+    uint64_t group; /* inputs that share a scale; 0: all */
+} ms_vllm_scheme;
+
+/* What is the same for all linear layers of a kind: a row. */
+typedef struct ms_vllm_scheme_row {
+    const char *name;           /* "fp8", for titles; NULL: that of the type */
+    uint32_t least, most;       /* compute capabilities whose kernels are known */
+    uint64_t in_step, out_step; /* widths of layers that the kernel takes; 0: all */
+    bool knows_experts;         /* and those of mixtures */
+    bool asks_deep_gemm;        /* when a model is built */
+    bool has_cache_scales;      /* of files are looked for */
+    uint64_t input_block;       /* inputs are quantised, a scale for so many; 0: for all */
+    bool quantises_input, has_input_scale; /* has_input_scale: a scalar that is not used */
+} ms_vllm_scheme_row;
+
+const ms_vllm_scheme_row *ms_vllm_scheme_row_of(ms_vllm_scheme_kind kind);
+
+/* MS_ERR_CONFIG: not known, by name. */
+ms_status ms_vllm_scheme_read(const ms_infer_job *job, bool has_experts, ms_vllm_scheme *scheme,
+                              ms_error *err);
+
+#endif
