@@ -52,10 +52,13 @@ typedef struct ms_vllm_arch {
     bool has_normalizer; /* a scalar that scales the embeddings */
     bool always_ties;
     ms_vllm_experts experts;
-    bool is_latent;        /* attention of DeepSeek: keys and values from a latent */
-    bool has_sinks;        /* a scalar of each head; then experts and their router have biases */
-    bool has_v2_experts;   /* runs with the V2 runner, unlike other mixtures */
-    bool has_two_rotaries; /* layers with a window have another base */
+    bool is_latent;         /* attention of DeepSeek: keys and values from a latent */
+    bool has_sinks;         /* a scalar of each head; then experts and their router have biases */
+    bool has_linear_router; /* it is quantised as linear layers are, unless the config excepts it */
+    bool has_shared_gate;   /* of the expert that every token has */
+    bool has_router_bias;   /* in fp32, for the choice of experts */
+    bool has_v2_experts;    /* runs with the V2 runner, unlike other mixtures */
+    bool has_two_rotaries;  /* layers with a window have another base */
 } ms_vllm_arch;
 
 /* By model_type; NULL: not known. */

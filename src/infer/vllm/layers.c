@@ -6,8 +6,7 @@ enum {
     INT64 = 8,
     FLOAT = 4,
     MIB = 1 << 20,
-    EXPERT_ROWS = 128, /* of an expert that a block of Triton's kernel takes */
-    PLAIN_ROWS = 3     /* beside an MLP in every model: residual, the layer's input, the MLP's */
+    PLAIN_ROWS = 3 /* beside an MLP in every model: residual, the layer's input, the MLP's */
 };
 
 /* ---- products ---- */
@@ -160,32 +159,55 @@ static void grow_workspace(ms_vllm_pass *p, uint64_t each)
     p->experts_bytes = bytes.bytes;
 }
 
+/* An input of experts in fp8, and its scales. */
+static int quantised(ms_vllm_pass *p, uint64_t count, uint64_t width, ms_block taken[2])
+{
+    const ms_vllm_scheme_row *row = ms_vllm_scheme_row_of(p->s->scheme.kind);
+    if (!row->quantises_input)
+        return 0;
+    taken[0] = ms_vllm_take(p->tape, ms_vllm_size(count, width, 1));
+    taken[1] = ms_vllm_take(
+        p->tape, row->input_block > 0
+                     ? ms_vllm_size(count, ms_vllm_ceil_div(width, row->input_block), FLOAT)
+                     : ms_size_of(FLOAT));
+    return 2;
+}
+
 /* Rows are sorted by expert, each expert's padded to whole blocks. */
 static void run_experts(ms_vllm_pass *p)
 {
     const ms_vllm_setup *s = p->s;
     const ms_model_config *c = s->config;
     uint64_t each = s->tokens * c->experts_per_token;
-    uint64_t sorted = each + c->num_experts * (EXPERT_ROWS - 1);
+    uint64_t block = ms_vllm_scheme_row_of(s->scheme.kind)->expert_rows;
+    uint64_t sorted = each + c->num_experts * (block - 1);
     ms_block taken[8] = {0};
-    bool is_fp8 = s->scheme.kind == MS_VLLM_FP8_MADE;
-    int count = 0;
-    if (is_fp8) {
-        taken[count++] = ms_vllm_take(p->tape, ms_vllm_size(s->tokens, c->hidden_size, 1));
-        taken[count++] = ms_vllm_take(p->tape, ms_size_of(FLOAT));
-    }
+    int count = quantised(p, s->tokens, c->hidden_size, taken);
     grow_workspace(p, each);
     taken[count++] = ms_vllm_take(p->tape, ms_vllm_size(sorted, INT32, 1));
-    taken[count++] =
-        ms_vllm_take(p->tape, ms_vllm_size(ms_vllm_ceil_div(sorted, EXPERT_ROWS), INT32, 1));
+    taken[count++] = ms_vllm_take(p->tape, ms_vllm_size(ms_vllm_ceil_div(sorted, block), INT32, 1));
     taken[count++] = ms_vllm_take(p->tape, ms_size_of(INT32));
     ms_vllm_give(p->tape, ms_vllm_take(p->tape, ms_vllm_size(c->num_experts + 1, INT32, 1)));
-    if (is_fp8) {
-        taken[count++] = ms_vllm_take(p->tape, ms_vllm_size(each, s->expert, 1));
-        taken[count++] = ms_vllm_take(p->tape, ms_size_of(FLOAT));
-    }
+    count += quantised(p, each, s->expert, taken + count);
     while (count > 0)
         ms_vllm_give(p->tape, taken[--count]);
+}
+
+/* The expert that every token has, times what its gate says. */
+static ms_block shared_expert(ms_vllm_pass *p)
+{
+    const ms_vllm_setup *s = p->s;
+    if (s->shared == 0)
+        return 0;
+    ms_block out = mlp(p, s->shared);
+    if (!s->arch->has_shared_gate)
+        return out;
+    ms_block gate = ms_vllm_product(p, s->tokens, 1, false), share = ms_vllm_rows(p, s->tokens, 1);
+    ms_vllm_give(p->tape, gate);
+    ms_block scaled = ms_vllm_rows(p, s->tokens, s->config->hidden_size);
+    ms_vllm_give(p->tape, share);
+    ms_vllm_give(p->tape, out);
+    return scaled;
 }
 
 static ms_block experts(ms_vllm_pass *p)
@@ -193,8 +215,10 @@ static ms_block experts(ms_vllm_pass *p)
     const ms_vllm_setup *s = p->s;
     const ms_model_config *c = s->config;
     uint64_t each = s->tokens * c->experts_per_token;
-    ms_block scores = ms_vllm_product(p, s->tokens, c->num_experts, s->arch->has_sinks);
-    ms_block shared = s->shared > 0 ? mlp(p, s->shared) : 0;
+    bool is_linear = s->arch->has_linear_router && !s->scheme.has_plain_router;
+    ms_block scores = is_linear ? linear(p, c->hidden_size, c->num_experts, false)
+                                : ms_vllm_product(p, s->tokens, c->num_experts, s->arch->has_sinks);
+    ms_block shared = shared_expert(p);
     ms_block weights = ms_vllm_take(p->tape, ms_vllm_size(each, FLOAT, 1));
     ms_block ids = ms_vllm_take(p->tape, ms_vllm_size(each, INT32, 1));
     ms_vllm_give(p->tape, ms_vllm_take(p->tape, ms_vllm_size(each, INT32, 1)));

@@ -104,7 +104,7 @@ static void scales(load *l)
         (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
     for (int i = 0; i < RANGES; i++) {
         ms_block range = ms_vllm_take(l->tape, ms_size_of(SCALAR));
-        if (!l->scheme->has_cache_scales)
+        if (!l->scheme->has_cache_scales || l->s->arch->is_latent)
             drop_later(l, range);
     }
     for (int i = 0; i < SCALES && l->scheme->has_cache_scales; i++)
@@ -167,9 +167,16 @@ static void experts(load *l)
     const ms_vllm_setup *s = l->s;
     const ms_model_config *c = s->config;
     bool has_biases = s->arch->has_sinks;
-    (void)weight(l, c->num_experts, c->hidden_size);
+    if (s->arch->has_linear_router && !s->scheme.has_plain_router)
+        linear(l, c->num_experts, c->hidden_size, false);
+    else
+        (void)weight(l, c->num_experts, c->hidden_size);
     if (has_biases)
         (void)weight(l, c->num_experts, 1);
+    if (s->arch->has_router_bias)
+        (void)ms_vllm_take(l->tape, ms_vllm_size(c->num_experts, FLOAT, 1));
+    if (s->arch->has_shared_gate)
+        (void)weight(l, 1, c->hidden_size);
     if (s->shared > 0)
         mlp(l, s->shared);
     ms_vllm_experts_build(&l->weights, c->num_experts, s->expert, c->hidden_size, has_biases);
@@ -220,7 +227,7 @@ ms_status ms_vllm_load(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm
         layer(&l, rank->first_layer + i);
     if (rank->has_head)
         head(&l);
-    ms_status status = ms_vllm_weights_finish(&l.weights, err);
+    ms_status status = ms_vllm_weights_finish(&l.weights, rank->layers, err);
     for (uint32_t i = 0; i < l.dropped.count; i++)
         ms_vllm_give(tape, l.dropped.items[i]);
     ms_vec_free(&l.dropped);

@@ -6,11 +6,15 @@
 enum { ADA = 89, HOPPER = 90, ANY = UINT16_MAX };
 
 static const ms_vllm_scheme_row rows[] = {
-    [MS_VLLM_PLAIN] = {.most = ANY, .knows_experts = true},
+    [MS_VLLM_PLAIN] = {.most = ANY,
+                       .knows_experts = true,
+                       .knows_latent = true,
+                       .expert_rows = 128},
     [MS_VLLM_FP8_MADE] = {.name = "fp8",
                           .least = ADA,
                           .most = HOPPER,
                           .knows_experts = true,
+                          .expert_rows = 128,
                           .asks_deep_gemm = true,
                           .has_cache_scales = true,
                           .quantises_input = true},
@@ -19,6 +23,9 @@ static const ms_vllm_scheme_row rows[] = {
                            .most = HOPPER,
                            .in_step = MS_FP8_BLOCK,
                            .out_step = 64,
+                           .knows_experts = true,
+                           .knows_latent = true,
+                           .expert_rows = 64,
                            .asks_deep_gemm = true,
                            .has_cache_scales = true,
                            .input_block = MS_FP8_BLOCK,
@@ -54,14 +61,18 @@ static bool is_never_quantised(const char *module)
     return false;
 }
 
-static ms_status check_exceptions(const ms_quantization *q, ms_error *err)
+static ms_status check_exceptions(const ms_quantization *q, ms_vllm_scheme *scheme, ms_error *err)
 {
-    for (uint32_t i = 0; i < q->exception_count; i++)
-        if (!is_never_quantised(q->exceptions[i]))
+    for (uint32_t i = 0; i < q->exception_count; i++) {
+        const char *module = q->exceptions[i];
+        scheme->has_plain_router =
+            scheme->has_plain_router || ends_with(module, ".gate") || ends_with(module, ".router");
+        if (!is_never_quantised(module))
             return ms_fail(err, MS_ERR_CONFIG,
                            "vllm: modules that are not quantised among others are not known: "
                            "%.60s",
-                           q->exceptions[i]);
+                           module);
+    }
     return MS_OK;
 }
 
@@ -102,10 +113,10 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
         return ms_fail(
             err, MS_ERR_CONFIG,
             "vllm: gptq and awq are known in groups of 64, of 128 and of a whole column");
-    return check_exceptions(q, err);
+    return check_exceptions(q, scheme, err);
 }
 
-static ms_status check_devices(const ms_infer_job *job, bool has_experts,
+static ms_status check_devices(const ms_infer_job *job, const ms_vllm_arch *arch,
                                const ms_vllm_scheme *scheme, ms_error *err)
 {
     const ms_vllm_scheme_row *row = ms_vllm_scheme_row_of(scheme->kind);
@@ -115,14 +126,17 @@ static ms_status check_devices(const ms_infer_job *job, bool has_experts,
                        "vllm: weights in %s are known on devices of compute capability %u.%u%s",
                        row->name, row->least / 10, row->least % 10,
                        row->least < row->most ? " and 9.0" : "");
-    if (has_experts && !row->knows_experts)
+    if (arch->is_latent && !row->knows_latent)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: latent attention with weights in %s is not known",
+                       row->name);
+    if (arch->experts != MS_VLLM_EXPERTS_NONE && !row->knows_experts)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: mixtures of experts whose files are in %s are not known", row->name);
+                       "vllm: mixtures of experts with weights in %s are not known", row->name);
     return MS_OK;
 }
 
-ms_status ms_vllm_scheme_read(const ms_infer_job *job, bool has_experts, ms_vllm_scheme *scheme,
-                              ms_error *err)
+ms_status ms_vllm_scheme_read(const ms_infer_job *job, const ms_vllm_arch *arch,
+                              ms_vllm_scheme *scheme, ms_error *err)
 {
     const ms_vllm_settings *v = &job->settings->vllm;
     bool is_made = v->quantization == MS_VLLM_QUANTIZATION_FP8;
@@ -135,5 +149,5 @@ ms_status ms_vllm_scheme_read(const ms_infer_job *job, bool has_experts, ms_vllm
     if (status == MS_OK && is_file && v->version != MS_VLLM_0_25)
         return ms_fail(err, MS_ERR_CONFIG,
                        "vllm: weights that are quantised in their files are known of 0.25.1 alone");
-    return status == MS_OK ? check_devices(job, has_experts, scheme, err) : status;
+    return status == MS_OK ? check_devices(job, arch, scheme, err) : status;
 }

@@ -7,6 +7,7 @@
 #define MS_INFER_VLLM_SCHEME_H
 
 #include "infer/kit/engine.h"
+#include "infer/vllm/arch.h"
 
 typedef enum ms_vllm_scheme_kind {
     MS_VLLM_PLAIN,
@@ -19,7 +20,8 @@ typedef enum ms_vllm_scheme_kind {
 
 typedef struct ms_vllm_scheme {
     ms_vllm_scheme_kind kind;
-    uint64_t group; /* inputs that share a scale; 0: all */
+    uint64_t group;        /* inputs that share a scale; 0: all */
+    bool has_plain_router; /* the config excepts routers of experts */
 } ms_vllm_scheme;
 
 /* What is the same for all linear layers of a kind: a row. */
@@ -28,16 +30,18 @@ typedef struct ms_vllm_scheme_row {
     uint32_t least, most;       /* compute capabilities whose kernels are known */
     uint64_t in_step, out_step; /* widths of layers that the kernel takes; 0: all */
     bool knows_experts;         /* and those of mixtures */
+    bool knows_latent;          /* and those of latent attention */
     bool asks_deep_gemm;        /* when a model is built */
     bool has_cache_scales;      /* of files are looked for */
     uint64_t input_block;       /* inputs are quantised, a scale for so many; 0: for all */
+    uint64_t expert_rows;       /* that a block of the kernel of mixtures takes */
     bool quantises_input, has_input_scale; /* has_input_scale: a scalar that is not used */
 } ms_vllm_scheme_row;
 
 const ms_vllm_scheme_row *ms_vllm_scheme_row_of(ms_vllm_scheme_kind kind);
 
 /* MS_ERR_CONFIG: not known, by name. */
-ms_status ms_vllm_scheme_read(const ms_infer_job *job, bool has_experts, ms_vllm_scheme *scheme,
-                              ms_error *err);
+ms_status ms_vllm_scheme_read(const ms_infer_job *job, const ms_vllm_arch *arch,
+                              ms_vllm_scheme *scheme, ms_error *err);
 
 #endif

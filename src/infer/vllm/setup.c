@@ -61,9 +61,13 @@ static ms_status check_experts(const ms_infer_job *job, const ms_vllm_setup *s, 
         return MS_OK;
     if (s->config->num_experts == 0 || s->config->experts_per_token == 0)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: a mixture without experts is not known");
-    if (v->version != MS_VLLM_0_25 || job->device->compute_capability >= 100)
+    if (job->device->compute_capability >= 100)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: mixtures of experts are not known on Blackwell");
+    if (v->version != MS_VLLM_0_25 &&
+        (s->arch->is_latent || s->arch->has_sinks || v->quantization != MS_VLLM_QUANTIZATION_AUTO))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: mixtures of experts are known of 0.25.1 alone, before Blackwell");
+                       "vllm: of 0.20.2 mixtures of experts are known without latent attention, "
+                       "sinks and quantization");
     return MS_OK;
 }
 
@@ -85,8 +89,7 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
         return ms_fail(err, MS_ERR_CONFIG, "vllm: only models that predict the next token");
     ms_status status = check_experts(job, s, err);
     if (status == MS_OK)
-        status =
-            ms_vllm_scheme_read(job, s->arch->experts != MS_VLLM_EXPERTS_NONE, &s->scheme, err);
+        status = ms_vllm_scheme_read(job, s->arch, &s->scheme, err);
     return status == MS_OK ? read_positions(job, s, err) : status;
 }
 

@@ -62,7 +62,7 @@ void ms_vllm_linear_build(ms_vllm_weights *w, uint64_t out, uint64_t in)
     case MS_VLLM_FP8_BLOCK:
         (void)take(w, out, in, 1);
         (void)take(w, ms_vllm_ceil_div(out, MS_FP8_BLOCK), blocks, FLOAT);
-        return;
+        break;
     case MS_VLLM_GPTQ:
     case MS_VLLM_AWQ:
         linear.weight = packed(w, in, out);
@@ -81,6 +81,14 @@ void ms_vllm_linear_build(ms_vllm_weights *w, uint64_t out, uint64_t in)
 void ms_vllm_experts_build(ms_vllm_weights *w, uint64_t count, uint64_t width, uint64_t hidden,
                            bool has_biases)
 {
+    if (w->s->scheme.kind == MS_VLLM_FP8_BLOCK) {
+        uint64_t blocks = ms_vllm_ceil_div(hidden, MS_FP8_BLOCK);
+        (void)take(w, count * 2 * width, hidden, 1);
+        (void)take(w, count * hidden, width, 1);
+        (void)take(w, count * ms_vllm_ceil_div(2 * width, MS_FP8_BLOCK), blocks, FLOAT);
+        (void)take(w, count * blocks, ms_vllm_ceil_div(width, MS_FP8_BLOCK), FLOAT);
+        return;
+    }
     if (w->s->scheme.kind != MS_VLLM_PLAIN) {
         finish_later(w, (ms_vllm_linear){.out = width, .in = hidden, .experts = count});
         return;
@@ -131,6 +139,38 @@ static void make_fp8(ms_vllm_weights *w, const ms_vllm_linear *l)
     (void)take(w, l->out, l->in, 1);
     (void)take(w, 1, 1, SCALAR);
     give(w, loaded);
+}
+
+/* ---- fp8 in blocks ---- */
+
+/* DeepGEMM wants scales that are powers of two: weights are scaled, and quantised anew in place. */
+static void requantise(ms_vllm_weights *w, const ms_vllm_linear *l)
+{
+    uint64_t blocks = ms_vllm_ceil_div(l->in, MS_FP8_BLOCK);
+    ms_block rows = take(w, l->out, blocks, FLOAT), scales = take(w, l->out, l->in, FLOAT);
+    ms_block cast = take(w, l->out, l->in, FLOAT), scaled = take(w, l->out, l->in, FLOAT);
+    give(w, cast);
+    ms_block divided = take(w, l->out, l->in, 1), copy = take(w, l->out, l->in, 1);
+    give(w, divided);
+    give(w, rows);
+    give(w, scales);
+    give(w, scaled);
+    give(w, copy);
+}
+
+/* Latent attention multiplies by the up-projection's weights in the model's type: the layer's
+ * product with a unit matrix. */
+static void absorb(ms_vllm_weights *w)
+{
+    const ms_vllm_setup *s = w->s;
+    const ms_model_config *c = s->config;
+    uint64_t rank = c->latent_rank, blocks = ms_vllm_ceil_div(rank, MS_FP8_BLOCK);
+    ms_block unit = ms_vllm_weight(w, rank, rank), input = take(w, rank, rank, 1);
+    ms_block scales = take(w, rank, blocks, FLOAT);
+    (void)ms_vllm_weight(w, s->heads * (c->plain_key_dim + ms_value_dim(c)), rank);
+    give(w, input);
+    give(w, scales);
+    give(w, unit);
 }
 
 /* ---- 4 bits: Machete's order of weights ---- */
@@ -207,17 +247,22 @@ static void finish(ms_vllm_weights *w, const ms_vllm_linear *l)
         machete_weight(w, &now);
         machete_zeros(w, &now);
         break;
-    case MS_VLLM_PLAIN:
     case MS_VLLM_FP8_BLOCK:
+        requantise(w, l);
+        break;
+    case MS_VLLM_PLAIN:
     case MS_VLLM_SCHEMES:
         break;
     }
 }
 
-ms_status ms_vllm_weights_finish(ms_vllm_weights *w, ms_error *err)
+ms_status ms_vllm_weights_finish(ms_vllm_weights *w, uint64_t layers, ms_error *err)
 {
     for (uint32_t i = 0; i < w->linears.count && !w->has_failed; i++)
         finish(w, &w->linears.items[i]);
+    for (uint64_t i = 0; i < layers && w->s->arch->is_latent; i++)
+        if (w->s->scheme.kind != MS_VLLM_PLAIN)
+            absorb(w);
     ms_vec_free(&w->linears);
     if (w->odd_in > 0)
         return ms_fail(err, MS_ERR_CONFIG,

@@ -31,7 +31,8 @@ ms_block ms_vllm_weight(ms_vllm_weights *weights, uint64_t rows, uint64_t column
 void ms_vllm_linear_build(ms_vllm_weights *weights, uint64_t out, uint64_t in);
 void ms_vllm_experts_build(ms_vllm_weights *weights, uint64_t count, uint64_t width,
                            uint64_t hidden, bool has_biases);
-/* When all are loaded. Frees the list. MS_ERR_CONFIG: a layer's widths are not known. */
-ms_status ms_vllm_weights_finish(ms_vllm_weights *weights, ms_error *err);
+/* When all are loaded, of so many layers. Frees the list. MS_ERR_CONFIG: a layer's widths are not
+ * known. */
+ms_status ms_vllm_weights_finish(ms_vllm_weights *weights, uint64_t layers, ms_error *err);
 
 #endif
