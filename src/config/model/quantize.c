@@ -23,6 +23,7 @@ static const struct {
     [MS_QUANTIZE_AWQ] = {"awq", BITS_AND_GROUP, MS_UPCAST_IF_SAID, 4},
     [MS_QUANTIZE_FP8_BLOCK] = {"fp8-block", NO_SETTINGS, MS_UPCAST_IF_SAID, 0},
     [MS_QUANTIZE_MXFP4] = {"mxfp4", NO_SETTINGS, MS_UPCAST_NEVER, 0},
+    [MS_QUANTIZE_COMPRESSED] = {"compressed-tensors", NO_SETTINGS, MS_UPCAST_NEVER, 0},
 };
 _Static_assert(sizeof kinds / sizeof kinds[0] == MS_QUANTIZE_KIND_COUNT, "a kind has no row");
 
@@ -52,7 +53,7 @@ static ms_status fail_unknown(const char *text, ms_error *err)
 {
     char hint[96];
     ms_nearest nearest = ms_nearest_same(text);
-    for (size_t i = 0; i < MS_QUANTIZE_KIND_COUNT; i++)
+    for (size_t i = 0; i < MS_QUANTIZE_COMPRESSED; i++)
         ms_nearest_offer(&nearest, kinds[i].name);
     return ms_fail(err, MS_ERR_USAGE,
                    "found '%.40s', expected none, nf4, fp4, nf4:double, fp4:double, int8, "
@@ -67,7 +68,7 @@ static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
         return false;
     memcpy(name, text, bytes);
     name[bytes] = '\0';
-    for (size_t i = 0; i < MS_QUANTIZE_KIND_COUNT; i++)
+    for (size_t i = 0; i < MS_QUANTIZE_COMPRESSED; i++)
         if (ms_name_equal(name, kinds[i].name)) {
             *kind = (ms_quantize_kind)i;
             return true;

@@ -12,6 +12,8 @@
  *     fp8-block     8 bits, and a scale for every block of 128 by 128 weights
  *     mxfp4         4 bits and a scale for every 32 weights, in the file alone: training needs them
  *                   dequantised, and loads them so
+ *
+ * Files of compressed-tensors are known to engines that serve models; training them is refused.
  */
 #ifndef MS_CONFIG_MODEL_QUANTIZE_H
 #define MS_CONFIG_MODEL_QUANTIZE_H
@@ -33,6 +35,7 @@ typedef enum ms_quantize_kind {
     MS_QUANTIZE_AWQ,
     MS_QUANTIZE_FP8_BLOCK,
     MS_QUANTIZE_MXFP4,
+    MS_QUANTIZE_COMPRESSED,
     MS_QUANTIZE_KIND_COUNT
 } ms_quantize_kind;
 

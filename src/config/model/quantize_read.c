@@ -200,6 +200,15 @@ static ms_status read_mxfp4(ms_json_value root, ms_quantization *q, ms_error *er
     return MS_OK;
 }
 
+/* What it says is for engines to read. */
+static ms_status read_compressed(ms_json_value root, ms_quantization *q, ms_error *err)
+{
+    (void)root;
+    (void)err;
+    q->kind = MS_QUANTIZE_COMPRESSED;
+    return MS_OK;
+}
+
 /* ---- modules that stay as they are ---- */
 
 static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quantization *q,
@@ -240,6 +249,7 @@ static const struct {
     {"awq", read_awq, "modules_to_not_convert", NULL},
     {"fp8", read_fp8, "modules_to_not_convert", NULL},
     {"mxfp4", read_mxfp4, NULL, NULL},
+    {"compressed-tensors", read_compressed, NULL, NULL},
 };
 
 ms_status ms_quantization_read(ms_arena *arena, ms_json_value root, ms_quantization *quantization,

@@ -57,6 +57,10 @@ static ms_status check_family(const ms_resolving *c)
                 "gpt_oss's experts have biases, which fp8-block does not support; "
                 "they can be in mxfp4");
         break;
+    case MS_QUANTIZE_COMPRESSED:
+        return ms_resolve_fail(c, "quantize",
+                               "quantisation by compressed-tensors is not supported; bitsandbytes, "
+                               "gptq, awq, fp8 and mxfp4 are");
     case MS_QUANTIZE_NONE:
     case MS_QUANTIZE_NF4:
     case MS_QUANTIZE_FP4:

@@ -101,6 +101,9 @@ ms_status ms_llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_error 
             "llama.cpp: a config.json of type %.60s is not converted here; give its GGUF "
             "file",
             c->family->model_type);
+    if (c->quantization.kind == MS_QUANTIZE_COMPRESSED)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "llama.cpp: weights of compressed-tensors are not converted");
     m->n_layer = c->num_layers;
     m->n_embd = c->hidden_size;
     m->n_vocab = c->vocab_size;

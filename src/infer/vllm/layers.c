@@ -49,6 +49,16 @@ static ms_block linear(ms_vllm_pass *p, uint64_t in, uint64_t out, bool has_bias
     return result;
 }
 
+/* What devices reduce together is a new tensor. */
+static ms_block reduced(ms_vllm_pass *p, ms_block part)
+{
+    if (p->s->tensor_parallel == 1)
+        return part;
+    ms_block sum = ms_vllm_rows(p, p->s->tokens, p->s->config->hidden_size);
+    ms_vllm_give(p->tape, part);
+    return sum;
+}
+
 /* ---- attention: without its kernel, as there is no cache yet ---- */
 
 /* The first step has the table in the model's type. */
@@ -76,6 +86,7 @@ static ms_block plain_attention(ms_vllm_pass *p)
     ms_block mixed = ms_vllm_rows(p, s->tokens, s->heads * width);
     ms_block out =
         linear(p, s->heads * width, c->hidden_size, ms_vllm_has_bias(s->arch->out_bias, c));
+    out = reduced(p, out);
     ms_vllm_give(p->tape, qkv);
     ms_vllm_give(p->tape, query);
     ms_vllm_give(p->tape, key);
@@ -105,7 +116,7 @@ static ms_block latent_attention(ms_vllm_pass *p)
     ms_block normed = ms_vllm_rows(p, s->tokens, c->latent_rank);
     ms_block mixed = ms_vllm_rows(p, s->tokens, s->heads * values);
     ms_vllm_give(p->tape, ms_vllm_rows(p, chunk_tokens(s), s->heads * (c->plain_key_dim + values)));
-    ms_block out = linear(p, s->heads * values, hidden, false);
+    ms_block out = reduced(p, linear(p, s->heads * values, hidden, false));
     ms_vllm_give(p->tape, query);
     ms_vllm_give(p->tape, down);
     ms_vllm_give(p->tape, rank);
@@ -117,7 +128,7 @@ static ms_block latent_attention(ms_vllm_pass *p)
 /* ---- MLPs ---- */
 
 /* Gate and up live until the end in some models, which their row counts as a row more. */
-static ms_block mlp(ms_vllm_pass *p, uint64_t width)
+static ms_block mlp(ms_vllm_pass *p, uint64_t width, bool reduces)
 {
     const ms_vllm_setup *s = p->s;
     const ms_model_config *c = s->config;
@@ -130,6 +141,8 @@ static ms_block mlp(ms_vllm_pass *p, uint64_t width)
     if (!keeps)
         ms_vllm_give(p->tape, gate_up);
     ms_block out = linear(p, width, c->hidden_size, c->mlp_bias);
+    if (reduces)
+        out = reduced(p, out);
     ms_vllm_give(p->tape, product);
     if (keeps)
         ms_vllm_give(p->tape, gate_up);
@@ -199,7 +212,7 @@ static ms_block shared_expert(ms_vllm_pass *p)
     const ms_vllm_setup *s = p->s;
     if (s->shared == 0)
         return 0;
-    ms_block out = mlp(p, s->shared);
+    ms_block out = mlp(p, s->shared, false);
     if (!s->arch->has_shared_gate)
         return out;
     ms_block gate = ms_vllm_product(p, s->tokens, 1, false), share = ms_vllm_rows(p, s->tokens, 1);
@@ -237,16 +250,6 @@ static ms_block experts(ms_vllm_pass *p)
 
 /* ---- layers ---- */
 
-/* What devices reduce together is a new tensor. */
-static ms_block reduced(ms_vllm_pass *p, ms_block part)
-{
-    if (p->s->tensor_parallel == 1)
-        return part;
-    ms_block sum = ms_vllm_rows(p, p->s->tokens, p->s->config->hidden_size);
-    ms_vllm_give(p->tape, part);
-    return sum;
-}
-
 /* The model holds a layer's input until the layer is done, but for that of the first, which is the
  * residual. */
 ms_block ms_vllm_layers(ms_vllm_pass *p, const ms_vllm_rank *rank)
@@ -258,11 +261,10 @@ ms_block ms_vllm_layers(ms_vllm_pass *p, const ms_vllm_rank *rank)
     ms_block hidden = ms_vllm_rows(p, s->tokens, s->config->hidden_size);
     for (uint64_t i = 0; i < rank->layers; i++) {
         ms_block input = s->arch->is_latent ? latent_attention(p) : plain_attention(p);
-        input = reduced(p, input);
         if (i == 0)
             ms_vllm_give(p->tape, hidden);
         bool is_sparse = ms_vllm_is_sparse(s, rank->first_layer + i);
-        ms_block out = reduced(p, is_sparse ? experts(p) : mlp(p, s->intermediate));
+        ms_block out = is_sparse ? reduced(p, experts(p)) : mlp(p, s->intermediate, true);
         ms_vllm_give(p->tape, input);
         if (i > 0)
             ms_vllm_give(p->tape, hidden);

@@ -104,10 +104,10 @@ static void scales(load *l)
         (void)ms_vllm_take(l->tape, ms_size_of(SCALAR));
     for (int i = 0; i < RANGES; i++) {
         ms_block range = ms_vllm_take(l->tape, ms_size_of(SCALAR));
-        if (!l->scheme->has_cache_scales || l->s->arch->is_latent)
+        if (!l->scheme->keeps_ranges || l->s->arch->is_latent)
             drop_later(l, range);
     }
-    for (int i = 0; i < SCALES && l->scheme->has_cache_scales; i++)
+    for (uint32_t i = 0; i < l->scheme->cache_scales; i++)
         drop_later(l, ms_vllm_take(l->tape, ms_size_of(SCALAR)));
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define UNKNOWN_EXCEPTION "vllm: modules that are not quantised among others are not known: %.60s"
+
 enum { ADA = 89, HOPPER = 90, ANY = UINT16_MAX };
 
 static const ms_vllm_scheme_row rows[] = {
@@ -16,7 +18,8 @@ static const ms_vllm_scheme_row rows[] = {
                           .knows_experts = true,
                           .expert_rows = 128,
                           .asks_deep_gemm = true,
-                          .has_cache_scales = true,
+                          .cache_scales = 4,
+                          .keeps_ranges = true,
                           .quantises_input = true},
     [MS_VLLM_FP8_BLOCK] = {.name = "fp8",
                            .least = HOPPER,
@@ -27,10 +30,25 @@ static const ms_vllm_scheme_row rows[] = {
                            .knows_latent = true,
                            .expert_rows = 64,
                            .asks_deep_gemm = true,
-                           .has_cache_scales = true,
+                           .cache_scales = 4,
+                           .keeps_ranges = true,
                            .input_block = MS_FP8_BLOCK,
                            .quantises_input = true,
                            .has_input_scale = true},
+    [MS_VLLM_FP8_ROWS] = {.name = "fp8",
+                          .least = HOPPER,
+                          .most = HOPPER,
+                          .asks_deep_gemm = true,
+                          .cache_scales = 6,
+                          .keeps_ranges = true,
+                          .quantises_input = true},
+    [MS_VLLM_PACKED] = {.name = "w4a16",
+                        .least = HOPPER,
+                        .most = HOPPER,
+                        .in_step = 64,
+                        .out_step = 128,
+                        .cache_scales = 6,
+                        .keeps_ranges = true},
     [MS_VLLM_GPTQ] =
         {.name = "gptq", .least = HOPPER, .most = HOPPER, .in_step = 64, .out_step = 128},
     [MS_VLLM_AWQ] =
@@ -45,10 +63,12 @@ const ms_vllm_scheme_row *ms_vllm_scheme_row_of(ms_vllm_scheme_kind kind)
 
 /* ---- what a config says ---- */
 
+/* A pattern's "$" does not count. */
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), want = strlen(end);
-    return length >= want && strcmp(text + length - want, end) == 0;
+    length -= length > 0 && text[length - 1] == '$';
+    return length >= want && strncmp(text + length - want, end, want) == 0;
 }
 
 /* Modules that no scheme quantises anyway. */
@@ -68,10 +88,7 @@ static ms_status check_exceptions(const ms_quantization *q, ms_vllm_scheme *sche
         scheme->has_plain_router =
             scheme->has_plain_router || ends_with(module, ".gate") || ends_with(module, ".router");
         if (!is_never_quantised(module))
-            return ms_fail(err, MS_ERR_CONFIG,
-                           "vllm: modules that are not quantised among others are not known: "
-                           "%.60s",
-                           module);
+            return ms_fail(err, MS_ERR_CONFIG, UNKNOWN_EXCEPTION, module);
     }
     return MS_OK;
 }
@@ -85,12 +102,116 @@ static bool find(const ms_infer_job *job, const char *name, ms_json_value *value
            ms_json_kind_of(*value) != MS_JSON_NULL;
 }
 
-static bool is_true(const ms_infer_job *job, const char *name)
+static bool is_true_in(ms_json_value object, const char *name)
 {
     ms_json_value value;
     bool truth = false;
     ms_error ignored = {.status = MS_OK};
-    return find(job, name, &value) && ms_json_get_bool(value, &truth, &ignored) == MS_OK && truth;
+    return ms_json_find(object, name, &value) &&
+           ms_json_get_bool(value, &truth, &ignored) == MS_OK && truth;
+}
+
+/* Other groups have other kernels. */
+static ms_status check_group(const ms_vllm_scheme *scheme, ms_error *err)
+{
+    uint64_t group = scheme->group;
+    return group == 0 || group == 64 || group == 128
+               ? MS_OK
+               : ms_fail(err, MS_ERR_CONFIG,
+                         "vllm: 4 bits are known in groups of 64, of 128 and of a whole column");
+}
+
+/* ---- compressed-tensors ---- */
+
+/* Whether a member of `object` is there and has that text. */
+static bool says(ms_json_value object, const char *name, const char *wanted)
+{
+    ms_json_value value;
+    const char *text = "";
+    ms_error ignored = {.status = MS_OK};
+    return ms_json_find(object, name, &value) &&
+           ms_json_get_string(value, &text, &ignored) == MS_OK && strcmp(text, wanted) == 0;
+}
+
+static uint64_t count_of(ms_json_value object, const char *name)
+{
+    ms_json_value value;
+    uint64_t count = 0;
+    ms_error ignored = {.status = MS_OK};
+    bool has = ms_json_find(object, name, &value) &&
+               ms_json_get_count(value, 1, 1 << 20, &count, &ignored) == MS_OK;
+    return has ? count : 0;
+}
+
+static bool has_object(ms_json_value object, const char *name, ms_json_value *value)
+{
+    return ms_json_find(object, name, value) && ms_json_kind_of(*value) == MS_JSON_OBJECT;
+}
+
+/* The only group of layers, which is all linear ones. */
+static bool only_group(const ms_infer_job *job, ms_json_value *group)
+{
+    ms_json_value groups, targets, target;
+    const char *text = "";
+    ms_error ignored = {.status = MS_OK};
+    return find(job, "config_groups", &groups) && ms_json_kind_of(groups) == MS_JSON_OBJECT &&
+           ms_json_length(groups) == 1 && ms_json_first(groups, group) &&
+           ms_json_kind_of(*group) == MS_JSON_OBJECT && ms_json_find(*group, "targets", &targets) &&
+           ms_json_kind_of(targets) == MS_JSON_ARRAY && ms_json_length(targets) == 1 &&
+           ms_json_first(targets, &target) &&
+           ms_json_get_string(target, &text, &ignored) == MS_OK && strcmp(text, "Linear") == 0;
+}
+
+/* Layers that are ignored: those that no scheme quantises. */
+static ms_status check_ignored(const ms_infer_job *job, ms_error *err)
+{
+    ms_json_value list, name;
+    if (!find(job, "ignore", &list) || ms_json_kind_of(list) != MS_JSON_ARRAY)
+        return MS_OK;
+    for (bool more = ms_json_first(list, &name); more; more = ms_json_next(&name)) {
+        const char *text = "";
+        ms_status status = ms_json_get_string(name, &text, err);
+        if (status != MS_OK)
+            return status;
+        if (!is_never_quantised(text))
+            return ms_fail(err, MS_ERR_CONFIG, UNKNOWN_EXCEPTION, text);
+    }
+    return MS_OK;
+}
+
+static ms_status read_compressed(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_error *err)
+{
+    ms_json_value group, weights, inputs, value;
+    bool is_group = only_group(job, &group) && has_object(group, "weights", &weights);
+    bool has_inputs = is_group && has_object(group, "input_activations", &inputs);
+    bool has_cache = find(job, "kv_cache_scheme", &value);
+    uint64_t bits = is_group ? count_of(weights, "num_bits") : 0;
+    if (is_group && bits == 8 && says(weights, "type", "float") &&
+        says(weights, "strategy", "channel") && has_inputs && says(inputs, "strategy", "token"))
+        scheme->kind = MS_VLLM_FP8_ROWS;
+    else if (is_group && bits == 4 && says(weights, "type", "int") && !has_inputs &&
+             is_true_in(weights, "symmetric") && !says(weights, "actorder", "group"))
+        scheme->kind = MS_VLLM_PACKED;
+    if (scheme->kind == MS_VLLM_PLAIN || has_cache)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: of compressed-tensors known are fp8 with a scale for each output and "
+                       "token, and symmetric 4 bits without act-order, both of all linear layers "
+                       "and without kv_cache_scheme");
+    if (scheme->kind == MS_VLLM_PACKED)
+        scheme->group = says(weights, "strategy", "group") ? count_of(weights, "group_size") : 0;
+    ms_status status = check_group(scheme, err);
+    return status == MS_OK ? check_ignored(job, err) : status;
+}
+
+/* ---- the scheme ---- */
+
+static bool has_act_order(const ms_infer_job *job)
+{
+    ms_json_value value;
+    bool truth = false;
+    ms_error ignored = {.status = MS_OK};
+    return find(job, "desc_act", &value) && ms_json_get_bool(value, &truth, &ignored) == MS_OK &&
+           truth;
 }
 
 static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_error *err)
@@ -98,22 +219,21 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
     ms_json_value value;
     const ms_quantization *q = &job->config->quantization;
     scheme->group = q->group_weights;
+    if (q->kind == MS_QUANTIZE_COMPRESSED)
+        return read_compressed(job, scheme, err);
     if (q->kind == MS_QUANTIZE_FP8_BLOCK && find(job, "weight_block_size", &value))
         scheme->kind = MS_VLLM_FP8_BLOCK;
-    else if (q->kind == MS_QUANTIZE_GPTQ && q->bits == 4 && !is_true(job, "desc_act"))
+    else if (q->kind == MS_QUANTIZE_GPTQ && q->bits == 4 && !has_act_order(job))
         scheme->kind = MS_VLLM_GPTQ;
     else if (q->kind == MS_QUANTIZE_AWQ && q->bits == 4)
         scheme->kind = MS_VLLM_AWQ;
     else
         return ms_fail(err, MS_ERR_CONFIG,
                        "vllm: of weights that are quantised in their files known are fp8 in blocks "
-                       "of 128, gptq without desc_act and awq, both in 4 bits");
-    if (scheme->kind != MS_VLLM_FP8_BLOCK && scheme->group != 0 && scheme->group != 64 &&
-        scheme->group != 128)
-        return ms_fail(
-            err, MS_ERR_CONFIG,
-            "vllm: gptq and awq are known in groups of 64, of 128 and of a whole column");
-    return check_exceptions(q, scheme, err);
+                       "of 128, gptq without desc_act and awq, both in 4 bits, and some of "
+                       "compressed-tensors");
+    ms_status status = scheme->kind == MS_VLLM_FP8_BLOCK ? MS_OK : check_group(scheme, err);
+    return status == MS_OK ? check_exceptions(q, scheme, err) : status;
 }
 
 static ms_status check_devices(const ms_infer_job *job, const ms_vllm_arch *arch,

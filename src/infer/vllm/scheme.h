@@ -15,6 +15,8 @@ typedef enum ms_vllm_scheme_kind {
     MS_VLLM_FP8_BLOCK, /* a scale for each 128 x 128 weights */
     MS_VLLM_GPTQ,      /* 4 bits; scales and zeros of groups, and the group of each input */
     MS_VLLM_AWQ,       /* the same without the groups of inputs */
+    MS_VLLM_FP8_ROWS,  /* a scale for each output */
+    MS_VLLM_PACKED,    /* 4 bits of compressed-tensors: scales of groups */
     MS_VLLM_SCHEMES
 } ms_vllm_scheme_kind;
 
@@ -32,7 +34,8 @@ typedef struct ms_vllm_scheme_row {
     bool knows_experts;         /* and those of mixtures */
     bool knows_latent;          /* and those of latent attention */
     bool asks_deep_gemm;        /* when a model is built */
-    bool has_cache_scales;      /* of files are looked for */
+    uint32_t cache_scales;      /* of files, which are looked for */
+    bool keeps_ranges;          /* of the cache, to compute scales from */
     uint64_t input_block;       /* inputs are quantised, a scale for so many; 0: for all */
     uint64_t expert_rows;       /* that a block of the kernel of mixtures takes */
     bool quantises_input, has_input_scale; /* has_input_scale: a scalar that is not used */

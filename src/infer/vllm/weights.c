@@ -3,7 +3,13 @@
 
 #include <inttypes.h>
 
-enum { SCALAR = 4, INT32 = 4, FLOAT = 4, PACKED = 8 /* weights of 4 bits in an int32 */ };
+enum {
+    SCALAR = 4,
+    INT32 = 4,
+    INT64 = 8,
+    FLOAT = 4,
+    PACKED = 8 /* weights of 4 bits in an int32 */
+};
 
 ms_block ms_vllm_weight(ms_vllm_weights *w, uint64_t rows, uint64_t columns)
 {
@@ -50,6 +56,17 @@ static void check_widths(ms_vllm_weights *w, uint64_t out, uint64_t in)
     w->odd_in = in;
 }
 
+/* Zeros are made for all, and dropped by those that are symmetric. */
+static void build_packed(ms_vllm_weights *w, ms_vllm_linear *l)
+{
+    uint64_t groups = groups_of(w, l->in);
+    l->weight = packed(w, l->in, l->out);
+    l->scales = ms_vllm_weight(w, groups, l->out);
+    ms_block zeros = packed(w, groups, l->out);
+    (void)take(w, 2, INT64, 1); /* the shape */
+    give(w, zeros);
+}
+
 void ms_vllm_linear_build(ms_vllm_weights *w, uint64_t out, uint64_t in)
 {
     check_widths(w, out, in);
@@ -62,6 +79,13 @@ void ms_vllm_linear_build(ms_vllm_weights *w, uint64_t out, uint64_t in)
     case MS_VLLM_FP8_BLOCK:
         (void)take(w, out, in, 1);
         (void)take(w, ms_vllm_ceil_div(out, MS_FP8_BLOCK), blocks, FLOAT);
+        break;
+    case MS_VLLM_FP8_ROWS:
+        (void)take(w, out, in, 1);
+        (void)take(w, out, 1, FLOAT);
+        return;
+    case MS_VLLM_PACKED:
+        build_packed(w, &linear);
         break;
     case MS_VLLM_GPTQ:
     case MS_VLLM_AWQ:
@@ -250,6 +274,13 @@ static void finish(ms_vllm_weights *w, const ms_vllm_linear *l)
     case MS_VLLM_FP8_BLOCK:
         requantise(w, l);
         break;
+    case MS_VLLM_PACKED:
+        (void)packed(w, l->in, l->out);
+        give(w, l->weight);
+        (void)ms_vllm_weight(w, groups_of(w, l->in), l->out);
+        give(w, l->scales);
+        break;
+    case MS_VLLM_FP8_ROWS:
     case MS_VLLM_PLAIN:
     case MS_VLLM_SCHEMES:
         break;

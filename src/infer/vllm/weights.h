@@ -12,8 +12,8 @@
 
 /* A linear layer, or the experts of a layer, each with `out` = its width. */
 typedef struct ms_vllm_linear {
-    uint64_t out, in, experts; /* experts: 0: a linear layer */
-    ms_block weight, zeros;    /* packed ones, which are replaced */
+    uint64_t out, in, experts;      /* experts: 0: a linear layer */
+    ms_block weight, zeros, scales; /* that are replaced */
 } ms_vllm_linear;
 
 typedef struct ms_vllm_weights {
