@@ -20,7 +20,7 @@ import os
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = ("weights", "buffers", "profile", "kv_tokens", "published_cache", "published_parts")
 GIB = 1 << 30
-# Where the report has what was measured: the place of buffers on the first device, or a figure.
+# Where the report has what was measured: the place of buffers on the first device (or the last), or a figure.
 PLACES = (("weights", "model", "weights_bytes"), ("buffers", "runner", "runner_buffers_bytes"), ("profile", "profile run", "peak_activation_bytes"))
 FIGURES = (("kv_tokens", "num_gpu_blocks", "num_gpu_blocks"), ("kv_tokens", "kv_cache_tokens", "kv_tokens"))
 PUBLISHED = {"weights_gib": ("published_parts", "model"), "activation_gib": ("published_parts", "profile run"),
@@ -61,10 +61,12 @@ def command_of(case, path, args):
 
 def figures_of(report, measured):
     """(group, figure, ours, measured)."""
-    places = {b["place"]: b["bytes"] for b in report["buffers"] if b.get("device") == 0}
+    places, last = ({b["place"]: b["bytes"] for b in report["buffers"] if b.get("device") == device} for device in (0, report["devices"] - 1))
     for group, place, name in PLACES:
         if name in measured:
             yield group, name, places[place], measured[name]
+        if "last_" + name in measured:
+            yield group, "last_" + name, last[place], measured["last_" + name]
     for group, name, key in FIGURES:
         if key in measured:
             yield group, name, report["figures"].get(name), measured[key]

@@ -116,6 +116,10 @@ void ms_vllm_buffers_before(const ms_vllm_setup *s, ms_vllm_tape *tape)
 
 void ms_vllm_buffers_after(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm_tape *tape)
 {
+    const buffer passed[] = {{s->tokens, s->config->hidden_size, MS_VLLM_ELEMENT},
+                             {s->tokens, s->config->hidden_size, MS_VLLM_ELEMENT}};
+    if (s->is_v2 && rank->first_layer > 0) /* hidden state and residual of the stage before */
+        TAKE_ALL(tape, passed);
     if (s->is_v2 && rank->has_head)
         v2_after(s, tape);
 }

@@ -250,26 +250,41 @@ static ms_block experts(ms_vllm_pass *p)
 
 /* ---- layers ---- */
 
+static ms_block embed(ms_vllm_pass *p)
+{
+    ms_block ids = ms_vllm_take(p->tape, ms_vllm_size(p->s->tokens, INT64, 1));
+    ms_block out = ms_vllm_rows(p, p->s->tokens, p->s->config->hidden_size);
+    ms_vllm_give(p->tape, ids);
+    return out;
+}
+
+/* What the stage before passes on: the V2 runner has made it already, the V1 runner makes it in its
+ * first step. */
+static ms_block passed(ms_vllm_pass *p)
+{
+    return p->s->is_v2 ? 0 : ms_vllm_rows(p, p->s->tokens, p->s->config->hidden_size);
+}
+
 /* The model holds a layer's input until the layer is done, but for that of the first, which is the
  * residual. */
 ms_block ms_vllm_layers(ms_vllm_pass *p, const ms_vllm_rank *rank)
 {
     const ms_vllm_setup *s = p->s;
-    ms_block ids = ms_vllm_take(p->tape, ms_vllm_size(s->tokens, INT64, 1));
-    ms_block residual = ms_vllm_rows(p, s->tokens, s->config->hidden_size);
-    ms_vllm_give(p->tape, ids);
-    ms_block hidden = ms_vllm_rows(p, s->tokens, s->config->hidden_size);
+    bool is_first = rank->first_layer == 0;
+    ms_block residual = is_first ? embed(p) : passed(p);
+    ms_block hidden = is_first ? ms_vllm_rows(p, s->tokens, s->config->hidden_size) : passed(p);
     for (uint64_t i = 0; i < rank->layers; i++) {
         ms_block input = s->arch->is_latent ? latent_attention(p) : plain_attention(p);
-        if (i == 0)
+        if (i == 0 && is_first)
             ms_vllm_give(p->tape, hidden);
         bool is_sparse = ms_vllm_is_sparse(s, rank->first_layer + i);
         ms_block out = is_sparse ? reduced(p, experts(p)) : mlp(p, s->intermediate, true);
         ms_vllm_give(p->tape, input);
-        if (i > 0)
+        if (i > 0) /* what a stage was passed stays */
             ms_vllm_give(p->tape, hidden);
         hidden = out;
     }
-    ms_vllm_give(p->tape, residual);
+    if (is_first)
+        ms_vllm_give(p->tape, residual);
     return hidden;
 }

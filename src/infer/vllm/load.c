@@ -233,7 +233,8 @@ ms_status ms_vllm_load(const ms_vllm_setup *s, const ms_vllm_rank *rank, ms_vllm
     ms_vec_free(&l.dropped);
     /* a scalar that is made once; communication, and FlashInfer's sampler of the V1 runner, make it
      * before */
-    if (s->tensor_parallel == 1 && (s->is_v2 || !s->job->settings->vllm.flashinfer_sampler))
+    if (s->tensor_parallel * s->stages == 1 &&
+        (s->is_v2 || !s->job->settings->vllm.flashinfer_sampler))
         (void)ms_vllm_take(tape, ms_size_of(SCALAR));
     if (status != MS_OK)
         return status;
