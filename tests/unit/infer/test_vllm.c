@@ -39,7 +39,9 @@ static void check_cache(void **state)
                                     .sliding_window = c->window,
                                     .head_dim = c->head_dim,
                                     .layer_kinds = kinds};
+    const ms_vllm_arch arch = {.model_type = "llama"};
     const ms_vllm_setup setup = {.config = &config,
+                                 .arch = &arch,
                                  .stages = 1,
                                  .kv_heads = c->kv_heads,
                                  .kv_element = c->element,
