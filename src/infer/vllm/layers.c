@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/vllm/layers.h"
 
+#include "infer/vllm/marlin.h"
+
 enum {
     INT32 = 4,
     INT64 = 8,
@@ -193,6 +195,7 @@ static void run_experts(ms_vllm_pass *p)
     const ms_model_config *c = s->config;
     uint64_t each = s->tokens * c->experts_per_token;
     uint64_t block = ms_vllm_scheme_row_of(s->scheme.kind)->expert_rows;
+    block = block > 0 ? block : ms_vllm_marlin_rows(s);
     uint64_t sorted = each + c->num_experts * (block - 1);
     ms_block taken[8] = {0};
     int count = quantised(p, s->tokens, c->hidden_size, taken);
@@ -202,6 +205,11 @@ static void run_experts(ms_vllm_pass *p)
     taken[count++] = ms_vllm_take(p->tape, ms_size_of(INT32));
     ms_vllm_give(p->tape, ms_vllm_take(p->tape, ms_vllm_size(c->num_experts + 1, INT32, 1)));
     count += quantised(p, each, s->expert, taken + count);
+    if (ms_vllm_scheme_row_of(s->scheme.kind)->expert_rows == 0) {
+        ms_vllm_give(p->tape, ms_vllm_take(p->tape, ms_vllm_marlin_sums(s, 2 * s->expert, sorted)));
+        ms_vllm_give(p->tape,
+                     ms_vllm_take(p->tape, ms_vllm_marlin_sums(s, c->hidden_size, sorted)));
+    }
     while (count > 0)
         ms_vllm_give(p->tape, taken[--count]);
 }

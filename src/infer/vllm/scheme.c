@@ -49,10 +49,18 @@ static const ms_vllm_scheme_row rows[] = {
                         .out_step = 128,
                         .cache_scales = 6,
                         .keeps_ranges = true},
-    [MS_VLLM_GPTQ] =
-        {.name = "gptq", .least = HOPPER, .most = HOPPER, .in_step = 64, .out_step = 128},
-    [MS_VLLM_AWQ] =
-        {.name = "awq", .least = HOPPER, .most = HOPPER, .in_step = 64, .out_step = 128},
+    [MS_VLLM_GPTQ] = {.name = "gptq",
+                      .least = HOPPER,
+                      .most = HOPPER,
+                      .in_step = 64,
+                      .out_step = 128,
+                      .knows_experts = true},
+    [MS_VLLM_AWQ] = {.name = "awq",
+                     .least = HOPPER,
+                     .most = HOPPER,
+                     .in_step = 64,
+                     .out_step = 128,
+                     .knows_experts = true},
 };
 _Static_assert(sizeof rows / sizeof rows[0] == MS_VLLM_SCHEMES, "a scheme has no row");
 
@@ -214,6 +222,25 @@ static bool has_act_order(const ms_infer_job *job)
            truth;
 }
 
+/* Rules for modules of their own, as GPTQModel writes them. */
+static ms_status check_rules(const ms_infer_job *job, ms_error *err)
+{
+    ms_json_value rules, rule, head;
+    bool truth = false;
+    ms_error ignored = {.status = MS_OK};
+    if (find(job, "lm_head", &head) && ms_json_get_bool(head, &truth, &ignored) == MS_OK && truth)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: a head that is quantised is not known");
+    if (!find(job, "dynamic", &rules) || ms_json_kind_of(rules) != MS_JSON_OBJECT)
+        return MS_OK;
+    for (bool more = ms_json_first(rules, &rule); more; more = ms_json_next(&rule)) {
+        const char *name = ms_json_key(rule);
+        bool is_router = strstr(name, "gate") != NULL && strstr(name, "gate_proj") == NULL;
+        if (!is_router && strstr(name, "lm_head") == NULL)
+            return ms_fail(err, MS_ERR_CONFIG, UNKNOWN_EXCEPTION, name);
+    }
+    return MS_OK;
+}
+
 static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_error *err)
 {
     ms_json_value value;
@@ -232,7 +259,10 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
                        "vllm: of weights that are quantised in their files known are fp8 in blocks "
                        "of 128, gptq without desc_act and awq, both in 4 bits, and some of "
                        "compressed-tensors");
+    scheme->has_plain_router = scheme->kind != MS_VLLM_FP8_BLOCK; /* as those who quantise do */
     ms_status status = scheme->kind == MS_VLLM_FP8_BLOCK ? MS_OK : check_group(scheme, err);
+    if (status == MS_OK)
+        status = check_rules(job, err);
     return status == MS_OK ? check_exceptions(q, scheme, err) : status;
 }
 
@@ -249,6 +279,10 @@ static ms_status check_devices(const ms_infer_job *job, const ms_vllm_arch *arch
     if (arch->is_latent && !row->knows_latent)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: latent attention with weights in %s is not known",
                        row->name);
+    if (arch->has_sinks && scheme->kind != MS_VLLM_PLAIN)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: %s with weights in %s is not known, only in bf16 and fp16",
+                       arch->model_type, row->name);
     if (arch->experts != MS_VLLM_EXPERTS_NONE && !row->knows_experts)
         return ms_fail(err, MS_ERR_CONFIG,
                        "vllm: mixtures of experts with weights in %s are not known", row->name);

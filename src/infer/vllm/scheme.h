@@ -37,7 +37,7 @@ typedef struct ms_vllm_scheme_row {
     uint32_t cache_scales;      /* of files, which are looked for */
     bool keeps_ranges;          /* of the cache, to compute scales from */
     uint64_t input_block;       /* inputs are quantised, a scale for so many; 0: for all */
-    uint64_t expert_rows;       /* that a block of the kernel of mixtures takes */
+    uint64_t expert_rows; /* that a block of Triton's kernel of mixtures takes; 0: Marlin's runs */
     bool quantises_input, has_input_scale; /* has_input_scale: a scalar that is not used */
 } ms_vllm_scheme_row;
 

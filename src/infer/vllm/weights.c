@@ -114,7 +114,12 @@ void ms_vllm_experts_build(ms_vllm_weights *w, uint64_t count, uint64_t width, u
         return;
     }
     if (w->s->scheme.kind != MS_VLLM_PLAIN) {
-        finish_later(w, (ms_vllm_linear){.out = width, .in = hidden, .experts = count});
+        ms_vllm_linear all = {.out = width, .in = hidden, .experts = count};
+        if (w->s->scheme.kind != MS_VLLM_FP8_MADE)
+            all.marlin = ms_vllm_marlin_build(w->s, w->tape);
+        check_widths(w, 2 * width, hidden);
+        check_widths(w, hidden, width);
+        finish_later(w, all);
         return;
     }
     (void)ms_vllm_weight(w, count * 2 * width, hidden);
@@ -259,6 +264,10 @@ static void machete_zeros(ms_vllm_weights *w, const ms_vllm_linear *l)
 static void finish(ms_vllm_weights *w, const ms_vllm_linear *l)
 {
     ms_vllm_linear now = *l;
+    if (l->experts > 0 && w->s->scheme.kind != MS_VLLM_FP8_MADE) {
+        ms_vllm_marlin_finish(w->s, w->tape, &l->marlin);
+        return;
+    }
     switch (w->s->scheme.kind) {
     case MS_VLLM_FP8_MADE:
         make_fp8(w, l);

@@ -7,12 +7,14 @@
 #define MS_INFER_VLLM_WEIGHTS_H
 
 #include "base/vec.h"
+#include "infer/vllm/marlin.h"
 #include "infer/vllm/setup.h"
 #include "infer/vllm/tape.h"
 
 /* A linear layer, or the experts of a layer, each with `out` = its width. */
 typedef struct ms_vllm_linear {
     uint64_t out, in, experts;      /* experts: 0: a linear layer */
+    ms_vllm_marlin marlin;          /* of experts in 4 bits */
     ms_block weight, zeros, scales; /* that are replaced */
 } ms_vllm_linear;
 
