@@ -9,22 +9,37 @@
 
 /* ---- types ---- */
 
-static bool is_fp8(const ms_model_config *c)
+/* How the engine has its weights. */
+typedef struct loaded {
+    const ms_model_config *config;
+    ms_dtype dtype;
+    bool is_fp8; /* those of layers, as the config says or as they are made on loading */
+} loaded;
+
+static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result)
 {
-    return c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK;
+    const ms_model_config *c = job->config;
+    bool is_made = job->settings->vllm.quantization == MS_VLLM_QUANTIZATION_FP8 &&
+                   ms_infer_settings_has(job->settings, "quantization");
+    loaded as = {c, MS_DTYPE_BF16,
+                 is_made || c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK};
+    if (result->weights_type)
+        (void)ms_dtype_parse(result->weights_type, &as.dtype);
+    return as;
 }
 
 /* Bits of a weight in a product, at least: scales and zeros are left out. */
-static double bits_of(const ms_model_config *c, ms_dtype dtype)
+static double bits_of(const loaded *as)
 {
-    switch (c->quantization.kind) {
+    switch (as->config->quantization.kind) {
     case MS_QUANTIZE_NF4:
     case MS_QUANTIZE_FP4:
     case MS_QUANTIZE_MXFP4:
+    case MS_QUANTIZE_COMPRESSED: /* the least that engines know of it */
         return 4;
     case MS_QUANTIZE_GPTQ:
     case MS_QUANTIZE_AWQ:
-        return c->quantization.bits;
+        return as->config->quantization.bits;
     case MS_QUANTIZE_INT8:
     case MS_QUANTIZE_FP8_BLOCK:
         return CHAR_BIT;
@@ -32,20 +47,21 @@ static double bits_of(const ms_model_config *c, ms_dtype dtype)
     case MS_QUANTIZE_KIND_COUNT:
         break;
     }
-    return c->is_fp8 ? CHAR_BIT : CHAR_BIT * (double)ms_dtype_bytes(dtype);
+    return as->is_fp8 ? CHAR_BIT : CHAR_BIT * (double)ms_dtype_bytes(as->dtype);
 }
 
 /* Products of fp8 run at its rate, of int8 at that of whole numbers; others are unpacked. mxfp4 may
- * run at a rate that the table does not have. */
-static void set_rate(const ms_device *d, const ms_model_config *c, ms_dtype dtype, ms_infer_work *w)
+ * run at a rate that the table does not have, and compressed-tensors at any. */
+static void set_rate(const ms_device *d, const loaded *as, ms_infer_work *w)
 {
-    bool is_int8 = c->quantization.kind == MS_QUANTIZE_INT8;
-    bool is_unknown = c->quantization.kind == MS_QUANTIZE_MXFP4;
-    w->type = is_fp8(c) ? "fp8" : is_int8 ? "int8" : ms_dtype_info_of(dtype)->short_name;
-    w->flops = is_unknown  ? 0
-               : is_fp8(c) ? d->fp8_flops
-               : is_int8   ? d->int8_ops
-                           : ms_clock_rate_flops(d, dtype);
+    ms_quantize_kind kind = as->config->quantization.kind;
+    bool is_int8 = kind == MS_QUANTIZE_INT8;
+    bool is_unknown = kind == MS_QUANTIZE_MXFP4 || kind == MS_QUANTIZE_COMPRESSED;
+    w->type = as->is_fp8 ? "fp8" : is_int8 ? "int8" : ms_dtype_info_of(as->dtype)->short_name;
+    w->flops = is_unknown   ? 0
+               : as->is_fp8 ? d->fp8_flops
+               : is_int8    ? d->int8_ops
+                            : ms_clock_rate_flops(d, as->dtype);
 }
 
 /* ---- weights ---- */
@@ -64,13 +80,13 @@ static void add(ms_work_weights *to, double count, double bits)
     to->bytes += count * bits / CHAR_BIT;
 }
 
-static void add_weight(const ms_inventory_weight *w, const ms_model_config *c, ms_dtype dtype,
-                       ms_infer_work *work)
+static void add_weight(const ms_inventory_weight *w, const loaded *as, ms_infer_work *work)
 {
     static const char *const heads[] = {"lm_head.", "embed_out.", "score.", NULL};
     static const char *const pictures[] = {"visual.", "vision", "multi_modal_projector", NULL};
-    double count = (double)w->elements, bits = bits_of(c, dtype);
-    double plain = CHAR_BIT * (double)ms_dtype_bytes(dtype);
+    double count = (double)w->elements, bits = bits_of(as);
+    double plain = CHAR_BIT * (double)ms_dtype_bytes(as->dtype);
+    const ms_model_config *c = as->config;
     if (w->is_buffer || w->rank < 2 || has_part(w->name, pictures))
         return;
     if (has_part(w->name, heads) || (w->is_embedding && c->tie_word_embeddings &&
@@ -108,20 +124,12 @@ static void add_attention(const ms_model_config *c, double cache_bytes, ms_infer
 
 /* ---- all ---- */
 
-static ms_dtype dtype_of(const ms_infer_result *result)
-{
-    ms_dtype dtype = MS_DTYPE_BF16;
-    if (result->weights_type)
-        (void)ms_dtype_parse(result->weights_type, &dtype);
-    return dtype;
-}
-
 ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
                          ms_infer_work *work, ms_error *err)
 {
     ms_inventory inventory;
     const ms_model_config *c = job->config;
-    ms_dtype dtype = dtype_of(result);
+    loaded as = loaded_of(job, result);
     bool has_fp8_cache = job->settings->vllm.kv_dtype == MS_VLLM_KV_FP8 &&
                          ms_infer_settings_has(job->settings, "kv-cache-dtype");
     ms_status status = ms_inventory_make(job->arena, c, &inventory, err);
@@ -130,10 +138,10 @@ ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
     work->experts = c->num_experts;
     work->used = c->experts_per_token;
     work->prefill_devices = work->decode_devices = result->devices;
-    set_rate(job->device, c, dtype, work);
+    set_rate(job->device, &as, work);
     for (uint32_t i = 0; i < inventory.weights.count; i++)
-        add_weight(&inventory.weights.items[i], c, dtype, work);
-    add_attention(c, has_fp8_cache ? 1 : (double)ms_dtype_bytes(dtype), work);
+        add_weight(&inventory.weights.items[i], &as, work);
+    add_attention(c, has_fp8_cache ? 1 : (double)ms_dtype_bytes(as.dtype), work);
     ms_inventory_free(&inventory);
     return MS_OK;
 }
