@@ -85,5 +85,5 @@ void ms_header_file_free(ms_header_file *f)
 {
     ms_header_file_close(f);
     free(f->text);
-    *f = (ms_header_file){NULL};
+    *f = (ms_header_file){.text = NULL};
 }

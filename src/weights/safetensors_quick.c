@@ -59,7 +59,7 @@ void ms_digest_set_clear(ms_digest_set *set)
 void ms_digest_set_free(ms_digest_set *set)
 {
     free(set->slots);
-    *set = (ms_digest_set){NULL};
+    *set = (ms_digest_set){.slots = NULL};
 }
 
 /* ---- a header ---- */

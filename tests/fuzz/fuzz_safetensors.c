@@ -37,7 +37,7 @@ static void use(const ms_safetensors *s, const uint8_t *data, size_t size, uint6
 static void compare(const ms_json_source *source, size_t size, const ms_safetensors *strict)
 {
     char *text = malloc(source->length);
-    ms_quick_header quick = {.names = {NULL}};
+    ms_quick_header quick = {.names = {.slots = NULL}};
     if (!text)
         return;
     memcpy(text, source->text, source->length);

@@ -51,7 +51,7 @@ static void headers_are_read_quickly(void **state)
     const header_case *c = *state;
     char text[512];
     size_t length = strlen(c->text);
-    ms_quick_header quick = {.names = {NULL}};
+    ms_quick_header quick = {.names = {.slots = NULL}};
     memcpy(text, c->text, length + 1);
     bool is_read = ms_quick_header_read(
         text, length, MS_SAFETENSORS_LENGTH_BYTES + length + c->data_bytes, &quick);
