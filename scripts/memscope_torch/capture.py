@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from . import answers, apex, flashinfer, folding, fused_attention, hints, importing, stepping, vllm_engine, world
+from . import answers, apex, folding, fused_attention, hints, importing, kernels, sglang_engine, stepping, vllm_engine, world
 
 _capture = None
 
@@ -49,10 +49,11 @@ def begin():
     asked = {}
     if is_null():
         notes = _capture.answers.notes
-        asked = {**_capture.answers.actions(), **fused_attention.actions(notes), **flashinfer.actions(notes),
+        asked = {**_capture.answers.actions(), **fused_attention.actions(notes), **kernels.actions(notes),
                  **folding.actions(_capture.answers)}
         apex.supply(_capture.answers)
-    others = {**asked, **world.actions(_capture.resign, _capture.answers.note), **vllm_engine.actions()}
+    others = {**asked, **world.actions(_capture.resign, _capture.answers.note), **vllm_engine.actions(),
+              **sglang_engine.actions()}
     importing.after_import({"torch": _capture.install, **others, **stepping.actions(_capture.follow),
                             "multiprocessing.process": lambda module: _see_failures(module.BaseProcess, "run"),
                             "torch.multiprocessing.spawn": lambda module: _see_failures(module, "_wrap", True)})

@@ -8,46 +8,21 @@ import os
 import signal
 import sys
 
-from . import phases, report, shown
+from . import report, shown
 
 READY = "0-ready"  # sorts before all other reports
 UNFINISHED = "2-used"
-NOT_TORCH = (
-    "memory outside PyTorch is what the engine saw here: a GPU adds what the driver loads for kernels (0.02 to 0.3 GiB "
-    "seen) and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache"
-)
 NO_GRAPHS = (
-    "CUDA graphs are not covered here: with -cc.cudagraph_mode=NONE or --enforce-eager the engine starts without them, "
-    "and what they take is not in its figures"
+    "CUDA graphs are not covered here: with {} the engine starts without them, and what they take is not in its figures"
 )
 VALUES = "values on the device are not real, and nothing was generated"
 
 
-class Phases:
-    """The allocator's figures while the engine starts. Engines reset the peaks themselves: `fold` comes before."""
-
-    def __init__(self):
-        self.rows, self.name, self.most = [], None, {}
-
-    def fold(self):
-        figures = phases.stats()
-        for size in phases.STATS:
-            self.most[size] = max(self.most.get(size, 0), phases.peak(figures, size))
-
-    def begin(self, name):
-        import torch
-
-        torch.cuda.init()
-        torch._C._cuda_resetPeakMemoryStats(torch.cuda.current_device())
-        self.name, self.most = name, {}
-        self.start = phases.current(phases.stats(), "allocated")
-
-    def end(self):
-        self.fold()
-        self.rows.append(phases.row(self.name, self.start, self.most.__getitem__, phases.stats()))
-
-    def row(self, name):
-        return next((row for row in reversed(self.rows) if row["phase"] == name), None)
+def name_nccl(variable):
+    """Engines open NCCL by name, where nothing that was loaded before stands in front of it."""
+    for path in os.environ.get("LD_PRELOAD", "").split(":"):
+        if path.endswith("libmemscope_null.so"):
+            os.environ.setdefault(variable, path)
 
 
 # ---- what processes leave for each other ----
@@ -81,29 +56,18 @@ def common(capture):
     return {**report.seen(capture.reads, capture.answers), "notes": list(capture.answers.notes)}
 
 
-# ---- the report ----
-
-
-def summary(worker, rows, parameters, buffers):
-    highest = max(rows, key=lambda row: row["peak_bytes"])
-    weights, rest = sum(size for _, size in parameters), sum(buffers)
+def description(name, model, has_dummy_weights, settings):
+    """The report's `engine`, of whose package `name` is the name too, but for its cache and workers."""
     return {
-        "param_count": sum(count for count, _ in parameters),
-        "trainable_param_count": 0,
-        "weight_memory_bytes": weights,
-        "buffer_memory_bytes": rest,
-        "grad_memory_bytes": 0,
-        "optimizer_memory_bytes": 0,
-        "activation_memory_bytes": worker.get("activation_bytes", 0),
-        "temporary_memory_bytes": 0,
-        "persistent_memory_bytes": weights + rest,
-        "after_build_bytes": rows[0]["end_bytes"],
-        "start_bytes": rows[0]["start_bytes"],
-        "peak_memory_bytes": highest["peak_bytes"],
-        "reserved_memory_bytes": max(row["peak_reserved_bytes"] for row in rows),
-        "allocator_retries": phases.stats()["num_alloc_retries"],
-        "peak_stage": highest["phase"],
+        "name": name,
+        "version": str(getattr(sys.modules.get(name), "__version__", "?")),
+        "model": shown.path(os.path.abspath(model)) if os.path.exists(model) else shown.text(model),
+        "dummy_weights": has_dummy_weights,
+        "settings": settings,
     }
+
+
+# ---- the report ----
 
 
 def totals(worker):
@@ -124,7 +88,7 @@ def document(folder, outcome, message, command=None):
     first = workers[0]
     if command:
         first["metadata"]["command"] = command
-    notes = list(dict.fromkeys(core.get("notes", []) + first["common"]["notes"] + [NOT_TORCH, VALUES]))
+    notes = list(dict.fromkeys(core.get("notes", []) + first["common"]["notes"] + [first["words"]["outside"], VALUES]))
     engine = {
         **first["engine"],
         "cache": core.get("cache"),
@@ -134,7 +98,7 @@ def document(folder, outcome, message, command=None):
         "schema_version": report.SCHEMA_VERSION,
         "outcome": outcome,
         "message": message,
-        "hint": _hint(outcome, first["common"]["not_covered"]),
+        "hint": _hint(outcome, first),
         "metadata": first["metadata"],
         "summary": first["summary"],
         "phases": first["phases"],
@@ -144,8 +108,9 @@ def document(folder, outcome, message, command=None):
     }
 
 
-def _hint(outcome, calls):
-    return NO_GRAPHS if outcome == "failed" and any("Capture" in row["call"] for row in calls) else None
+def _hint(outcome, worker):
+    lacks_graphs = any("Capture" in row["call"] for row in worker["common"]["not_covered"])
+    return NO_GRAPHS.format(worker["words"]["without_graphs"]) if outcome == "failed" and lacks_graphs else None
 
 
 def write(capture, outcome, message, notes=()):
@@ -183,12 +148,21 @@ def write_failure(capture):
     return False
 
 
+def ready(capture, notes):
+    """In the process that the user started: the report is written, and the program is ended."""
+    if write(capture, "ready", None, notes):
+        capture.written = True
+        print(
+            "memscope: the engine is ready, and the program is ended here: it would wait for requests", file=sys.stderr
+        )
+        end(capture)
+
+
 def end(capture):
     """Ends the program and the processes of its engine, which would go on for ever."""
     core, workers = found(capture.folder)
-    for file in [core, *workers]:
-        if file and file["pid"] != os.getpid():
-            os.kill(file["pid"], signal.SIGKILL)
+    for process in {file["pid"] for file in [core, *workers] if file} - {os.getpid()}:
+        os.kill(process, signal.SIGKILL)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

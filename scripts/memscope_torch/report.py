@@ -16,7 +16,7 @@ SCHEMA_VERSION = "1.5"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "modules", "no_step", "no_device", "no_gpu", "no_torch"]
-LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes", "transformer_engine", "megatron.core", "vllm")
+LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes", "transformer_engine", "megatron.core", "vllm", "sglang")
 
 # `failure`: kind and value of the exception that ended the program, or None; `message`: in place of what that says.
 Source = namedtuple("Source", "tracer outcome failure reads answers message", defaults=(None,))

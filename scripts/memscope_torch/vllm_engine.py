@@ -6,11 +6,8 @@ Its processes may be one, or a front, a core and workers; each has this module. 
 
 import functools
 import gc
-import glob
-import os
-import sys
 
-from . import capture
+from . import capture, engine, model_files
 
 _PHASES = {
     "load_model": "load",
@@ -18,11 +15,11 @@ _PHASES = {
     "initialize_from_config": "cache",
     "compile_or_warm_up_model": "serve",
 }
-_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
-_TOKENIZERS = ("tokenizer*", "vocab*", "tekken*", "*.tiktoken", "spiece.model", "*.gguf")
-_DUMMY = (
-    "the model's weights are not on this machine: the engine was given --load-format dummy, which takes the same memory"
-)
+_WORDS = {
+    "without_graphs": "-cc.cudagraph_mode=NONE or --enforce-eager",
+    "outside": "memory outside PyTorch is what the engine saw here: a GPU adds what the driver loads for kernels (0.02 to "
+    "0.3 GiB seen) and NCCL's buffers (about 2 GiB seen with 2 or 4 ranks), and so much less is left for the cache",
+}
 _notes = []
 
 
@@ -50,38 +47,17 @@ def _arguments(module):
         return make(self, *args, **kwargs)
 
     module.EngineArgs.create_engine_config = create
-    if capture.is_null():  # opened by name, where nothing that was loaded before stands in front of it
-        ours = [path for path in os.environ.get("LD_PRELOAD", "").split(":") if path.endswith("libmemscope_null.so")]
-        if ours:
-            os.environ.setdefault("VLLM_NCCL_SO_PATH", ours[0])
+    if capture.is_null():
+        engine.name_nccl("VLLM_NCCL_SO_PATH")
 
 
 def _prepare(arguments):
     """What a model needs of which only the config is here."""
-    folders = _folders(arguments.model)
-    if folders is None:
-        return
-    if arguments.load_format == "auto" and not _has(folders, _WEIGHTS):
+    if arguments.load_format == "auto" and model_files.lack_weights(arguments.model, "VLLM_USE_MODELSCOPE"):
         arguments.load_format = "dummy"
-        _notes.append(_DUMMY)
-    if os.path.isdir(arguments.model) and not arguments.tokenizer and not _has(folders, _TOKENIZERS):
+        _notes.append(model_files.DUMMY)
+    if not arguments.tokenizer and model_files.lack_tokenizer(arguments.model):
         arguments.skip_tokenizer_init = True
-
-
-def _folders(model):
-    """Where a model's files are; None: elsewhere."""
-    if os.path.isdir(model):
-        return [model]
-    if os.path.exists(model) or os.environ.get("VLLM_USE_MODELSCOPE", "0").lower() in ("1", "true"):
-        return None
-    from huggingface_hub import constants
-
-    name = os.path.join(constants.HF_HUB_CACHE, "models--" + model.replace("/", "--"), "snapshots")
-    return glob.glob(os.path.join(glob.escape(name), "*"))
-
-
-def _has(folders, patterns):
-    return any(glob.glob(os.path.join(glob.escape(folder), pattern)) for folder in folders for pattern in patterns)
 
 
 # ---- workers ----
@@ -104,35 +80,6 @@ def _workers(kind):
         setattr(kind, name, _follow(getattr(kind, name), phase))
 
 
-def _begin():
-    import torch
-
-    from . import engine
-
-    host = capture.current()
-    if host.tracer:
-        host.tracer.remove()
-    _Worker.phases = followed = engine.Phases()
-    for module in (
-        torch.cuda,
-        torch.cuda.memory,
-        getattr(torch, "accelerator", None),
-        getattr(getattr(torch, "accelerator", None), "memory", None),
-    ):
-        reset = getattr(module, "reset_peak_memory_stats", None)
-        if reset:
-            module.reset_peak_memory_stats = _after(followed.fold, reset)
-
-
-def _after(first, function):
-    @functools.wraps(function)
-    def run(*args, **kwargs):
-        first()
-        return function(*args, **kwargs)
-
-    return run
-
-
 def _follow_failure(function):
     """Before there is anything to measure."""
 
@@ -143,8 +90,6 @@ def _follow_failure(function):
         except BaseException as error:
             if _is_followed(worker.vllm_config):
                 import torch
-
-                from . import engine
 
                 cause = engine.failure(error, isinstance(error, torch.OutOfMemoryError))
                 file = {"worker": {"rank": worker.rank}, "phases": [], "failure": cause}
@@ -161,8 +106,10 @@ def _follow(function, phase):
             return function(worker, *args, **kwargs)
         import torch
 
+        from . import engine_phases
+
         if _Worker.phases is None:
-            _begin()
+            _Worker.phases = engine_phases.follow_allocator(capture.current())
         if phase == "profile":
             gc.collect()  # as vLLM does before it begins to count
         _Worker.phases.begin(phase)
@@ -186,7 +133,7 @@ def _follow(function, phase):
 
 
 def _note(worker, error=None, is_too_large=False):
-    from . import engine, report
+    from . import engine_phases, report
 
     host, rows, runner = capture.current(), _Worker.phases.rows, worker.model_runner
     profiled, weights = _Worker.phases.row("profile"), getattr(runner, "model_memory_usage", None)
@@ -211,9 +158,10 @@ def _note(worker, error=None, is_too_large=False):
     file = {
         "worker": figures,
         "phases": rows,
-        "summary": engine.summary(figures, rows, parameters, buffers),
+        "summary": engine_phases.summary(figures, rows, parameters, buffers),
         "metadata": report.metadata(host.tracer),
         "engine": _engine(worker.vllm_config),
+        "words": _WORDS,
         "common": engine.common(host),
     }
     if error:
@@ -233,43 +181,34 @@ def _graphs(worker):
 
 
 def _sizes(runner):
+    from . import engine_phases
+
     try:
-        model = runner.get_model()
+        return engine_phases.sizes(runner.get_model())
     except Exception:  # it has not been loaded
         return [], []
-    return (
-        [(p.numel(), p.numel() * p.element_size()) for p in model.parameters()],
-        [b.numel() * b.element_size() for b in model.buffers()],
-    )
 
 
 # ---- the core ----
 
 
 def _engine(config):
-    from . import shown
-
-    version = getattr(sys.modules.get("vllm"), "__version__", "?")
     model, scheduler, cache = config.model_config, config.scheduler_config, config.cache_config
     parallel, load_format = config.parallel_config, config.load_config.load_format
-    return {
-        "name": "vllm",
-        "version": str(version),
-        "model": shown.path(os.path.abspath(model.model)) if os.path.exists(model.model) else shown.text(model.model),
-        "dummy_weights": str(getattr(load_format, "value", load_format)) == "dummy",
-        "settings": {
-            "tensor_parallel_size": parallel.tensor_parallel_size,
-            "pipeline_parallel_size": parallel.pipeline_parallel_size,
-            "max_num_batched_tokens": scheduler.max_num_batched_tokens,
-            "max_num_seqs": scheduler.max_num_seqs,
-            "max_model_len": model.max_model_len,
-            "gpu_memory_utilization": float(cache.gpu_memory_utilization),
-            "enforce_eager": bool(model.enforce_eager),
-            "dtype": str(model.dtype).replace("torch.", ""),
-            "kv_cache_dtype": str(cache.cache_dtype),
-            "quantization": str(model.quantization) if model.quantization else None,
-        },
+    is_dummy = str(getattr(load_format, "value", load_format)) == "dummy"
+    settings = {
+        "tensor_parallel_size": parallel.tensor_parallel_size,
+        "pipeline_parallel_size": parallel.pipeline_parallel_size,
+        "max_num_batched_tokens": scheduler.max_num_batched_tokens,
+        "max_num_seqs": scheduler.max_num_seqs,
+        "max_model_len": model.max_model_len,
+        "gpu_memory_utilization": float(cache.gpu_memory_utilization),
+        "enforce_eager": bool(model.enforce_eager),
+        "dtype": str(model.dtype).replace("torch.", ""),
+        "kv_cache_dtype": str(cache.cache_dtype),
+        "quantization": str(model.quantization) if model.quantization else None,
     }
+    return engine.description("vllm", model.model, is_dummy, settings)
 
 
 class _Core:
@@ -279,8 +218,6 @@ class _Core:
 
 
 def _tell(**known):
-    from . import engine
-
     _Core.file = {"notes": _notes, **_Core.file, **known}
     engine.put(capture.current().folder, "core", _Core.file)
 
@@ -293,8 +230,6 @@ def _core(module):
     def begin(self, vllm_config, *args, **kwargs):
         if not _is_followed(vllm_config):
             return start(self, vllm_config, *args, **kwargs)
-        from . import engine
-
         _tell()
         try:
             start(self, vllm_config, *args, **kwargs)
@@ -320,8 +255,6 @@ def _core(module):
 
 def _is_too_large(folder, error):
     """vLLM says in its own words that too little is left for the cache: after the profile, before there is one."""
-    from . import engine
-
     _, workers = engine.found(folder)
     return (
         isinstance(error, ValueError)
@@ -375,18 +308,6 @@ def _front(kind):
     def begin(self, vllm_config, *args, **kwargs):
         start(self, vllm_config, *args, **kwargs)
         if _is_followed(vllm_config):
-            _ready()
+            engine.ready(capture.current(), _notes)
 
     kind.__init__ = begin
-
-
-def _ready():
-    from . import engine
-
-    host = capture.current()
-    if engine.write(host, "ready", None, _notes):
-        host.written = True
-        print(
-            "memscope: the engine is ready, and the program is ended here: it would wait for requests", file=sys.stderr
-        )
-        engine.end(host)

@@ -20,6 +20,7 @@ static ms_status get_number(ms_json_value object, const char *key, double *numbe
 static ms_status read_worker(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_worker *w = row;
+    w->has_profile = ms_json_find(v, "activation_bytes", &(ms_json_value){0});
     const struct {
         const char *key;
         uint64_t *bytes;
@@ -30,7 +31,8 @@ static ms_status read_worker(ms_json_value v, void *row, ms_error *err)
                    {"graphs_bytes", &w->graphs_bytes},
                    {"cache_bytes", &w->cache_bytes},
                    {"serving_bytes", &w->serving_bytes},
-                   {"beyond_budget_bytes", &w->beyond_budget_bytes}};
+                   {"beyond_budget_bytes", &w->beyond_budget_bytes},
+                   {"free_bytes", &w->free_bytes}};
     ms_json_value member;
     ms_status status = ms_recorded_count(v, "rank", &w->rank, err);
     if (status == MS_OK)

@@ -14,6 +14,8 @@ typedef struct ms_recorded_worker {
     uint64_t weights_bytes, buffers_bytes, activation_bytes, non_torch_bytes, graphs_bytes;
     uint64_t cache_bytes;
     uint64_t serving_bytes, beyond_budget_bytes; /* all of them, and by how much that is too much */
+    uint64_t free_bytes;                         /* when it is ready */
+    bool has_profile; /* otherwise activations, memory outside PyTorch and the sum are not known */
 } ms_recorded_worker;
 
 struct ms_recorded_engine {

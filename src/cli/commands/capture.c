@@ -149,7 +149,7 @@ static const ms_cli_grammar grammar = {
         "\nThe program needs PyTorch built for CUDA, but no GPU. Of a program without PyTorch,\n"
         "such as llama.cpp's, the allocations themselves are reported. It reads nothing from\n"
         "the terminal; what it prints goes to standard error.\n"
-        "vLLM is followed until it is ready to serve, and ended there.\n"
+        "vLLM and SGLang are followed until they are ready to serve, and ended there.\n"
         "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
         "which are named from the working folder or from site-packages. The report of an\n"
         "earlier run is kept until a new one has figures.\n",

@@ -2,6 +2,7 @@
 #include "report/runtime/engine_console.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/locale.h"
@@ -14,12 +15,14 @@
 /* What GPUs were seen to hold outside PyTorch that the null device does not: kernels that the
  * driver loads, and NCCL's buffers where there are several ranks. Hundredths of a GiB. */
 enum { LEAST_OUTSIDE = 2, MOST_OUTSIDE = 30, MOST_WITH_NCCL = 213 };
+/* What was taken of devices of 80 GB before the weights, in logs of SGLang. */
+enum { LEAST_BEFORE = 30, MOST_BEFORE = 80, MOST_BEFORE_WITH_NCCL = 200 };
 
-/* The largest number of tokens that are left when `hundredths` of a GiB more are taken. */
+/* The largest number of tokens that are left when `share` of so many hundredths of a GiB goes. */
 static uint64_t tokens_without(const ms_recorded_engine *e, const ms_recorded_worker *w,
-                               uint64_t hundredths)
+                               uint64_t hundredths, double share)
 {
-    uint64_t lost = GIB / 100 * hundredths;
+    uint64_t lost = (uint64_t)((double)(GIB / 100 * hundredths) * share);
     if (w->cache_bytes == 0 || lost >= w->cache_bytes)
         return 0;
     return (uint64_t)((double)e->cache_tokens * (double)(w->cache_bytes - lost) /
@@ -102,6 +105,28 @@ void ms_engine_head(const ms_recorded *r, const ms_page *page)
     write_highest(r, page);
 }
 
+/* Of an engine whose budget is a share of what is free before it loads. */
+static void write_budget(const ms_recorded_engine *e, const ms_recorded_worker *w,
+                         const ms_page *page)
+{
+    char bytes[MS_GIB_TEXT], text[256];
+    uint64_t most = e->is_parallel ? MOST_BEFORE_WITH_NCCL : MOST_BEFORE;
+    if (w->free_bytes > 0) {
+        ms_text_print(text, sizeof text,
+                      "%s GiB are free when it is ready: what a batch takes beyond its graphs "
+                      "has to fit there, and was not measured.",
+                      ms_gib(w->free_bytes, bytes));
+        ms_page_paragraph(page, text);
+    }
+    ms_text_print(
+        text, sizeof text,
+        "A GPU holds %.2f to %.2f GiB before the weights (seen on others; not measured "
+        "here), and the budget is a share of the rest: %" PRIu64 " to %" PRIu64 " tokens.",
+        LEAST_BEFORE / 100.0, (double)most / 100.0, tokens_without(e, w, most, e->utilization),
+        tokens_without(e, w, LEAST_BEFORE, e->utilization));
+    ms_page_paragraph(page, text);
+}
+
 /* What the table does not show. */
 static void write_remarks(const ms_recorded *r, const ms_recorded_engine *e, const ms_page *page)
 {
@@ -117,6 +142,10 @@ static void write_remarks(const ms_recorded *r, const ms_recorded_engine *e, con
     }
     if (strcmp(r->mode, "null") != 0 || !e->has_cache)
         return;
+    if (!w->has_profile) {
+        write_budget(e, w, page);
+        return;
+    }
     if (r->device_bytes > 0 && r->device_bytes < w->requested_bytes + GIB)
         ms_page_paragraph(page, "The budget leaves less than 1 GiB of the device. A GPU's context "
                                 "and other programs are in that: vLLM starts only if all of its "
@@ -125,39 +154,64 @@ static void write_remarks(const ms_recorded *r, const ms_recorded_engine *e, con
     ms_text_print(text, sizeof text,
                   "A GPU holds %.2f to %.2f GiB more outside PyTorch (seen on others; not measured "
                   "here), which comes off the cache: %" PRIu64 " to %" PRIu64 " tokens.",
-                  LEAST_OUTSIDE / 100.0, (double)most / 100.0, tokens_without(e, w, most),
-                  tokens_without(e, w, LEAST_OUTSIDE));
+                  LEAST_OUTSIDE / 100.0, (double)most / 100.0, tokens_without(e, w, most, 1),
+                  tokens_without(e, w, LEAST_OUTSIDE, 1));
     ms_page_paragraph(page, text);
 }
 
-/* Columns of the cache, and of the sum. */
-static bool is_known(const ms_recorded_engine *e, size_t column)
+#define COLUMN(title, member, ...)                                                                 \
+    {                                                                                              \
+        title, offsetof(ms_recorded_worker, member), __VA_ARGS__                                   \
+    }
+static const struct {
+    const char *title;
+    size_t offset;
+    bool is_of_profile, is_of_cache; /* known only with it */
+} COLUMNS[] = {
+    COLUMN("weights", weights_bytes, false, false),
+    COLUMN("buffers", buffers_bytes, false, false),
+    COLUMN("activation", activation_bytes, true, false),
+    COLUMN("outside", non_torch_bytes, true, false),
+    COLUMN("graphs", graphs_bytes, false, false),
+    COLUMN("cache", cache_bytes, false, true),
+    COLUMN("all", serving_bytes, true, true),
+    COLUMN("budget", requested_bytes, false, false),
+};
+enum { LEAST_WIDTH = 7 };
+
+static int width_of(size_t column)
 {
-    return e->has_cache || (column != 5 && column != 6);
+    size_t width = strlen(COLUMNS[column].title);
+    return width > LEAST_WIDTH ? (int)width : LEAST_WIDTH;
+}
+
+/* A column of a worker: GiB, or a dash. */
+static const char *cell(const ms_recorded_engine *e, const ms_recorded_worker *w, size_t column,
+                        char text[static MS_GIB_TEXT])
+{
+    bool is_known = (w->has_profile || !COLUMNS[column].is_of_profile) &&
+                    (e->has_cache || !COLUMNS[column].is_of_cache);
+    uint64_t bytes;
+    memcpy(&bytes, (const char *)w + COLUMNS[column].offset, sizeof bytes);
+    return is_known ? ms_gib(bytes, text) : "-";
 }
 
 void ms_engine_workers(const ms_recorded *r, const ms_page *page)
 {
-    static const char *const columns[] = {"weights", "buffers", "activation", "outside",
-                                          "graphs",  "cache",   "all",        "budget"};
+    enum { COUNT = sizeof COLUMNS / sizeof COLUMNS[0] };
     const ms_recorded_engine *e = r->engine;
     if (e->worker_count == 0)
         return;
     ms_page_heading(page, "Memory of each worker", "  (GiB; outside: outside PyTorch)");
     fprintf(page->out, "  %-6s", "");
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
-        fprintf(page->out, " %*s", i == 2 ? 10 : 7, columns[i]);
+    for (size_t k = 0; k < COUNT; k++)
+        fprintf(page->out, " %*s", width_of(k), COLUMNS[k].title);
     fputc('\n', page->out);
     for (uint32_t i = 0; i < e->worker_count; i++) {
-        const ms_recorded_worker *w = &e->workers[i];
-        const uint64_t cells[] = {w->weights_bytes,   w->buffers_bytes,  w->activation_bytes,
-                                  w->non_torch_bytes, w->graphs_bytes,   w->cache_bytes,
-                                  w->serving_bytes,   w->requested_bytes};
         char text[MS_GIB_TEXT];
-        fprintf(page->out, "  %6" PRIu64, w->rank);
-        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
-            fprintf(page->out, " %*s", k == 2 ? 10 : 7,
-                    is_known(e, k) ? ms_gib(cells[k], text) : "-");
+        fprintf(page->out, "  %6" PRIu64, e->workers[i].rank);
+        for (size_t k = 0; k < COUNT; k++)
+            fprintf(page->out, " %*s", width_of(k), cell(e, &e->workers[i], k, text));
         fputc('\n', page->out);
     }
     write_remarks(r, e, page);
