@@ -45,7 +45,7 @@ typedef struct ms_infer_answer {
     uint64_t context; /* tokens of one sequence, as settings or the engine have it */
     ms_infer_fit fit;
     bool fits;         /* with the expected figures; true where no budget is known */
-    int full;          /* the first device that is full */
+    int full;          /* the device that lacks most */
     const char *lever; /* a setting with which it fits, or of which more fits; NULL: none */
     uint64_t lever_value;
     uint64_t loaded_bytes; /* of weights, on devices and the host */

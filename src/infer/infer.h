@@ -19,7 +19,8 @@ void ms_infer_close(ms_infer_input *input);
 /* With settings.fit, that setting becomes the largest value that fits, or the least one. */
 ms_status ms_infer_run(const ms_infer_input *input, const ms_infer_settings *settings,
                        ms_infer_answer *answer, ms_error *err);
-/* The device that decides: one that is full, else the one that needs most; or MS_INFER_HOST. */
+/* The device that decides: the one that lacks most, else the one that needs most; or MS_INFER_HOST.
+ */
 int ms_infer_decisive(const ms_infer_input *input, const ms_infer_answer *answer);
 ms_fit_reason ms_infer_reason(const ms_infer_input *input, const ms_infer_answer *answer);
 void ms_infer_answer_free(ms_infer_answer *answer);

@@ -82,18 +82,19 @@ bool ms_infer_result_fits(const ms_infer_input *in, const ms_infer_result *resul
                           int *full)
 {
     int end = end_of(in, result);
-    if (result->refusal) {
-        *full = first_of(in);
+    uint64_t most = in->budget_bytes;
+    *full = first_of(in);
+    if (result->refusal)
         return false;
-    }
     for (int device = first_of(in); in->budget_bytes > 0 && device < end; device++) {
         const ms_infer_bytes total = ms_infer_total(result, device, ms_infer_peak(result, device));
-        if ((is_safe ? total.high : total.expected) > in->budget_bytes) {
+        uint64_t bytes = is_safe ? total.high : total.expected;
+        if (bytes > most) {
             *full = device;
-            return false;
+            most = bytes;
         }
     }
-    return true;
+    return most == in->budget_bytes;
 }
 
 static uint64_t floor_of(const ms_infer_result *result, int device, unsigned phases)

@@ -17,7 +17,8 @@ ms_status ms_infer_speed_of(const ms_infer_input *input, const ms_infer_settings
                             const ms_infer_engine *engine, const ms_infer_result *result,
                             ms_infer_speed *speed, ms_error *err);
 
-/* `is_safe`: with the highest figures, not the expected ones. *full: a device that is too small. */
+/* `is_safe`: with the highest figures, not the expected ones. *full: where it does not, the
+ * device that lacks most. */
 bool ms_infer_result_fits(const ms_infer_input *input, const ms_infer_result *result, bool is_safe,
                           int *full);
 /* The same for what never shrinks when more is asked for: all but what an allocator arranges. */

@@ -12,24 +12,36 @@
 
 enum { MOST_COLUMNS = 5 }; /* places side by side */
 
-static void write_head(const ms_page *p, const ms_infer_view *v, const char *first)
+/* Places from `first`, side by side. */
+typedef struct columns {
+    ms_infer_group groups[MOST_COLUMNS];
+    uint32_t count;
+} columns;
+
+static columns columns_from(const ms_infer_view *v, uint32_t first)
 {
-    int device;
-    const char *name;
-    fprintf(p->out, "  %s%-12s", ms_page_tone(p, MS_TONE_DIM), first);
-    for (uint32_t i = 0; i < MOST_COLUMNS && (name = ms_infer_place_at(v, i, &device)); i++)
-        fprintf(p->out, " %10s", name);
+    columns c = {.count = 0};
+    while (c.count < MOST_COLUMNS && ms_infer_group_at(v, first + c.count, &c.groups[c.count]))
+        c.count++;
+    return c;
+}
+
+static void write_head(const ms_page *p, const columns *c)
+{
+    fprintf(p->out, "  %s%-12s", ms_page_tone(p, MS_TONE_DIM), "");
+    for (uint32_t i = 0; i < c->count; i++)
+        fprintf(p->out, " %10s", c->groups[i].name ? c->groups[i].name : "");
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
 /* In these phases; 0: at the peak of each place. */
-static void write_cells(const ms_page *p, const ms_infer_view *v, ms_infer_part part,
-                        unsigned phases)
+static void write_cells(const ms_page *p, const ms_infer_view *v, const columns *c,
+                        ms_infer_part part, unsigned phases)
 {
-    int device;
-    for (uint32_t i = 0; i < MOST_COLUMNS && ms_infer_place_at(v, i, &device); i++) {
+    for (uint32_t i = 0; i < c->count; i++) {
         char text[MS_GIB_TEXT];
         const ms_infer_result *r = &v->answer->result;
+        int device = c->groups[i].device;
         unsigned seen = phases ? phases : MS_INFER_IN(ms_infer_peak(r, device));
         ms_infer_bytes sum = ms_infer_part_total(r, device, part, seen);
         fprintf(p->out, " %10s", sum.high == 0 ? "-" : ms_gib(sum.expected, text));
@@ -37,27 +49,38 @@ static void write_cells(const ms_page *p, const ms_infer_view *v, ms_infer_part 
     fputc('\n', p->out);
 }
 
-static void write_parts(const ms_page *p, const ms_infer_view *v)
+static void write_parts(const ms_page *p, const ms_infer_view *v, const columns *c)
 {
-    ms_page_heading(p, "Parts", "  (GiB)");
-    write_head(p, v, "");
+    write_head(p, c);
     for (int part = 0; part < MS_INFER_PARTS; part++) {
         if (!ms_infer_has_part(v, (ms_infer_part)part))
             continue;
         fprintf(p->out, "  %-12s", ms_infer_part_names[part]);
-        write_cells(p, v, (ms_infer_part)part, 0);
+        write_cells(p, v, c, (ms_infer_part)part, 0);
     }
 }
 
-static void write_phases(const ms_page *p, const ms_infer_view *v)
+static void write_phases(const ms_page *p, const ms_infer_view *v, const columns *c)
 {
-    ms_page_heading(p, "Phases", "  (GiB, all parts together)");
-    write_head(p, v, "");
+    write_head(p, c);
     for (int phase = 0; phase < MS_INFER_PHASES; phase++) {
         if (!(v->answer->engine->phases & MS_INFER_IN(phase)))
             continue;
         fprintf(p->out, "  %-12s", ms_infer_phase_names[phase]);
-        write_cells(p, v, MS_INFER_PARTS, MS_INFER_IN(phase));
+        write_cells(p, v, c, MS_INFER_PARTS, MS_INFER_IN(phase));
+    }
+}
+
+/* A table of all places, so many at a time. */
+static void write_places(const ms_page *p, const ms_infer_view *v,
+                         void (*write)(const ms_page *, const ms_infer_view *, const columns *))
+{
+    columns c = columns_from(v, 0);
+    for (uint32_t first = 0; c.count > 0; c = columns_from(v, first)) {
+        if (first > 0)
+            fputc('\n', p->out);
+        write(p, v, &c);
+        first += c.count;
     }
 }
 
@@ -107,11 +130,16 @@ static void write_times(const ms_page *p, const ms_infer_view *v, const ms_infer
 static void write_buffers(const ms_page *p, const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
-    ms_page_heading(p, "Buffers", "  (bytes)");
+    ms_page_heading(p, "Buffers", r->devices > 1 ? "  (bytes of each)" : "  (bytes)");
     for (uint32_t i = 0; i < r->buffers.count; i++) {
         const ms_infer_buffer *b = &r->buffers.items[i];
-        fprintf(p->out, "  %-12s %-12s %15" PRIu64, ms_infer_part_names[b->part], b->place,
-                b->bytes);
+        ms_infer_group group;
+        if (!ms_infer_group_of(v, b->device, &group))
+            continue;
+        fprintf(p->out, "  %-12s %-12s ", ms_infer_part_names[b->part], b->place);
+        if (r->devices > 1)
+            fprintf(p->out, "%-11s ", group.name ? group.name : "");
+        fprintf(p->out, "%15" PRIu64, b->bytes);
         if (b->cells)
             fprintf(p->out, "  %" PRIu64 " cells in %" PRIu64 " layers", b->cells, b->layers);
         if (b->low != b->high)
@@ -132,8 +160,10 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
     ms_page_title(&page, title, v->answer->fits ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
     if (*next)
         ms_page_paragraph(&page, next);
-    write_parts(&page, v);
-    write_phases(&page, v);
+    ms_page_heading(&page, "Parts", "  (GiB)");
+    write_places(&page, v, write_parts);
+    ms_page_heading(&page, "Phases", "  (GiB, all parts together)");
+    write_places(&page, v, write_phases);
     if (!write_speed(&page, v))
         return false;
     if (ms_infer_has_stored(v) && !write_stored(&page, v))

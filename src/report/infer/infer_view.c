@@ -187,6 +187,55 @@ const char *ms_infer_place_at(const ms_infer_view *v, uint32_t index, int *devic
     return index == devices ? "host" : NULL;
 }
 
+static bool is_equal(const ms_infer_view *v, int a, int b)
+{
+    const ms_infer_result *r = &v->answer->result;
+    for (int part = 0; part < MS_INFER_PARTS; part++)
+        for (int phase = 0; phase < MS_INFER_PHASES; phase++) {
+            ms_infer_bytes of_a =
+                ms_infer_part_total(r, a, (ms_infer_part)part, MS_INFER_IN(phase));
+            ms_infer_bytes of_b =
+                ms_infer_part_total(r, b, (ms_infer_part)part, MS_INFER_IN(phase));
+            if (of_a.low != of_b.low || of_a.expected != of_b.expected || of_a.high != of_b.high)
+                return false;
+        }
+    return true;
+}
+
+/* That begins with a device. */
+static void make_group(const ms_infer_view *v, uint32_t first, ms_infer_group *group)
+{
+    uint32_t devices = v->answer->result.devices, end = first + 1;
+    while (end < devices && is_equal(v, (int)first, (int)end))
+        end++;
+    const char *name =
+        end - first > 1 ? ms_arena_printf(v->arena, "device %" PRIu32 "-%" PRIu32, first, end - 1)
+                        : ms_arena_printf(v->arena, "device %" PRIu32, first);
+    *group = (ms_infer_group){(int)first, end - first, name};
+}
+
+bool ms_infer_group_at(const ms_infer_view *v, uint32_t index, ms_infer_group *group)
+{
+    uint32_t devices = v->answer->result.devices, at = 0;
+    while (at < devices) {
+        make_group(v, at, group);
+        if (index == 0)
+            return true;
+        at += group->devices;
+        index--;
+    }
+    *group = (ms_infer_group){MS_INFER_HOST, 1, "host"};
+    return index == 0;
+}
+
+bool ms_infer_group_of(const ms_infer_view *v, int device, ms_infer_group *group)
+{
+    uint32_t index = 0;
+    while (ms_infer_group_at(v, index, group) && group->device != device)
+        index++;
+    return group->device == device;
+}
+
 bool ms_infer_has_part(const ms_infer_view *v, ms_infer_part part)
 {
     for (uint32_t i = 0; i < v->answer->result.buffers.count; i++)

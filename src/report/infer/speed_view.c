@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/infer/speed_view.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "text/number.h"
 
 const char *ms_infer_speed_number(double per_s, char text[MS_SPEED_TEXT])
 {
-    const double most_with_tenths = 1000;
+    const double most_with_tenths = 1000, tenths = 10;
     text[0] = '\0';
-    if (per_s > 0)
-        ms_fixed(per_s, per_s < most_with_tenths ? 1 : 0, text);
+    if (per_s > 0 && per_s < most_with_tenths)
+        ms_fixed(ceil(per_s * tenths) / tenths, 1, text);
+    else if (per_s > 0)
+        ms_fixed(ceil(per_s), 0, text);
     return text;
 }
 
@@ -44,10 +49,11 @@ const char *ms_infer_decode_text(const ms_infer_view *v)
     char full[MS_SPEED_TEXT], even[MS_SPEED_TEXT];
     const ms_infer_speed *s = &v->answer->speed;
     const char *text = bound_text(v, &s->decode, "what it reads fits the level 2 cache");
-    bool is_slower = s->full.per_s > 0 && s->full.per_s < s->decode.per_s;
+    bool is_slower = s->full.per_s > 0 && s->full.per_s < s->decode.per_s &&
+                     strcmp(ms_infer_speed_number(s->full.per_s, full),
+                            ms_infer_speed_number(s->decode.per_s, even)) != 0;
     if (text && is_slower)
-        text = ms_arena_printf(v->arena, "%s; %s with a full context", text,
-                               ms_infer_speed_number(s->full.per_s, full));
+        text = ms_arena_printf(v->arena, "%s; %s with a full context", text, full);
     if (text && s->even.per_s > 0)
         text = ms_arena_printf(v->arena, "%s; %s if experts are chosen evenly", text,
                                ms_infer_speed_number(s->even.per_s, even));
