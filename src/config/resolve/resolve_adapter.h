@@ -12,8 +12,7 @@
 
 /* Sets adapter->dtype: `asked` (NULL: nobody asked for a type), else what PEFT makes of the type of
  * the model, else what the strategy of several ranks casts it to; and the type of its shards in
- * `run`. MS_ERR_USAGE where the strategy
- * is not predicted with this adapter. */
+ * `run`. MS_ERR_USAGE where the strategy is not predicted with this adapter. */
 ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
                              const ms_dtype *asked, ms_adapter *adapter, ms_error *err);
 
