@@ -265,10 +265,13 @@ static ms_status read_all(ms_arena *arena, const char *path, reading *r, ms_erro
         return status;
     r->names.inventory = &r->inventory;
     r->seen = calloc(r->inventory.weights.count + 1, sizeof *r->seen);
-    status = r->seen ? ms_checkpoint_read(arena, path, &reader, &r->stored->checkpoint, err)
-                     : ms_infer_no_memory(err);
-    if (status == MS_OK)
-        status = check_all(r, path, err);
+    if (!r->seen)
+        status = ms_infer_no_memory(err);
+    else {
+        status = ms_checkpoint_read(arena, path, &reader, &r->stored->checkpoint, err);
+        if (status == MS_OK)
+            status = check_all(r, path, err);
+    }
     ms_inventory_free(&r->inventory);
     free(r->seen);
     return status;

@@ -187,26 +187,39 @@ static ms_status check_ignored(const ms_infer_job *job, ms_error *err)
     return MS_OK;
 }
 
+/* MS_VLLM_PLAIN: it is not known. */
+static ms_vllm_scheme scheme_of_group(ms_json_value group)
+{
+    ms_vllm_scheme scheme = {.kind = MS_VLLM_PLAIN};
+    ms_json_value weights, inputs;
+    if (!has_object(group, "weights", &weights))
+        return scheme;
+    bool has_inputs = has_object(group, "input_activations", &inputs);
+    uint64_t bits = count_of(weights, "num_bits");
+    if (bits == 8 && says(weights, "type", "float") && says(weights, "strategy", "channel") &&
+        has_inputs && says(inputs, "strategy", "token"))
+        scheme.kind = MS_VLLM_FP8_ROWS;
+    else if (bits == 4 && says(weights, "type", "int") && !has_inputs &&
+             is_true_in(weights, "symmetric") && !says(weights, "actorder", "group"))
+        scheme.kind = MS_VLLM_PACKED;
+    if (scheme.kind == MS_VLLM_PACKED && says(weights, "strategy", "group"))
+        scheme.group = count_of(weights, "group_size");
+    return scheme;
+}
+
 static ms_status read_compressed(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_error *err)
 {
-    ms_json_value group, weights, inputs, value;
-    bool is_group = only_group(job, &group) && has_object(group, "weights", &weights);
-    bool has_inputs = is_group && has_object(group, "input_activations", &inputs);
-    bool has_cache = find(job, "kv_cache_scheme", &value);
-    uint64_t bits = is_group ? count_of(weights, "num_bits") : 0;
-    if (is_group && bits == 8 && says(weights, "type", "float") &&
-        says(weights, "strategy", "channel") && has_inputs && says(inputs, "strategy", "token"))
-        scheme->kind = MS_VLLM_FP8_ROWS;
-    else if (is_group && bits == 4 && says(weights, "type", "int") && !has_inputs &&
-             is_true_in(weights, "symmetric") && !says(weights, "actorder", "group"))
-        scheme->kind = MS_VLLM_PACKED;
-    if (scheme->kind == MS_VLLM_PLAIN || has_cache)
+    ms_json_value group, value;
+    if (only_group(job, &group)) {
+        const ms_vllm_scheme found = scheme_of_group(group);
+        scheme->kind = found.kind;
+        scheme->group = found.group;
+    }
+    if (scheme->kind == MS_VLLM_PLAIN || find(job, "kv_cache_scheme", &value))
         return ms_fail(err, MS_ERR_CONFIG,
                        "vllm: of compressed-tensors known are fp8 with a scale for each output and "
                        "token, and symmetric 4 bits without act-order, both of all linear layers "
                        "and without kv_cache_scheme");
-    if (scheme->kind == MS_VLLM_PACKED)
-        scheme->group = says(weights, "strategy", "group") ? count_of(weights, "group_size") : 0;
     ms_status status = check_group(scheme, err);
     return status == MS_OK ? check_ignored(job, err) : status;
 }

@@ -22,7 +22,7 @@ enum { LEAST_BEFORE = 30, MOST_BEFORE = 80, MOST_BEFORE_WITH_NCCL = 200 };
 static uint64_t tokens_without(const ms_recorded_engine *e, const ms_recorded_worker *w,
                                uint64_t hundredths, double share)
 {
-    uint64_t lost = (uint64_t)((double)(GIB / 100 * hundredths) * share);
+    uint64_t bytes = GIB / 100 * hundredths, lost = (uint64_t)((double)bytes * share);
     if (w->cache_bytes == 0 || lost >= w->cache_bytes)
         return 0;
     return (uint64_t)((double)e->cache_tokens * (double)(w->cache_bytes - lost) /
