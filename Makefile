@@ -195,10 +195,10 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),16,9)
-TRY_EVERY ?= $(if $(IS_ASAN),288,96)
+TRY_EVERY ?= $(if $(IS_ASAN),576,192)
 NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
-            %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
+            %/check_gpus.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
             %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/hf/cases.json %/vllm/cases.json %/cuda_step_sm80.json %/norms_cuda.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
@@ -291,7 +291,7 @@ asan:                                ## every test under AddressSanitizer and UB
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
 # These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device and
 # the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
-NOT_VALGRIND := %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues \
+NOT_VALGRIND := %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues %/test_rank_table \
                 %/test_simulate %/test_targets %/test_trace_file \
                 %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nccl %/test_nulldevice_nvml %/test_nulldevice_times \
                 %/test_backend_host %/test_offload %/test_stream_run %/test_stream_stress %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming

@@ -45,6 +45,7 @@ enum { LIMITS = 8 };
 typedef struct every {
     const ms_cost_model *costs;
     uint32_t techniques;
+    ms_vec(ms_cost_sum) sums; /* of all assignments */
     uint64_t limits[LIMITS];
     double least_ms[LIMITS]; /* over all assignments within the limit */
     uint64_t lowest, highest;
@@ -58,9 +59,16 @@ static void try_choice(every *e, const ms_assignment *assignment)
     e->highest = sum.peak_bytes > e->highest ? sum.peak_bytes : e->highest;
     if (e->costs->collectives) /* which the planner's bound rests on */
         assert_true(sum.step_ms >= e->kept_ms * (1 - 1e-9));
-    for (int i = 0; i < LIMITS; i++)
-        if (sum.peak_bytes <= e->limits[i] && sum.step_ms < e->least_ms[i])
-            e->least_ms[i] = sum.step_ms;
+    assert_true(ms_vec_push(&e->sums, sum));
+}
+
+static void find_least(every *e, int limit)
+{
+    e->limits[limit] = e->lowest + (e->highest - e->lowest) * (uint64_t)limit / (LIMITS - 1);
+    e->least_ms[limit] = INFINITY;
+    for (uint32_t i = 0; i < e->sums.count; i++)
+        if (e->sums.items[i].peak_bytes <= e->limits[limit])
+            e->least_ms[limit] = fmin(e->least_ms[limit], e->sums.items[i].step_ms);
 }
 
 static void enumerate(every *e, ms_assignment *assignment, uint32_t layer)
@@ -127,14 +135,11 @@ static void nothing_is_better(void **state)
     e.kept_ms = ms_assignment_sum(&costs, &assignment).step_ms;
     enumerate(&e, &assignment, 0);
     for (int i = 0; i < LIMITS; i++) {
-        e.limits[i] = e.lowest + (e.highest - e.lowest) * (uint64_t)i / (LIMITS - 1);
-        e.least_ms[i] = INFINITY;
-    }
-    enumerate(&e, &assignment, 0);
-    for (int i = 0; i < LIMITS; i++) {
+        find_least(&e, i);
         check_limit(arena, &e, i, 0.001);
         check_limit(arena, &e, i, i % 2 ? 0 : 0.02);
     }
+    ms_vec_free(&e.sums);
     ms_arena_free(arena);
 }
 
