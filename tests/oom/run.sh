@@ -131,6 +131,10 @@ if [ -x "$program" ]; then
     program_case "offload by ratio" probe tests/oom/llama.json --seq 64 --backend host --capacity 1GiB --memory-only \
         --offload-ratio 0:1:0.5 --offload-tag mlp -o -
     program_case "links of a probe" calibrate tests/golden/cli/calibrate/links/files/device_links.json -o -
+    program_case "inference by llama.cpp" infer tests/oom/llama.json --quant Q4_K_M --device rtx-4090 --gpus 2 --context 512 -o -
+    program_case "inference by transformers" infer tests/oom/llama.json --engine hf --prompt 16 --generate 4 --format json -o -
+    program_case "inference by vLLM" infer qwen3-0.6b --engine vllm --device h100-80gb --context 512 --quantization fp8 -o -
+    program_case "the largest context" infer tests/oom/llama.json --device rtx-4090 --budget 1GiB --fit gpu-layers --format md -o -
     program_case "schema" schema run
     program_case "manual page" help --man report
     program_case "help" analyze --help
