@@ -6,19 +6,30 @@ import os
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
 _TOKENIZERS = ("tokenizer*", "vocab*", "tekken*", "*.tiktoken", "spiece.model", "*.gguf")
-DUMMY = (
+_DUMMY = (
     "the model's weights are not on this machine: the engine was given --load-format dummy, which takes the same memory"
 )
 
 
-def lack_weights(model, other_hub):
-    """Known to: no file of a folder, or of a model in Hugging Face's cache, holds weights. `other_hub`: the environment's
-    variable that says that the engine looks elsewhere."""
+def prepare(arguments, model, tokenizer, other_hub):
+    """Gives an engine's arguments what a model needs of which only the config is here; returns the notes. `other_hub`:
+    the environment's variable that says that the engine looks elsewhere."""
+    notes = []
+    if arguments.load_format == "auto" and _lack_weights(model, other_hub):
+        arguments.load_format = "dummy"
+        notes.append(_DUMMY)
+    if not tokenizer and _lack_tokenizer(model):
+        arguments.skip_tokenizer_init = True
+    return notes
+
+
+def _lack_weights(model, other_hub):
+    """Known to: no file of a folder, or of a model in Hugging Face's cache, holds weights."""
     folders = _folders(model, other_hub)
     return folders is not None and not _has(folders, _WEIGHTS)
 
 
-def lack_tokenizer(folder):
+def _lack_tokenizer(folder):
     return os.path.isdir(folder) and not _has([folder], _TOKENIZERS)
 
 

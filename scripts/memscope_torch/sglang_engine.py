@@ -75,19 +75,10 @@ def _arguments(kind):
     @functools.wraps(resolve)
     def resolve_once(self):
         if capture.is_null() and not getattr(self, "_resolution_finished", False):
-            _prepare(self)
+            _notes.extend(model_files.prepare(self, self.model_path, self.tokenizer_path, "SGLANG_USE_MODELSCOPE"))
         return resolve(self)
 
     kind.resolve_once = resolve_once
-
-
-def _prepare(arguments):
-    """What a model needs of which only the config is here."""
-    if arguments.load_format == "auto" and model_files.lack_weights(arguments.model_path, "SGLANG_USE_MODELSCOPE"):
-        arguments.load_format = "dummy"
-        _notes.append(model_files.DUMMY)
-    if not arguments.tokenizer_path and model_files.lack_tokenizer(arguments.model_path):
-        arguments.skip_tokenizer_init = True
 
 
 # ---- schedulers ----

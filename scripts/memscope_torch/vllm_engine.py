@@ -43,21 +43,12 @@ def _arguments(module):
     @functools.wraps(make)
     def create(self, *args, **kwargs):
         if capture.is_null():
-            _prepare(self)
+            _notes.extend(model_files.prepare(self, self.model, self.tokenizer, "VLLM_USE_MODELSCOPE"))
         return make(self, *args, **kwargs)
 
     module.EngineArgs.create_engine_config = create
     if capture.is_null():
         engine.name_nccl("VLLM_NCCL_SO_PATH")
-
-
-def _prepare(arguments):
-    """What a model needs of which only the config is here."""
-    if arguments.load_format == "auto" and model_files.lack_weights(arguments.model, "VLLM_USE_MODELSCOPE"):
-        arguments.load_format = "dummy"
-        _notes.append(model_files.DUMMY)
-    if not arguments.tokenizer and model_files.lack_tokenizer(arguments.model):
-        arguments.skip_tokenizer_init = True
 
 
 # ---- workers ----

@@ -19,7 +19,8 @@ typedef struct ms_infer_input {
     ms_model_config config;
     ms_json *document; /* of the config; NULL: a GGUF file */
     char *text;
-    ms_stored stored; /* beside the config: no files where there is no tensor */
+    ms_inventory inventory; /* of the config; no weights: it is not made */
+    ms_stored stored;       /* beside the config: no files where there is no tensor */
     ms_gguf gguf;
     uint32_t splits;
 } ms_infer_input;

@@ -24,6 +24,7 @@ static const ms_infer_engine engines[] = {
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_HF,
+     .loading = "buffers are made, and blocks rounded up to 512 bytes",
      .is_slow = true,
      .run = ms_hf_infer,
      .work = ms_config_work},
@@ -32,6 +33,7 @@ static const ms_infer_engine engines[] = {
      .phases = MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PROFILE) |
                MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_VLLM,
+     .loading = "tables, padding and each device's own copies",
      .run = ms_vllm_infer,
      .work = ms_config_work},
 };

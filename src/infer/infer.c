@@ -39,8 +39,10 @@ ms_status ms_infer_place(ms_infer_input *in, const ms_infer_settings *s, ms_erro
 /* The class's type where the config names none: that of the first weights, as in transformers. */
 static ms_status open_stored(const char *path, ms_infer_input *in, ms_error *err)
 {
-    ms_status status =
-        ms_stored_read(in->arena, path, &in->config, ms_json_root(in->document), &in->stored, err);
+    ms_status status = ms_inventory_make(in->arena, &in->config, &in->inventory, err);
+    if (status == MS_OK)
+        status = ms_stored_read(in->arena, path, &in->config, ms_json_root(in->document),
+                                &in->inventory, &in->stored, err);
     if (status == MS_OK && !in->config.has_dtype)
         in->config.has_dtype = ms_stored_dtype(in->stored.first_type, &in->config.dtype);
     return status;
@@ -116,6 +118,7 @@ void ms_infer_close(ms_infer_input *in)
 {
     ms_json_free(in->document);
     free(in->text);
+    ms_inventory_free(&in->inventory);
     ms_stored_free(&in->stored);
     ms_gguf_free(&in->gguf);
     *in = (ms_infer_input){.arena = in->arena};
@@ -145,7 +148,7 @@ static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error 
     const char *type = a->result.weights_type ? a->result.weights_type : a->settings.quant;
     a->loaded_bytes = loaded_bytes(&a->result);
     bool ok = in->stored.checkpoint.files == 0 ||
-              ms_stored_explain(in->arena, &in->stored, a->engine->name, type ? type : "f16",
+              ms_stored_explain(in->arena, &in->stored, type ? type : "f16", a->engine->loading,
                                 a->loaded_bytes, &a->causes);
     return ok ? MS_OK : ms_infer_no_memory(err);
 }

@@ -30,6 +30,8 @@ static ms_infer_job job_of(const ms_infer_input *in, const ms_infer_settings *se
                         .arena = arena};
     if (!is_file)
         job.file = ms_json_root(in->document);
+    if (in->inventory.weights.count > 0)
+        job.inventory = &in->inventory;
     return job;
 }
 

@@ -71,20 +71,6 @@ static bool add_left(const ms_stored *s, ms_stored_causes *causes)
 
 /* ---- what an engine makes of them ---- */
 
-static const char *rest_text(ms_arena *arena, const char *engine, const char *type)
-{
-    static const struct {
-        const char *engine, *text;
-    } rows[] = {
-        {"hf", "buffers are made, and blocks rounded up to 512 bytes"},
-        {"vllm", "tables, padding and each device's own copies"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i].engine, engine) == 0)
-            return rows[i].text;
-    return ms_arena_printf(arena, "weights are converted to %s", type);
-}
-
 static int by_bytes(const void *a, const void *b)
 {
     const ms_stored_cause *x = a, *y = b;
@@ -92,11 +78,12 @@ static int by_bytes(const void *a, const void *b)
     return first != second ? (first > second ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-bool ms_stored_explain(ms_arena *arena, const ms_stored *s, const char *engine, const char *type,
+bool ms_stored_explain(ms_arena *arena, const ms_stored *s, const char *type, const char *loading,
                        uint64_t loaded_bytes, ms_stored_causes *causes)
 {
     int64_t rest = (int64_t)loaded_bytes - (int64_t)s->checkpoint.tensor_bytes;
-    const char *text = rest_text(arena, engine, type);
+    const char *text =
+        loading ? loading : ms_arena_printf(arena, "weights are converted to %s", type);
     if (!text || !add_types(arena, s, type, causes) || !add_left(s, causes))
         return false;
     for (uint32_t i = 0; i < causes->count; i++)

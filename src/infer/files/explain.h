@@ -15,10 +15,11 @@ typedef struct ms_stored_cause {
 typedef ms_vec(ms_stored_cause) ms_stored_causes;
 
 /* The engine loads so many bytes; `type` is that of its weights in floating point ("bf16"), or of a
- * format of its own. Adds the causes, the one with the most bytes first: their sum is the
- * difference. False when out of memory. */
-bool ms_stored_explain(ms_arena *arena, const ms_stored *stored, const char *engine,
-                       const char *type, uint64_t loaded_bytes, ms_stored_causes *causes);
+ * format of its own; `loading` is what the engine does besides, NULL: it converts them. Adds the
+ * causes, the one with the most bytes first: their sum is the difference. False when out of memory.
+ */
+bool ms_stored_explain(ms_arena *arena, const ms_stored *stored, const char *type,
+                       const char *loading, uint64_t loaded_bytes, ms_stored_causes *causes);
 
 /* The type as PyTorch has it; false: it has none such, or no weights in it. */
 bool ms_stored_dtype(const ms_safetensors_type *type, ms_dtype *dtype);

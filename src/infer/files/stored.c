@@ -12,7 +12,6 @@
 typedef struct reading {
     const ms_model_config *config;
     uint64_t prediction_layers;
-    ms_inventory inventory;
     ms_stored_names names;
     uint64_t *seen; /* elements of each weight */
     ms_stored *stored;
@@ -168,7 +167,7 @@ static ms_status fail_shape(const char *file, const ms_safetensor *t, const ms_i
 static ms_status take(reading *r, const char *file, const ms_safetensor *t,
                       const ms_stored_place *place, ms_error *err)
 {
-    const ms_inventory_weight *w = &r->inventory.weights.items[place->weight];
+    const ms_inventory_weight *w = &r->names.inventory->weights.items[place->weight];
     uint64_t wanted = w->elements / place->parts;
     bool is_packed = place->role == MS_ROLE_PACKED && place->expert < (w->rank ? w->shape[0] : 1);
     if (!has_shape(t, w, place) && !(is_packed && has_packed(t, wanted)))
@@ -211,8 +210,8 @@ static ms_status check_all(const reading *r, const char *path, ms_error *err)
 {
     const ms_inventory_weight *first = NULL;
     uint64_t missing = 0, elements = 0;
-    for (uint32_t i = 0; i < r->inventory.weights.count; i++) {
-        const ms_inventory_weight *w = &r->inventory.weights.items[i];
+    for (uint32_t i = 0; i < r->names.inventory->weights.count; i++) {
+        const ms_inventory_weight *w = &r->names.inventory->weights.items[i];
         if (w->is_buffer || r->seen[i] >= w->elements)
             continue;
         if (!first)
@@ -260,28 +259,24 @@ static uint64_t prediction_layers(const ms_model_config *config, ms_json_value r
 static ms_status read_all(ms_arena *arena, const char *path, reading *r, ms_error *err)
 {
     const ms_checkpoint_reader reader = {read_tensor, r};
-    ms_status status = ms_inventory_make(arena, r->config, &r->inventory, err);
-    if (status != MS_OK)
-        return status;
-    r->names.inventory = &r->inventory;
-    r->seen = calloc(r->inventory.weights.count + 1, sizeof *r->seen);
+    r->seen = calloc(r->names.inventory->weights.count + 1, sizeof *r->seen);
     if (!r->seen)
-        status = ms_infer_no_memory(err);
-    else {
-        status = ms_checkpoint_read(arena, path, &reader, &r->stored->checkpoint, err);
-        if (status == MS_OK)
-            status = check_all(r, path, err);
-    }
-    ms_inventory_free(&r->inventory);
+        return ms_infer_no_memory(err);
+    ms_status status = ms_checkpoint_read(arena, path, &reader, &r->stored->checkpoint, err);
+    if (status == MS_OK)
+        status = check_all(r, path, err);
     free(r->seen);
     return status;
 }
 
 ms_status ms_stored_read(ms_arena *arena, const char *path, const ms_model_config *config,
-                         ms_json_value root, ms_stored *stored, ms_error *err)
+                         ms_json_value root, const ms_inventory *inventory, ms_stored *stored,
+                         ms_error *err)
 {
-    reading r = {
-        .config = config, .prediction_layers = prediction_layers(config, root), .stored = stored};
+    reading r = {.config = config,
+                 .prediction_layers = prediction_layers(config, root),
+                 .names = {.inventory = inventory},
+                 .stored = stored};
     *stored = (ms_stored){.first_type = NULL};
     ms_status status = read_all(arena, path, &r, err);
     if (stored->kinds.count > 0)

@@ -36,10 +36,12 @@ typedef struct ms_stored {
     const ms_safetensors_type *first_type; /* the first in floating point, of 16 bits or more */
 } ms_stored;
 
-/* Reads the headers at `path` (see ms_checkpoint_read) beside the config, whose document is `root`.
- * MS_ERR_CONFIG: they do not agree, in one sentence. On failure nothing is left to free. */
+/* Reads the headers at `path` (see ms_checkpoint_read) beside the config, whose document is `root`
+ * and whose weights are the inventory's. MS_ERR_CONFIG: they do not agree, in one sentence. On
+ * failure nothing is left to free. */
 ms_status ms_stored_read(ms_arena *arena, const char *path, const ms_model_config *config,
-                         ms_json_value root, ms_stored *stored, ms_error *err);
+                         ms_json_value root, const ms_inventory *inventory, ms_stored *stored,
+                         ms_error *err);
 void ms_stored_free(ms_stored *stored);
 
 #endif

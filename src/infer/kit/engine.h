@@ -14,17 +14,20 @@
 #include "json/value.h"
 #include "weights/gguf.h"
 
+struct ms_inventory; /* infer/files/inventory.h */
+
 /* What is asked of an engine. Of the model there is a GGUF file, or a config.json. */
 typedef struct ms_infer_job {
     const ms_infer_settings *settings;
     const ms_device *device;
-    uint64_t budget_bytes;         /* of each device; 0: unknown */
-    const char *name;              /* of the model, for titles */
-    const ms_gguf *gguf;           /* or NULL */
-    uint32_t splits;               /* files of it */
-    const ms_model_config *config; /* or NULL */
-    ms_json_value file;            /* the config as it was read; valid if `config` is */
-    bool is_trial;                 /* asked whether it fits: what takes long may be coarser */
+    uint64_t budget_bytes;                /* of each device; 0: unknown */
+    const char *name;                     /* of the model, for titles */
+    const ms_gguf *gguf;                  /* or NULL */
+    uint32_t splits;                      /* files of it */
+    const ms_model_config *config;        /* or NULL */
+    ms_json_value file;                   /* the config as it was read; valid if `config` is */
+    const struct ms_inventory *inventory; /* of it; NULL: it is not made yet */
+    bool is_trial; /* asked whether it fits: what takes long may be coarser */
     ms_arena *arena;
 } ms_infer_job;
 
@@ -36,6 +39,7 @@ typedef struct ms_infer_engine {
     /* The values of `quant`, from the largest to the smallest; NULL past the last. NULL: it takes
      * none. */
     const char *(*quant_at)(size_t index);
+    const char *loading; /* why weights take other bytes than their types say; NULL: converted */
     uint64_t most_sequences; /* that it takes at a time; 0: any number */
     bool is_slow;            /* a run takes up to a second: few are tried beyond need */
     /* Fills an empty result; frees nothing after a failure. */

@@ -19,8 +19,7 @@ typedef struct loaded {
 static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result)
 {
     const ms_model_config *c = job->config;
-    bool is_made = job->settings->vllm.quantization == MS_VLLM_QUANTIZATION_FP8 &&
-                   ms_infer_settings_has(job->settings, "quantization");
+    bool is_made = job->settings->vllm.quantization == MS_VLLM_QUANTIZATION_FP8;
     loaded as = {c, MS_DTYPE_BF16,
                  is_made || c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK};
     if (result->weights_type)
@@ -127,21 +126,21 @@ static void add_attention(const ms_model_config *c, double cache_bytes, ms_infer
 ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
                          ms_infer_work *work, ms_error *err)
 {
-    ms_inventory inventory;
+    ms_inventory own = {.capacity = 0};
+    const ms_inventory *inventory = job->inventory ? job->inventory : &own;
     const ms_model_config *c = job->config;
     loaded as = loaded_of(job, result);
-    bool has_fp8_cache = job->settings->vllm.kv_dtype == MS_VLLM_KV_FP8 &&
-                         ms_infer_settings_has(job->settings, "kv-cache-dtype");
-    ms_status status = ms_inventory_make(job->arena, c, &inventory, err);
+    bool has_fp8_cache = job->settings->vllm.kv_dtype == MS_VLLM_KV_FP8;
+    ms_status status = job->inventory ? MS_OK : ms_inventory_make(job->arena, c, &own, err);
     if (status != MS_OK)
         return status;
     work->experts = c->num_experts;
     work->used = c->experts_per_token;
     work->prefill_devices = work->decode_devices = result->devices;
     set_rate(job->device, &as, work);
-    for (uint32_t i = 0; i < inventory.weights.count; i++)
-        add_weight(&inventory.weights.items[i], &as, work);
+    for (uint32_t i = 0; i < inventory->weights.count; i++)
+        add_weight(&inventory->weights.items[i], &as, work);
     add_attention(c, has_fp8_cache ? 1 : (double)ms_dtype_bytes(as.dtype), work);
-    ms_inventory_free(&inventory);
+    ms_inventory_free(&own);
     return MS_OK;
 }

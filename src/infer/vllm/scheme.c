@@ -110,13 +110,11 @@ static bool find(const ms_infer_job *job, const char *name, ms_json_value *value
            ms_json_kind_of(*value) != MS_JSON_NULL;
 }
 
-static bool is_true_in(ms_json_value object, const char *name)
+static bool is_true(ms_json_value value)
 {
-    ms_json_value value;
     bool truth = false;
     ms_error ignored = {.status = MS_OK};
-    return ms_json_find(object, name, &value) &&
-           ms_json_get_bool(value, &truth, &ignored) == MS_OK && truth;
+    return ms_json_get_bool(value, &truth, &ignored) == MS_OK && truth;
 }
 
 /* Other groups have other kernels. */
@@ -191,7 +189,7 @@ static ms_status check_ignored(const ms_infer_job *job, ms_error *err)
 static ms_vllm_scheme scheme_of_group(ms_json_value group)
 {
     ms_vllm_scheme scheme = {.kind = MS_VLLM_PLAIN};
-    ms_json_value weights, inputs;
+    ms_json_value weights, inputs, symmetric;
     if (!has_object(group, "weights", &weights))
         return scheme;
     bool has_inputs = has_object(group, "input_activations", &inputs);
@@ -200,7 +198,8 @@ static ms_vllm_scheme scheme_of_group(ms_json_value group)
         has_inputs && says(inputs, "strategy", "token"))
         scheme.kind = MS_VLLM_FP8_ROWS;
     else if (bits == 4 && says(weights, "type", "int") && !has_inputs &&
-             is_true_in(weights, "symmetric") && !says(weights, "actorder", "group"))
+             ms_json_find(weights, "symmetric", &symmetric) && is_true(symmetric) &&
+             !says(weights, "actorder", "group"))
         scheme.kind = MS_VLLM_PACKED;
     if (scheme.kind == MS_VLLM_PACKED && says(weights, "strategy", "group"))
         scheme.group = count_of(weights, "group_size");
@@ -226,22 +225,11 @@ static ms_status read_compressed(const ms_infer_job *job, ms_vllm_scheme *scheme
 
 /* ---- the scheme ---- */
 
-static bool has_act_order(const ms_infer_job *job)
-{
-    ms_json_value value;
-    bool truth = false;
-    ms_error ignored = {.status = MS_OK};
-    return find(job, "desc_act", &value) && ms_json_get_bool(value, &truth, &ignored) == MS_OK &&
-           truth;
-}
-
 /* Rules for modules of their own, as GPTQModel writes them. */
 static ms_status check_rules(const ms_infer_job *job, ms_error *err)
 {
     ms_json_value rules, rule, head;
-    bool truth = false;
-    ms_error ignored = {.status = MS_OK};
-    if (find(job, "lm_head", &head) && ms_json_get_bool(head, &truth, &ignored) == MS_OK && truth)
+    if (find(job, "lm_head", &head) && is_true(head))
         return ms_fail(err, MS_ERR_CONFIG, "vllm: a head that is quantised is not known");
     if (!find(job, "dynamic", &rules) || ms_json_kind_of(rules) != MS_JSON_OBJECT)
         return MS_OK;
@@ -263,7 +251,8 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
         return read_compressed(job, scheme, err);
     if (q->kind == MS_QUANTIZE_FP8_BLOCK && find(job, "weight_block_size", &value))
         scheme->kind = MS_VLLM_FP8_BLOCK;
-    else if (q->kind == MS_QUANTIZE_GPTQ && q->bits == 4 && !has_act_order(job))
+    else if (q->kind == MS_QUANTIZE_GPTQ && q->bits == 4 &&
+             !(find(job, "desc_act", &value) && is_true(value)))
         scheme->kind = MS_VLLM_GPTQ;
     else if (q->kind == MS_QUANTIZE_AWQ && q->bits == 4)
         scheme->kind = MS_VLLM_AWQ;

@@ -12,36 +12,22 @@
 
 enum { MOST_COLUMNS = 5 }; /* places side by side */
 
-/* Places from `first`, side by side. */
-typedef struct columns {
-    ms_infer_group groups[MOST_COLUMNS];
-    uint32_t count;
-} columns;
-
-static columns columns_from(const ms_infer_view *v, uint32_t first)
-{
-    columns c = {.count = 0};
-    while (c.count < MOST_COLUMNS && ms_infer_group_at(v, first + c.count, &c.groups[c.count]))
-        c.count++;
-    return c;
-}
-
-static void write_head(const ms_page *p, const columns *c)
+static void write_head(const ms_page *p, const ms_infer_groups *c)
 {
     fprintf(p->out, "  %s%-12s", ms_page_tone(p, MS_TONE_DIM), "");
     for (uint32_t i = 0; i < c->count; i++)
-        fprintf(p->out, " %10s", c->groups[i].name ? c->groups[i].name : "");
+        fprintf(p->out, " %10s", c->items[i].name);
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
 /* In these phases; 0: at the peak of each place. */
-static void write_cells(const ms_page *p, const ms_infer_view *v, const columns *c,
+static void write_cells(const ms_page *p, const ms_infer_view *v, const ms_infer_groups *c,
                         ms_infer_part part, unsigned phases)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         char text[MS_GIB_TEXT];
         const ms_infer_result *r = &v->answer->result;
-        int device = c->groups[i].device;
+        int device = c->items[i].device;
         unsigned seen = phases ? phases : MS_INFER_IN(ms_infer_peak(r, device));
         ms_infer_bytes sum = ms_infer_part_total(r, device, part, seen);
         fprintf(p->out, " %10s", sum.high == 0 ? "-" : ms_gib(sum.expected, text));
@@ -49,7 +35,7 @@ static void write_cells(const ms_page *p, const ms_infer_view *v, const columns 
     fputc('\n', p->out);
 }
 
-static void write_parts(const ms_page *p, const ms_infer_view *v, const columns *c)
+static void write_parts(const ms_page *p, const ms_infer_view *v, const ms_infer_groups *c)
 {
     write_head(p, c);
     for (int part = 0; part < MS_INFER_PARTS; part++) {
@@ -60,7 +46,7 @@ static void write_parts(const ms_page *p, const ms_infer_view *v, const columns 
     }
 }
 
-static void write_phases(const ms_page *p, const ms_infer_view *v, const columns *c)
+static void write_phases(const ms_page *p, const ms_infer_view *v, const ms_infer_groups *c)
 {
     write_head(p, c);
     for (int phase = 0; phase < MS_INFER_PHASES; phase++) {
@@ -72,15 +58,17 @@ static void write_phases(const ms_page *p, const ms_infer_view *v, const columns
 }
 
 /* A table of all places, so many at a time. */
-static void write_places(const ms_page *p, const ms_infer_view *v,
-                         void (*write)(const ms_page *, const ms_infer_view *, const columns *))
+static void write_places(const ms_page *p, const ms_infer_view *v, const ms_infer_groups *all,
+                         void (*write)(const ms_page *, const ms_infer_view *,
+                                       const ms_infer_groups *))
 {
-    columns c = columns_from(v, 0);
-    for (uint32_t first = 0; c.count > 0; c = columns_from(v, first)) {
+    for (uint32_t first = 0; first < all->count; first += MOST_COLUMNS) {
+        uint32_t left = all->count - first;
+        const ms_infer_groups columns = {all->items + first,
+                                         left < MOST_COLUMNS ? left : MOST_COLUMNS};
         if (first > 0)
             fputc('\n', p->out);
-        write(p, v, &c);
-        first += c.count;
+        write(p, v, &columns);
     }
 }
 
@@ -127,18 +115,27 @@ static void write_times(const ms_page *p, const ms_infer_view *v, const ms_infer
     }
 }
 
-static void write_buffers(const ms_page *p, const ms_infer_view *v)
+/* The group that a device begins; NULL where an earlier one does. */
+static const ms_infer_group *group_of(const ms_infer_groups *groups, int device)
+{
+    for (uint32_t i = 0; i < groups->count; i++)
+        if (groups->items[i].device == device)
+            return &groups->items[i];
+    return NULL;
+}
+
+static void write_buffers(const ms_page *p, const ms_infer_view *v, const ms_infer_groups *groups)
 {
     const ms_infer_result *r = &v->answer->result;
     ms_page_heading(p, "Buffers", r->devices > 1 ? "  (bytes of each)" : "  (bytes)");
     for (uint32_t i = 0; i < r->buffers.count; i++) {
         const ms_infer_buffer *b = &r->buffers.items[i];
-        ms_infer_group group;
-        if (!ms_infer_group_of(v, b->device, &group))
+        const ms_infer_group *group = group_of(groups, b->device);
+        if (!group)
             continue;
         fprintf(p->out, "  %-12s %-12s ", ms_infer_part_names[b->part], b->place);
         if (r->devices > 1)
-            fprintf(p->out, "%-11s ", group.name ? group.name : "");
+            fprintf(p->out, "%-11s ", group->name);
         fprintf(p->out, "%15" PRIu64, b->bytes);
         if (b->cells)
             fprintf(p->out, "  %" PRIu64 " cells in %" PRIu64 " layers", b->cells, b->layers);
@@ -155,20 +152,21 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
         return ms_infer_rows_console(out, v);
     const ms_page page = ms_page_begin(out, v->style);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
-    if (!title || !verdict || !next)
+    const ms_infer_groups groups = ms_infer_groups_of(v);
+    if (!title || !verdict || !next || !groups.items)
         return false;
     ms_page_title(&page, title, v->answer->fits ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
     if (*next)
         ms_page_paragraph(&page, next);
     ms_page_heading(&page, "Parts", "  (GiB)");
-    write_places(&page, v, write_parts);
+    write_places(&page, v, &groups, write_parts);
     ms_page_heading(&page, "Phases", "  (GiB, all parts together)");
-    write_places(&page, v, write_phases);
+    write_places(&page, v, &groups, write_phases);
     if (!write_speed(&page, v))
         return false;
     if (ms_infer_has_stored(v) && !write_stored(&page, v))
         return false;
-    write_buffers(&page, v);
+    write_buffers(&page, v, &groups);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_page_note(&page, "note:", v->answer->result.notes.items[i]);
     return !ms_arena_has_failed(v->arena);

@@ -187,53 +187,46 @@ const char *ms_infer_place_at(const ms_infer_view *v, uint32_t index, int *devic
     return index == devices ? "host" : NULL;
 }
 
-static bool is_equal(const ms_infer_view *v, int a, int b)
+/* The next buffer of a device, from `at` on; the count of buffers: there is none. */
+static uint32_t next_of(const ms_infer_result *r, int device, uint32_t at)
+{
+    while (at < r->buffers.count && r->buffers.items[at].device != device)
+        at++;
+    return at;
+}
+
+/* Whether two devices have the same buffers, in the same order. */
+static bool is_equal(const ms_infer_result *r, int a, int b)
+{
+    uint32_t i = next_of(r, a, 0), k = next_of(r, b, 0);
+    for (; i < r->buffers.count && k < r->buffers.count;
+         i = next_of(r, a, i + 1), k = next_of(r, b, k + 1)) {
+        const ms_infer_buffer *x = &r->buffers.items[i], *y = &r->buffers.items[k];
+        if (x->part != y->part || x->phases != y->phases || x->low != y->low ||
+            x->bytes != y->bytes || x->high != y->high || x->cells != y->cells ||
+            x->layers != y->layers)
+            return false;
+    }
+    return i == k;
+}
+
+ms_infer_groups ms_infer_groups_of(const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
-    for (int part = 0; part < MS_INFER_PARTS; part++)
-        for (int phase = 0; phase < MS_INFER_PHASES; phase++) {
-            ms_infer_bytes of_a =
-                ms_infer_part_total(r, a, (ms_infer_part)part, MS_INFER_IN(phase));
-            ms_infer_bytes of_b =
-                ms_infer_part_total(r, b, (ms_infer_part)part, MS_INFER_IN(phase));
-            if (of_a.low != of_b.low || of_a.expected != of_b.expected || of_a.high != of_b.high)
-                return false;
-        }
-    return true;
-}
-
-/* That begins with a device. */
-static void make_group(const ms_infer_view *v, uint32_t first, ms_infer_group *group)
-{
-    uint32_t devices = v->answer->result.devices, end = first + 1;
-    while (end < devices && is_equal(v, (int)first, (int)end))
-        end++;
-    const char *name =
-        end - first > 1 ? ms_arena_printf(v->arena, "device %" PRIu32 "-%" PRIu32, first, end - 1)
-                        : ms_arena_printf(v->arena, "device %" PRIu32, first);
-    *group = (ms_infer_group){(int)first, end - first, name};
-}
-
-bool ms_infer_group_at(const ms_infer_view *v, uint32_t index, ms_infer_group *group)
-{
-    uint32_t devices = v->answer->result.devices, at = 0;
-    while (at < devices) {
-        make_group(v, at, group);
-        if (index == 0)
-            return true;
-        at += group->devices;
-        index--;
+    ms_infer_groups groups = {ms_arena_array(v->arena, ms_infer_group, r->devices + 1), 0};
+    uint32_t end;
+    for (uint32_t first = 0; first < r->devices && groups.items; first = end) {
+        end = first + 1;
+        while (end < r->devices && is_equal(r, (int)first, (int)end))
+            end++;
+        groups.items[groups.count++] = (ms_infer_group){
+            (int)first, end - first > 1 ? ms_arena_printf(v->arena, "device %" PRIu32 "-%" PRIu32,
+                                                          first, end - 1)
+                                        : ms_arena_printf(v->arena, "device %" PRIu32, first)};
     }
-    *group = (ms_infer_group){MS_INFER_HOST, 1, "host"};
-    return index == 0;
-}
-
-bool ms_infer_group_of(const ms_infer_view *v, int device, ms_infer_group *group)
-{
-    uint32_t index = 0;
-    while (ms_infer_group_at(v, index, group) && group->device != device)
-        index++;
-    return group->device == device;
+    if (groups.items)
+        groups.items[groups.count++] = (ms_infer_group){MS_INFER_HOST, "host"};
+    return ms_arena_has_failed(v->arena) ? (ms_infer_groups){.items = NULL} : groups;
 }
 
 bool ms_infer_has_part(const ms_infer_view *v, ms_infer_part part)

@@ -30,18 +30,19 @@ const char *ms_infer_fit_sentence(const ms_infer_view *view, const ms_infer_fit 
 
 /* The places with memory of their own: the devices, then the host. NULL past the last. */
 const char *ms_infer_place_at(const ms_infer_view *view, uint32_t index, int *device);
-/* Devices that follow each other and have the same bytes of each part in each phase, or the host.
- */
+/* Devices that follow each other and have the same buffers, or the host. */
 typedef struct ms_infer_group {
     int device;       /* the first of them, or MS_INFER_HOST */
-    uint32_t devices; /* 1 of the host */
-    const char *name; /* "device 0", "device 1-6", "host"; NULL: out of memory */
+    const char *name; /* "device 0", "device 1-6", "host" */
 } ms_infer_group;
 
-/* The groups in the order of the devices, the host last. False past the last. */
-bool ms_infer_group_at(const ms_infer_view *view, uint32_t index, ms_infer_group *group);
-/* The group that a device begins; false where an earlier one does. */
-bool ms_infer_group_of(const ms_infer_view *view, int device, ms_infer_group *group);
+/* In the order of the devices, the host last. */
+typedef struct ms_infer_groups {
+    ms_infer_group *items; /* of the view's arena; NULL: out of memory */
+    uint32_t count;
+} ms_infer_groups;
+
+ms_infer_groups ms_infer_groups_of(const ms_infer_view *view);
 /* Whether any place has bytes of the part. */
 bool ms_infer_has_part(const ms_infer_view *view, ms_infer_part part);
 
