@@ -200,7 +200,8 @@ NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_l
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_gpus.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
             %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/hf/cases.json %/vllm/cases.json %/cuda_step_sm80.json %/norms_cuda.json %/treat_cuda.json \
-            %/parallel/further_cases.json %/parallel/pipeline_tensor_cases.json %/parallel/accelerate_cases.json
+            %/parallel/further_cases.json %/parallel/pipeline_tensor_cases.json %/parallel/accelerate_cases.json \
+            %/parallel/treated_cases.json %/parallel/sharded_cases.json %/hf/families.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
 # The longest begin first, so that no core waits for them at the end.
@@ -292,8 +293,8 @@ asan:                                ## every test under AddressSanitizer and UB
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
 # These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device and
 # the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
-NOT_VALGRIND := %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues %/test_rank_table \
-                %/test_simulate %/test_targets %/test_trace_file \
+NOT_VALGRIND := %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_measured_ranks %/test_operators %/test_pipeline %/test_plan_stop %/test_queues %/test_rank_table \
+                %/test_sharding %/test_simulate %/test_step %/test_sweep %/test_targets %/test_tensor_parallel %/test_trace_file %/test_zero \
                 %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nccl %/test_nulldevice_nvml %/test_nulldevice_times \
                 %/test_backend_host %/test_offload %/test_stream_run %/test_stream_stress %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
 valgrind: $(UNIT)                    ## the unit programs under valgrind

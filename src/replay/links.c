@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Enough for a thread to start, or a kernel to be launched, not to matter. */
-enum { RUNS = 5, LEAST_MS = 2, MOST_REPEATS = 1024 };
+/* A run is long enough for a thread to start, or a kernel to be launched, not to matter. Long ones
+ * vary little: they are not repeated beyond ENOUGH_MS. */
+enum { RUNS = 5, LEAST_RUNS = 2, LEAST_MS = 2, ENOUGH_MS = 100, MOST_REPEATS = 1024 };
 
 enum { MEMORY_SIZES = 8 }; /* memory is measured in regions of 1, 2 and 4 times a copy */
 #define COPY_BYTES (UINT64_C(64) << 20)
@@ -82,15 +83,18 @@ static ms_status run_once(measurement *m, const task *t, uint32_t repeats, doubl
 static ms_status time_of(measurement *m, const task *t, double *best)
 {
     uint32_t repeats = 1;
-    double ms = 0;
+    double ms = 0, total_ms = 0;
     ms_status status = run_once(m, t, repeats, &ms); /* libraries load their code */
     *best = 0;
     for (uint32_t run = 0; run < RUNS && status == MS_OK; run++) {
+        if (run >= LEAST_RUNS && total_ms > ENOUGH_MS)
+            break;
         if (ms_stop_asked(m->options->stop))
             return ms_fail(m->err, MS_ERR_STOPPED, "the measurement was stopped");
         status = run_once(m, t, repeats, &ms);
         for (; status == MS_OK && ms < LEAST_MS && repeats < MOST_REPEATS; repeats *= 2)
             status = run_once(m, t, 2 * repeats, &ms);
+        total_ms += ms;
         if (*best <= 0 || ms / repeats < *best)
             *best = ms / repeats;
     }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every allocation fails in turn: in the library for every n, in the program for the first
-# hundred, the last sixty and a hundred between, or for a TRY_EVERY-th of those.
+# Allocations fail in turn: in the library every one, in the program the first hundred, the last
+# sixty and a hundred between; TRY_EVERY leaves out most of those.
 # Needs the two programs of `make oom`. Last line: "N passed, M failed".
 set -u
 build=${BUILD:-build/release}

@@ -25,6 +25,14 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
+/* Of many rows every CHECK_EVERY-th is tried; 1 where that is not set. */
+static inline uint32_t check_every(void)
+{
+    const char *every = getenv("CHECK_EVERY");
+    unsigned long value = every ? strtoul(every, NULL, 10) : 1;
+    return value > 0 && value <= 1000 ? (uint32_t)value : 1;
+}
+
 /* Fills `tests` with one test for each row; returns the number of rows. For programs that mix row
  * tests with others in one group. */
 static inline size_t add_rows(struct CMUnitTest *tests, void (*check)(void **), const void *rows,

@@ -49,7 +49,7 @@ def mixed(folder):
             budget("free"))
     code, _, said = run("baseline", "--update", cwd=folder)
     assert code == 2 and "missing.json" in said  # the others are written all the same
-    write(folder, "config.json", {**CONFIG, "num_hidden_layers": 12})
+    write(folder, "config.json", {**CONFIG, "num_hidden_layers": 6})
     return upper
 
 
@@ -126,8 +126,8 @@ def test_changed_key_on_its_line(folder):
     place = changed["num_hidden_layers"]["place"]
     assert place == verdict["place"] and place["file"] == "config.json"
     assert '"num_hidden_layers"' in lines[place["line"] - 1]
-    assert lines[place["line"] - 1][place["column"] - 1:].startswith("12")
-    assert "num_hidden_layers 4 -> 12" in verdict["message"]
+    assert lines[place["line"] - 1][place["column"] - 1:].startswith("6")
+    assert "num_hidden_layers 4 -> 6" in verdict["message"]
     assert [row["name"] for row in verdict["grown"]["places"]] == ["layers"]
     assert any("layers.*" in row["name"] for row in verdict["grown"]["operators"])
 
@@ -198,7 +198,7 @@ def test_junit(folder):
     assert [suite.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["6", "2", "1", "1"]
     assert {n: c[0].tag for n, c in cases.items()} == {NASTY: "failure", "over": "failure", "gone": "error",
                                                        "near": "system-out", "kept": "system-out", "free": "skipped"}
-    assert "num_hidden_layers 4 -> 12" in cases[NASTY].find("failure").text
+    assert "num_hidden_layers 4 -> 6" in cases[NASTY].find("failure").text
     if shutil.which("xmllint"):
         subprocess.run(["xmllint", "--noout", "-"], input=text, text=True, check=True)
 
@@ -244,7 +244,7 @@ def test_in_a_workflow(folder):
     assert len(annotations(text)) == 4
     assert all(line.startswith("::") for line in text.split("\n")[:4])  # before anything that could stop them
     summary = open(f"{folder}/summary").read()
-    assert summary.startswith("before\n<!-- memscope-check -->\n") and "num\\_hidden\\_layers 4 -> 12" in summary
+    assert summary.startswith("before\n<!-- memscope-check -->\n") and "num\\_hidden\\_layers 4 -> 6" in summary
     assert not annotations(run("check", cwd=folder)[1])
 
 

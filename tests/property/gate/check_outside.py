@@ -282,7 +282,8 @@ def test_names_of_models(folder):
     """The folder's name is the model's. What it is changes nothing in the structure of the Markdown."""
     structures = set()
     formats = ["json", "md", "csv", "html", "svg", "chrome-trace", "speedscope", "folded", "trace", "console"]
-    for text in [*(t.encode("utf-8").replace(b"/", b"") for t in HOSTILE + BLOCKS), *BYTES]:
+    curves = ("console", "json", "md", "csv", "svg")
+    for i, text in enumerate([*(t.encode("utf-8").replace(b"/", b"") for t in HOSTILE + BLOCKS), *BYTES]):
         where = os.path.join(os.fsencode(folder), text[:200])
         os.makedirs(where, exist_ok=True)
         put(os.fsdecode(where), "config.json", MODEL)
@@ -293,7 +294,7 @@ def test_names_of_models(folder):
             need(look(folder, ["plan", *rest, "--format", form, "-o", "out"], [], f"{text!r}") == 0, f"{text!r}")
             structures.add((form, blocks_of(f"{folder}/out") if form == "md" else ""))
             check_file(folder, form)
-        for form in ("console", "json", "md", "csv", "svg"):
+        for form in curves if EVERY == 1 else curves[i % len(curves):][:1]:
             look(folder, ["plan", *rest, "--curve", "--points", "3", "--format", form, "-o", "out"], [], f"{text!r}")
             check_file(folder, form)
     need(len(structures) == 4, f"{structures}")

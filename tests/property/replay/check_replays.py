@@ -42,7 +42,7 @@ def check_budgets(model, settings):
 
 
 def check_data():
-    run("probe smollm2-135m --seq 64 --treat 0-29=offload:0.6 --backend host --capacity 2GiB -q -o data.json")
+    run("probe smollm2-135m --seq 16 --treat 0-29=offload:0.6 --backend host --capacity 2GiB -q -o data.json")
     report = report_of("data.json", "runtime_report")
     replay, times = report["replay"], report["replay"]["times_ms"]
     assert all(f["predicted"] == f["measured"] for f in replay["figures"])

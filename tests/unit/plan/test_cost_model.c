@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sanitized.h"
 #include "step/step.h"
 #include "unit/fixtures.h"
 
@@ -117,12 +116,7 @@ static const stack_case cases[] = {
       {"parallel", "zero=2,dp=4"}}},
 };
 
-/* Every so manieth option stands beside another; a sanitizer's slow program tries fewer. */
-#ifdef SANITIZED
-enum { MIXES = 2, APART = 24 };
-#else
-enum { MIXES = 12, APART = 4 };
-#endif
+enum { MIXES = 12 };
 
 static uint64_t simulated_peak(const ms_model_config *model, const ms_run_config *run, double *ms)
 {
@@ -167,12 +161,14 @@ static void check_choice(ms_arena *arena, const ms_model_config *model, const ms
 }
 
 /* Both among equals, side by side, and in turn. */
+/* Every CHECK_EVERY-th option stands beside another. */
 static void pairs_add_up(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                          const ms_cost_model *costs)
 {
     uint32_t *options = ms_arena_array(arena, uint32_t, costs->layer_count);
+    uint32_t apart = check_every();
     for (uint32_t a = 0; a < costs->option_count; a++)
-        for (uint32_t b = a % APART; b < costs->option_count; b += APART) {
+        for (uint32_t b = a % apart; b < costs->option_count; b += apart) {
             for (uint32_t i = 0; i < costs->layer_count; i++)
                 options[i] = i < 4 ? a : i < 8 ? b : i % 2 ? a : b;
             const ms_assignment assignment = {options, (a + b) % costs->loss_count};
