@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/model/input.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/model/hub.h"
 #include "text/nearest.h"
 #include "json/embedded.h"
 #include "json/read.h"
@@ -37,18 +39,66 @@ const char *ms_preset_name(size_t index)
     return NULL;
 }
 
-ms_status ms_fail_no_config(const char *name, ms_error *err)
+/* The preset of a name of the Hub; what is at such a path comes first. */
+static const ms_embedded *find_hub(const char *name, ms_hub_model *model)
 {
-    char hint[160];
+    struct stat info;
+    if ((strchr(name, '/') && stat(name, &info) == 0) || !ms_hub_find(name, model))
+        return NULL;
+    return find_preset(model->preset);
+}
+
+static bool has_nearest(const char *name, char *hint, size_t size)
+{
     /* "meta-llama/Llama-3.1-8B": a hub's name of a model ends in the model's own. */
     const char *slash = strrchr(name, '/'), *preset;
     ms_nearest nearest = ms_nearest_same_or_begun(slash ? slash + 1 : name);
     for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
         ms_nearest_offer(&nearest, preset);
+    return *ms_nearest_hint(&nearest, hint, size) != '\0';
+}
+
+ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
+{
+    char hint[160] = "";
+    const char *id = ms_hub_is_id(name) ? name : ms_hub_id_of_address(arena, name);
+    bool is_near = has_nearest(id ? id : name, hint, sizeof hint);
+    if (id)
+        return ms_fail(
+            err, MS_ERR_IO,
+            "'%.80s' is not a built-in model, file or directory%s%s download its config, "
+            "and give that file: curl -fLO "
+            "https://huggingface.co/%.80s/resolve/main/config.json",
+            name, hint, is_near ? " Or" : "; if it is a model of the Hugging Face Hub,", id);
     return ms_fail(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
-                   *ms_nearest_hint(&nearest, hint, sizeof hint)
-                       ? hint
-                       : "; `memscope models` lists the built-in ones");
+                   is_near ? hint : "; `memscope models` lists the built-in ones");
+}
+
+/* The text of a built-in config with another max_position_embeddings; NULL: out of memory. */
+static const char *with_positions(ms_arena *arena, const char *text, uint32_t positions)
+{
+    static const char key[] = "\"max_position_embeddings\": ";
+    const char *begin = strstr(text, key);
+    if (!begin)
+        return text;
+    begin += sizeof key - 1;
+    return ms_arena_printf(arena, "%.*s%" PRIu32 "%s", (int)(begin - text), text, positions,
+                           begin + strspn(begin, "0123456789"));
+}
+
+/* A model of the Hub is named as there, unless its name is that of the built-in one. */
+static ms_status open_hub(ms_arena *arena, const ms_embedded *preset, const ms_hub_model *model,
+                          ms_input *in, ms_error *err)
+{
+    const char *text = preset->text;
+    if (model->positions)
+        text = with_positions(arena, text, model->positions);
+    char *title = ms_arena_printf(arena, "%.*s", (int)model->title_bytes, model->title);
+    if (!text || !title)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a config");
+    in->source = (ms_json_source){preset->name, text, strlen(text)};
+    in->name = ms_name_equal(title, preset->name) ? preset->name : title;
+    return MS_OK;
 }
 
 /* ---- where a config is ---- */
@@ -122,6 +172,9 @@ static ms_status read_directory(ms_arena *arena, const char *path, ms_wanted wha
 ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_input *in,
                         ms_error *err)
 {
+    ms_hub_model model;
+    const char *id = ms_hub_id_of_address(arena, config), *cached;
+    config = id ? id : config;
     const ms_embedded *preset = find_preset(config);
     if (preset) {
         in->source = (ms_json_source){preset->name, preset->text, preset->length};
@@ -132,9 +185,17 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
         return ms_json_read(ms_arena_inputs(arena), config, &in->source, &in->text, err);
     if (is_directory(config))
         return read_directory(arena, config, what, in, err);
-    if (exists(config) || looks_like_path(config))
+    if (!id && (exists(config) || looks_like_path(config)))
         return read_path(arena, config, in, err);
-    return ms_fail_no_config(config, err);
+    preset = find_hub(config, &model);
+    if (preset)
+        return open_hub(arena, preset, &model, in, err);
+    cached = ms_hub_cached(arena, config);
+    if (!cached)
+        return ms_fail_no_config(arena, config, err);
+    ms_status status = read_path(arena, cached, in, err);
+    in->name = strchr(config, '/') + 1;
+    return status;
 }
 
 const char *ms_path_beside(ms_arena *arena, const char *run_path, const char *path)
@@ -154,5 +215,6 @@ bool ms_is_regular_file(const char *path)
 
 bool ms_is_preset(const char *name)
 {
-    return find_preset(name) != NULL;
+    ms_hub_model model;
+    return find_preset(name) || find_hub(name, &model);
 }

@@ -28,9 +28,11 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
 
 /* Names of the built-in models, in the order they are listed; NULL past the last. */
 const char *ms_preset_name(size_t index);
+/* By that name, or by one that the model or a sister has on the Hugging Face Hub. */
 bool ms_is_preset(const char *name);
-/* Fails with a message that suggests the preset with the nearest name. */
-ms_status ms_fail_no_config(const char *name, ms_error *err);
+/* Fails with a message that suggests the preset with the nearest name, or how to download a config
+ * of the Hub. */
+ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err);
 
 /* Whether `path` is a regular file. */
 bool ms_is_regular_file(const char *path);

@@ -38,7 +38,7 @@ ms_status ms_model_load_preset(ms_arena *arena, const ms_family_list *families, 
                                ms_model_config *model, ms_error *err)
 {
     return ms_is_preset(name) ? load_model(arena, families, name, model, NULL, err)
-                              : ms_fail_no_config(name, err);
+                              : ms_fail_no_config(arena, name, err);
 }
 
 ms_status ms_model_load_of_run(ms_arena *arena, const ms_family_list *families, const ms_input *in,

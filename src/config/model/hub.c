@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/hub.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* Same sizes, type and layout of layers, as the authors' config.json says. */
+/* clang-format off */
+static const struct {
+    const char *preset;
+    uint32_t positions; /* 0: as the preset */
+    const char *ids;    /* between blanks */
+} rows[] = {
+    {"afm-4.5b", 0, "arcee-ai/AFM-4.5B arcee-ai/AFM-4.5B-Base"},
+    {"command-r-v01", 0, "CohereForAI/c4ai-command-r-v01 CohereLabs/c4ai-command-r-v01"},
+    {"command-r7b", 0, "CohereForAI/c4ai-command-r7b-12-2024 CohereLabs/c4ai-command-r7b-12-2024"},
+    {"deepseek-v2", 0, "deepseek-ai/DeepSeek-V2 deepseek-ai/DeepSeek-V2-Chat"},
+    {"deepseek-v2-lite", 0, "deepseek-ai/DeepSeek-V2-Lite deepseek-ai/DeepSeek-V2-Lite-Chat"},
+    {"dots-llm1", 0, "rednote-hilab/dots.llm1.base rednote-hilab/dots.llm1.inst"},
+    {"ernie-4.5-0.3b", 0, "baidu/ERNIE-4.5-0.3B-PT baidu/ERNIE-4.5-0.3B-Base-PT"},
+    {"exaone-4.0-1.2b", 0, "LGAI-EXAONE/EXAONE-4.0-1.2B"},
+    {"exaone-4.0-32b", 0, "LGAI-EXAONE/EXAONE-4.0-32B"},
+    {"falcon-7b", 0, "tiiuae/falcon-7b tiiuae/falcon-7b-instruct"},
+    {"falcon-40b", 0, "tiiuae/falcon-40b tiiuae/falcon-40b-instruct"},
+    {"falcon-180b", 0, "tiiuae/falcon-180B tiiuae/falcon-180B-chat"},
+    {"gemma-2b", 0, "google/gemma-2b google/gemma-2b-it"},
+    {"gemma-7b", 0, "google/gemma-7b google/gemma-7b-it"},
+    {"gemma-2-2b", 0, "google/gemma-2-2b-it"},
+    {"gemma-2-9b", 0, "google/gemma-2-9b-it"},
+    {"gemma-2-27b", 0, "google/gemma-2-27b-it"},
+    {"gemma-3-1b", 0, "google/gemma-3-1b-pt google/gemma-3-1b-it"},
+    {"gemma-3-4b", 0, "google/gemma-3-4b-pt google/gemma-3-4b-it"},
+    {"gemma-3-12b", 0, "google/gemma-3-12b-pt google/gemma-3-12b-it"},
+    {"gemma-3-27b", 0, "google/gemma-3-27b-pt google/gemma-3-27b-it"},
+    {"glm-4-9b-chat", 0, "THUDM/glm-4-9b-chat-hf zai-org/glm-4-9b-chat-hf"},
+    {"glm-4-9b-0414", 0, "THUDM/GLM-4-9B-0414 zai-org/GLM-4-9B-0414"},
+    {"glm-4-32b-0414", 0, "THUDM/GLM-4-32B-0414 zai-org/GLM-4-32B-0414"},
+    {"glm-4.5", 0, "zai-org/GLM-4.5"},
+    {"glm-4.5-air", 0, "zai-org/GLM-4.5-Air"},
+    {"gpt-neox-20b", 0, "EleutherAI/gpt-neox-20b"},
+    {"gpt2", 0, "openai-community/gpt2"},
+    {"gpt2-medium", 0, "openai-community/gpt2-medium"},
+    {"gpt2-large", 0, "openai-community/gpt2-large"},
+    {"gpt2-xl", 0, "openai-community/gpt2-xl"},
+    {"granite-3.3-8b", 0, "ibm-granite/granite-3.3-8b-instruct"},
+    {"granite-4.0-micro", 0, "ibm-granite/granite-4.0-micro"},
+    {"lfm2-350m", 0, "LiquidAI/LFM2-350M"},
+    {"lfm2-700m", 0, "LiquidAI/LFM2-700M"},
+    {"lfm2-1.2b", 0, "LiquidAI/LFM2-1.2B"},
+    {"llama-2-7b", 0, "meta-llama/Llama-2-7b-hf meta-llama/Llama-2-7b-chat-hf NousResearch/Llama-2-7b-hf NousResearch/Llama-2-7b-chat-hf lmsys/vicuna-7b-v1.5"},
+    {"llama-2-13b", 0, "meta-llama/Llama-2-13b-hf meta-llama/Llama-2-13b-chat-hf NousResearch/Llama-2-13b-hf NousResearch/Llama-2-13b-chat-hf lmsys/vicuna-13b-v1.5"},
+    {"llama-3.1-8b", 0, "meta-llama/Llama-3.1-8B meta-llama/Llama-3.1-8B-Instruct meta-llama/Meta-Llama-3.1-8B meta-llama/Meta-Llama-3.1-8B-Instruct "
+                        "unsloth/Meta-Llama-3.1-8B unsloth/Meta-Llama-3.1-8B-Instruct unsloth/Llama-3.1-8B unsloth/Llama-3.1-8B-Instruct NousResearch/Meta-Llama-3.1-8B "
+                        "NousResearch/Meta-Llama-3.1-8B-Instruct NousResearch/Hermes-3-Llama-3.1-8B deepseek-ai/DeepSeek-R1-Distill-Llama-8B"},
+    {"llama-3.1-8b", 8192, "meta-llama/Meta-Llama-3-8B meta-llama/Meta-Llama-3-8B-Instruct NousResearch/Meta-Llama-3-8B NousResearch/Meta-Llama-3-8B-Instruct"},
+    {"llama-3.1-70b", 0, "meta-llama/Llama-3.1-70B meta-llama/Llama-3.1-70B-Instruct meta-llama/Meta-Llama-3.1-70B meta-llama/Meta-Llama-3.1-70B-Instruct "
+                         "meta-llama/Llama-3.3-70B-Instruct unsloth/Llama-3.3-70B-Instruct nvidia/Llama-3.1-Nemotron-70B-Instruct-HF deepseek-ai/DeepSeek-R1-Distill-Llama-70B"},
+    {"llama-3.1-70b", 8192, "meta-llama/Meta-Llama-3-70B meta-llama/Meta-Llama-3-70B-Instruct"},
+    {"llama-3.1-405b", 0, "meta-llama/Llama-3.1-405B meta-llama/Llama-3.1-405B-Instruct meta-llama/Meta-Llama-3.1-405B meta-llama/Meta-Llama-3.1-405B-Instruct"},
+    {"llama-3.2-1b", 0, "meta-llama/Llama-3.2-1B meta-llama/Llama-3.2-1B-Instruct unsloth/Llama-3.2-1B unsloth/Llama-3.2-1B-Instruct"},
+    {"llama-3.2-3b", 0, "meta-llama/Llama-3.2-3B meta-llama/Llama-3.2-3B-Instruct unsloth/Llama-3.2-3B unsloth/Llama-3.2-3B-Instruct"},
+    {"mistral-7b-v0.1", 0, "mistralai/Mistral-7B-v0.1 mistralai/Mistral-7B-Instruct-v0.1 HuggingFaceH4/zephyr-7b-beta"},
+    {"mistral-7b-v0.3", 0, "mistralai/Mistral-7B-v0.3 mistralai/Mistral-7B-Instruct-v0.3"},
+    {"mixtral-8x7b", 0, "mistralai/Mixtral-8x7B-v0.1 mistralai/Mixtral-8x7B-Instruct-v0.1"},
+    {"mixtral-8x22b-v0.1", 0, "mistralai/Mixtral-8x22B-v0.1"},
+    {"olmo-2-7b", 0, "allenai/OLMo-2-1124-7B allenai/OLMo-2-1124-7B-Instruct"},
+    {"olmo-2-13b", 0, "allenai/OLMo-2-1124-13B allenai/OLMo-2-1124-13B-Instruct"},
+    {"olmo-3-7b", 0, "allenai/Olmo-3-1025-7B"},
+    {"olmo-3-32b", 0, "allenai/Olmo-3-1125-32B"},
+    {"olmoe-1b-7b", 0, "allenai/OLMoE-1B-7B-0924 allenai/OLMoE-1B-7B-0924-Instruct"},
+    {"opt-125m", 0, "facebook/opt-125m"},
+    {"opt-350m", 0, "facebook/opt-350m"},
+    {"opt-1.3b", 0, "facebook/opt-1.3b"},
+    {"opt-2.7b", 0, "facebook/opt-2.7b"},
+    {"opt-6.7b", 0, "facebook/opt-6.7b"},
+    {"opt-13b", 0, "facebook/opt-13b"},
+    {"opt-30b", 0, "facebook/opt-30b"},
+    {"opt-66b", 0, "facebook/opt-66b"},
+    {"phi-1.5", 0, "microsoft/phi-1_5"},
+    {"phi-2", 0, "microsoft/phi-2"},
+    {"phi-3-mini-4k", 0, "microsoft/Phi-3-mini-4k-instruct"},
+    {"phi-3.5-mini", 0, "microsoft/Phi-3.5-mini-instruct"},
+    {"phi-4", 0, "microsoft/phi-4"},
+    {"phi-4-mini", 0, "microsoft/Phi-4-mini-instruct"},
+    {"pythia-70m", 0, "EleutherAI/pythia-70m EleutherAI/pythia-70m-deduped"},
+    {"pythia-160m", 0, "EleutherAI/pythia-160m EleutherAI/pythia-160m-deduped"},
+    {"pythia-410m", 0, "EleutherAI/pythia-410m EleutherAI/pythia-410m-deduped"},
+    {"pythia-1b", 0, "EleutherAI/pythia-1b EleutherAI/pythia-1b-deduped"},
+    {"pythia-1.4b", 0, "EleutherAI/pythia-1.4b EleutherAI/pythia-1.4b-deduped"},
+    {"pythia-2.8b", 0, "EleutherAI/pythia-2.8b EleutherAI/pythia-2.8b-deduped"},
+    {"pythia-6.9b", 0, "EleutherAI/pythia-6.9b EleutherAI/pythia-6.9b-deduped"},
+    {"pythia-12b", 0, "EleutherAI/pythia-12b EleutherAI/pythia-12b-deduped"},
+    {"qwen1.5-moe-a2.7b", 0, "Qwen/Qwen1.5-MoE-A2.7B Qwen/Qwen1.5-MoE-A2.7B-Chat"},
+    {"qwen2.5-0.5b", 0, "Qwen/Qwen2.5-0.5B Qwen/Qwen2.5-0.5B-Instruct"},
+    {"qwen2.5-1.5b", 0, "Qwen/Qwen2.5-1.5B"},
+    {"qwen2.5-1.5b", 32768, "Qwen/Qwen2.5-1.5B-Instruct"},
+    {"qwen2.5-3b", 0, "Qwen/Qwen2.5-3B Qwen/Qwen2.5-3B-Instruct"},
+    {"qwen2.5-7b", 0, "Qwen/Qwen2.5-7B deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"},
+    {"qwen2.5-7b", 32768, "Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-Coder-7B Qwen/Qwen2.5-Coder-7B-Instruct"},
+    {"qwen2.5-14b", 0, "Qwen/Qwen2.5-14B deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"},
+    {"qwen2.5-14b", 32768, "Qwen/Qwen2.5-14B-Instruct"},
+    {"qwen2.5-32b", 0, "Qwen/Qwen2.5-32B deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"},
+    {"qwen2.5-32b", 32768, "Qwen/Qwen2.5-32B-Instruct Qwen/Qwen2.5-Coder-32B-Instruct"},
+    {"qwen2.5-32b", 40960, "Qwen/QwQ-32B"},
+    {"qwen2.5-72b", 0, "Qwen/Qwen2.5-72B"},
+    {"qwen2.5-72b", 32768, "Qwen/Qwen2.5-72B-Instruct"},
+    {"qwen3-0.6b", 0, "Qwen/Qwen3-0.6B"},
+    {"qwen3-0.6b", 32768, "Qwen/Qwen3-0.6B-Base"},
+    {"qwen3-1.7b", 0, "Qwen/Qwen3-1.7B"},
+    {"qwen3-1.7b", 32768, "Qwen/Qwen3-1.7B-Base"},
+    {"qwen3-4b", 0, "Qwen/Qwen3-4B"},
+    {"qwen3-4b", 32768, "Qwen/Qwen3-4B-Base"},
+    {"qwen3-4b", 262144, "Qwen/Qwen3-4B-Instruct-2507 Qwen/Qwen3-4B-Thinking-2507"},
+    {"qwen3-8b", 0, "Qwen/Qwen3-8B"},
+    {"qwen3-8b", 32768, "Qwen/Qwen3-8B-Base"},
+    {"qwen3-32b", 0, "Qwen/Qwen3-32B"},
+    {"qwen3-30b-a3b", 0, "Qwen/Qwen3-30B-A3B"},
+    {"qwen3-30b-a3b", 32768, "Qwen/Qwen3-30B-A3B-Base"},
+    {"qwen3-30b-a3b", 262144, "Qwen/Qwen3-30B-A3B-Instruct-2507 Qwen/Qwen3-30B-A3B-Thinking-2507 Qwen/Qwen3-Coder-30B-A3B-Instruct"},
+    {"qwen3-235b-a22b", 0, "Qwen/Qwen3-235B-A22B"},
+    {"qwen3-235b-a22b", 262144, "Qwen/Qwen3-235B-A22B-Instruct-2507 Qwen/Qwen3-235B-A22B-Thinking-2507"},
+    {"qwen3-next-80b-a3b", 0, "Qwen/Qwen3-Next-80B-A3B-Instruct Qwen/Qwen3-Next-80B-A3B-Thinking"},
+    {"qwen3-vl-4b", 0, "Qwen/Qwen3-VL-4B-Instruct Qwen/Qwen3-VL-4B-Thinking"},
+    {"qwen3-vl-8b", 0, "Qwen/Qwen3-VL-8B-Instruct Qwen/Qwen3-VL-8B-Thinking"},
+    {"seed-oss-36b", 0, "ByteDance-Seed/Seed-OSS-36B-Instruct"},
+    {"smollm2-135m", 0, "HuggingFaceTB/SmolLM2-135M HuggingFaceTB/SmolLM2-135M-Instruct"},
+    {"smollm3-3b", 0, "HuggingFaceTB/SmolLM3-3B"},
+    {"stablelm-3b-4e1t", 0, "stabilityai/stablelm-3b-4e1t"},
+    {"starcoder2-3b", 0, "bigcode/starcoder2-3b"},
+    {"starcoder2-7b", 0, "bigcode/starcoder2-7b"},
+    {"tinyllama-1.1b", 0, "TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T"},
+};
+/* clang-format on */
+
+/* ---- ids ---- */
+
+/* The id of so many bytes, or what follows its owner. */
+static bool is_named(const char *id, size_t bytes, const char *wanted)
+{
+    const char *slash = memchr(id, '/', bytes);
+    size_t owner = slash && !strchr(wanted, '/') ? (size_t)(slash + 1 - id) : 0;
+    return strlen(wanted) == bytes - owner && strncasecmp(id + owner, wanted, bytes - owner) == 0;
+}
+
+bool ms_hub_find(const char *wanted, ms_hub_model *model)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (const char *id = rows[i].ids; *id; id += strspn(id, " ")) {
+            size_t bytes = strcspn(id, " ");
+            if (is_named(id, bytes, wanted)) {
+                const char *title = (const char *)memchr(id, '/', bytes) + 1;
+                *model = (ms_hub_model){.preset = rows[i].preset,
+                                        .title = title,
+                                        .title_bytes = bytes - (size_t)(title - id),
+                                        .positions = rows[i].positions};
+                return true;
+            }
+            id += bytes;
+        }
+    return false;
+}
+
+static size_t part_bytes(const char *text)
+{
+    size_t bytes = 0;
+    while (isalnum((unsigned char)text[bytes]) || (text[bytes] && strchr("-_.", text[bytes])))
+        bytes++;
+    return bytes;
+}
+
+bool ms_hub_is_id(const char *text)
+{
+    size_t owner = part_bytes(text), name = text[owner] == '/' ? part_bytes(text + owner + 1) : 0;
+    return owner > 0 && name > 0 && !text[owner + 1 + name] && text[0] != '.' &&
+           text[owner + 1] != '.';
+}
+
+const char *ms_hub_id_of_address(ms_arena *arena, const char *text)
+{
+    static const char *const hosts[] = {"https://huggingface.co/", "http://huggingface.co/",
+                                        "huggingface.co/", "https://hf.co/", "hf.co/"};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        size_t length = strlen(hosts[i]);
+        if (strncmp(text, hosts[i], length) != 0)
+            continue;
+        const char *owner = text + length;
+        size_t bytes = part_bytes(owner);
+        size_t name = bytes > 0 && owner[bytes] == '/' ? part_bytes(owner + bytes + 1) : 0;
+        const char *id =
+            name > 0 ? ms_arena_printf(arena, "%.*s", (int)(bytes + 1 + name), owner) : NULL;
+        return id && ms_hub_is_id(id) ? id : NULL;
+    }
+    return NULL;
+}
+
+/* ---- the cache ---- */
+
+static const char *cache_folder(ms_arena *arena)
+{
+    const char *hub = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME"), *user = getenv("HOME");
+    if (hub && *hub)
+        return hub;
+    if (home && *home)
+        return ms_arena_printf(arena, "%s/hub", home);
+    return user && *user ? ms_arena_printf(arena, "%s/.cache/huggingface/hub", user) : NULL;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat info;
+    return path && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The commit that "main" is at. */
+static bool read_commit(const char *path, char commit[64])
+{
+    FILE *file = path ? fopen(path, "r") : NULL;
+    bool is_read = file && fgets(commit, 64, file) != NULL;
+    if (file)
+        fclose(file);
+    if (!is_read)
+        return false;
+    commit[strcspn(commit, "\n")] = '\0';
+    return *commit && commit[part_bytes(commit)] == '\0' && commit[0] != '.';
+}
+
+/* The model's folder has the owner and the name between "--"; its snapshots are by commit. */
+const char *ms_hub_cached(ms_arena *arena, const char *id)
+{
+    const char *cache = ms_hub_is_id(id) ? cache_folder(arena) : NULL, *slash = strchr(id, '/');
+    char commit[64];
+    if (!cache)
+        return NULL;
+    const char *folder =
+        ms_arena_printf(arena, "%s/models--%.*s--%s", cache, (int)(slash - id), id, slash + 1);
+    const char *main = folder ? ms_arena_printf(arena, "%s/refs/main", folder) : NULL;
+    if (!read_commit(main, commit))
+        return NULL;
+    const char *config = ms_arena_printf(arena, "%s/snapshots/%s/config.json", folder, commit);
+    return is_there(config) ? config : NULL;
+}

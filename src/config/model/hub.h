@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Models by the names that they have on the Hugging Face Hub: those whose configs are built in,
+ * under that name or under a sister's, and those that are in its cache on this machine.
+ */
+#ifndef MS_CONFIG_MODEL_HUB_H
+#define MS_CONFIG_MODEL_HUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+typedef struct ms_hub_model {
+    const char *preset; /* the built-in config with the same sizes */
+    const char *title;  /* of the model: the id without its owner, `title_bytes` long */
+    size_t title_bytes;
+    uint32_t positions; /* its max_position_embeddings, if not the preset's; else 0 */
+} ms_hub_model;
+
+/* By "owner/name", or by the name alone; ignores case. */
+bool ms_hub_find(const char *id, ms_hub_model *model);
+
+/* The config.json of "owner/name" in the cache of huggingface_hub ($HF_HUB_CACHE, $HF_HOME/hub or
+ * ~/.cache/huggingface/hub), in the arena; NULL: it is not there, or out of memory. */
+const char *ms_hub_cached(ms_arena *arena, const char *id);
+
+/* Whether `text` may be such an id: two parts of letters, digits, "-", "_" and ".". */
+bool ms_hub_is_id(const char *text);
+/* "owner/name" in an address of the Hub ("https://huggingface.co/owner/name/tree/main"), in the
+ * arena; NULL: it is no such address, or out of memory. */
+const char *ms_hub_id_of_address(ms_arena *arena, const char *text);
+
+#endif
