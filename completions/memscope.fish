@@ -132,7 +132,7 @@ complete -c memscope -n $analyze -l budget -x -d 'memory the run may use, e.g. 8
 complete -c memscope -n $analyze -l format -x -a 'console json md csv html svg chrome-trace memory-viz speedscope folded trace' -d 'only this report: console, json, md, csv, html, svg, ...'
 complete -c memscope -n $analyze -s o -l file -r -d 'output file of --format; - is standard output'
 complete -c memscope -n $analyze -l output -x -d 'another report; may be repeated'
-complete -c memscope -n $analyze -l out -r -d 'directory of the two report files (default: reports)'
+complete -c memscope -n $analyze -l out -r -d 'write static_report.json and static_report.md there'
 complete -c memscope -n $analyze -l events -r -d 'write the allocations and frees of a step, one per line'
 complete -c memscope -n $analyze -l chart -d 'draw memory over the step in the console report'
 complete -c memscope -n $analyze -l check-with -x -d 'run the step in PyTorch without a GPU and compare both'

@@ -45,6 +45,12 @@ else
     echo "symbols: $(comm -12 "$work/wanted" "$work/ours" | wc -l) of $(wc -l < "$work/wanted") answered, the others are left out on purpose"
 fi
 
+# Of a version of PyTorch in test_matrix.sh: what that version decides. Other tests follow the newest one's rules.
+if [ -n "${VERSION_ONLY:-}" ]; then
+    python3 tests/external/torch/check.py "$build/memscope" "$python" programs loop,trainer,out_of_memory,crash,fails,inference,checkpointed,workers,generates || bad=1
+    python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$CASES" || bad=1
+    exit $bad
+fi
 python3 tests/external/torch/devices.py "$build/memscope" "$python" || bad=1
 "$python" tests/external/torch/trainers.py "$build/memscope" 2> "$work/trainers" || { bad=1; tail -5 "$work/trainers"; }
 python3 tests/external/torch/worlds.py "$build/memscope" "$python" || bad=1

@@ -18,6 +18,15 @@ typedef struct ms_run_field {
     const char *group; /* "Model", "Training", ... */
 } ms_run_field;
 
+/* A setting of a trainer or an engine that is a field under another name. */
+typedef struct ms_run_word {
+    const char *word;   /* "batch-size" */
+    const char *field;  /* "batch" */
+    const char *value;  /* of a flag: what it sets the field to; NULL: it has a value */
+    const char *prefix; /* "r=": the field's value is this and the word's; NULL: nothing */
+    const char *why;    /* "it is batch here" */
+} ms_run_word;
+
 #ifdef __cplusplus
 }
 #endif

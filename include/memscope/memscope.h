@@ -73,6 +73,9 @@ const char *ms_run_field_example(const char *name, size_t index);
 /* Why a setting that trainers have is not a field: for "torch_compile", that it is not modelled.
  * NULL for an unknown name. */
 const char *ms_run_field_missing(const char *name);
+/* What trainers and engines call settings: row by row, NULL past the last. A word may have more
+ * rows than one; the first counts whose field there is. */
+const ms_run_word *ms_run_word_at(size_t index);
 
 /* ---- the analysis ---- */
 
@@ -165,6 +168,9 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 ms_status ms_write_models(FILE *out, ms_error *err);
 /* The names of the built-in models, from index 0; NULL past the last. */
 const char *ms_model_name_at(size_t index);
+/* Whether it is one of those, by its name here or on the Hugging Face Hub, or a file or directory.
+ */
+bool ms_model_is_named(const char *name);
 ms_status ms_write_devices(FILE *out, ms_error *err);
 /* The JSON Schema of that name. */
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);

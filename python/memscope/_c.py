@@ -64,6 +64,16 @@ class ms_run_field(Structure):
     ]
 
 
+class ms_run_word(Structure):
+    _fields_ = [
+        ("word", c_char_p),
+        ("field", c_char_p),
+        ("value", c_char_p),
+        ("prefix", c_char_p),
+        ("why", c_char_p),
+    ]
+
+
 class ms_check_options(Structure):
     _fields_ = [
         ("threads", c_uint32),
@@ -278,6 +288,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_run_field_choices": (POINTER(c_char_p), (c_char_p,)),
     "ms_run_field_example": (c_char_p, (c_char_p, c_size_t)),
     "ms_run_field_missing": (c_char_p, (c_char_p,)),
+    "ms_run_word_at": (POINTER(ms_run_word), (c_size_t,)),
     "ms_analyze": (c_void_p, (c_void_p, POINTER(ms_error))),
     "ms_analysis_free": (None, (c_void_p,)),
     "ms_analysis_summary": (POINTER(ms_summary), (c_void_p,)),
@@ -291,6 +302,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_analysis_write_events": (c_int, (c_void_p, c_void_p, POINTER(ms_error))),
     "ms_write_models": (c_int, (c_void_p, POINTER(ms_error))),
     "ms_model_name_at": (c_char_p, (c_size_t,)),
+    "ms_model_is_named": (c_bool, (c_char_p,)),
     "ms_write_devices": (c_int, (c_void_p, POINTER(ms_error))),
     "ms_write_schema": (c_int, (c_char_p, c_void_p, POINTER(ms_error))),
     "ms_schema_name": (c_char_p, (c_size_t,)),

@@ -98,7 +98,7 @@ class AnalyzeOptions(RunOptions, total=False):
     format: Text         # only this report: console, json, md, csv, html, svg, ...
     file: File           # output file of --format; - is standard output
     output: Outputs      # another report; may be repeated
-    out: File            # directory of the two report files (default: reports)
+    out: File            # write static_report.json and static_report.md there
     events: File         # write the allocations and frees of a step, one per line
     chart: bool          # draw memory over the step in the console report
     check_with: Text     # run the step in PyTorch without a GPU and compare both
@@ -308,7 +308,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("format", "NAME", None),
         ("file", "FILE", None),
         ("output", "FMT=FILE", None),
-        ("out", "DIR", "reports"),
+        ("out", "DIR", None),
         ("events", "FILE", None),
         ("chart", None, None),
         ("check-with", "capture", None),

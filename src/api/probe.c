@@ -6,6 +6,7 @@
 
 #include "api/backend.h"
 #include "base/error.h"
+#include "device/named.h"
 #include "device/title.h"
 #include "json/place.h"
 #include "model/load.h"
@@ -215,19 +216,21 @@ static const char *device_name(const ms_run *run)
 
 static ms_status find_device(ms_probe *p, const char *name, ms_error *err)
 {
-    const ms_device *devices = NULL;
+    char hint[MS_DEVICE_HINT_BYTES];
+    const ms_device *devices = NULL, *found = NULL;
     uint32_t count = 0;
     ms_status status = ms_devices_load(p->arena, &devices, &count, err);
-    for (uint32_t i = 0; i < count && status == MS_OK; i++)
-        if (name ? strcmp(devices[i].name, name) == 0
-                 : !p->facts.is_host && ms_device_is_titled(&devices[i], p->facts.title)) {
-            p->run.device = &devices[i];
-            return MS_OK;
-        }
-    if (status != MS_OK || !name)
+    if (status != MS_OK)
         return status;
-    return ms_fail(err, MS_ERR_CONFIG,
-                   "unknown device '%.40s'; `memscope devices` lists the known ones", name);
+    if (name)
+        found = ms_device_named(devices, count, name, hint);
+    for (uint32_t i = 0; !name && !p->facts.is_host && i < count && !found; i++)
+        if (ms_device_is_titled(&devices[i], p->facts.title))
+            found = &devices[i];
+    if (found)
+        p->run.device = found;
+    return found || !name ? MS_OK
+                          : ms_fail(err, MS_ERR_CONFIG, "unknown device '%.40s'%s", name, hint);
 }
 
 /* The figures are meant for a device of the table, and come from this one. */

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "text/output.h"
 #include "compare/compare.h"
-#include "text/nearest.h"
 #include "device/device.h"
+#include "device/named.h"
 #include "document/recorded.h"
 #include "memscope/ranks.h"
 #include "report/runtime/ranks.h"
@@ -219,28 +219,21 @@ ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err
 {
     if (!name || !facts)
         return ms_fail_null(err);
-    char hint[128];
+    char hint[MS_DEVICE_HINT_BYTES];
     const ms_device *devices = NULL, *found = NULL;
     uint32_t count = 0;
-    ms_nearest nearest = ms_nearest_same_or_begun(name);
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the device table");
     ms_status status = ms_devices_load(arena, &devices, &count, err);
-    for (uint32_t i = 0; status == MS_OK && i < count && !found; i++) {
-        ms_nearest_offer(&nearest, devices[i].name);
-        if (strcmp(devices[i].name, name) == 0)
-            found = &devices[i];
-    }
+    if (status == MS_OK)
+        found = ms_device_named(devices, count, name, hint);
     if (found && found->compute_capability == 0)
         status = ms_fail(err, MS_ERR_USAGE, "device %.40s is not a CUDA device", found->name);
     else if (found)
         fill_facts(found, facts);
     else if (status == MS_OK)
-        status = ms_fail(err, MS_ERR_USAGE, "unknown device '%.40s'%s", name,
-                         *ms_nearest_hint(&nearest, hint, sizeof hint)
-                             ? hint
-                             : "; `memscope devices` lists the known ones");
+        status = ms_fail(err, MS_ERR_USAGE, "unknown device '%.40s'%s", name, hint);
     ms_arena_free(arena);
     return status;
 }

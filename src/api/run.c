@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "config/model/unsupported.h"
 
 const ms_run_field *ms_run_fields(size_t *count)
 {
@@ -33,9 +32,7 @@ const char *ms_run_field_example(const char *name, size_t index)
 
 const char *ms_run_field_missing(const char *name)
 {
-    if (!name)
-        return NULL;
-    return ms_unsupported_setting(name);
+    return name ? ms_run_table.why_not(name) : NULL;
 }
 
 ms_run *ms_run_create(void)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "config/model/input.h"
@@ -92,6 +93,12 @@ ms_status ms_write_models(FILE *out, ms_error *err)
 const char *ms_model_name_at(size_t index)
 {
     return ms_preset_name(index);
+}
+
+bool ms_model_is_named(const char *name)
+{
+    struct stat info;
+    return name && (ms_is_preset(name) || stat(name, &info) == 0);
 }
 
 /* Names, as in configs/devices.json, of the cells that are shown. */

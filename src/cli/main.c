@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/output/memory.h"
 #include "cli/output/message.h"
 #include "cli/parse/help.h"
@@ -24,13 +25,16 @@ static int run(int argc, char **argv)
         ms_cli_print_help(stdout, ms_cli_commands);
         return 0;
     }
-    if (strcmp(argv[1], "--version") == 0)
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         return ms_cli_print_table(&(ms_cli_call){.argc = 0}, ms_write_version);
     const ms_cli_command *command = ms_cli_command_find(ms_cli_commands, argv[1]);
-    if (!command)
+    if (command)
+        return command->run(&(ms_cli_call){ms_cli_commands, command, argc - 2, argv + 2});
+    /* A model, its id or its address; what is wrong with it analyze says best. */
+    if (!ms_model_is_named(argv[1]) && !strchr(argv[1], '/'))
         return ms_cli_no_command(ms_cli_commands, argv[1]);
-    const ms_cli_call call = {ms_cli_commands, command, argc - 2, argv + 2};
-    return command->run(&call);
+    const ms_cli_call call = {ms_cli_commands, &ms_cli_analyze, argc - 1, argv + 1};
+    return call.command->run(&call);
 }
 
 /* A full disk is an error; a reader that went away is not. */

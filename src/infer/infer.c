@@ -18,7 +18,7 @@
 
 /* ---- reading ---- */
 
-ms_status ms_infer_place(ms_infer_input *in, const ms_infer_settings *s, ms_error *err)
+ms_status ms_infer_place(ms_infer_input *in, ms_infer_settings *s, ms_error *err)
 {
     char budget[32];
     ms_run_config run;
@@ -30,6 +30,7 @@ ms_status ms_infer_place(ms_infer_input *in, const ms_infer_settings *s, ms_erro
     if (status != MS_OK)
         return status;
     in->device = run.device;
+    s->device = run.device->name;
     in->budget_bytes = s->budget;
     if (in->budget_bytes == 0 && !run.device->is_cpu)
         in->budget_bytes = ms_device_usable_bytes(run.device);

@@ -12,8 +12,8 @@
 /* `model`: a built-in model, a config.json, its folder, a safetensors file or its index beside it,
  * or a GGUF file. The input has no device yet. */
 ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *input, ms_error *err);
-/* Sets the device and its budget. */
-ms_status ms_infer_place(ms_infer_input *input, const ms_infer_settings *settings, ms_error *err);
+/* Sets the device and its budget; the settings name the device as it is listed. */
+ms_status ms_infer_place(ms_infer_input *input, ms_infer_settings *settings, ms_error *err);
 void ms_infer_close(ms_infer_input *input);
 
 /* With settings.fit, that setting becomes the largest value that fits, or the least one. */

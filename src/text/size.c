@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "text/size.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,6 +34,11 @@ static ms_status fail_unit(const char *text, int number_bytes, const char *unit,
         return ms_fail(err, MS_ERR_USAGE,
                        "'%.40s' has no unit; write for example %.*sGiB or %.*sGB", text,
                        number_bytes, text, number_bytes, text);
+    if (unit[0] && strchr("kKmMgGtT", unit[0]) && !unit[1])
+        return ms_fail(err, MS_ERR_USAGE,
+                       "'%.40s' may be %.*s%ciB, of 1024, or %.*s%cB, of 1000; write which", text,
+                       number_bytes, text, toupper(unit[0]), number_bytes, text,
+                       *unit == 'k' || *unit == 'K' ? 'k' : toupper(unit[0]));
     for (size_t i = 0; i < UNIT_COUNT; i++)
         if (strcasecmp(unit, units[i].name) == 0)
             return ms_fail(err, MS_ERR_USAGE, "unknown unit '%.20s' in '%.40s'; did you mean %s?",

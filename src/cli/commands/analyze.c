@@ -66,7 +66,7 @@ static const ms_cli_option options[] = {
     {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
     {"file",     'o', "FILE",     "output file of --format; - is standard output",             ms_cli_set_file},
     {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
-    {"out",      0,   "DIR",      "directory of the two report files (default: reports)",      ms_cli_set_directory},
+    {"out",      0,   "DIR",      "write static_report.json and static_report.md there",       ms_cli_set_directory},
     {"events",   0,   "FILE",     "write the allocations and frees of a step, one per line",       set_events},
     {"chart",    0,   NULL,       "draw memory over the step in the console report",            set_chart},
     {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", set_check_with},
@@ -98,8 +98,7 @@ static const ms_cli_grammar grammar = {
         "  torchtitan         --training-args train.toml --world 64\n"
         "  torchtune          --training-args 8B_full.yaml --world 8\n"
         "  plain PyTorch      --parallel fsdp=8 --dtype fp32 --param-dtype bf16\n\n"
-        "Without --format, -o, --output and --events the console report goes to standard output\n"
-        "and static_report.json and static_report.md to reports/.\n",
+        "Without --format, -o, --output and --events the console report goes to standard output.\n",
 };
 
 /* ---- reports ---- */
@@ -135,21 +134,23 @@ static bool has_stdout(const ms_cli_settings *s)
     return found || (s->events && strcmp(s->events, "-") == 0);
 }
 
-static bool prints_summary(const ms_cli_settings *s)
+/* Without --out the records of --check-with still have a place. */
+static bool writes_directory(const ms_cli_settings *s)
 {
-    return !s->quiet && !has_stdout(s);
+    return s->directory || s->checks_with_capture;
 }
 
-/* The console report, then the two files. */
-static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
+/* The console report: if nothing else was asked for, and beside the files of a directory. */
+static bool prints_report(const ms_cli_settings *s, bool asked)
+{
+    return !s->quiet && !has_stdout(s) && (!asked || writes_directory(s));
+}
+
+static ms_status write_directory(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     static const char *const formats[] = {"json", "md"};
     const char *directory = directory_of(s);
-    ms_status status = MS_OK;
-    if (prints_summary(s))
-        status = write_one(analysis, "console", "-", err);
-    if (status == MS_OK)
-        status = ms_cli_make_directory(directory, err);
+    ms_status status = ms_cli_make_directory(directory, err);
     for (size_t i = 0; status == MS_OK && i < sizeof formats / sizeof formats[0]; i++) {
         size_t length = strlen(directory) + 64;
         char *path = malloc(length);
@@ -194,9 +195,9 @@ static ms_status check_places(const ms_cli_settings *s, bool asked, ms_error *er
         ms_cli_targets_add(&targets, NULL, s->outputs[i].path);
     if (s->events)
         ms_cli_targets_add(&targets, NULL, s->events);
-    if (!asked || s->directory || s->checks_with_capture) {
-        if (prints_summary(s))
-            ms_cli_targets_add(&targets, NULL, "-");
+    if (prints_report(s, asked))
+        ms_cli_targets_add(&targets, NULL, "-");
+    if (writes_directory(s)) {
         ms_cli_targets_add(&targets, directory_of(s), "static_report.json");
         ms_cli_targets_add(&targets, directory_of(s), "static_report.md");
     }
@@ -216,8 +217,10 @@ static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, 
     if (s->unroll && ms_analysis_unroll(analysis, err) != MS_OK)
         return err->status;
     ms_status status = asked ? write_asked(s, analysis, err) : MS_OK;
-    if (status == MS_OK && (!asked || s->directory || s->checks_with_capture))
-        status = write_defaults(s, analysis, err);
+    if (status == MS_OK && prints_report(s, asked))
+        status = write_one(analysis, "console", "-", err);
+    if (status == MS_OK && writes_directory(s))
+        status = write_directory(s, analysis, err);
     if (status == MS_OK && s->checks_with_capture)
         status = ms_cli_check_with_capture(s, directory_of(s), analysis, err);
     return status;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
@@ -16,8 +17,9 @@
 /* One argument taken apart. */
 typedef struct word {
     ms_cli_choice choice;
-    const char *value; /* what follows "=" or the letter; NULL when there is nothing */
-    char text[48];     /* the name as it was typed */
+    const char *value;        /* what follows "=" or the letter; NULL when there is nothing */
+    char text[48];            /* the name as it was typed */
+    const ms_run_word *other; /* it is another tool's name of the choice; NULL: its own */
 } word;
 
 /* Options of no run have no reasons for what a run lacks. */
@@ -28,6 +30,27 @@ static bool has_reasons(const ms_cli_grammar *grammar)
         if (f->list == ms_run_fields)
             return true;
     return f == grammar->fields;
+}
+
+/* Another tool's name of an option that the grammar has. */
+static bool find_other(const ms_cli_grammar *grammar, const char *name, word *w)
+{
+    for (size_t i = 0; (w->other = ms_run_word_at(i)) != NULL; i++)
+        if (strcmp(w->other->word, name) == 0 &&
+            ms_cli_find_option(grammar, w->other->field, strlen(w->other->field), &w->choice))
+            return true;
+    return false;
+}
+
+/* With "_" for "-", as trainers write options. */
+static bool find_option(const ms_cli_grammar *grammar, word *w)
+{
+    char name[sizeof w->text];
+    snprintf(name, sizeof name, "%s", w->text + 2);
+    for (char *p = strchr(name, '_'); p; p = strchr(p, '_'))
+        *p = '-';
+    return ms_cli_find_option(grammar, name, strlen(name), &w->choice) ||
+           find_other(grammar, name, w);
 }
 
 static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, word *w,
@@ -45,7 +68,7 @@ static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, 
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(w->text, sizeof w->text, "--%.*s", (int)(length < 40 ? length : 40), name);
     w->value = equals ? equals + 1 : NULL;
-    if (ms_cli_find_option(grammar, name, length, &w->choice))
+    if (length <= 40 && find_option(grammar, w))
         return MS_OK;
     const char *why = has_reasons(grammar) ? ms_run_field_missing(w->text + 2) : NULL;
     if (why)
@@ -54,15 +77,66 @@ static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, 
                        ms_cli_hint(w->text + 2, ms_cli_choice_name, grammar, "--", hint));
 }
 
+static ms_status set_choice(const ms_cli_choice *choice, const char *value, ms_cli_settings *s,
+                            ms_error *err)
+{
+    return choice->option ? choice->option->apply(s, value, err)
+                          : choice->fields->set(s, choice->name, value, err);
+}
+
+/* -1: neither; trainers may give their flags a value. */
+static int truth_of(const char *text)
+{
+    static const char *const texts[] = {"false", "no", "0", "true", "yes", "1"};
+    for (int i = 0; text && i < 6; i++)
+        if (strcasecmp(text, texts[i]) == 0)
+            return i >= 3;
+    return -1;
+}
+
+static ms_status apply_flag(const word *w, const char *next, ms_cli_settings *s, bool *used_next,
+                            ms_error *err)
+{
+    int truth = truth_of(w->value ? w->value : next);
+    if (w->value && truth < 0)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "%s: found '%.40s', expected true or false; it is "
+                           "--%s %s here",
+                           w->text, w->value, w->other->field, w->other->value);
+    *used_next = !w->value && truth >= 0;
+    return truth == 0 ? MS_OK : set_choice(&w->choice, w->other->value, s, err);
+}
+
+/* Sets what an option of another tool stands for. */
+static ms_status apply_other(const word *w, const char *next, ms_cli_settings *s, bool *used_next,
+                             ms_error *err)
+{
+    char joined[64];
+    const ms_run_word *other = w->other;
+    if (other->value)
+        return apply_flag(w, next, s, used_next, err);
+    const char *value = w->value ? w->value : next;
+    *used_next = !w->value;
+    if (!value)
+        return ms_cli_fail(err, MS_ERR_USAGE, "%s needs a value", w->text);
+    if (other->prefix) {
+        snprintf(joined, sizeof joined, "%s%.40s", other->prefix, value);
+        value = joined;
+    }
+    return set_choice(&w->choice, value, s, err);
+}
+
 /* Applies one option; `next` is the argument after it, `used_next` says whether it was the value.
  */
 static ms_status apply(const char *argument, const char *next, ms_cli_settings *s, bool *used_next,
                        ms_error *err)
 {
-    word w;
+    word w = {.other = NULL};
     ms_status status = read_word(s->grammar, argument, &w, err);
     if (status != MS_OK)
         return status;
+    if (w.other)
+        return apply_other(&w, next, s, used_next, err);
     bool takes_value = w.choice.value_name;
     if (!takes_value && w.value)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s takes no value", w.text);
@@ -70,9 +144,7 @@ static ms_status apply(const char *argument, const char *next, ms_cli_settings *
     const char *value = *used_next ? next : w.value;
     if (takes_value && !value)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s needs a value", w.text);
-    if (w.choice.option)
-        return w.choice.option->apply(s, value, err);
-    return w.choice.fields->set(s, w.choice.name, takes_value ? value : "true", err);
+    return set_choice(&w.choice, w.choice.option || takes_value ? value : "true", s, err);
 }
 
 static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_error *err)

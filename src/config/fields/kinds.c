@@ -4,8 +4,10 @@
 #include <float.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/locale.h"
+#include "json/number.h"
 #include "text/nearest.h"
 #include "text/values.h"
 
@@ -52,6 +54,25 @@ static ms_status set_count(const ms_config_field *field, const char *value, void
     uint64_t most = field->maximum > 0 ? (uint64_t)field->maximum : UINT64_MAX;
     (void)arena;
     return ms_value_count(field->name, value, (uint64_t)field->minimum, most, member, err);
+}
+
+/* Lengths of sequences are said in powers of two: "4k", "1M". */
+static ms_status set_tokens(const ms_config_field *field, const char *value, void *member,
+                            ms_arena *arena, ms_error *err)
+{
+    char digits[24];
+    size_t length = strspn(value, "0123456789");
+    const char *unit = value + length;
+    uint64_t scale = strcasecmp(unit, "k") == 0   ? 1 << 10
+                     : strcasecmp(unit, "m") == 0 ? 1 << 20
+                                                  : 0;
+    uint64_t count = 0;
+    bool is_short = length > 0 && length <= 9 && scale > 0;
+    if (is_short && ms_number_count(value, length, &count) == MS_COUNT_OK) {
+        ms_text_print(digits, sizeof digits, "%" PRIu64, count * scale);
+        value = digits;
+    }
+    return set_count(field, value, member, arena, err);
 }
 
 static bool is_none(const char *value)
@@ -276,6 +297,11 @@ const ms_config_kind ms_config_kind_count = {.bytes = sizeof(uint64_t),
                                              .is_count = true,
                                              .set = set_count,
                                              .show = show_count};
+const ms_config_kind ms_config_kind_tokens = {.bytes = sizeof(uint64_t),
+                                              .written = MS_WRITTEN_NUMBER,
+                                              .is_count = true,
+                                              .set = set_tokens,
+                                              .show = show_count};
 const ms_config_kind ms_config_kind_some = {.bytes = sizeof(uint64_t),
                                             .written = MS_WRITTEN_NUMBER,
                                             .is_count = true,

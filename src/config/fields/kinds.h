@@ -11,6 +11,7 @@ extern const ms_config_kind ms_config_kind_text;   /* const char *; NULL or "" i
 extern const ms_config_kind ms_config_kind_word;   /* const char *, not empty */
 extern const ms_config_kind ms_config_kind_file;   /* the same, of a file */
 extern const ms_config_kind ms_config_kind_count;  /* uint64_t within the bounds */
+extern const ms_config_kind ms_config_kind_tokens; /* the same; 4k is 4,096, 1M is 1,048,576 */
 extern const ms_config_kind ms_config_kind_some;   /* the same; none = 0 */
 extern const ms_config_kind ms_config_kind_power;  /* uint32_t, a power of two; none = 0 */
 extern const ms_config_kind ms_config_kind_number; /* double within the bounds */

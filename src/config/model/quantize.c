@@ -61,6 +61,15 @@ static ms_status fail_unknown(const char *text, ms_error *err)
                    text, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
+/* bitsandbytes' two widths; its two types of four bits take the same bytes. */
+static const struct {
+    const char *name;
+    ms_quantize_kind kind;
+} widths[] = {{"4bit", MS_QUANTIZE_NF4},
+              {"4-bit", MS_QUANTIZE_NF4},
+              {"8bit", MS_QUANTIZE_INT8},
+              {"8-bit", MS_QUANTIZE_INT8}};
+
 static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
 {
     char name[16];
@@ -71,6 +80,11 @@ static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
     for (size_t i = 0; i < MS_QUANTIZE_COMPRESSED; i++)
         if (ms_name_equal(name, kinds[i].name)) {
             *kind = (ms_quantize_kind)i;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        if (ms_name_equal(name, widths[i].name)) {
+            *kind = widths[i].kind;
             return true;
         }
     return false;

@@ -31,6 +31,7 @@ static const char serving[] = "this is a step of training; memscope infer predic
 static const char cache[] = "a KV cache belongs to inference, which memscope infer predicts";
 static const char length[] = "the length of a training's sequences is seq; memscope infer, which "
                              "predicts inference, has a context";
+static const char no_bytes[] = "it changes no memory; leave it out";
 static const char requests[] = "the number of a training's sequences is batch; memscope infer, "
                                "which predicts inference, has a concurrency";
 
@@ -73,6 +74,10 @@ static const struct {
     {"context-size", length}, {"ctx-size", length}, {"n-ctx", length},
     {"concurrency", requests}, {"max-num-seqs", requests}, {"max-batch-size", requests},
     {"requests", requests},
+    {"learning-rate", no_bytes}, {"lr", no_bytes}, {"lr-scheduler-type", no_bytes},
+    {"warmup-steps", no_bytes}, {"warmup-ratio", no_bytes}, {"num-train-epochs", no_bytes},
+    {"epochs", no_bytes}, {"max-steps", no_bytes}, {"seed", no_bytes}, {"lora-alpha", no_bytes},
+    {"logging-steps", no_bytes}, {"save-steps", no_bytes}, {"output-dir", no_bytes},
 };
 /* clang-format on */
 
@@ -82,6 +87,28 @@ const char *ms_unsupported_type(const char *name)
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
         if (strncasecmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return fp8;
+    return NULL;
+}
+
+const char *ms_unsupported_attention(const char *name)
+{
+    static const char package[] = "the package flash-attn is not predicted; flash is PyTorch's own "
+                                  "kernel of the same algorithm, which sdpa takes";
+    static const char flex[] = "flex attention is not predicted; `memscope capture` measures it";
+    static const struct {
+        const char *name, *why;
+    } names[] = {{"flash-attention-2", package},
+                 {"flash-attention-3", package},
+                 {"flash-attention", package},
+                 {"flash-attn", package},
+                 {"flash-attn-2", package},
+                 {"fa2", package},
+                 {"fa3", package},
+                 {"flex-attention", flex},
+                 {"flex", flex}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (ms_name_equal(names[i].name, name))
+            return names[i].why;
     return NULL;
 }
 

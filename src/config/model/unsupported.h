@@ -8,6 +8,9 @@
 /* The reason for a dtype such as "float8_e4m3fn"; NULL for a supported or unknown one. */
 const char *ms_unsupported_type(const char *name);
 
+/* The reason for an implementation of attention such as "flash_attention_2"; NULL for any other. */
+const char *ms_unsupported_attention(const char *name);
+
 /* The reason for a setting such as "torch_compile"; NULL for an unknown one. */
 const char *ms_unsupported_setting(const char *name);
 

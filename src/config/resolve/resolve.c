@@ -18,8 +18,8 @@
 #include "config/resolve/resolve_times.h"
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
-#include "text/nearest.h"
 #include "config/resolve/resolving.h"
+#include "device/named.h"
 
 enum { DEFAULT_SEQ = 2048 };
 
@@ -29,23 +29,14 @@ static ms_status resolve_device(const ms_resolving *c)
 {
     const ms_device *devices = NULL;
     uint32_t count = 0;
-    char hint[128];
+    char hint[MS_DEVICE_HINT_BYTES];
     const char *name = c->draft->device;
-    ms_nearest nearest = ms_nearest_same_or_begun(name);
     ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
     if (status != MS_OK)
         return status;
-    for (uint32_t i = 0; i < count; i++) {
-        if (ms_name_equal(devices[i].name, name)) {
-            c->run->device = &devices[i];
-            return ms_resolve_times(c);
-        }
-        ms_nearest_offer(&nearest, devices[i].name);
-    }
-    return ms_resolve_fail(c, "device", "unknown device '%.40s'%s", name,
-                           *ms_nearest_hint(&nearest, hint, sizeof hint)
-                               ? hint
-                               : "; `memscope devices` lists the known ones");
+    c->run->device = ms_device_named(devices, count, name, hint);
+    return c->run->device ? ms_resolve_times(c)
+                          : ms_resolve_fail(c, "device", "unknown device '%.40s'%s", name, hint);
 }
 
 /* ---- defaults ---- */

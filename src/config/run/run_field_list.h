@@ -21,7 +21,7 @@
     X("batch", "N", "sequences per micro-batch", "1", \
       "Training", count, AT(run.batch), .minimum = 1, .maximum = 1 << 20, .report = "batch") \
     X("seq", "N", "tokens per sequence", "2048", \
-      "Training", count, AT(run.seq_tokens), .minimum = 2, .maximum = 1 << 24, \
+      "Training", tokens, AT(run.seq_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "seq") \
     X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
       "Training", type, AT(run.dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
@@ -111,8 +111,8 @@
       "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
       .report = "checkpoint_kind") \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
-      "Training", choice, AT(run.attention), .choices = ms_attention_names, .report = "attention", \
-      .show_report = show_attention, .detail = "attention_asked") \
+      "Training", attention, AT(run.attention), .choices = ms_attention_names, .synonyms = attentions, \
+      .report = "attention", .show_report = show_attention, .detail = "attention_asked") \
     X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
       "Training", choice, AT(run.experts), .choices = ms_experts_names, .report = "experts", \
       .show_report = show_experts) \

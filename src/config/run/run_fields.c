@@ -9,6 +9,7 @@
 #include "config/run/attention.h"
 #include "config/run/experts.h"
 #include "config/run/run_kinds.h"
+#include "config/run/run_words.h"
 #include "config/run/show_parallel.h"
 
 /* ---- what reports say of options that take more than their member ---- */
@@ -109,6 +110,9 @@ static void show_torch(const void *source, ms_arena *arena, ms_config_shown *sho
 static const char *const types[][2] = {
     {"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"}, {NULL, NULL}};
 
+/* torch's function takes the kernel that "auto" takes. */
+static const char *const attentions[][2] = {{"sdpa", "auto"}, {NULL, NULL}};
+
 /* What Hugging Face's Trainer calls them. */
 static const char *const optimizers[][2] = {{"adamw-torch", "adamw"},
                                             {"adamw-bnb-8bit", "adamw-8bit"},
@@ -137,8 +141,15 @@ static const ms_config_field rows[] = {
 #undef ROW
 };
 
+static const char *why_not(const char *name)
+{
+    const char *why = ms_unsupported_setting(name);
+    const ms_run_word *word = why ? NULL : ms_run_word_find(name);
+    return word ? word->why : why;
+}
+
 const ms_config_table ms_run_table = {texts, rows, MS_RUN_FIELD_COUNT,
-                                      offsetof(ms_run_draft, is_set), ms_unsupported_setting};
+                                      offsetof(ms_run_draft, is_set), why_not};
 
 _Static_assert(offsetof(ms_run_draft, run) == 0, "reports read members of a resolved run");
 _Static_assert(sizeof((ms_run_draft *)NULL)->is_set * 8 >= MS_RUN_FIELD_COUNT,

@@ -24,6 +24,15 @@ static ms_status set_type(const ms_config_field *field, const char *value, void 
     return ms_config_set_choice(field, value, member, arena, err);
 }
 
+static ms_status set_attention(const ms_config_field *field, const char *value, void *member,
+                               ms_arena *arena, ms_error *err)
+{
+    const char *why = ms_unsupported_attention(value);
+    if (why)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s': %s", field->name, value, why);
+    return ms_config_set_choice(field, value, member, arena, err);
+}
+
 /* "2.11", "2.11.0", "2.11.0+cu130": the first two numbers count. */
 static ms_status set_version(const ms_config_field *field, const char *value, void *member,
                              ms_arena *arena, ms_error *err)
@@ -78,6 +87,10 @@ static ms_status set_lora(const ms_config_field *field, const char *value, void 
 {
     ms_error reason = {0};
     ms_adapter read;
+    if (*value && !value[strspn(value, "0123456789")]) /* a rank alone */
+        value = ms_arena_printf(arena, "r=%s", value);
+    if (!value)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", field->name);
     ms_status status =
         strcmp(value, "none") ? ms_adapter_parse(arena, value, &read, &reason) : MS_OK;
     return status == MS_OK ? ms_config_set_word(field, value, member, arena, err)
@@ -138,6 +151,8 @@ const ms_config_kind ms_config_kind_lora = {.bytes = sizeof(const char *),
                                             .has_commas = true,
                                             .set = set_lora,
                                             .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_attention = {
+    .bytes = sizeof(int), .set = set_attention, .show = ms_config_show_choice};
 const ms_config_kind ms_config_kind_quantize = {
     .bytes = sizeof(ms_quantization), .set = set_quantize, .show = ms_config_show_nothing};
 const ms_config_kind ms_config_kind_layout = {.bytes = sizeof(ms_layout),

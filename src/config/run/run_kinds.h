@@ -7,14 +7,15 @@
 
 #include "config/fields/kinds.h"
 
-extern const ms_config_kind ms_config_kind_type;     /* an enum; explains why fp8 is not a choice */
-extern const ms_config_kind ms_config_kind_version;  /* uint32_t[2]: major, minor */
-extern const ms_config_kind ms_config_kind_layers;   /* const char *, a list of layers */
-extern const ms_config_kind ms_config_kind_treat;    /* const char *, treatments */
-extern const ms_config_kind ms_config_kind_liger;    /* uint64_t, bits of ms_liger */
-extern const ms_config_kind ms_config_kind_lora;     /* const char *, an adapter */
-extern const ms_config_kind ms_config_kind_quantize; /* ms_quantization */
-extern const ms_config_kind ms_config_kind_layout;   /* ms_layout */
-extern const ms_config_kind ms_config_kind_rank;     /* ms_rank_choice */
+extern const ms_config_kind ms_config_kind_type;    /* an enum; explains why fp8 is not a choice */
+extern const ms_config_kind ms_config_kind_version; /* uint32_t[2]: major, minor */
+extern const ms_config_kind ms_config_kind_layers;  /* const char *, a list of layers */
+extern const ms_config_kind ms_config_kind_treat;   /* const char *, treatments */
+extern const ms_config_kind ms_config_kind_liger;   /* uint64_t, bits of ms_liger */
+extern const ms_config_kind ms_config_kind_lora;    /* const char *, an adapter */
+extern const ms_config_kind ms_config_kind_attention; /* ms_attention */
+extern const ms_config_kind ms_config_kind_quantize;  /* ms_quantization */
+extern const ms_config_kind ms_config_kind_layout;    /* ms_layout */
+extern const ms_config_kind ms_config_kind_rank;      /* ms_rank_choice */
 
 #endif

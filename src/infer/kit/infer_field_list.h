@@ -17,11 +17,11 @@
     X("gpus", "N", "devices of that kind", "1", \
       "Inference", count, AT(gpus), .minimum = 1, .maximum = 16) \
     X("context", "N", "tokens of one sequence, prompt and answer", "4096", \
-      "Inference", count, AT(context), .minimum = 1, .maximum = 1 << 28) \
+      "Inference", tokens, AT(context), .minimum = 1, .maximum = 1 << 28) \
     X("concurrency", "N", "sequences at a time", "1", \
       "Inference", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20) \
     X("prompt", "N", "tokens of the first prompt", "512", \
-      "Inference", count, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
+      "Inference", tokens, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
     X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16", \
       "Inference", word, AT(quant), .default_is_words = true) \
     X("fit", "WHAT", "find the largest context, concurrency, gpu-layers or quant that fits", "none", \
@@ -85,7 +85,7 @@
       "hf", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20, \
       .scope = MS_INFER_OF_HF) \
     X("generate", "N", "tokens that are made after the prompt", "context less prompt", \
-      "hf", count, AT(hf.generate), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+      "hf", tokens, AT(hf.generate), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
     X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
       "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \

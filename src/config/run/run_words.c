@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/run/run_words.h"
+
+#include <stddef.h>
+
+#include "memscope/memscope.h"
+#include "text/nearest.h"
+
+/* The word means the field; it is a flag, for that value; its value is part of the field's. */
+#define IS(word, field)                                                                            \
+    {                                                                                              \
+        word, field, NULL, NULL, "it is " field " here"                                            \
+    }
+#define FLAG(word, field, value)                                                                   \
+    {                                                                                              \
+        word, field, value, NULL, "it is " field " " value " here"                                 \
+    }
+#define PART(word, field, prefix)                                                                  \
+    {                                                                                              \
+        word, field, NULL, prefix, "it is " field " " prefix "... here"                            \
+    }
+
+/* A word with two rows: of training, then of inference. */
+static const ms_run_word words[] = {
+    IS("batch-size", "batch"),
+    IS("per-device-train-batch-size", "batch"),
+    IS("train-batch-size", "batch"),
+    IS("micro-batch-size", "batch"),
+    IS("train-micro-batch-size-per-gpu", "batch"),
+    IS("bs", "batch"),
+    IS("mbs", "batch"),
+    IS("seq-len", "seq"),
+    IS("seq-length", "seq"),
+    IS("sequence-len", "seq"),
+    IS("sequence-length", "seq"),
+    IS("max-seq-len", "seq"),
+    IS("max-seq-length", "seq"),
+    IS("max-length", "seq"),
+    IS("block-size", "seq"),
+    IS("cutoff-len", "seq"),
+    IS("gradient-accumulation-steps", "accumulate"),
+    IS("gradient-accumulation", "accumulate"),
+    IS("grad-accumulation-steps", "accumulate"),
+    IS("grad-accum", "accumulate"),
+    IS("accumulation-steps", "accumulate"),
+    IS("accumulate-grad-batches", "accumulate"),
+    FLAG("gradient-checkpointing", "checkpointing", "all"),
+    FLAG("grad-checkpointing", "checkpointing", "all"),
+    FLAG("activation-checkpointing", "checkpointing", "all"),
+    IS("optim", "optimizer"),
+    IS("attn-implementation", "attention"),
+    IS("attn", "attention"),
+    IS("quantization", "quantize"),
+    FLAG("load-in-4bit", "quantize", "nf4"),
+    FLAG("load-in-8bit", "quantize", "int8"),
+    PART("lora-r", "lora", "r="),
+    PART("lora-rank", "lora", "r="),
+    IS("max-grad-norm", "clip"),
+    IS("clip-grad-norm", "clip"),
+    IS("gradient-clipping", "clip"),
+    IS("gradient-clip-val", "clip"),
+    IS("torch-dtype", "dtype"),
+    IS("gpu", "device"),
+    IS("gpu-type", "device"),
+    IS("gpu-name", "device"),
+    IS("vram", "budget"),
+    IS("gpu-memory", "budget"),
+    IS("memory-limit", "budget"),
+    IS("model-name-or-path", "config"),
+    IS("model-name", "config"),
+    IS("model-id", "config"),
+    IS("model", "config"),
+    IS("seq", "context"),
+    IS("seq-len", "context"),
+    IS("max-seq-len", "context"),
+    IS("max-model-len", "context"),
+    IS("context-length", "context"),
+    IS("context-size", "context"),
+    IS("n-ctx", "context"),
+    IS("users", "concurrency"),
+    IS("requests", "concurrency"),
+    IS("input-len", "prompt"),
+    IS("prompt-len", "prompt"),
+    IS("max-new-tokens", "generate"),
+    IS("output-len", "generate"),
+    IS("ngl", "gpu-layers"),
+    IS("n-gpu-layers", "gpu-layers"),
+    IS("tp", "tensor-parallel-size"),
+    IS("pp", "pipeline-parallel-size"),
+};
+
+const ms_run_word *ms_run_word_at(size_t index)
+{
+    return index < sizeof words / sizeof words[0] ? &words[index] : NULL;
+}
+
+const ms_run_word *ms_run_word_find(const char *word)
+{
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (ms_name_equal(words[i].word, word))
+            return &words[i];
+    return NULL;
+}

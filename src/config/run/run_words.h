@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What trainers and engines call settings that are fields here under another name.
+ */
+#ifndef MS_CONFIG_RUN_RUN_WORDS_H
+#define MS_CONFIG_RUN_RUN_WORDS_H
+
+#include "memscope/field.h"
+
+/* The row of a word, ignoring case and treating `_` as `-`; NULL when it is unknown. */
+const ms_run_word *ms_run_word_find(const char *word);
+
+#endif
