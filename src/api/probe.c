@@ -6,7 +6,7 @@
 
 #include "api/backend.h"
 #include "base/error.h"
-#include "device/named.h"
+#include "config/resolve/device_named.h"
 #include "device/title.h"
 #include "json/place.h"
 #include "model/load.h"

@@ -9,7 +9,7 @@
 #include "text/output.h"
 #include "compare/compare.h"
 #include "device/device.h"
-#include "device/named.h"
+#include "config/resolve/device_named.h"
 #include "document/recorded.h"
 #include "memscope/ranks.h"
 #include "report/runtime/ranks.h"

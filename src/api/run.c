@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "config/run/run_words.h"
 
 const ms_run_field *ms_run_fields(size_t *count)
 {
@@ -33,6 +34,11 @@ const char *ms_run_field_example(const char *name, size_t index)
 const char *ms_run_field_missing(const char *name)
 {
     return name ? ms_run_table.why_not(name) : NULL;
+}
+
+const ms_run_word *ms_run_word_at(size_t index)
+{
+    return ms_run_words_row(index);
 }
 
 ms_run *ms_run_create(void)

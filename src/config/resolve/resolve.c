@@ -19,7 +19,7 @@
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "config/resolve/resolving.h"
-#include "device/named.h"
+#include "config/resolve/device_named.h"
 
 enum { DEFAULT_SEQ = 2048 };
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/run/run_words.h"
 
-#include <stddef.h>
-
-#include "memscope/memscope.h"
 #include "text/nearest.h"
 
 /* The word means the field; it is a flag, for that value; its value is part of the field's. */
@@ -89,7 +86,7 @@ static const ms_run_word words[] = {
     IS("pp", "pipeline-parallel-size"),
 };
 
-const ms_run_word *ms_run_word_at(size_t index)
+const ms_run_word *ms_run_words_row(size_t index)
 {
     return index < sizeof words / sizeof words[0] ? &words[index] : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "device/named.h"
+#include "config/resolve/device_named.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  *
  * Devices by the names that people write: "rtx-4090", "4090", "NVIDIA GeForce RTX 4090".
  */
-#ifndef MS_DEVICE_NAMED_H
-#define MS_DEVICE_NAMED_H
+#ifndef MS_CONFIG_RESOLVE_DEVICE_NAMED_H
+#define MS_CONFIG_RESOLVE_DEVICE_NAMED_H
 
 #include <stddef.h>
 
