@@ -94,6 +94,8 @@ static ms_status split(finding *f, uint64_t base, uint64_t high, uint64_t last, 
 static ms_status add_shards(finding *f, const ms_layout *layout, uint64_t base)
 {
     uint64_t high = 0, low = 0, last = layout->shards - 1;
+    if (last == 0)
+        return add(f, base, layout->tensor);
     ms_status status = held_bytes(f, base, &high);
     if (status == MS_OK)
         status = held_bytes(f, base + last * layout->tensor, &low);
