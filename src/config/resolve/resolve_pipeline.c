@@ -25,21 +25,17 @@ ms_status ms_resolve_micro_batches(const ms_resolving *c)
 
 /* ---- the schedule ---- */
 
-static bool has_many_stages(const ms_pipeline_layout *pipeline)
-{
-    return pipeline->kind != MS_PIPELINE_1F1B && pipeline->kind != MS_PIPELINE_GPIPE;
-}
-
 static ms_status check_stages(const ms_resolving *c)
 {
     const ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
     uint64_t stages = pipeline->ranks * pipeline->stages;
+    bool has_stages = ms_pipeline_traits_of(pipeline->kind)->has_stages;
     if (pipeline->ranks == 1)
         return ms_resolve_fail(c, "parallel", "pp=1 divides nothing: leave it out");
-    if (has_many_stages(pipeline) && pipeline->stages < 2)
+    if (has_stages && pipeline->stages < 2)
         return ms_resolve_fail(c, "parallel",
                                "this schedule needs stages_per_rank=N, and more than one");
-    if (!has_many_stages(pipeline) && pipeline->stages > 1)
+    if (!has_stages && pipeline->stages > 1)
         return ms_resolve_fail(c, "parallel", "this schedule has one stage on each rank");
     if (stages <= c->model->num_layers)
         return MS_OK;

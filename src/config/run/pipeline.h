@@ -23,6 +23,15 @@ typedef enum ms_pipeline_kind {
     MS_PIPELINE_KINDS
 } ms_pipeline_kind;
 
+/* What is particular to a schedule. Each also has a row in step/pipeline/schedule.c: its order. */
+typedef struct ms_pipeline_traits {
+    const char *name; /* of schedule=NAME */
+    bool has_stages;  /* several on each rank; else one */
+    bool is_same;     /* all ranks run the same passes in the same order */
+} ms_pipeline_traits;
+
+const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind);
+
 /* Zeroed: no pipeline. */
 typedef struct ms_pipeline_layout {
     uint64_t ranks;         /* that follow each other; 0: no pipeline */
