@@ -35,9 +35,8 @@ bool ms_ranks_are_equal(const ms_model_config *model, const ms_run_config *run, 
     if (a % of_stage != b % of_stage)
         return false;
     for (uint64_t i = 0; i < pipeline->stages; i++) {
-        const ms_pipeline_stage
-            x = ms_pipeline_stage_of(pipeline, first, i, model->num_layers),
-            y = ms_pipeline_stage_of(pipeline, second, i, model->num_layers);
+        const ms_pipeline_stage x = ms_pipeline_stage_of(pipeline, first, i, model->num_layers),
+                                y = ms_pipeline_stage_of(pipeline, second, i, model->num_layers);
         if (!are_equal_stages(model, run, &x, &y))
             return false;
     }

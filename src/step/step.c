@@ -343,7 +343,7 @@ static ms_status simulate(trainer *t, const ms_model_config *model, const ms_run
         t->model.masked_attention = ms_attention_choose_masked(model, run);
         train(t);
         status = t->tape.status == MS_OK && simulation->trace.symbols.ran_out ? MS_ERR_NOMEM
-                                                                             : t->tape.status;
+                                                                              : t->tape.status;
     }
     *differs = ms_pipeline_differs(t->pipeline);
     if (status != MS_OK && !*differs)

@@ -40,8 +40,8 @@ void ms_pass_begin(ms_pass_recorder *recorder, ms_tape *tape)
 void ms_pass_end(const ms_pass_recorder *recorder, const ms_tape *tape, ms_flight_part part,
                  ms_made_parts *made)
 {
-    made->part[part] = (ms_made){recorder->first_storage,
-                                 tape->trace->storages.count - recorder->first_storage};
+    made->part[part] =
+        (ms_made){recorder->first_storage, tape->trace->storages.count - recorder->first_storage};
 }
 
 /* ---- recording ---- */
@@ -99,8 +99,7 @@ static bool record_gradients(const ms_pass_recorder *r, ms_tape *tape, const ms_
         if (r->gradients[i] == MS_NONE || !has_made(made, storage) ||
             tape->storage_refs.items[storage] != 1)
             return false;
-        pass->gradients[pass->gradient_count++] =
-            (ms_new_gradient){i, storage - made->first};
+        pass->gradients[pass->gradient_count++] = (ms_new_gradient){i, storage - made->first};
     }
     return true;
 }
@@ -125,8 +124,8 @@ bool ms_pass_record(const ms_pass_recorder *recorder, ms_tape *tape, ms_arena *a
     uint32_t count = tape->trace->events.count - recorder->first_event;
     *pass = (ms_recorded_pass){.made = *made,
                                .events = ms_arena_array(arena, ms_copied_event, count + 1),
-                               .gradients = ms_arena_array(arena, ms_new_gradient,
-                                                           recorder->parameters + 1),
+                               .gradients =
+                                   ms_arena_array(arena, ms_new_gradient, recorder->parameters + 1),
                                .event_count = count,
                                .first_work = recorder->first_work,
                                .has_result = result != 0};
@@ -243,7 +242,7 @@ bool ms_pass_copy(const ms_recorded_pass *pass, ms_tape *tape, ms_flight_part pa
     copy_events(pass, tape, made);
     renew_gradients(pass, tape, made->part[part].first);
     if (pass->has_result)
-        *result = ms_storage_tensor(tape, counterpart(pass, made, pass->result.storage),
-                                    &pass->result);
+        *result =
+            ms_storage_tensor(tape, counterpart(pass, made, pass->result.storage), &pass->result);
     return true;
 }

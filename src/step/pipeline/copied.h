@@ -34,11 +34,11 @@ typedef struct ms_new_gradient ms_new_gradient;
 /* One part of the passes of a stage. Zeroed: not recorded. */
 typedef struct ms_recorded_pass {
     bool is_there;
-    ms_made_parts made;        /* by the micro-batch that was recorded */
+    ms_made_parts made; /* by the micro-batch that was recorded */
     ms_copied_event *events;
     ms_new_gradient *gradients; /* that took the place of others */
     uint32_t event_count, gradient_count;
-    uint32_t first_work;       /* of the trace */
+    uint32_t first_work; /* of the trace */
     bool has_result;
     ms_tensor_info result;
 } ms_recorded_pass;
@@ -46,7 +46,7 @@ typedef struct ms_recorded_pass {
 /* While a part runs: where it began, and the storages of gradients by then. */
 typedef struct ms_pass_recorder {
     uint32_t first_event, first_storage, first_work;
-    uint32_t parameters;  /* the first ones; other rows are leaves of micro-batches */
+    uint32_t parameters; /* the first ones; other rows are leaves of micro-batches */
     uint32_t *gradients; /* by parameter; room for so many, the caller's */
 } ms_pass_recorder;
 

@@ -135,8 +135,8 @@ static ms_tensor do_part(ms_pipeline *p, const ms_pipeline_action *action, ms_fl
     ms_pass_begin(&p->recorder, tape);
     ms_tensor result = run(p, action, f);
     ms_pass_end(&p->recorder, tape, part, &f->made);
-    if (turn == 1 && !ms_pass_record(&p->recorder, tape, p->model->arena, part, &f->made, result,
-                                     recorded))
+    if (turn == 1 &&
+        !ms_pass_record(&p->recorder, tape, p->model->arena, part, &f->made, result, recorded))
         give_up(p);
     return result;
 }
@@ -202,4 +202,3 @@ void ms_pipeline_backward(ms_pipeline *p, const ms_pipeline_action *action)
         ms_parallel_stage(tape, action->stage, MS_STAGE_ENDS);
     tape->pass = MS_PASS_UPDATE;
 }
-

@@ -13,9 +13,9 @@
 
 /* A micro-batch of a stage. */
 typedef struct ms_flight {
-    ms_tensor activations, gradients; /* buffers of what is received; 0: nothing is */
-    uint32_t leaf;                    /* the received activations in the graph, or MS_NONE */
-    uint32_t number;                  /* of its forward */
+    ms_tensor activations, gradients;     /* buffers of what is received; 0: nothing is */
+    uint32_t leaf;                        /* the received activations in the graph, or MS_NONE */
+    uint32_t number;                      /* of its forward */
     uint32_t forward_turn, backward_turn; /* among those of its stage, from 0 */
     bool is_copied;                       /* in this step its passes are copies */
     ms_made_parts made;                   /* by its passes */
