@@ -13,7 +13,9 @@ static const ms_pipeline_traits kinds[MS_PIPELINE_KINDS] = {
     [MS_PIPELINE_GPIPE] = {.name = "gpipe", .is_same = true},
     [MS_PIPELINE_INTERLEAVED] = {.name = "interleaved", .has_stages = true},
     [MS_PIPELINE_LOOPED_BFS] = {.name = "loopedbfs", .has_stages = true, .is_same = true},
-    [MS_PIPELINE_ZBV] = {.name = "zbv", .has_stages = true},
+    [MS_PIPELINE_INTERLEAVED_ZB] = {.name = "interleavedzb", .has_stages = true, .is_split = true},
+    [MS_PIPELINE_ZBV] =
+        {.name = "zbv", .has_stages = true, .is_split = true, .is_v_shaped = true},
 };
 
 const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind)
@@ -86,7 +88,8 @@ ms_pipeline_stage ms_pipeline_stage_of(const ms_pipeline_layout *pipeline, uint6
                                        uint64_t number, uint64_t layers)
 {
     uint64_t stages = pipeline->ranks * (pipeline->stages ? pipeline->stages : 1);
-    uint64_t index = rank + pipeline->ranks * number;
+    bool counts_down = kinds[pipeline->kind].is_v_shaped && number > 0;
+    uint64_t index = counts_down ? stages - 1 - rank : rank + pipeline->ranks * number;
     return (ms_pipeline_stage){.index = (uint32_t)index,
                                .first = layers * index / stages,
                                .end = layers * (index + 1) / stages,

@@ -2,6 +2,7 @@
 #include "step/pipeline/passes.h"
 
 #include "autograd/engine.h"
+#include "autograd/graph.h"
 #include "model/blocks/loss.h"
 #include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
@@ -125,7 +126,7 @@ static ms_tensor do_part(ms_pipeline *p, const ms_pipeline_action *action, ms_fl
     ms_tape *tape = p->model->tape;
     ms_flight *f = ms_pipeline_flight(p, action);
     ms_recorded_pass *recorded = &p->recorded[action->stage].part[part];
-    uint32_t turn = action->is_forward ? f->forward_turn : f->backward_turn;
+    uint32_t turn = action->pass == MS_PIPELINE_FORWARD ? f->forward_turn : f->backward_turn;
     if (ms_idle(tape))
         return 0;
     if (f->is_copied)
@@ -143,6 +144,32 @@ static ms_tensor do_part(ms_pipeline *p, const ms_pipeline_action *action, ms_fl
 
 /* ---- passes ---- */
 
+uint32_t ms_pipeline_leaf(ms_tape *tape, ms_tensor received)
+{
+    const ms_tensor_info info = *ms_info(tape, received);
+    return ms_leaf_add(tape, ms_alias(tape, received, info.shape, info.strides));
+}
+
+/* An alias of the tensor takes the place of a buffer. */
+static void replace(ms_tape *tape, ms_tensor *buffer, ms_tensor tensor)
+{
+    const ms_tensor_info info = *ms_info(tape, tensor);
+    ms_tensor alias = ms_alias(tape, tensor, info.shape, info.strides);
+    ms_retain(tape, alias);
+    ms_release(tape, *buffer);
+    *buffer = alias;
+}
+
+/* set_local_fwd_input */
+static void hand_forward(ms_pipeline *p, ms_flight *next, ms_tensor output)
+{
+    ms_tape *tape = p->model->tape;
+    if (ms_idle(tape) || !output)
+        return;
+    replace(tape, &next->activations, output);
+    next->leaf = ms_pipeline_leaf(tape, next->activations);
+}
+
 void ms_pipeline_forward(ms_pipeline *p, const ms_pipeline_action *action)
 {
     ms_tape *tape = p->model->tape;
@@ -154,13 +181,17 @@ void ms_pipeline_forward(ms_pipeline *p, const ms_pipeline_action *action)
     tape->on_backward_thread = false;
     ms_parallel_stage(tape, action->stage, MS_STAGE_BEGINS);
     ms_parallel_micro_step(tape, false);
+    f->split.first = tape->nodes.count;
     f->output = do_part(p, action, MS_FLIGHT_FORWARD, run_stage);
     if (has_variables(p))
         ms_pipeline_hold(tape, &p->output, f->output);
-    if (!p->stages[action->stage].is_last)
-        send(p, f->output);
-    else
+    if (p->stages[action->stage].is_last)
         f->loss = do_part(p, action, MS_FLIGHT_LOSS, run_loss);
+    else if (ms_pipeline_neighbour(p, action, true))
+        hand_forward(p, ms_pipeline_neighbour(p, action, true), f->output);
+    else
+        send(p, f->output);
+    f->split.end = tape->nodes.count;
 }
 
 /* The gradient of what was received goes to the stage before; the output's was received. */
@@ -178,7 +209,7 @@ static bool is_last_of_stage(const ms_pipeline *p, const ms_pipeline_action *act
 {
     const ms_pipeline_action *end = p->actions + ms_pipeline_action_count(p->layout);
     for (const ms_pipeline_action *later = action + 1; later < end; later++)
-        if (!later->is_forward && later->stage == action->stage)
+        if (later->pass == MS_PIPELINE_BACKWARD && later->stage == action->stage)
             return false;
     return true;
 }
@@ -200,5 +231,77 @@ void ms_pipeline_backward(ms_pipeline *p, const ms_pipeline_action *action)
         send_gradient(p, gradient);
     if (is_last_of_stage(p, action))
         ms_parallel_stage(tape, action->stage, MS_STAGE_ENDS);
+    tape->pass = MS_PASS_UPDATE;
+}
+
+/* ---- backward in two parts ---- */
+
+static void enter_backward(ms_pipeline *p, const ms_pipeline_action *action)
+{
+    ms_tape *tape = p->model->tape;
+    ms_flight *f = ms_pipeline_flight(p, action);
+    tape->pass = MS_PASS_BACKWARD;
+    tape->micro_step = f->number;
+    tape->on_backward_thread = true;
+    ms_stage_resume(p->model, &f->pass);
+}
+
+static bool has_split_tables(ms_pipeline *p, ms_flight *f)
+{
+    uint32_t nodes = f->split.end - f->split.first + 1;
+    f->split.holders = ms_arena_array(p->model->arena, uint32_t, nodes);
+    f->split.groups = ms_arena_array(p->model->arena, ms_split_group, nodes);
+    if (!f->split.holders || !f->split.groups)
+        ms_tape_fail(p->model->tape, MS_ERR_NOMEM);
+    return p->model->tape->status == MS_OK;
+}
+
+static void split_from_loss(ms_tape *tape, ms_flight *f)
+{
+    ms_locals l = ms_locals_begin(tape);
+    ms_tensor *one = ms_local(&l, ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32));
+    ms_backward_inputs(tape, f->loss, *one, &f->split);
+    ms_locals_end(&l, NULL);
+}
+
+void ms_pipeline_backward_input(ms_pipeline *p, const ms_pipeline_action *action)
+{
+    ms_tape *tape = p->model->tape;
+    ms_flight *f = ms_pipeline_flight(p, action);
+    const ms_pipeline_stage *stage = &p->stages[action->stage];
+    if (stage->is_first || !has_split_tables(p, f))
+        return;
+    enter_backward(p, action);
+    if (stage->is_last)
+        split_from_loss(tape, f);
+    else
+        ms_backward_inputs(tape, f->output, f->gradients, &f->split);
+    if (stage->is_last) {
+        ms_release(tape, f->output);
+        f->output = 0;
+    }
+    if (!ms_idle(tape)) {
+        f->input_gradient = tape->parameters.items[f->leaf].grad;
+        tape->parameters.items[f->leaf].grad = 0;
+        ms_flight *before = ms_pipeline_neighbour(p, action, false);
+        if (before) /* set_local_bwd_input */
+            replace(tape, &before->gradients, f->input_gradient);
+        else
+            send(p, f->input_gradient);
+    }
+    tape->pass = MS_PASS_UPDATE;
+}
+
+void ms_pipeline_backward_weight(ms_pipeline *p, const ms_pipeline_action *action)
+{
+    ms_tape *tape = p->model->tape;
+    ms_flight *f = ms_pipeline_flight(p, action);
+    enter_backward(p, action);
+    if (p->stages[action->stage].is_first)
+        ms_backward(tape, f->output, f->gradients);
+    else
+        ms_backward_weights(tape, &f->split);
+    ms_release(tape, f->output);
+    f->output = 0;
     tape->pass = MS_PASS_UPDATE;
 }

@@ -19,9 +19,21 @@ static bool allocate(ms_pipeline *p, ms_arena *arena)
     p->stages = ms_arena_array(arena, ms_pipeline_stage, stages);
     p->is_gathered = ms_arena_array(arena, bool, stages);
     p->actions = ms_arena_array(arena, ms_pipeline_action, actions);
-    p->flights = ms_arena_array(arena, ms_flight, actions / 2);
+    p->flights = ms_arena_array(arena, ms_flight, stages * p->layout->micro_batches);
     p->recorded = ms_arena_array(arena, ms_recorded_stage, stages);
     return p->stages && p->is_gathered && p->actions && p->flights && p->recorded;
+}
+
+/* Stages that follow each other on this rank hand on tensors themselves. */
+static void find_local(ms_pipeline *p)
+{
+    for (uint32_t stage = 0; stage < p->layout->stages; stage++)
+        for (uint32_t i = 0; i < p->layout->micro_batches; i++) {
+            const ms_pipeline_action action = {MS_PIPELINE_FORWARD, stage, i};
+            ms_flight *next = ms_pipeline_neighbour(p, &action, true);
+            if (next)
+                next->is_local = true;
+        }
 }
 
 ms_pipeline *ms_pipeline_new(ms_model *model, bool copies)
@@ -37,6 +49,7 @@ ms_pipeline *ms_pipeline_new(ms_model *model, bool copies)
     }
     for (uint64_t i = 0; i < p->layout->stages; i++)
         p->stages[i] = ms_pipeline_stage_of(p->layout, rank, i, model->config->num_layers);
+    find_local(p);
     p->stream = ms_collective_stream(model->tape, "sends", ms_layout_world(&parallel->layout), 2);
     ms_pipeline_schedule(p->layout, rank, p->actions);
     ms_stages_keep(model, p->stages, p->layout->stages);
@@ -45,7 +58,8 @@ ms_pipeline *ms_pipeline_new(ms_model *model, bool copies)
     if (!p->recorder.gradients)
         ms_tape_fail(model->tape, MS_ERR_NOMEM);
     /* What gathers and reduces has states of its own, from one micro-batch to the next. */
-    p->copies = copies && !ms_layout_shards(&parallel->layout);
+    p->copies = copies && !ms_layout_shards(&parallel->layout) &&
+                !ms_pipeline_traits_of(p->layout->kind)->is_split;
     return p;
 }
 
@@ -107,6 +121,15 @@ static void make_batch(ms_pipeline *p)
         ms_name_storage(model->tape, p->batch, "batch_ids", MS_CATEGORY_INPUT);
 }
 
+/* clear_runtime_states: what a backward in two parts leaves at the buffers. */
+static void clear_gradients(ms_pipeline *p)
+{
+    for (uint64_t i = 0; i < p->layout->stages * p->layout->micro_batches; i++) {
+        ms_release(p->model->tape, p->flights[i].input_gradient);
+        p->flights[i].input_gradient = 0;
+    }
+}
+
 /* Received activations need a gradient: each is a leaf of its micro-batch's graph. */
 static void add_leaves(ms_pipeline *p)
 {
@@ -115,10 +138,8 @@ static void add_leaves(ms_pipeline *p)
     for (uint64_t i = 0; i < p->layout->stages * p->layout->micro_batches; i++) {
         ms_flight *f = &p->flights[i];
         f->leaf = MS_NONE;
-        if (!f->activations || tape->status != MS_OK)
-            continue;
-        const ms_tensor_info info = *ms_info(tape, f->activations);
-        f->leaf = ms_leaf_add(tape, ms_alias(tape, f->activations, info.shape, info.strides));
+        if (f->activations && !f->is_local && tape->status == MS_OK)
+            f->leaf = ms_pipeline_leaf(tape, f->activations);
     }
 }
 
@@ -194,12 +215,12 @@ static void number_passes(ms_pipeline *p)
     for (uint64_t i = 0; i < ms_pipeline_action_count(p->layout); i++) {
         ms_flight *f = ms_pipeline_flight(p, &p->actions[i]);
         uint32_t *turns = p->recorded[p->actions[i].stage].turns;
-        if (p->actions[i].is_forward)
+        if (p->actions[i].pass == MS_PIPELINE_FORWARD) {
             f->number = number++;
-        if (p->actions[i].is_forward)
             f->forward_turn = turns[0]++;
-        else
+        } else if (p->actions[i].pass == MS_PIPELINE_BACKWARD) {
             f->backward_turn = turns[1]++;
+        }
     }
 }
 
@@ -218,6 +239,24 @@ static void choose_copies(ms_pipeline *p)
         p->flights[i].is_copied = is_copied(p, &p->flights[i]);
 }
 
+static void run_action(ms_pipeline *p, const ms_pipeline_action *action)
+{
+    switch (action->pass) {
+    case MS_PIPELINE_FORWARD:
+        ms_pipeline_forward(p, action);
+        break;
+    case MS_PIPELINE_BACKWARD:
+        ms_pipeline_backward(p, action);
+        break;
+    case MS_PIPELINE_INPUT:
+        ms_pipeline_backward_input(p, action);
+        break;
+    case MS_PIPELINE_WEIGHT:
+        ms_pipeline_backward_weight(p, action);
+        break;
+    }
+}
+
 void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
 {
     ms_tape *tape = p->model->tape;
@@ -233,19 +272,20 @@ void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
     for (uint64_t i = 0; i < count && tape->status == MS_OK; i++) {
         const ms_pipeline_action *action = &p->actions[i];
         uint32_t number = ms_pipeline_flight(p, action)->number;
-        listener->mark(listener->context, true, action->is_forward, number);
+        bool is_forward = action->pass == MS_PIPELINE_FORWARD;
+        listener->mark(listener->context, true, is_forward, number);
         if (i == 0 && is_new)
             make_all_buffers(p);
-        if (i == 0)
+        if (i == 0) {
+            clear_gradients(p);
             add_leaves(p);
+        }
         gather_stages(p, i);
-        if (tape->status == MS_OK && action->is_forward)
-            ms_pipeline_forward(p, action);
-        else if (tape->status == MS_OK)
-            ms_pipeline_backward(p, action);
+        if (tape->status == MS_OK)
+            run_action(p, action);
         if (i + 1 == count && tape->status == MS_OK)
             finish(p);
-        listener->mark(listener->context, false, action->is_forward, number);
+        listener->mark(listener->context, false, is_forward, number);
     }
 }
 

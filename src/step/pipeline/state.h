@@ -5,6 +5,7 @@
 #ifndef MS_STEP_PIPELINE_STATE_H
 #define MS_STEP_PIPELINE_STATE_H
 
+#include "autograd/split.h"
 #include "config/run/pipeline.h"
 #include "model/decoder/decoder_stage.h"
 #include "step/pipeline/copied.h"
@@ -17,11 +18,14 @@ typedef struct ms_flight {
     uint32_t leaf;                        /* the received activations in the graph, or MS_NONE */
     uint32_t number;                      /* of its forward */
     uint32_t forward_turn, backward_turn; /* among those of its stage, from 0 */
+    bool is_local;  /* what it receives is from this rank */
     bool is_copied;                       /* in this step its passes are copies */
     ms_made_parts made;                   /* by its passes */
     ms_tensor output;                     /* from forward to backward */
     ms_tensor loss;                       /* from forward to the end of the step */
     ms_stage_pass pass;
+    ms_backward_split split;           /* between both parts of its backward */
+    ms_tensor input_gradient; /* then, of what was received; until the next step begins */
 } ms_flight;
 
 /* Of each part of a stage's passes, the one that others are copies of. */
@@ -48,6 +52,18 @@ struct ms_pipeline {
     ms_recorded_stage *recorded; /* by stage */
     ms_pass_recorder recorder;
 };
+
+/* The same micro-batch in the rank's other stage, if that follows this one (`next`) or is before
+ * it: what it sends stays on the device. NULL otherwise. */
+static inline ms_flight *ms_pipeline_neighbour(const ms_pipeline *p,
+                                               const ms_pipeline_action *action, bool next)
+{
+    uint32_t wanted = p->stages[action->stage].index + (next ? 1 : UINT32_MAX);
+    for (uint32_t i = 0; i < p->layout->stages; i++)
+        if (p->stages[i].index == wanted)
+            return &p->flights[i * p->layout->micro_batches + action->micro_batch];
+    return NULL;
+}
 
 static inline ms_flight *ms_pipeline_flight(const ms_pipeline *p, const ms_pipeline_action *action)
 {
