@@ -97,27 +97,13 @@ static const char *unsupported_model(const ms_model_config *model)
     return any_layer_slides(model) ? "with sliding windows" : NULL;
 }
 
-/* Zero bubble schedules. Each call of autograd.grad for the weights would run a checkpoint again. */
-static const char *unsupported_split(const ms_resolving *c)
-{
-    const ms_run_config *run = c->run;
-    if (run->parallel.layout.kind != MS_PARALLEL_PP)
-        return "with a zero bubble schedule beside other layouts";
-    for (uint64_t i = 0; i < c->model->num_layers; i++)
-        if (run->treatments.layers[i].kind != MS_TREAT_KEEP)
-            return "with checkpoints under a zero bubble schedule";
-    return NULL;
-}
-
 static const char *unsupported_run(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
     const ms_pipeline_layout *pipeline = &run->parallel.layout.pipeline;
-    const char *why = NULL;
-    if (ms_pipeline_traits_of(pipeline->kind)->is_split)
-        why = unsupported_split(c);
-    if (why)
-        return why;
+    if (ms_pipeline_traits_of(pipeline->kind)->is_split &&
+        run->parallel.layout.kind != MS_PARALLEL_PP)
+        return "with a zero bubble schedule beside other layouts";
     if (run->training.label_smoothing > 0 || run->training.logits_to_keep)
         return "with another loss than the model's own";
     if (run->training.empty_cache_steps)
