@@ -10,47 +10,9 @@
 #include "autograd/engine.h"
 
 #include "autograd/cuda_reduce.h"
+#include "autograd/ready.h"
 #include "autograd/split.h"
 #include "trace/build.h"
-
-/* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ----
- */
-
-static void heap_push(ms_tape *tape, uint32_t base, uint32_t node)
-{
-    if (!ms_vec_push(&tape->ready, node)) {
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-        return;
-    }
-    uint32_t *heap = tape->ready.items + base;
-    for (uint32_t i = tape->ready.count - base - 1; i && heap[(i - 1) / 2] < heap[i];
-         i = (i - 1) / 2) {
-        uint32_t parent = heap[(i - 1) / 2];
-        heap[(i - 1) / 2] = heap[i];
-        heap[i] = parent;
-    }
-}
-
-static uint32_t heap_pop(ms_tape *tape, uint32_t base)
-{
-    uint32_t *heap = tape->ready.items + base;
-    uint32_t top = heap[0], count = --tape->ready.count - base;
-    heap[0] = heap[count];
-    for (uint32_t i = 0;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= count)
-            break;
-        if (child + 1 < count && heap[child + 1] > heap[child])
-            child++;
-        if (heap[i] >= heap[child])
-            break;
-        uint32_t swap = heap[i];
-        heap[i] = heap[child];
-        heap[child] = swap;
-        i = child;
-    }
-    return top;
-}
 
 /* ---- gradients ---- */
 
@@ -278,7 +240,7 @@ static void hand_on(ms_tape *tape, node_run *run)
             accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output], run->out[i],
                        !next->is_distributed);
             if (--next->dependencies == 0)
-                heap_push(tape, run->base, edge.node);
+                ms_ready_push(tape, run->base, edge.node);
         } else {
             ms_release(tape, run->out[i]);
         }
@@ -367,9 +329,9 @@ static void run_graph(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward
     ms_retain(tape, grad);
     tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] =
         grad;
-    heap_push(tape, base, node);
+    ms_ready_push(tape, base, node);
     while (tape->ready.count > base && tape->status == MS_OK)
-        run_node(tape, base, heap_pop(tape, base), split);
+        run_node(tape, base, ms_ready_pop(tape, base), split);
     if (!outer) {
         enter_module(tape, MS_NONE);
         ms_hooks_backward_ends(tape);

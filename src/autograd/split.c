@@ -112,8 +112,8 @@ static void assign(ms_tape *tape, ms_tensor *variable, ms_tensor value)
     ms_release(tape, before);
 }
 
-static void run_group(ms_backward_split *split, ms_tape *tape, const ms_split_group *group, variables *v,
-                      ms_split_runner run)
+static void run_group(ms_backward_split *split, ms_tape *tape, const ms_split_group *group,
+                      variables *v, ms_split_runner run)
 {
     ms_tensor found[MS_MAX_EDGES] = {0};
     if (v->node != MS_NONE)

@@ -14,8 +14,7 @@ static const ms_pipeline_traits kinds[MS_PIPELINE_KINDS] = {
     [MS_PIPELINE_INTERLEAVED] = {.name = "interleaved", .has_stages = true},
     [MS_PIPELINE_LOOPED_BFS] = {.name = "loopedbfs", .has_stages = true, .is_same = true},
     [MS_PIPELINE_INTERLEAVED_ZB] = {.name = "interleavedzb", .has_stages = true, .is_split = true},
-    [MS_PIPELINE_ZBV] =
-        {.name = "zbv", .has_stages = true, .is_split = true, .is_v_shaped = true},
+    [MS_PIPELINE_ZBV] = {.name = "zbv", .has_stages = true, .is_split = true, .is_v_shaped = true},
 };
 
 const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind)

@@ -15,10 +15,10 @@
 
 /* The classes of torch.distributed.pipelining. */
 typedef enum ms_pipeline_kind {
-    MS_PIPELINE_1F1B,        /* Schedule1F1B */
-    MS_PIPELINE_GPIPE,       /* ScheduleGPipe */
-    MS_PIPELINE_INTERLEAVED, /* ScheduleInterleaved1F1B */
-    MS_PIPELINE_LOOPED_BFS,  /* ScheduleLoopedBFS */
+    MS_PIPELINE_1F1B,           /* Schedule1F1B */
+    MS_PIPELINE_GPIPE,          /* ScheduleGPipe */
+    MS_PIPELINE_INTERLEAVED,    /* ScheduleInterleaved1F1B */
+    MS_PIPELINE_LOOPED_BFS,     /* ScheduleLoopedBFS */
     MS_PIPELINE_INTERLEAVED_ZB, /* ScheduleInterleavedZeroBubble */
     MS_PIPELINE_ZBV,            /* ScheduleZBVZeroBubble */
     MS_PIPELINE_KINDS

@@ -18,13 +18,13 @@ typedef struct ms_flight {
     uint32_t leaf;                        /* the received activations in the graph, or MS_NONE */
     uint32_t number;                      /* of its forward */
     uint32_t forward_turn, backward_turn; /* among those of its stage, from 0 */
-    bool is_local;  /* what it receives is from this rank */
+    bool is_local;                        /* what it receives is from this rank */
     bool is_copied;                       /* in this step its passes are copies */
     ms_made_parts made;                   /* by its passes */
     ms_tensor output;                     /* from forward to backward */
     ms_tensor loss;                       /* from forward to the end of the step */
     ms_stage_pass pass;
-    ms_backward_split split;           /* between both parts of its backward */
+    ms_backward_split split;  /* between both parts of its backward */
     ms_tensor input_gradient; /* then, of what was received; until the next step begins */
 } ms_flight;
 
