@@ -447,7 +447,7 @@ complete -c memscope -n $baseline -s h -l help -d 'print this help'
 
 set -l sweep '__fish_seen_subcommand_from sweep'
 complete -c memscope -n $sweep -l runs -r -d 'CSV: a header of option names, then one run per line; - is standard input'
-complete -c memscope -n $sweep -l fit -x -a 'batch seq rank layers' -d 'find the largest batch, seq, rank or layers that fits, for each point'
+complete -c memscope -n $sweep -l fit -x -a 'batch seq rank layers' -d 'find the largest batch, seq, rank or layers that fits, or the fewest gpus, for each point'
 complete -c memscope -n $sweep -l step -x -d 'for --fit: try only multiples of N'
 complete -c memscope -n $sweep -l frontier -d 'only rows that fit and are on the Pareto front'
 complete -c memscope -n $sweep -l objectives -x -a 'expected_device_bytes,tokens_per_s peak_memory_bytes,step_time_ms' -d 'for --frontier: columns to compare rows by'

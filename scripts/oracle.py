@@ -137,7 +137,7 @@ def tensor_options(p):
     return [part for key in ("sequence_parallel", "loss_parallel") if p.get(key) for part in ("--" + key.replace("_", "-"), "yes")]
 
 
-SCHEDULES = {"loop_bfs": "loopedbfs"}
+SCHEDULES = {"loop_bfs": "loopedbfs", "interleaved_zb": "interleavedzb"}
 
 
 def pipeline_options(p):

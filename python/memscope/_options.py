@@ -151,7 +151,7 @@ class FitOptions(RunOptions, total=False):
 
 class SweepOptions(RunOptions, total=False):
     runs: File           # CSV: a header of option names, then one run per line; - is standard input [none]
-    fit: Text            # find the largest batch, seq, rank or layers that fits, for each point [none]
+    fit: Text            # find the largest batch, seq, rank or layers that fits, or the fewest gpus, for each point [none]
     step: Number         # for --fit: try only multiples of N [1, for seq 64]
     frontier: bool       # only rows that fit and are on the Pareto front
     objectives: Text     # for --frontier: columns to compare rows by [expected_device_bytes,tokens_per_s]

@@ -139,6 +139,13 @@ bool ms_allocator_list(const ms_allocator *allocator, ms_allocator_pieces *piece
     return true;
 }
 
+uint64_t ms_allocator_layout(const ms_allocator *allocator)
+{
+    bool is_known = allocator->options.kind == MS_ALLOCATOR_CUDA && !allocator->waiting.count &&
+                    !allocator->recorded.count;
+    return is_known ? allocator->heap.segment_changes + 1 : 0;
+}
+
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator)
 {
     return &allocator->stats;

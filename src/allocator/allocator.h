@@ -97,6 +97,10 @@ typedef ms_vec(ms_allocator_piece) ms_allocator_pieces;
 /* Appends all blocks that have memory behind them, by address. False when out of memory. */
 bool ms_allocator_list(const ms_allocator *allocator, ms_allocator_pieces *pieces);
 
+/* Where two calls return the same number, and the same blocks are handed out, the same are free:
+ * then the same requests get the same answers. 0: that is not known, as blocks wait for streams or
+ * pages are mapped one by one. */
+uint64_t ms_allocator_layout(const ms_allocator *allocator);
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator);
 
 #endif

@@ -16,12 +16,14 @@ static uint64_t segment_bytes_of(uint64_t bytes)
 /* Takes the best free block out of its pool; 0 when a new segment is needed. */
 static uint32_t take_cached(ms_allocator *allocator, uint32_t pool, uint64_t bytes)
 {
-    ms_heap *heap = &allocator->heap;
-    uint32_t block = ms_free_set_find(&heap->pools.items[pool].free, heap->blocks.items, bytes, 0);
-    if (!block || !ms_allocator_may_use(allocator, bytes, heap->blocks.items[block].bytes))
+    ms_heap_block *blocks = allocator->heap.blocks.items;
+    ms_free_set *set = &allocator->heap.pools.items[pool].free;
+    const ms_free_place place = ms_free_set_place(set, blocks, bytes);
+    if (!place.block || !ms_allocator_may_use(allocator, bytes, blocks[place.block].bytes))
         return 0;
-    ms_heap_make_held(heap, block);
-    return block;
+    ms_free_set_take(set, blocks, &place);
+    blocks[place.block].state = MS_BLOCK_HELD;
+    return place.block;
 }
 
 /* Gives a free block that is a whole segment back to the device. */

@@ -130,6 +130,34 @@ uint32_t ms_free_set_find(const ms_free_set *set, const ms_heap_block *blocks, u
     return 0;
 }
 
+ms_free_place ms_free_set_place(ms_free_set *set, ms_heap_block *blocks, uint64_t bytes)
+{
+    ms_free_place found = {0, 0, NULL};
+    for (uint32_t bin = used_from(set, bin_of(bytes)); bin < MS_FREE_BINS && !found.block;
+         bin = used_from(set, bin + 1)) {
+        found.bin = bin;
+        for (uint32_t *slot = &set->root[bin]; *slot;) {
+            ms_heap_block *at = &blocks[*slot];
+            if (at->bytes >= bytes) {
+                found.block = *slot;
+                found.slot = slot;
+                slot = &at->left;
+            } else {
+                slot = &at->right;
+            }
+        }
+    }
+    return found;
+}
+
+void ms_free_set_take(ms_free_set *set, ms_heap_block *blocks, const ms_free_place *place)
+{
+    const ms_heap_block *b = &blocks[place->block];
+    *place->slot = joined(blocks, b->left, b->right);
+    if (!set->root[place->bin])
+        set->used[place->bin / 64] &= ~(UINT64_C(1) << place->bin % 64);
+}
+
 uint32_t ms_free_set_find_before(const ms_free_set *set, const ms_heap_block *blocks,
                                  uint64_t bytes, uint64_t address)
 {

@@ -27,6 +27,18 @@ void ms_free_set_remove(ms_free_set *set, struct ms_heap_block *blocks, uint32_t
 uint32_t ms_free_set_find(const ms_free_set *set, const struct ms_heap_block *blocks,
                           uint64_t bytes, uint64_t address);
 
+/* Where a block is in the set, until the set or the table of blocks changes. */
+typedef struct ms_free_place {
+    uint32_t block; /* 0: there is none */
+    uint32_t bin;
+    uint32_t *slot;
+} ms_free_place;
+
+/* The first block of at least so many bytes. */
+ms_free_place ms_free_set_place(ms_free_set *set, struct ms_heap_block *blocks, uint64_t bytes);
+/* Removes the block that is there. */
+void ms_free_set_take(ms_free_set *set, struct ms_heap_block *blocks, const ms_free_place *place);
+
 /* The last block before (bytes, address); 0 when there is none. */
 uint32_t ms_free_set_find_before(const ms_free_set *set, const struct ms_heap_block *blocks,
                                  uint64_t bytes, uint64_t address);

@@ -90,6 +90,7 @@ ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind,
                                             heap->pools.items[pool].stream, &address);
     if (status != MS_OK)
         return status;
+    heap->segment_changes++;
     *block = ms_heap_take_row(heap);
     ms_heap_block *b = &heap->blocks.items[*block];
     b->address = address;
@@ -102,6 +103,7 @@ ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind,
 void ms_heap_drop_segment(ms_heap *heap, uint32_t block)
 {
     const ms_heap_block *b = &heap->blocks.items[block];
+    heap->segment_changes++;
     if (heap->memory.release)
         heap->memory.release(heap->memory.context, heap->memory_kind, b->address, b->bytes);
     ms_heap_drop_row(heap, block);

@@ -47,6 +47,7 @@ typedef struct ms_heap {
     ms_memory memory;            /* where segments come from */
     ms_memory_kind memory_kind;  /* of the segments */
     uint64_t next_address;       /* of the next segment, with simulated memory */
+    uint64_t segment_changes;    /* how often one was added or given back */
 } ms_heap;
 
 /* Uses simulated memory if `memory` is NULL. The heap must not be moved afterwards. False when out

@@ -10,46 +10,9 @@
 #include "autograd/engine.h"
 
 #include "autograd/cuda_reduce.h"
+#include "autograd/ready.h"
+#include "autograd/split.h"
 #include "trace/build.h"
-
-/* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ----
- */
-
-static void heap_push(ms_tape *tape, uint32_t base, uint32_t node)
-{
-    if (!ms_vec_push(&tape->ready, node)) {
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-        return;
-    }
-    uint32_t *heap = tape->ready.items + base;
-    for (uint32_t i = tape->ready.count - base - 1; i && heap[(i - 1) / 2] < heap[i];
-         i = (i - 1) / 2) {
-        uint32_t parent = heap[(i - 1) / 2];
-        heap[(i - 1) / 2] = heap[i];
-        heap[i] = parent;
-    }
-}
-
-static uint32_t heap_pop(ms_tape *tape, uint32_t base)
-{
-    uint32_t *heap = tape->ready.items + base;
-    uint32_t top = heap[0], count = --tape->ready.count - base;
-    heap[0] = heap[count];
-    for (uint32_t i = 0;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= count)
-            break;
-        if (child + 1 < count && heap[child + 1] > heap[child])
-            child++;
-        if (heap[i] >= heap[child])
-            break;
-        uint32_t swap = heap[i];
-        heap[i] = heap[child];
-        heap[child] = swap;
-        i = child;
-    }
-    return top;
-}
 
 /* ---- gradients ---- */
 
@@ -166,6 +129,7 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
 typedef struct node_run {
     ms_node node; /* a copy: the table may move while a checkpoint recomputes */
     uint32_t base;
+    ms_backward_split *split; /* of a backward of inputs alone, or NULL */
     ms_tensor few[MS_MAX_EDGES];
     ms_tensor *grads; /* of the outputs: few, or on the heap */
     ms_tensor out[MS_MAX_EDGES];
@@ -251,6 +215,8 @@ static void release_inputs(ms_tape *tape, node_run *run)
 {
     for (uint32_t i = 0; i < run->node.output_count; i++)
         ms_release(tape, run->grads[i]);
+    if (run->split) /* the graph is retained */
+        return;
     if (run->node.hooks != MS_NONE)
         drop_saved(tape, run);
     for (uint32_t i = 0; i < run->node.saved_count; i++)
@@ -274,7 +240,7 @@ static void hand_on(ms_tape *tape, node_run *run)
             accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output], run->out[i],
                        !next->is_distributed);
             if (--next->dependencies == 0)
-                heap_push(tape, run->base, edge.node);
+                ms_ready_push(tape, run->base, edge.node);
         } else {
             ms_release(tape, run->out[i]);
         }
@@ -290,9 +256,9 @@ static void enter_module(ms_tape *tape, uint32_t scope)
     ms_hooks_backward_moves(tape, previous, scope);
 }
 
-static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
+static void run_node(ms_tape *tape, uint32_t base, uint32_t index, ms_backward_split *split)
 {
-    node_run run = {.node = tape->nodes.items[index], .base = base};
+    node_run run = {.node = tape->nodes.items[index], .base = base, .split = split};
     tape->nodes.items[index].visited = false;
     bool many = run.node.output_count > MS_MAX_EDGES;
     run.grads = many ? malloc(run.node.output_count * sizeof *run.grads) : run.few;
@@ -308,6 +274,10 @@ static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
     ms_hooks_node_begins(tape, run.node.scope, run.node.op);
     if (run.node.hooks != MS_NONE)
         unpack_saved(tape, &run);
+    if (split) {
+        ms_split_capture(split, tape, index, run.grads[0]);
+        ms_split_keep(tape, &run.node, false);
+    }
     compute(tape, &run);
     release_inputs(tape, &run);
     if (many)
@@ -327,13 +297,15 @@ static void visit(ms_tape *tape, uint32_t node)
 }
 
 /* Counts, for every node and parameter reachable from root, the gradients that will arrive. */
-static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root)
+static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root, bool of_inputs)
 {
     visit(tape, root);
     while (tape->ready.count > base && !ms_idle(tape)) {
-        const ms_node *node = &tape->nodes.items[tape->ready.items[--tape->ready.count]];
-        for (uint32_t i = 0; i < node->edge_count; i++) {
-            ms_edge edge = node->edges[i];
+        ms_node node = tape->nodes.items[tape->ready.items[--tape->ready.count]];
+        if (of_inputs)
+            ms_split_keep(tape, &node, false);
+        for (uint32_t i = 0; i < node.edge_count; i++) {
+            ms_edge edge = node.edges[i];
             if (edge.leaf != MS_NONE) {
                 tape->parameters.items[edge.leaf].pending++;
             } else if (edge.node != MS_NONE) {
@@ -344,7 +316,7 @@ static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root)
     }
 }
 
-void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
+static void run_graph(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward_split *split)
 {
     if (ms_idle(tape) || !root)
         return;
@@ -353,17 +325,56 @@ void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
     bool grad_enabled = tape->grad_enabled;
     tape->in_backward = true;
     tape->grad_enabled = false;
-    count_dependencies(tape, base, node);
+    count_dependencies(tape, base, node, split != NULL);
     ms_retain(tape, grad);
     tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] =
         grad;
-    heap_push(tape, base, node);
+    ms_ready_push(tape, base, node);
     while (tape->ready.count > base && tape->status == MS_OK)
-        run_node(tape, base, heap_pop(tape, base));
+        run_node(tape, base, ms_ready_pop(tape, base), split);
     if (!outer) {
         enter_module(tape, MS_NONE);
         ms_hooks_backward_ends(tape);
     }
     tape->in_backward = outer;
     tape->grad_enabled = grad_enabled;
+}
+
+void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
+{
+    run_graph(tape, root, grad, NULL);
+}
+
+void ms_backward_inputs(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward_split *split)
+{
+    if (ms_idle(tape) || !root)
+        return;
+    ms_split_begin(split, tape, ms_info(tape, root)->node);
+    run_graph(tape, root, grad, split);
+    ms_split_detach(split, tape);
+}
+
+/* One node for its parameters alone; its saved tensors go. */
+static void run_for_weights(ms_tape *tape, uint32_t index, ms_tensor grad, ms_tensor *out)
+{
+    node_run run = {.node = tape->nodes.items[index]};
+    bool grad_enabled = tape->grad_enabled;
+    tape->in_backward = true;
+    tape->grad_enabled = false;
+    run.grads = run.few;
+    run.grads[0] = grad;
+    ms_retain(tape, grad);
+    ms_split_keep(tape, &run.node, true);
+    compute(tape, &run);
+    release_inputs(tape, &run);
+    tape->nodes.items[index].saved_count = 0;
+    for (uint32_t i = 0; i < run.node.edge_count; i++)
+        out[i] = run.out[i];
+    tape->in_backward = false;
+    tape->grad_enabled = grad_enabled;
+}
+
+void ms_backward_weights(ms_tape *tape, ms_backward_split *split)
+{
+    ms_split_weights(split, tape, run_for_weights);
 }

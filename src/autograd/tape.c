@@ -262,6 +262,13 @@ static void destroy_tensor(ms_tape *tape, ms_tensor tensor)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
+ms_tensor ms_storage_tensor(ms_tape *tape, uint32_t storage, const ms_tensor_info *like)
+{
+    if (ms_idle(tape))
+        return 0;
+    return add_tensor(tape, storage, &like->shape, like->strides, (ms_dtype)like->dtype);
+}
+
 ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype)
 {
     if (ms_idle(tape))

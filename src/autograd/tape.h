@@ -153,6 +153,9 @@ void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_categ
 
 void ms_storage_retain(ms_tape *tape, uint32_t storage);
 void ms_storage_release(ms_tape *tape, uint32_t storage);
+/* A floating tensor on a storage that has memory, with shape, strides and type of another, which
+ * need not be of this tape. */
+ms_tensor ms_storage_tensor(ms_tape *tape, uint32_t storage, const ms_tensor_info *like);
 /* Gives a tensor whose storage was freed a new one of the same size. */
 void ms_storage_renew(ms_tape *tape, ms_tensor tensor);
 /* untyped_storage().resize_(0), and back to its size: tensors and their views stay, the memory goes

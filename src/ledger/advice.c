@@ -69,6 +69,21 @@ static ms_status keep_those_that_save(const ms_variants *list, ms_advice *advice
     return MS_OK;
 }
 
+/* The run on one device, while the variants run. */
+typedef struct comparison {
+    const ms_ledger *ledger;
+    ms_advice *advice;
+    ms_status status;
+    ms_error err;
+} comparison;
+
+static void compare(void *context)
+{
+    comparison *c = context;
+    c->status = ms_one_device_simulate(&c->ledger->simulated->job, c->advice->arena,
+                                       &c->advice->one_device, &c->err);
+}
+
 ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
 {
     memset(advice, 0, sizeof *advice);
@@ -78,13 +93,15 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
     ms_variants *list = calloc(1, sizeof *list);
     advice->arena = ms_arena_create(0);
     if (list && advice->arena && list_variants(list, ledger, advice->arena)) {
-        ms_variants_measure(list);
+        comparison c = {.ledger = ledger, .advice = advice};
+        ms_variants_measure(list, compare, &c);
         status = keep_those_that_save(list, advice, err);
         if (status == MS_OK)
             status = ms_findings_collect(ledger, list, advice->arena, &advice->findings, err);
         if (status == MS_OK)
-            status = ms_one_device_simulate(&ledger->simulated->job, advice->arena,
-                                            &advice->one_device, err);
+            status = c.status;
+        if (status == c.status && status != MS_OK && err)
+            *err = c.err;
     } else {
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
     }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure/player.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "allocator/waiting.h"
 
 uint16_t ms_last_step_of(const ms_trace *trace)
@@ -180,16 +183,92 @@ ms_status ms_play(ms_player *p, uint32_t begin, uint32_t end, ms_error *err)
     return MS_OK;
 }
 
+/* ---- whether a step can be counted twice instead of being played again ---- */
+
+/* The allocator between two steps. */
+typedef struct between {
+    uint64_t layout, retries;
+    bool out_of_memory;
+    ms_block *blocks; /* of the storages made before the steady step; NULL: is not known */
+} between;
+
+static between remember(const ms_player *p)
+{
+    between b = {ms_allocator_layout(p->allocator), p->stats->retries, p->usage->out_of_memory,
+                 NULL};
+    size_t bytes = p->usage->first_steady_storage * sizeof *b.blocks;
+    if (b.layout && bytes)
+        b.blocks = malloc(bytes);
+    if (b.blocks)
+        memcpy(b.blocks, p->blocks, bytes);
+    return b;
+}
+
+/* Whether all is where it was: then the same events come to the same figures. */
+static bool is_as_before(const ms_player *p, const between *b)
+{
+    uint32_t first = p->usage->first_steady_storage;
+    if (!b->blocks || ms_allocator_layout(p->allocator) != b->layout ||
+        p->stats->retries != b->retries || p->usage->out_of_memory != b->out_of_memory ||
+        memcmp(b->blocks, p->blocks, first * sizeof *b->blocks) != 0)
+        return false;
+    for (uint32_t i = first; i < p->trace->storages.count; i++)
+        if (p->blocks[i])
+            return false;
+    return true;
+}
+
+/* The phases of the steady step a second time. */
+static ms_status count_again(ms_player *p, ms_error *err)
+{
+    ms_usage *usage = p->usage;
+    uint32_t first = usage->first_steady_phase, end = usage->phases.count;
+    for (uint32_t i = first; i < end; i++) {
+        const ms_phase_usage phase = usage->phases.items[i];
+        if (!ms_vec_push(&usage->phases, phase))
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
+    }
+    usage->first_steady_phase = end;
+    return MS_OK;
+}
+
+static void forget_steady(ms_usage *usage)
+{
+    usage->start_bytes = usage->peak_bytes = usage->peak_requested_bytes = 0;
+    usage->peak_reserved_bytes = 0;
+    usage->peak_event = 0;
+}
+
+/* The steady step for the first time. *is_known: a second time it would come to the same. */
+static ms_status play_first(ms_player *p, bool *is_known, ms_error *err)
+{
+    uint32_t steady = p->usage->steady_first_event;
+    between b = remember(p);
+    p->is_steady = b.blocks != NULL;
+    ms_status status = ms_play(p, steady, p->usage->steady_end_event, err);
+    p->is_steady = false;
+    if (p->phase)
+        end_phase(p);
+    *is_known = status == MS_OK && is_as_before(p, &b);
+    free(b.blocks);
+    return status;
+}
+
 ms_status ms_play_steps(ms_player *p, bool lean, bool until_full, ms_error *err)
 {
     uint32_t steady = p->usage->steady_first_event, end = p->usage->steady_end_event;
-    ms_status status = ms_play(p, 0, lean ? end : steady, err);
+    bool is_known = false;
+    ms_status status = ms_play(p, 0, steady, err);
+    if (status == MS_OK && lean)
+        status = play_first(p, &is_known, err);
     bool is_over = until_full && p->usage->out_of_memory;
     const ms_allocator_stats before = *p->stats;
     p->is_steady = true;
     p->is_again = lean;
+    if (is_over || !is_known)
+        forget_steady(p->usage);
     if (status == MS_OK && !is_over)
-        status = ms_play(p, steady, end, err);
+        status = is_known ? count_again(p, err) : ms_play(p, steady, end, err);
     if (p->phase)
         end_phase(p);
     p->usage->retries = p->stats->retries;

@@ -4,11 +4,14 @@
 #include <inttypes.h>
 
 #include "config/run/attention.h"
+#include "config/treatment/technique.h"
 
 static bool checkpoint_all(ms_variation *v, const char **option)
 {
     uint64_t added = 0;
     if (v->run.treat && *v->run.treat) /* it would win over the option */
+        return false;
+    if (!(ms_parallel_techniques(&v->run.parallel) & MS_MAY_CHECKPOINT))
         return false;
     ms_treatment *layers = ms_vary_treatments(v);
     for (uint64_t i = 0; layers && i < v->model.num_layers; i++) {

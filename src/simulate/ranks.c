@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/vec.h"
+#include "simulate/equal_ranks.h"
 #include "simulate/variation.h"
 
 /* So many ranks are simulated, at most, where nobody asked; and where somebody did. */
@@ -12,6 +13,7 @@ enum { MOST_UNASKED = 64, MOST_ASKED = 8192 };
 
 typedef struct rank_class {
     ms_rank_need need;
+    uint32_t equal; /* the first class that is known to need the same; itself if there is none */
     ms_status status;
     ms_error err;
 } rank_class;
@@ -94,6 +96,8 @@ static ms_status split(finding *f, uint64_t base, uint64_t high, uint64_t last, 
 static ms_status add_shards(finding *f, const ms_layout *layout, uint64_t base)
 {
     uint64_t high = 0, low = 0, last = layout->shards - 1;
+    if (last == 0)
+        return add(f, base, layout->tensor);
     ms_status status = held_bytes(f, base, &high);
     if (status == MS_OK)
         status = held_bytes(f, base + last * layout->tensor, &low);
@@ -151,6 +155,8 @@ static void work(void *context, uint32_t index)
     rank_class *c = &f->classes.items[index];
     ms_variation v;
     ms_simulated simulated;
+    if (c->equal != index)
+        return;
     const ms_job job = job_of(f, c->need.rank, &v);
     c->status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, &c->err);
     if (c->status != MS_OK)
@@ -160,6 +166,26 @@ static void work(void *context, uint32_t index)
     c->need.reserved_bytes = ms_simulated_wanted_bytes(&simulated);
     c->need.device_bytes = simulated.judgement.device_bytes.expected;
     ms_simulated_free(&simulated);
+}
+
+static void find_equals(finding *f)
+{
+    for (uint32_t i = 0; i < f->classes.count; i++) {
+        rank_class *c = f->classes.items;
+        for (c[i].equal = 0; c[i].equal < i; c[i].equal++)
+            if (c[c[i].equal].equal == c[i].equal &&
+                ms_ranks_are_equal(f->model, f->run, c[i].need.rank, c[c[i].equal].need.rank))
+                break;
+    }
+}
+
+/* What the class needs; its rank and their number stay. */
+static ms_rank_need need_of(const finding *f, const rank_class *c)
+{
+    ms_rank_need need = f->classes.items[c->equal].need;
+    need.rank = c->need.rank;
+    need.count = c->need.count;
+    return need;
 }
 
 static bool needs_more(const ms_rank_need *a, const ms_rank_need *b)
@@ -179,6 +205,7 @@ static ms_status measure(finding *f, ms_arena *arena, ms_rank_table *table)
 {
     bool is_sharded = ms_layout_shards(&f->run->parallel.layout);
     uint64_t copies = is_sharded ? f->run->parallel.layout.copies : 1;
+    find_equals(f);
     if (f->classes.count > 1)
         ms_parallel_run(f->classes.count, work, f);
     ms_rank_need *rows = ms_arena_array(arena, ms_rank_need, f->classes.count);
@@ -188,6 +215,7 @@ static ms_status measure(finding *f, ms_arena *arena, ms_rank_table *table)
         rank_class *c = &f->classes.items[i];
         if (c->status != MS_OK)
             return ms_fail(f->err, c->status, "%s", c->err.text);
+        c->need = need_of(f, c);
         c->need.count *= copies;
         if (table->count && is_same(&rows[table->count - 1], &c->need))
             rows[table->count - 1].count += c->need.count;

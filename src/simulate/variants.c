@@ -12,9 +12,8 @@ static ms_status simulate(ms_variant *v, ms_simulated *simulated)
     return ms_simulate_again(simulated, &v->variation.run, &v->err);
 }
 
-static void work(void *context, uint32_t index)
+static void measure(ms_variant *v)
 {
-    ms_variant *v = &((ms_variants *)context)->items[index];
     ms_simulated simulated;
     v->status = simulate(v, &simulated);
     if (v->status != MS_OK)
@@ -26,9 +25,25 @@ static void work(void *context, uint32_t index)
     ms_simulated_free(&simulated);
 }
 
-void ms_variants_measure(ms_variants *variants)
+typedef struct tasks {
+    ms_variants *variants;
+    void (*beside)(void *context);
+    void *context;
+} tasks;
+
+static void work(void *context, uint32_t index)
 {
-    ms_parallel_run(variants->count, work, variants);
+    const tasks *t = context;
+    if (index == 0)
+        t->beside(t->context);
+    else
+        measure(&t->variants->items[index - 1]);
+}
+
+void ms_variants_measure(ms_variants *variants, void (*beside)(void *context), void *context)
+{
+    tasks t = {variants, beside, context};
+    ms_parallel_run(variants->count + 1, work, &t);
 }
 
 const ms_variant *ms_variants_find(const ms_variants *variants, const ms_change *change)

@@ -34,8 +34,9 @@ bool ms_variants_add(ms_variants *variants, const ms_simulated *base, const ms_c
                      ms_arena *arena);
 /* NULL if it was not added. */
 const ms_variant *ms_variants_find(const ms_variants *variants, const ms_change *change);
-/* Simulates all of them in threads; a failure is in each variant's status. */
-void ms_variants_measure(ms_variants *variants);
+/* Simulates all of them in threads; a failure is in each variant's status. `beside` runs in one of
+ * the threads at the same time, and must not share with them what it writes to. */
+void ms_variants_measure(ms_variants *variants, void (*beside)(void *context), void *context);
 
 /* Device bytes that the variant saves; negative: it needs more. */
 int64_t ms_variant_saved_bytes(const ms_variant *variant);

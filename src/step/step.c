@@ -42,6 +42,7 @@ typedef struct trainer {
     ms_model model;
     ms_tensor ids;
     ms_pipeline *pipeline; /* NULL: this rank has all layers */
+    bool copies;           /* passes of the pipeline that others did */
     uint16_t step;
     ms_step_detail detail;
     ms_simulation *simulation;
@@ -243,7 +244,7 @@ static bool build(trainer *t)
     build_model(t);
     ms_figures_count_parameters(tape, t->simulation);
     if (ms_layout_has_stages(&t->model.run->parallel.layout) && tape->status == MS_OK)
-        t->pipeline = ms_pipeline_new(&t->model);
+        t->pipeline = ms_pipeline_new(&t->model, t->copies);
     ms_parallel_build_end(tape);
     ms_tensor_parallel_positions(&t->model);
     ms_optimizer_build(tape);
@@ -318,11 +319,13 @@ static void train(trainer *t)
         (t->model.run->training.accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);
 }
 
-ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
-                           ms_step_detail detail, ms_simulation *simulation, ms_error *err)
+/* *differs: nothing was simulated, as passes that were to be copies of others are not. */
+static ms_status simulate(trainer *t, const ms_model_config *model, const ms_run_config *run,
+                          bool *differs)
 {
+    ms_simulation *simulation = t->simulation;
+    ms_error *err = t->err;
     memset(simulation, 0, sizeof *simulation);
-    trainer t = {.detail = detail, .simulation = simulation, .err = err};
     ms_arena *arena = ms_arena_create(0);
     if (!arena || !ms_trace_init(&simulation->trace)) {
         ms_arena_free(arena);
@@ -334,23 +337,36 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
                                      .torch_minor = run->torch_minor,
                                      .has_autocast = run->autocast != MS_AUTOCAST_NONE,
                                      .routing = (uint8_t)run->routing};
-    if (ms_tape_init(&t.tape, &simulation->trace, options) && ms_step_set_run(&t.tape, run)) {
-        ms_model_init(&t.model, &t.tape, arena, model, run);
-        t.model.attention = simulation->attention = ms_attention_choose(model, run);
-        t.model.masked_attention = ms_attention_choose_masked(model, run);
-        train(&t);
-        status = t.tape.status == MS_OK && simulation->trace.symbols.ran_out ? MS_ERR_NOMEM
-                                                                             : t.tape.status;
+    if (ms_tape_init(&t->tape, &simulation->trace, options) && ms_step_set_run(&t->tape, run)) {
+        ms_model_init(&t->model, &t->tape, arena, model, run);
+        t->model.attention = simulation->attention = ms_attention_choose(model, run);
+        t->model.masked_attention = ms_attention_choose_masked(model, run);
+        train(t);
+        status = t->tape.status == MS_OK && simulation->trace.symbols.ran_out ? MS_ERR_NOMEM
+                                                                              : t->tape.status;
     }
-    if (status != MS_OK)
-        status = ms_step_explain(&t.tape, status, err);
-    ms_model_free(&t.model);
-    ms_tape_free(&t.tape);
+    *differs = ms_pipeline_differs(t->pipeline);
+    if (status != MS_OK && !*differs)
+        status = ms_step_explain(&t->tape, status, err);
+    ms_model_free(&t->model);
+    ms_tape_free(&t->tape);
     ms_arena_free(arena);
     if (status == MS_OK)
         return MS_OK;
     ms_simulation_free(simulation);
     return status;
+}
+
+ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
+                           ms_step_detail detail, ms_simulation *simulation, ms_error *err)
+{
+    bool differs = false;
+    trainer t = {.copies = true, .detail = detail, .simulation = simulation, .err = err};
+    ms_status status = simulate(&t, model, run, &differs);
+    if (!differs)
+        return status;
+    t = (trainer){.detail = detail, .simulation = simulation, .err = err};
+    return simulate(&t, model, run, &differs);
 }
 
 void ms_simulation_free(ms_simulation *simulation)

@@ -77,11 +77,11 @@ static ms_status summarize_largest(ms_arena *arena, const ms_fit_question *quest
     return status == MS_OK ? summarize(&found, figures, err) : status;
 }
 
-static ms_status fit(ms_arena *arena, const ms_job *job, const ms_question *question,
-                     ms_figures *figures, ms_error *err)
+static ms_status fit(ms_arena *arena, const ms_job *job, const ms_run_config *shared,
+                     const ms_question *question, ms_figures *figures, ms_error *err)
 {
     ms_fit_answer answer;
-    const ms_fit_question asked = {question->what, question->step, job->model, job->run, NULL};
+    const ms_fit_question asked = {question->what, question->step, job->model, job->run, shared};
     ms_status status = ms_fit_find_value(&asked, &answer, err);
     if (status != MS_OK)
         return status;
@@ -98,7 +98,8 @@ ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input
                           const ms_question *question, ms_figures *figures, ms_error *err)
 {
     ms_model_config model;
-    ms_run_config run;
+    ms_run_config run, shared; /* the latter on several ranks, for the fewest GPUs */
+    const ms_loaded into = {&model, &run, NULL};
     const ms_job job = {.model = &model, .run = &run};
     ms_run_setting *settings = NULL;
     size_t count = 0;
@@ -108,13 +109,16 @@ ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input
         return point->status;
     }
     ms_status status = gather(arena, point, input_count, &settings, &count, err);
-    if (status == MS_OK)
+    bool is_shared = question->what && question->what->kind == MS_FIT_GPUS;
+    if (status == MS_OK && is_shared)
+        status = ms_run_load_shared(arena, settings, count, &into, &shared, err);
+    else if (status == MS_OK)
         status = ms_run_load(arena, settings, count, &model, &run, NULL, err);
     if (status != MS_OK)
         return status;
     figures->model = model.name;
     if (question->what)
-        return fit(arena, &job, question, figures, err);
+        return fit(arena, &job, &shared, question, figures, err);
     status = ms_shares_resolve(arena, &model, &run, err);
     if (status == MS_OK)
         status = ms_ranks_settle(arena, &model, &run, err);

@@ -11,14 +11,13 @@
 
 /* What to compute for every point. */
 typedef struct ms_question {
-    const ms_fit_what *what; /* the quantity to maximise; NULL: analyze the step */
+    const ms_fit_what *what; /* whose largest (of GPUs fewest) is looked for; NULL: analyze */
     uint64_t step;           /* of its values; 0: the default */
 } ms_question;
 
 typedef struct ms_figures {
     const char *model;
-    /* With a question's `what`: the largest value; the figures below are those of the step with it.
-     */
+    /* With a question's `what`: the best value; the figures below are those of the step with it. */
     const char *what, *stopped_by;
     uint64_t value, safe_value, next; /* safe_value: the largest with verdict "fits" */
     ms_summary summary;

@@ -105,9 +105,6 @@ ms_status ms_sweep_settings_check(const ms_sweep_settings *s, ms_error *err)
 {
     if (s->step && !s->fit)
         return ms_fail(err, MS_ERR_USAGE, "step is only for fit");
-    if (s->fit && s->fit->kind == MS_FIT_GPUS)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "fit: gpus are searched by `memscope fit --what gpus`, for one point");
     if (s->frontier && s->shards > 1)
         return ms_fail(err, MS_ERR_USAGE,
                        "frontier: a shard has only its own rows; join the shards first: "

@@ -11,7 +11,7 @@
       "CSV: a header of option names, then one run per line; - is standard input", "none", \
       "Sweep", text, AT(runs), .default_is_words = true) \
     X("fit", "NAME", \
-      "find the largest batch, seq, rank or layers that fits, for each point", "none", \
+      "find the largest batch, seq, rank or layers that fits, or the fewest gpus, for each point", "none", \
       "Sweep", largest, AT(fit), .choice_at = largest_at, .default_is_words = true) \
     X("step", "N", "for --fit: try only multiples of N", "1, for seq 64", \
       "Sweep", count, AT(step), .minimum = 1, .default_is_words = true) \

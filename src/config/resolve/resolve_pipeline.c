@@ -25,21 +25,19 @@ ms_status ms_resolve_micro_batches(const ms_resolving *c)
 
 /* ---- the schedule ---- */
 
-static bool has_many_stages(const ms_pipeline_layout *pipeline)
-{
-    return pipeline->kind != MS_PIPELINE_1F1B && pipeline->kind != MS_PIPELINE_GPIPE;
-}
-
 static ms_status check_stages(const ms_resolving *c)
 {
     const ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
     uint64_t stages = pipeline->ranks * pipeline->stages;
+    bool has_stages = ms_pipeline_traits_of(pipeline->kind)->has_stages;
     if (pipeline->ranks == 1)
         return ms_resolve_fail(c, "parallel", "pp=1 divides nothing: leave it out");
-    if (has_many_stages(pipeline) && pipeline->stages < 2)
+    if (ms_pipeline_traits_of(pipeline->kind)->is_v_shaped && pipeline->stages != 2)
+        return ms_resolve_fail(c, "parallel", "zbv has two stages on each rank");
+    if (has_stages && pipeline->stages < 2)
         return ms_resolve_fail(c, "parallel",
                                "this schedule needs stages_per_rank=N, and more than one");
-    if (!has_many_stages(pipeline) && pipeline->stages > 1)
+    if (!has_stages && pipeline->stages > 1)
         return ms_resolve_fail(c, "parallel", "this schedule has one stage on each rank");
     if (stages <= c->model->num_layers)
         return MS_OK;
@@ -57,9 +55,11 @@ static ms_status check_micro_batches(const ms_resolving *c)
     if (pipeline->kind == MS_PIPELINE_1F1B && count < pipeline->ranks)
         return ms_resolve_fail(
             c, "parallel", "1f1b needs as many micro-batches as stages, %" PRIu64, pipeline->ranks);
-    if (pipeline->kind == MS_PIPELINE_INTERLEAVED && count % rounds != 0)
-        return ms_resolve_fail(c, "parallel",
-                               "interleaved needs a multiple of %" PRIu64 " micro-batches", rounds);
+    bool has_rounds =
+        pipeline->kind == MS_PIPELINE_INTERLEAVED || pipeline->kind == MS_PIPELINE_INTERLEAVED_ZB;
+    if (has_rounds && count % rounds != 0)
+        return ms_resolve_fail(c, "parallel", "%s needs a multiple of %" PRIu64 " micro-batches",
+                               ms_pipeline_traits_of(pipeline->kind)->name, rounds);
     return MS_OK;
 }
 
@@ -101,8 +101,9 @@ static const char *unsupported_run(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
     const ms_pipeline_layout *pipeline = &run->parallel.layout.pipeline;
-    if (pipeline->kind == MS_PIPELINE_ZBV)
-        return "with schedule=zbv";
+    if (ms_pipeline_traits_of(pipeline->kind)->is_split &&
+        run->parallel.layout.kind != MS_PARALLEL_PP)
+        return "with a zero bubble schedule beside other layouts";
     if (run->training.label_smoothing > 0 || run->training.logits_to_keep)
         return "with another loss than the model's own";
     if (run->training.empty_cache_steps)
@@ -137,6 +138,7 @@ static ms_status check_options(const ms_resolving *c)
 ms_status ms_resolve_pipeline(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
+    ms_pipeline_layout *pipeline = &parallel->layout.pipeline;
     if (!ms_layout_has_stages(&parallel->layout))
         return MS_OK;
     const char *why = unsupported_model(c->model);
@@ -144,8 +146,8 @@ ms_status ms_resolve_pipeline(const ms_resolving *c)
         why = unsupported_run(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted %s", why);
-    if (!parallel->layout.pipeline.stages)
-        parallel->layout.pipeline.stages = 1;
+    if (!pipeline->stages)
+        pipeline->stages = ms_pipeline_traits_of(pipeline->kind)->is_v_shaped ? 2 : 1;
     ms_status status = check_stages(c);
     if (status == MS_OK)
         status = check_micro_batches(c);

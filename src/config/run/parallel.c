@@ -360,8 +360,14 @@ static const treated_row treated_rows[] = {
     [MS_PARALLEL_PP] = {MS_MAY_CHECKPOINT, "checkpoint"},
 };
 
+/* Of zero bubble schedules: each gradient of weights would run a checkpoint again. */
+static const treated_row untreated = {0, "layers that are kept"};
+
 static const treated_row *treated_row_of(const ms_parallel *parallel)
 {
+    if (ms_layout_has_stages(&parallel->layout) &&
+        ms_pipeline_traits_of(parallel->layout.pipeline.kind)->is_split)
+        return &untreated;
     const bool has_ring = parallel->layout.context > 1; /* which is no operator of PyTorch's */
     if (ms_layout_has_stages(&parallel->layout) || parallel->has_zero_optimizer || has_ring)
         return &treated_rows[MS_PARALLEL_PP];

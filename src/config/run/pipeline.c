@@ -8,13 +8,19 @@
 
 enum { MOST = 1 << 12 };
 
-static const char *const kind_names[MS_PIPELINE_KINDS] = {
-    [MS_PIPELINE_1F1B] = "1f1b",
-    [MS_PIPELINE_GPIPE] = "gpipe",
-    [MS_PIPELINE_INTERLEAVED] = "interleaved",
-    [MS_PIPELINE_LOOPED_BFS] = "loopedbfs",
-    [MS_PIPELINE_ZBV] = "zbv",
+static const ms_pipeline_traits kinds[MS_PIPELINE_KINDS] = {
+    [MS_PIPELINE_1F1B] = {.name = "1f1b"},
+    [MS_PIPELINE_GPIPE] = {.name = "gpipe", .is_same = true},
+    [MS_PIPELINE_INTERLEAVED] = {.name = "interleaved", .has_stages = true},
+    [MS_PIPELINE_LOOPED_BFS] = {.name = "loopedbfs", .has_stages = true, .is_same = true},
+    [MS_PIPELINE_INTERLEAVED_ZB] = {.name = "interleavedzb", .has_stages = true, .is_split = true},
+    [MS_PIPELINE_ZBV] = {.name = "zbv", .has_stages = true, .is_split = true, .is_v_shaped = true},
 };
+
+const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind)
+{
+    return &kinds[kind];
+}
 
 static bool is_word(const char *text, size_t length, const char *word)
 {
@@ -32,7 +38,7 @@ static bool read_kind(const char *text, size_t length, ms_pipeline_layout *pipel
 {
     bool is_new = !pipeline->has_kind;
     for (int i = 0; i < MS_PIPELINE_KINDS; i++) {
-        if (!is_word(text, length, kind_names[i]))
+        if (!is_word(text, length, kinds[i].name))
             continue;
         pipeline->kind = (ms_pipeline_kind)i;
         pipeline->has_kind = true;
@@ -74,14 +80,15 @@ const char *ms_pipeline_text(ms_arena *arena, const ms_pipeline_layout *pipeline
     if (!stages || !micro_batches)
         return NULL;
     return ms_arena_printf(arena, "pp=%" PRIu64 ",schedule=%s%s%s", pipeline->ranks,
-                           kind_names[pipeline->kind], micro_batches, stages);
+                           kinds[pipeline->kind].name, micro_batches, stages);
 }
 
 ms_pipeline_stage ms_pipeline_stage_of(const ms_pipeline_layout *pipeline, uint64_t rank,
                                        uint64_t number, uint64_t layers)
 {
     uint64_t stages = pipeline->ranks * (pipeline->stages ? pipeline->stages : 1);
-    uint64_t index = rank + pipeline->ranks * number;
+    bool counts_down = kinds[pipeline->kind].is_v_shaped && number > 0;
+    uint64_t index = counts_down ? stages - 1 - rank : rank + pipeline->ranks * number;
     return (ms_pipeline_stage){.index = (uint32_t)index,
                                .first = layers * index / stages,
                                .end = layers * (index + 1) / stages,

@@ -15,13 +15,25 @@
 
 /* The classes of torch.distributed.pipelining. */
 typedef enum ms_pipeline_kind {
-    MS_PIPELINE_1F1B,        /* Schedule1F1B */
-    MS_PIPELINE_GPIPE,       /* ScheduleGPipe */
-    MS_PIPELINE_INTERLEAVED, /* ScheduleInterleaved1F1B */
-    MS_PIPELINE_LOOPED_BFS,  /* ScheduleLoopedBFS */
-    MS_PIPELINE_ZBV,         /* ScheduleZBVZeroBubble: known, not predicted */
+    MS_PIPELINE_1F1B,           /* Schedule1F1B */
+    MS_PIPELINE_GPIPE,          /* ScheduleGPipe */
+    MS_PIPELINE_INTERLEAVED,    /* ScheduleInterleaved1F1B */
+    MS_PIPELINE_LOOPED_BFS,     /* ScheduleLoopedBFS */
+    MS_PIPELINE_INTERLEAVED_ZB, /* ScheduleInterleavedZeroBubble */
+    MS_PIPELINE_ZBV,            /* ScheduleZBVZeroBubble */
     MS_PIPELINE_KINDS
 } ms_pipeline_kind;
+
+/* What is particular to a schedule. Each also has a row in step/pipeline/schedule.c: its order. */
+typedef struct ms_pipeline_traits {
+    const char *name; /* of schedule=NAME */
+    bool has_stages;  /* several on each rank; else one */
+    bool is_same;     /* all ranks run the same passes in the same order */
+    bool is_split;    /* backward in two parts: of inputs, then of weights */
+    bool is_v_shaped; /* two stages on each rank, the second of which count down */
+} ms_pipeline_traits;
+
+const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind);
 
 /* Zeroed: no pipeline. */
 typedef struct ms_pipeline_layout {

@@ -4,6 +4,7 @@
 #include "model/blocks/blocks.h"
 #include "model/decoder/decoder.h"
 #include "ops/ops.h"
+#include "trace/build.h"
 
 /* ---- construction ---- */
 
@@ -38,14 +39,33 @@ static void keep(ms_tape *tape, uint32_t place, ms_parameter parameter)
     tape->parameters.items[place] = parameter;
 }
 
+/* A weight of its own for a head that is tied to the embedding of another stage on this rank. */
+static ms_tensor new_head(ms_tape *tape, ms_decoder *d, uint32_t name)
+{
+    const ms_tensor_info info = *ms_info(tape, d->head.weight);
+    ms_tensor own = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    ms_retain(tape, own);
+    if (!own)
+        return 0;
+    ms_info(tape, own)->requires_grad = true;
+    ms_trace_label(tape->trace, ms_info(tape, own)->storage, name, d->head.scope);
+    ms_trace_categorize(tape->trace, ms_info(tape, own)->storage, MS_CATEGORY_WEIGHT);
+    return d->head.weight = own;
+}
+
 void ms_stages_keep(ms_model *model, const ms_pipeline_stage *stages, uint64_t count)
 {
     ms_tape *tape = model->tape;
-    const ms_decoder *d = model->modules;
+    ms_decoder *d = model->modules;
     uint32_t kept = 0;
     ms_parameter head = {0}; /* tied to an embedding that another rank has */
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter parameter = tape->parameters.items[i];
+        bool is_tied = parameter.tensor == d->head.weight && parameter.scope == d->embedding_scope;
+        if (is_tied && has_end(stages, count, true) && has_end(stages, count, false)) {
+            head = parameter;
+            head.tensor = new_head(tape, d, parameter.name);
+        }
         if (is_kept(model, stages, count, parameter.scope))
             keep(tape, kept++, parameter);
         else if (parameter.tensor == d->head.weight && has_end(stages, count, false))

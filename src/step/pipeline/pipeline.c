@@ -3,48 +3,15 @@
 
 #include "autograd/engine.h"
 #include "autograd/graph.h"
-#include "model/blocks/loss.h"
 #include "model/blocks/tensor_parallel.h"
-#include "model/decoder/decoder_stage.h"
-#include "ops/ops.h"
 #include "parallel/kit/kinds.h"
 #include "parallel/parallel.h"
-#include "step/pipeline/schedule.h"
-#include "trace/build.h"
+#include "step/pipeline/passes.h"
 
 /* The schedules gather so many stages of a rank at a time. */
 enum { MOST_GATHERED = 3 };
 
-/* A micro-batch of a stage. */
-typedef struct flight {
-    ms_tensor activations, gradients; /* buffers of what is received; 0: nothing is */
-    uint32_t leaf;                    /* the received activations in the graph, or MS_NONE */
-    uint32_t number;                  /* of its forward */
-    ms_tensor output;                 /* from forward to backward */
-    ms_tensor loss;                   /* from forward to the end of the step */
-    ms_stage_pass pass;
-} flight;
-
-struct ms_pipeline {
-    ms_model *model;
-    const ms_pipeline_layout *layout;
-    ms_pipeline_stage *stages;
-    bool *is_gathered; /* by stage: as the schedule has it, until the step is over */
-    ms_pipeline_action *actions;
-    flight *flights;     /* by stage, then micro-batch */
-    ms_tensor batch;     /* ids of all micro-batches; 0 before the first step */
-    ms_tensor output;    /* of the last forward, as a variable of the schedule holds on to it */
-    ms_tensor sent;      /* the gradient that was sent last, in the same way */
-    uint32_t stream;     /* of what is sent */
-    uint32_t first_leaf; /* leaves of this step are parameters from here on */
-};
-
 /* ---- construction ---- */
-
-static flight *flight_of(const ms_pipeline *p, const ms_pipeline_action *action)
-{
-    return &p->flights[action->stage * p->layout->micro_batches + action->micro_batch];
-}
 
 static bool allocate(ms_pipeline *p, ms_arena *arena)
 {
@@ -52,11 +19,24 @@ static bool allocate(ms_pipeline *p, ms_arena *arena)
     p->stages = ms_arena_array(arena, ms_pipeline_stage, stages);
     p->is_gathered = ms_arena_array(arena, bool, stages);
     p->actions = ms_arena_array(arena, ms_pipeline_action, actions);
-    p->flights = ms_arena_array(arena, flight, actions / 2);
-    return p->stages && p->is_gathered && p->actions && p->flights;
+    p->flights = ms_arena_array(arena, ms_flight, stages * p->layout->micro_batches);
+    p->recorded = ms_arena_array(arena, ms_recorded_stage, stages);
+    return p->stages && p->is_gathered && p->actions && p->flights && p->recorded;
 }
 
-ms_pipeline *ms_pipeline_new(ms_model *model)
+/* Stages that follow each other on this rank hand on tensors themselves. */
+static void find_local(ms_pipeline *p)
+{
+    for (uint32_t stage = 0; stage < p->layout->stages; stage++)
+        for (uint32_t i = 0; i < p->layout->micro_batches; i++) {
+            const ms_pipeline_action action = {MS_PIPELINE_FORWARD, stage, i};
+            ms_flight *next = ms_pipeline_neighbour(p, &action, true);
+            if (next)
+                next->is_local = true;
+        }
+}
+
+ms_pipeline *ms_pipeline_new(ms_model *model, bool copies)
 {
     const ms_parallel *parallel = &model->run->parallel;
     uint64_t rank = ms_parallel_pipeline_rank(parallel);
@@ -69,9 +49,17 @@ ms_pipeline *ms_pipeline_new(ms_model *model)
     }
     for (uint64_t i = 0; i < p->layout->stages; i++)
         p->stages[i] = ms_pipeline_stage_of(p->layout, rank, i, model->config->num_layers);
+    find_local(p);
     p->stream = ms_collective_stream(model->tape, "sends", ms_layout_world(&parallel->layout), 2);
     ms_pipeline_schedule(p->layout, rank, p->actions);
     ms_stages_keep(model, p->stages, p->layout->stages);
+    p->recorder.parameters = model->tape->parameters.count;
+    p->recorder.gradients = ms_arena_array(model->arena, uint32_t, p->recorder.parameters + 1);
+    if (!p->recorder.gradients)
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+    /* What gathers and reduces has states of its own, from one micro-batch to the next. */
+    p->copies = copies && !ms_layout_shards(&parallel->layout) &&
+                !ms_pipeline_traits_of(p->layout->kind)->is_split;
     return p;
 }
 
@@ -91,7 +79,7 @@ static ms_tensor new_buffer(ms_model *model, const char *name)
 static void make_buffers(ms_pipeline *p, bool of_gradients)
 {
     for (uint64_t stage = 0; stage < p->layout->stages; stage++) {
-        flight *flights = &p->flights[stage * p->layout->micro_batches];
+        ms_flight *flights = &p->flights[stage * p->layout->micro_batches];
         bool receives = of_gradients ? !p->stages[stage].is_last : !p->stages[stage].is_first;
         for (uint64_t i = 0; receives && i < p->layout->micro_batches; i++) {
             if (of_gradients)
@@ -133,11 +121,13 @@ static void make_batch(ms_pipeline *p)
         ms_name_storage(model->tape, p->batch, "batch_ids", MS_CATEGORY_INPUT);
 }
 
-/* The micro-batch's part of the ids, a view; floating. */
-static ms_tensor ids_of(ms_pipeline *p)
+/* clear_runtime_states: what a backward in two parts leaves at the buffers. */
+static void clear_gradients(ms_pipeline *p)
 {
-    const uint64_t strides[] = {p->model->seq.value, 1};
-    return ms_alias(p->model->tape, p->batch, MS_SHAPE(p->model->batch, p->model->seq), strides);
+    for (uint64_t i = 0; i < p->layout->stages * p->layout->micro_batches; i++) {
+        ms_release(p->model->tape, p->flights[i].input_gradient);
+        p->flights[i].input_gradient = 0;
+    }
 }
 
 /* Received activations need a gradient: each is a leaf of its micro-batch's graph. */
@@ -146,12 +136,10 @@ static void add_leaves(ms_pipeline *p)
     ms_tape *tape = p->model->tape;
     p->first_leaf = tape->parameters.count;
     for (uint64_t i = 0; i < p->layout->stages * p->layout->micro_batches; i++) {
-        flight *f = &p->flights[i];
+        ms_flight *f = &p->flights[i];
         f->leaf = MS_NONE;
-        if (!f->activations || tape->status != MS_OK)
-            continue;
-        const ms_tensor_info info = *ms_info(tape, f->activations);
-        f->leaf = ms_leaf_add(tape, ms_alias(tape, f->activations, info.shape, info.strides));
+        if (f->activations && !f->is_local && tape->status == MS_OK)
+            f->leaf = ms_pipeline_leaf(tape, f->activations);
     }
 }
 
@@ -165,90 +153,7 @@ static void drop_leaves(ms_pipeline *p)
     }
 }
 
-/* ---- passes ---- */
-
-/* Schedules of one stage hold on to what they made last in variables. */
-static bool has_variables(const ms_pipeline *p)
-{
-    return p->layout->kind == MS_PIPELINE_1F1B || p->layout->kind == MS_PIPELINE_GPIPE;
-}
-
-static void hold(ms_tape *tape, ms_tensor *variable, ms_tensor value)
-{
-    ms_tensor before = *variable;
-    *variable = value;
-    ms_retain(tape, value);
-    ms_release(tape, before);
-}
-
-/* Its memory waits for the stream that sends. */
-static void send(const ms_pipeline *p, ms_tensor tensor)
-{
-    ms_tape *tape = p->model->tape;
-    if (ms_idle(tape) || !tensor)
-        return;
-    if (ms_trace_add_use(tape->trace, ms_info(tape, tensor)->storage, p->stream) == MS_NONE)
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-}
-
-static void compute_loss(ms_pipeline *p, flight *f)
-{
-    ms_tape *tape = p->model->tape;
-    ms_tensor labels = ids_of(p);
-    ms_retain(tape, labels);
-    const ms_model_inputs in = {.labels = labels};
-    f->loss = p->model->run->parallel.splits_loss ? ms_split_loss(p->model, f->output, labels)
-                                                  : ms_causal_lm_loss(p->model, f->output, &in);
-    ms_retain(tape, f->loss);
-    ms_release(tape, labels);
-}
-
-static void run_forward(ms_pipeline *p, const ms_pipeline_action *action)
-{
-    ms_tape *tape = p->model->tape;
-    flight *f = flight_of(p, action);
-    const ms_pipeline_stage *stage = &p->stages[action->stage];
-    tape->host_saved_bytes = tape->passing_saved_bytes = 0;
-    tape->pass = MS_PASS_FORWARD;
-    tape->micro_step = f->number;
-    tape->grad_enabled = true;
-    tape->on_backward_thread = false;
-    ms_parallel_stage(tape, action->stage, MS_STAGE_BEGINS);
-    ms_parallel_micro_step(tape, false);
-    ms_tensor input = stage->is_first ? ids_of(p) : tape->parameters.items[f->leaf].tensor;
-    ms_retain(tape, input);
-    f->output = ms_stage_forward(p->model, stage, input, &f->pass);
-    ms_retain(tape, f->output);
-    ms_release(tape, input);
-    if (has_variables(p))
-        hold(tape, &p->output, f->output);
-    if (!stage->is_last)
-        send(p, f->output);
-    else if (!ms_idle(tape))
-        compute_loss(p, f);
-}
-
-static void backward_from_loss(ms_tape *tape, ms_tensor loss)
-{
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *one = ms_local(&f, ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32));
-    ms_parallel_backward_begins(tape);
-    ms_backward(tape, loss, *one);
-    ms_locals_end(&f, NULL);
-}
-
-/* The gradient of what was received goes to the stage before; the output's was received. */
-static void send_gradient(ms_pipeline *p, const flight *f)
-{
-    ms_tape *tape = p->model->tape;
-    ms_parameter *leaf = &tape->parameters.items[f->leaf];
-    ms_tensor gradient = leaf->grad;
-    leaf->grad = 0;
-    send(p, gradient);
-    if (has_variables(p))
-        hold(tape, &p->sent, gradient);
-    ms_release(tape, gradient);
-}
+/* ---- stages that are gathered ---- */
 
 static bool has(const uint32_t *stages, uint32_t count, uint32_t stage)
 {
@@ -256,16 +161,6 @@ static bool has(const uint32_t *stages, uint32_t count, uint32_t stage)
         if (stages[i] == stage)
             return true;
     return false;
-}
-
-/* Whether no other backward of the stage follows. */
-static bool is_last_of_stage(const ms_pipeline *p, const ms_pipeline_action *action)
-{
-    const ms_pipeline_action *end = p->actions + ms_pipeline_action_count(p->layout);
-    for (const ms_pipeline_action *later = action + 1; later < end; later++)
-        if (!later->is_forward && later->stage == action->stage)
-            return false;
-    return true;
 }
 
 /* Which stages run from this action on, the first few. */
@@ -295,41 +190,15 @@ static void gather_stages(ms_pipeline *p, uint64_t action)
     }
 }
 
-static void run_backward(ms_pipeline *p, const ms_pipeline_action *action)
-{
-    ms_tape *tape = p->model->tape;
-    flight *f = flight_of(p, action);
-    const ms_pipeline_stage *stage = &p->stages[action->stage];
-    if (p->layout->kind == MS_PIPELINE_GPIPE) /* its variable is of what it receives now */
-        hold(tape, &p->sent, 0);
-    tape->pass = MS_PASS_BACKWARD;
-    tape->micro_step = f->number;
-    tape->on_backward_thread = true;
-    ms_parallel_stage(tape, action->stage, MS_STAGE_BEGINS);
-    ms_stage_resume(p->model, &f->pass);
-    if (stage->is_last)
-        backward_from_loss(tape, f->loss);
-    else
-        ms_backward(tape, f->output, f->gradients);
-    ms_parallel_backward_ends(tape);
-    ms_release(tape, f->output);
-    f->output = 0;
-    if (!stage->is_first && !ms_idle(tape))
-        send_gradient(p, f);
-    if (is_last_of_stage(p, action))
-        ms_parallel_stage(tape, action->stage, MS_STAGE_ENDS);
-    tape->pass = MS_PASS_UPDATE;
-}
-
 /* ---- the step ---- */
 
 static void finish(ms_pipeline *p)
 {
     ms_tape *tape = p->model->tape;
     if (p->layout->kind == MS_PIPELINE_GPIPE) /* in the order of the variables */
-        hold(tape, &p->sent, 0);
-    hold(tape, &p->output, 0);
-    hold(tape, &p->sent, 0);
+        ms_pipeline_hold(tape, &p->sent, 0);
+    ms_pipeline_hold(tape, &p->output, 0);
+    ms_pipeline_hold(tape, &p->sent, 0);
     for (uint64_t i = 0; i < p->layout->stages * p->layout->micro_batches; i++) {
         ms_release(tape, p->flights[i].loss);
         p->flights[i].loss = 0;
@@ -340,12 +209,52 @@ static void finish(ms_pipeline *p)
     ms_graph_drop(tape);
 }
 
-static void number_forwards(ms_pipeline *p)
+static void number_passes(ms_pipeline *p)
 {
     uint32_t number = 0;
-    for (uint64_t i = 0; i < ms_pipeline_action_count(p->layout); i++)
-        if (p->actions[i].is_forward)
-            flight_of(p, &p->actions[i])->number = number++;
+    for (uint64_t i = 0; i < ms_pipeline_action_count(p->layout); i++) {
+        ms_flight *f = ms_pipeline_flight(p, &p->actions[i]);
+        uint32_t *turns = p->recorded[p->actions[i].stage].turns;
+        if (p->actions[i].pass == MS_PIPELINE_FORWARD) {
+            f->number = number++;
+            f->forward_turn = turns[0]++;
+        } else if (p->actions[i].pass == MS_PIPELINE_BACKWARD) {
+            f->backward_turn = turns[1]++;
+        }
+    }
+}
+
+/* The first backward of a step differs: it has no gradients to add to. In the first step the second
+ * micro-batch of each pass is the one that others are copies of. */
+static bool is_copied(const ms_pipeline *p, const ms_flight *f)
+{
+    if (!p->copies || p->model->tape->recording)
+        return false;
+    return p->is_first_step ? f->forward_turn > 1 && f->backward_turn > 1 : f->backward_turn > 0;
+}
+
+static void choose_copies(ms_pipeline *p)
+{
+    for (uint64_t i = 0; i < p->layout->stages * p->layout->micro_batches; i++)
+        p->flights[i].is_copied = is_copied(p, &p->flights[i]);
+}
+
+static void run_action(ms_pipeline *p, const ms_pipeline_action *action)
+{
+    switch (action->pass) {
+    case MS_PIPELINE_FORWARD:
+        ms_pipeline_forward(p, action);
+        break;
+    case MS_PIPELINE_BACKWARD:
+        ms_pipeline_backward(p, action);
+        break;
+    case MS_PIPELINE_INPUT:
+        ms_pipeline_backward_input(p, action);
+        break;
+    case MS_PIPELINE_WEIGHT:
+        ms_pipeline_backward_weight(p, action);
+        break;
+    }
 }
 
 void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
@@ -354,25 +263,33 @@ void ms_pipeline_step(ms_pipeline *p, const ms_pipeline_listener *listener)
     bool is_new = !p->batch;
     uint64_t count = ms_pipeline_action_count(p->layout);
     tape->repeats = 1;
+    p->is_first_step = is_new;
     if (is_new) {
-        number_forwards(p);
+        number_passes(p);
         make_batch(p);
     }
+    choose_copies(p);
     for (uint64_t i = 0; i < count && tape->status == MS_OK; i++) {
         const ms_pipeline_action *action = &p->actions[i];
-        uint32_t number = flight_of(p, action)->number;
-        listener->mark(listener->context, true, action->is_forward, number);
+        uint32_t number = ms_pipeline_flight(p, action)->number;
+        bool is_forward = action->pass == MS_PIPELINE_FORWARD;
+        listener->mark(listener->context, true, is_forward, number);
         if (i == 0 && is_new)
             make_all_buffers(p);
-        if (i == 0)
+        if (i == 0) {
+            clear_gradients(p);
             add_leaves(p);
+        }
         gather_stages(p, i);
-        if (tape->status == MS_OK && action->is_forward)
-            run_forward(p, action);
-        else if (tape->status == MS_OK)
-            run_backward(p, action);
+        if (tape->status == MS_OK)
+            run_action(p, action);
         if (i + 1 == count && tape->status == MS_OK)
             finish(p);
-        listener->mark(listener->context, false, action->is_forward, number);
+        listener->mark(listener->context, false, is_forward, number);
     }
+}
+
+bool ms_pipeline_differs(const ms_pipeline *pipeline)
+{
+    return pipeline && pipeline->differs;
 }

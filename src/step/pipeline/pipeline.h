@@ -20,9 +20,13 @@ typedef struct ms_pipeline_listener {
 } ms_pipeline_listener;
 
 /* After the model was built on no device: keeps this rank's stages. In the model's arena; NULL when
- * out of memory (the tape fails). */
-ms_pipeline *ms_pipeline_new(ms_model *model);
+ * out of memory (the tape fails). With `copies`, passes that do what earlier ones did are copies of
+ * their events; see ms_pipeline_differs. */
+ms_pipeline *ms_pipeline_new(ms_model *model, bool copies);
 /* Runs a step up to the optimizer; the first one makes the buffers of what is received. */
 void ms_pipeline_step(ms_pipeline *pipeline, const ms_pipeline_listener *listener);
+/* The tape has failed because a pass did something else than what was to be copied: to be run again
+ * without copies. False of NULL. */
+bool ms_pipeline_differs(const ms_pipeline *pipeline);
 
 #endif

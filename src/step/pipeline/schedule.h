@@ -8,19 +8,27 @@
 
 #include "config/run/pipeline.h"
 
+typedef enum ms_pipeline_pass {
+    MS_PIPELINE_BACKWARD, /* all of it */
+    MS_PIPELINE_FORWARD,
+    MS_PIPELINE_INPUT, /* backward in two parts: gradients of what the stage received */
+    MS_PIPELINE_WEIGHT /* and of its parameters */
+} ms_pipeline_pass;
+
 typedef struct ms_pipeline_action {
-    bool is_forward;
+    ms_pipeline_pass pass;
     uint32_t stage; /* among this rank's, from 0 */
     uint32_t micro_batch;
 } ms_pipeline_action;
 
-/* Forward and backward of each stage and micro-batch. */
+/* Forward and backward of each stage and micro-batch, or both parts of its backward. */
 static inline uint64_t ms_pipeline_action_count(const ms_pipeline_layout *pipeline)
 {
-    return 2 * pipeline->stages * pipeline->micro_batches;
+    uint64_t passes = ms_pipeline_traits_of(pipeline->kind)->is_split ? 3 : 2;
+    return passes * pipeline->stages * pipeline->micro_batches;
 }
 
-/* Fills so many actions. The layout's kind must be predicted, its numbers must be set. */
+/* Fills so many actions. The numbers of the layout must be set. */
 void ms_pipeline_schedule(const ms_pipeline_layout *pipeline, uint64_t rank,
                           ms_pipeline_action *actions);
 

@@ -20,7 +20,7 @@ Same case format and output as ../measure_step.py, plus `parallel`. It reads a l
   tp              tp, sequence_parallel, loss_parallel
   tp_fsdp2        the tp keys and the fsdp2 keys; world = tp x data-parallel
   cp_fsdp2        cp and the fsdp2 keys; FSDP over all ranks
-  pp              pp, schedule ("gpipe", "1f1b", "interleaved", "zbv", "loop_bfs"), microbatches, stages_per_rank
+  pp              pp, schedule ("gpipe", "1f1b", "interleaved", "zbv", "interleaved_zb", "loop_bfs"), microbatches, stages_per_rank
   deepspeed       config (the JSON configuration), client_optimizer (bool), decay_groups (bool: Trainer's two groups)
   megatron        tp, pp, cp, sequence_parallel, distributed_optimizer, recompute, microbatches, overlap, vpp
 

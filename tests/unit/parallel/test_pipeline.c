@@ -49,21 +49,24 @@ typedef struct stage_case {
     const char *label;
     uint64_t ranks, stages, layers, rank, number;
     ms_pipeline_stage stage;
+    ms_pipeline_kind kind;
 } stage_case;
 
 static const stage_case stages[] = {
-    {"first", 4, 1, 32, 0, 0, {0, 0, 8, true, false}},
-    {"last", 4, 1, 32, 3, 0, {3, 24, 32, false, true}},
-    {"uneven", 3, 1, 7, 1, 0, {1, 2, 4, false, false}},
-    {"uneven, last", 3, 1, 7, 2, 0, {2, 4, 7, false, true}},
-    {"second of a rank", 4, 2, 16, 1, 1, {5, 10, 12, false, false}},
-    {"last of a rank", 4, 2, 16, 3, 1, {7, 14, 16, false, true}},
+    {"first", 4, 1, 32, 0, 0, {0, 0, 8, true, false}, MS_PIPELINE_1F1B},
+    {"last", 4, 1, 32, 3, 0, {3, 24, 32, false, true}, MS_PIPELINE_1F1B},
+    {"uneven", 3, 1, 7, 1, 0, {1, 2, 4, false, false}, MS_PIPELINE_1F1B},
+    {"uneven, last", 3, 1, 7, 2, 0, {2, 4, 7, false, true}, MS_PIPELINE_1F1B},
+    {"second of a rank", 4, 2, 16, 1, 1, {5, 10, 12, false, false}, MS_PIPELINE_1F1B},
+    {"last of a rank", 4, 2, 16, 3, 1, {7, 14, 16, false, true}, MS_PIPELINE_1F1B},
+    {"V, last on the first rank", 4, 2, 16, 0, 1, {7, 14, 16, false, true}, MS_PIPELINE_ZBV},
+    {"V, at its turn", 4, 2, 16, 3, 1, {4, 8, 10, false, false}, MS_PIPELINE_ZBV},
 };
 
 static void stage_has_layers(void **state)
 {
     const stage_case *c = *state;
-    const ms_pipeline_layout layout = {.ranks = c->ranks, .stages = c->stages};
+    const ms_pipeline_layout layout = {.ranks = c->ranks, .stages = c->stages, .kind = c->kind};
     const ms_pipeline_stage s = ms_pipeline_stage_of(&layout, c->rank, c->number, c->layers);
     assert_int_equal(s.index, c->stage.index);
     assert_int_equal(s.first, c->stage.first);
@@ -101,7 +104,8 @@ typedef struct schedule_case {
     const char *label;
     ms_pipeline_layout layout;
     uint64_t rank;
-    const char *actions; /* F or B, stage of the rank, micro-batch; as PyTorch's pipeline_order */
+    const char *actions; /* as PyTorch's pipeline_order: forward, backward or its parts, inputs and
+                            weights; stage of the rank; micro-batch */
 } schedule_case;
 
 static const schedule_case schedules[] = {
@@ -125,6 +129,29 @@ static const schedule_case schedules[] = {
      {4, 2, 3, MS_PIPELINE_INTERLEAVED, true},
      3,
      "F00 F01 F02 F10 B10 F11 B11 F12 B12 B00 B01 B02"},
+    {"ZBV, first",
+     {2, 2, 4, MS_PIPELINE_ZBV, true},
+     0,
+     "F00 F01 F02 F10 I10 W10 F11 I11 W11 F03 I00 W00 F12 I12 W12 I01 W01 F13 I13 W13 I02 W02 I03 "
+     "W03"},
+    {"ZBV, middle",
+     {2, 2, 4, MS_PIPELINE_ZBV, true},
+     1,
+     "F00 F10 F01 F11 I10 W10 F02 I00 W00 F12 I11 W11 F03 I01 W01 F13 I12 W12 I02 I13 I03 W02 W13 "
+     "W03"},
+    {"ZBV, fewer than it has room for",
+     {4, 2, 2, MS_PIPELINE_ZBV, true},
+     1,
+     "F00 F01 F10 F11 I10 W10 I11 W11 I00 W00 I01 W01"},
+    {"interleaved zero bubble",
+     {2, 2, 4, MS_PIPELINE_INTERLEAVED_ZB, true},
+     1,
+     "F00 F01 F10 I10 F11 I11 W10 F02 I00 W11 F03 I01 W00 F12 I12 W01 F13 I13 W12 I02 W13 I03 W02 "
+     "W03"},
+    {"interleaved zero bubble, fewer than ranks",
+     {4, 2, 3, MS_PIPELINE_INTERLEAVED_ZB, true},
+     3,
+     "F00 F01 F02 F10 I10 F11 I11 F12 I12 I00 W10 I01 W11 I02 W12 W00 W01 W02"},
 };
 
 static void actions_are_in_order(void **state)
@@ -136,8 +163,7 @@ static void actions_are_in_order(void **state)
     ms_pipeline_schedule(&c->layout, c->rank, actions);
     for (uint64_t i = 0, at = 0; i < count; i++)
         at += (uint64_t)snprintf(text + at, sizeof text - at, "%s%c%u%u", i ? " " : "",
-                                 actions[i].is_forward ? 'F' : 'B', actions[i].stage,
-                                 actions[i].micro_batch);
+                                 "BFIW"[actions[i].pass], actions[i].stage, actions[i].micro_batch);
     assert_string_equal(text, c->actions);
 }
 
@@ -234,9 +260,27 @@ static const rank_step runs[] = {
      0,
      0,
      0},
-    {"zero bubble",
-     {LLAMA, {"parallel", "pp=2,schedule=zbv,stages_per_rank=2,microbatches=4"}},
-     "schedule=zbv",
+    {"checkpoints under zero bubble",
+     {LLAMA, {"parallel", "pp=2,schedule=zbv,microbatches=4"}, {"checkpointing", "all"}},
+     "layers that are kept",
+     0,
+     0,
+     0},
+    {"zero bubble beside others",
+     {LLAMA, {"parallel", "pp=2,schedule=interleavedzb,stages_per_rank=2,microbatches=4,fsdp=2"}},
+     "beside other layouts",
+     0,
+     0,
+     0},
+    {"three stages in a V",
+     {LLAMA, {"parallel", "pp=2,schedule=zbv,stages_per_rank=3,microbatches=4"}},
+     "two stages on each rank",
+     0,
+     0,
+     0},
+    {"an odd round of zero bubble",
+     {LLAMA, {"parallel", "pp=2,schedule=interleavedzb,stages_per_rank=2,microbatches=5"}},
+     "interleavedzb needs a multiple of 2",
      0,
      0,
      0},
