@@ -203,13 +203,16 @@ static bool casts_in_place(const ms_run_config *run)
 }
 
 /* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers,
- * which it broadcasts before each forward. */
+ * which it broadcasts before each forward. fully_shard divides numbers that hold 4 bits: see
+ * resolve_fsdp.c. */
 static bool keeps_packed(const ms_run_config *run)
 {
     ms_quantize_kind kind = run->quantization.kind;
-    bool is_bitsandbytes =
-        kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4 || kind == MS_QUANTIZE_INT8;
+    bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
+    bool is_bitsandbytes = in_four || kind == MS_QUANTIZE_INT8;
     const ms_layout *layout = &run->parallel.layout;
+    if (layout->kind == MS_PARALLEL_FSDP2)
+        return in_four && layout->tensor <= 1 && layout->context <= 1;
     bool divides_trained = layout->kind == MS_PARALLEL_ZERO && layout->stage < 3;
     return is_bitsandbytes && !run->parallel.has_zero_optimizer &&
            (layout->kind == MS_PARALLEL_DDP || divides_trained);
@@ -236,7 +239,8 @@ static const char *unsupported(const ms_resolving *c)
     if (run->training.eval_batch)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
-        return "with this quantised base (with dp=N, ZeRO 1 and 2, and bitsandbytes it is)";
+        return "with this quantised base (with dp=N, ZeRO 1 and 2, and bitsandbytes it is, and "
+               "with fsdp=N in 4 bits)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
         return is_zero ? "with autocast" : "with this autocast: use param-dtype";

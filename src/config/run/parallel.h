@@ -125,6 +125,9 @@ typedef struct ms_parallel {
     bool keeps_after_backward; /* parameters stay after backward, but after the last one */
     bool reshards_root;        /* parameters of no layer go after forward too */
     bool offloads;             /* shards, gradients and states are on the host */
+    bool keeps_types;          /* each part has the type of what is built on the device */
+    bool shares_packed;        /* the numbers that hold packed weights are divided too */
+    ms_dtype packed_dtype;     /* of these numbers */
     uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */
     /* FullyShardedDataParallel */
     bool has_flat_parameters; /* the optimizer updates these, not the original parameters */
