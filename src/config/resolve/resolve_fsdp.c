@@ -207,10 +207,16 @@ static ms_status resolve_packed(const ms_resolving *c)
         return MS_OK;
     parallel->packed_dtype = storage;
     parallel->shares_packed = storage != MS_DTYPE_U8;
-    if (ms_resolve_is_set(c, "fsdp-build") && parallel->build != MS_BUILD_DEVICE)
+    bool is_elsewhere = ms_resolve_is_set(c, "fsdp-build") && parallel->build != MS_BUILD_DEVICE;
+    parallel->build = MS_BUILD_DEVICE;
+    if (is_elsewhere && parallel->units != MS_UNITS_ACCELERATE)
         return ms_resolve_fail(c, "fsdp-build",
                                "bitsandbytes packs weights on the device: give device");
-    parallel->build = MS_BUILD_DEVICE;
+    if (is_elsewhere && ms_note_add(c->notes, c->arena, c->err,
+                                    "each rank has the whole packed base on its device before it "
+                                    "is divided: accelerate divides none that is elsewhere") !=
+                            MS_OK)
+        return MS_ERR_NOMEM;
     if (parallel->shard_dtype != parallel->param_dtype)
         return ms_resolve_fail(c, "param-dtype",
                                "with a quantised base it is predicted in the type of the weights "
@@ -226,7 +232,7 @@ static ms_status resolve_packed(const ms_resolving *c)
                                "fully_shard divides no bytes: pack the weights as numbers, as in "
                                "nf4:%s (accelerate leaves bytes whole: fsdp-units accelerate)",
                                type);
-    if (c->run->upcast && !parallel->has_param_dtype)
+    if (parallel->casts_back && !parallel->has_param_dtype)
         return ms_resolve_fail(c, "upcast",
                                "with weights of several types param-dtype must say in which they "
                                "are gathered: give it, or upcast no");
