@@ -39,8 +39,9 @@ static const char *meaning_of(const ms_run_config *run, ms_arena *arena)
                                              : "the batch of one rank without --parallel";
     if (!has_own_types(&run->parallel) && !run->parallel.casts_back)
         return what;
-    return ms_arena_printf(arena, "%s; weights%s in fp32, and autocast to %s in place of "
-                                  "--param-dtype",
+    return ms_arena_printf(arena,
+                           "%s; weights%s in fp32, and autocast to %s in place of "
+                           "--param-dtype",
                            what, run->parallel.casts_back ? " that are not packed" : "",
                            ms_dtype_info_of(run->parallel.param_dtype)->short_name);
 }

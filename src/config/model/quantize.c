@@ -138,8 +138,7 @@ const char *ms_quantization_text(ms_arena *arena, const ms_quantization *q)
     const char *name = kinds[q->kind].name;
     if (kinds[q->kind].settings != BITS_AND_GROUP)
         return ms_arena_printf(
-            arena, "%s%s%s%s", name, q->is_double ? ":double" : "",
-            q->has_storage_dtype ? ":" : "",
+            arena, "%s%s%s%s", name, q->is_double ? ":double" : "", q->has_storage_dtype ? ":" : "",
             q->has_storage_dtype ? ms_dtype_info_of(q->storage_dtype)->short_name : "");
     if (q->group_weights == 0)
         return ms_arena_printf(arena, "%s:%" PRIu32 ":-1", name, q->bits);

@@ -48,8 +48,8 @@ typedef struct ms_quantization {
     uint32_t group_weights;   /* gptq and awq: weights that share a scale; 0: a whole column */
     bool has_compute_dtype;   /* bnb_4bit_compute_dtype; else the dtype of the weights */
     ms_dtype compute_dtype;
-    bool has_storage_dtype; /* nf4, fp4: bnb_4bit_quant_storage is no uint8 */
-    ms_dtype storage_dtype; /* but bf16, fp16 or fp32 */
+    bool has_storage_dtype;        /* nf4, fp4: bnb_4bit_quant_storage is no uint8 */
+    ms_dtype storage_dtype;        /* but bf16, fp16 or fp32 */
     const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
     bool names_converted; /* gptq: the file lists converted modules, which is ignored */

@@ -80,8 +80,8 @@ static ms_status read_storage_dtype(ms_json_value root, ms_quantization *q, ms_e
     ms_status status = read_text(root, "bnb_4bit_quant_storage", &value, &type, err);
     if (status != MS_OK || strcmp(type, "uint8") == 0)
         return status;
-    q->has_storage_dtype = ms_dtype_parse(type, &q->storage_dtype) &&
-                           ms_quantization_is_storage(q->storage_dtype);
+    q->has_storage_dtype =
+        ms_dtype_parse(type, &q->storage_dtype) && ms_quantization_is_storage(q->storage_dtype);
     if (!q->has_storage_dtype)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "'%.40s': expected uint8, bfloat16, float16 or float32", type);

@@ -132,5 +132,7 @@ ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
         return refuse(&run->parallel, "an adapter of a quantised base other than plain LoRA", err);
     if (layout->stage == 3)
         return resolve_zero3(run, model, adapter, err);
-    return ms_layout_shards(layout) ? resolve_sharded(&run->parallel, adapter, ms_is_packed(&run->quantization), err) : MS_OK;
+    return ms_layout_shards(layout)
+               ? resolve_sharded(&run->parallel, adapter, ms_is_packed(&run->quantization), err)
+               : MS_OK;
 }

@@ -196,8 +196,8 @@ static ms_status keep_ties(const ms_resolving *c)
                : MS_OK;
 }
 
-/* from_pretrained() packs weights on the device. fully_shard casts numbers that hold them as it does
- * others; of bytes it makes no parameters, and accelerate keeps them out of it. */
+/* from_pretrained() packs weights on the device. fully_shard casts numbers that hold them as it
+ * does others; of bytes it makes no parameters, and accelerate keeps them out of it. */
 static ms_status resolve_packed(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
@@ -212,10 +212,10 @@ static ms_status resolve_packed(const ms_resolving *c)
     if (is_elsewhere && parallel->units != MS_UNITS_ACCELERATE)
         return ms_resolve_fail(c, "fsdp-build",
                                "bitsandbytes packs weights on the device: give device");
-    if (is_elsewhere && ms_note_add(c->notes, c->arena, c->err,
-                                    "each rank has the whole packed base on its device before it "
-                                    "is divided: accelerate divides none that is elsewhere") !=
-                            MS_OK)
+    if (is_elsewhere &&
+        ms_note_add(c->notes, c->arena, c->err,
+                    "each rank has the whole packed base on its device before it "
+                    "is divided: accelerate divides none that is elsewhere") != MS_OK)
         return MS_ERR_NOMEM;
     if (parallel->shard_dtype != parallel->param_dtype)
         return ms_resolve_fail(c, "param-dtype",
@@ -232,6 +232,12 @@ static ms_status resolve_packed(const ms_resolving *c)
                                "fully_shard divides no bytes: pack the weights as numbers, as in "
                                "nf4:%s (accelerate leaves bytes whole: fsdp-units accelerate)",
                                type);
+    if (!parallel->shares_packed &&
+        ms_note_add(c->notes, c->arena, c->err,
+                    "the packed weights are bytes, which accelerate leaves whole on each rank: "
+                    "packed as numbers (bnb_4bit_quant_storage, as in nf4:%s) they are divided",
+                    type) != MS_OK)
+        return MS_ERR_NOMEM;
     if (parallel->casts_back && !parallel->has_param_dtype)
         return ms_resolve_fail(c, "upcast",
                                "with weights of several types param-dtype must say in which they "

@@ -239,8 +239,9 @@ static const char *unsupported(const ms_resolving *c)
     if (run->training.eval_batch)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
-        return "with this quantised base (with dp=N, ZeRO 1 and 2, and bitsandbytes it is, and "
-               "with fsdp=N in 4 bits)";
+        return "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and "
+               "in "
+               "4 bits under fsdp=N)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
         return is_zero ? "with autocast" : "with this autocast: use param-dtype";
