@@ -92,17 +92,19 @@ static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *
                                const ms_adapter *adapter, ms_error *err)
 {
     const ms_zero *zero = &run->parallel.zero;
+    const bool is_packed = ms_is_packed(&run->quantization); /* from_pretrained() is without init */
     const char *why = NULL;
     if (!is_compared_with_adapters(model))
         why = "an adapter of this type of model";
     else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->has_bias ||
-             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count || adapter->dropout > 0)
+             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count ||
+             (adapter->dropout > 0 && !is_packed))
         why = "an adapter other than plain LoRA without dropout";
     else if (!adapts_layers_only(adapter))
         why = "an adapter of modules other than the projections of attention and MLP";
     else if (!checkpoints_all(run, model->num_layers))
         why = "an adapter, unless all layers are checkpointed";
-    else if (!zero->init || zero->offloads_parameters || zero->offloads_optimizer ||
+    else if (zero->init == is_packed || zero->offloads_parameters || zero->offloads_optimizer ||
              zero->accumulates_f32 || !zero->contiguous_gradients)
         why =
             "an adapter and zero-init no, contiguous-gradients no, parts on the host or gradients "

@@ -213,7 +213,7 @@ static bool keeps_packed(const ms_run_config *run)
     const ms_layout *layout = &run->parallel.layout;
     if (layout->kind == MS_PARALLEL_FSDP2)
         return in_four && layout->tensor <= 1 && layout->context <= 1;
-    bool divides_trained = layout->kind == MS_PARALLEL_ZERO && layout->stage < 3;
+    bool divides_trained = layout->kind == MS_PARALLEL_ZERO;
     return is_bitsandbytes && !run->parallel.has_zero_optimizer &&
            (layout->kind == MS_PARALLEL_DDP || divides_trained);
 }

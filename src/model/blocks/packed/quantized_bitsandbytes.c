@@ -83,6 +83,8 @@ static ms_tensor call_4bit(ms_model *model, const struct ms_quantized *q,
                                      .dtype = model->run->dtype};
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
+    if (tape->has_own_linear)
+        ms_assign(&f, input, ms_heard_input(tape, *input));
     ms_assign(&f, input, ms_to(tape, *input, model->run->quantization.compute_dtype));
     ms_module_cast(model, module->bias, model->run->quantization.compute_dtype);
     ms_tensor product = ms_matmul_4bit(tape, *input, &weight, module->bias);
