@@ -104,7 +104,7 @@ static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *
         why = "an adapter of modules other than the projections of attention and MLP";
     else if (!checkpoints_all(run, model->num_layers))
         why = "an adapter, unless all layers are checkpointed";
-    else if (zero->init == is_packed || zero->offloads_parameters || zero->offloads_optimizer ||
+    else if ((!zero->init && !is_packed) || zero->offloads_parameters || zero->offloads_optimizer ||
              zero->accumulates_f32 || !zero->contiguous_gradients)
         why =
             "an adapter and zero-init no, contiguous-gradients no, parts on the host or gradients "

@@ -223,6 +223,8 @@ ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *result = ms_local(&f, 0);
+    if (tape->has_own_linear && !ms_idle(tape))
+        ms_assign(&f, input, ms_heard_input(tape, *input));
     if (leaf->adapted->scale) {
         run_ia3(model, leaf, module, linear, &f, input, result);
     } else {

@@ -89,7 +89,7 @@ typedef struct ms_zero3 {
                                         (`step`) that was last in backward then */
     ms_zero3_stack forward, backward;
     ms_zero_tensors kept; /* memory of packed weights, in a recomputation */
-    bool is_rerun; /* the forward stack is that of a recomputation */
+    bool is_rerun;        /* the forward stack is that of a recomputation */
     /* tensors */
     ms_tensor shards, bucket, gradients, barrier, overflow;
     ms_tensor returned;      /* offload: the gradient that came from the host last */

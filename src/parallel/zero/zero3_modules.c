@@ -48,11 +48,13 @@ uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *
     return count;
 }
 
-/* DeepSpeed's order is that in which parameters were made: an adapter's come last. */
+/* DeepSpeed's order is that in which parameters became its own: under zero.Init an adapter's are
+ * made last. */
 static bool is_made_before(const ms_tape *tape, const ms_zero3 *all, uint32_t a, uint32_t b)
 {
-    bool is_added = tape->in_order.count && ms_zero3_is_trained(all, a);
-    bool is_other_added = tape->in_order.count && ms_zero3_is_trained(all, b);
+    bool has_added = tape->in_order.count && all->parallel->zero.init;
+    bool is_added = has_added && ms_zero3_is_trained(all, a);
+    bool is_other_added = has_added && ms_zero3_is_trained(all, b);
     return is_added != is_other_added ? is_other_added : a < b;
 }
 
