@@ -28,6 +28,7 @@ static void free_state(void *state)
     ms_vec_free(&all->gathers);
     ms_vec_free(&all->gathered);
     ms_vec_free(&all->collected_parameters);
+    ms_vec_free(&all->kept);
     ms_vec_free(&all->norms);
 }
 
