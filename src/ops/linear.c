@@ -206,9 +206,9 @@ static void module_input_backward(ms_tape *tape, const ms_node *node, ms_tensor 
 static const ms_op module_input_op = {NULL, "PostBackwardFunctionModuleBackward",
                                       module_input_backward};
 
-static ms_tensor module_input(ms_tape *tape, ms_tensor x)
+ms_tensor ms_heard_input(ms_tape *tape, ms_tensor x)
 {
-    if (ms_idle(tape) || !x)
+    if (ms_idle(tape) || !x || !tape->has_own_linear)
         return x;
     const ms_tensor_info info = *ms_info(tape, x);
     uint32_t node = ms_record(tape, &module_input_op, 1, &x);
@@ -222,8 +222,7 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_tensor kept = x; /* the caller's reference lasts for the call, also when x is cast */
     ms_dim columns = ms_info(tape, weight)->shape.dims[0];
     ms_retain(tape, kept);
-    if (tape->has_own_linear)
-        x = module_input(tape, x);
+    x = ms_heard_input(tape, x);
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
     ms_tensor cast_x = ms_autocast_lower(tape, x);

@@ -125,6 +125,10 @@ ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_solve_triangular(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_upper_mask(ms_tape *tape, ms_dim rows); /* ones([N, N], bool).triu(1) */
 
+/* What DeepSpeed hands a linear module for x: with its ZeRO-3 the result of a function that hears
+ * when the module's backward is done; else x (linear.c). */
+ms_tensor ms_heard_input(ms_tape *tape, ms_tensor x);
+
 /* A weight stored in 4 bits (dequantize.c). */
 typedef struct ms_packed_weight {
     ms_dim out, in;

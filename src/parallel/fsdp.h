@@ -12,6 +12,7 @@ typedef struct ms_fsdp_parameter {
     uint32_t index; /* into tape->parameters; MS_NONE: it is frozen */
     uint32_t name, scope;
     ms_dtype dtype;        /* of the shard */
+    ms_shape shape;        /* what is divided: of a packed weight a column of numbers */
     ms_tensor full;        /* what the model computes with; has memory while its unit is gathered */
     ms_tensor whole;       /* on the device while a model is moved there from the host; or 0 */
     ms_tensor shard;       /* this rank's rows */

@@ -18,9 +18,8 @@ static ms_shape with_rows(ms_tape *tape, const ms_shape *shape, uint64_t count)
 static ms_tensor new_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row,
                            uint64_t count)
 {
-    const ms_shape shape = ms_info(tape, row->full)->shape;
     tape->is_meta = all->parallel->offloads;
-    ms_tensor shard = ms_empty(tape, with_rows(tape, &shape, count), row->dtype);
+    ms_tensor shard = ms_empty(tape, with_rows(tape, &row->shape, count), row->dtype);
     if (shard && tape->is_meta)
         ms_storage_empty(tape, shard); /* the host has it */
     tape->is_meta = false;
@@ -42,8 +41,7 @@ static void materialise(ms_tape *tape, const ms_fsdp *all)
         if (all->by_place.items[i] == MS_NONE)
             continue; /* another stage's */
         ms_fsdp_parameter *row = &all->parameters.items[all->by_place.items[i]];
-        const ms_shape shape = ms_info(tape, row->full)->shape;
-        row->shard = new_shard(tape, all, row, ms_fsdp_rows_of(all, &shape).local);
+        row->shard = new_shard(tape, all, row, ms_fsdp_rows_of(all, &row->shape).local);
     }
 }
 
@@ -79,34 +77,81 @@ static void shard_meta_model(ms_tape *tape, ms_fsdp *stages, uint64_t stage_coun
 
 static ms_tensor padded_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
 {
-    const ms_shape shape = ms_info(tape, row->full)->shape;
-    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &shape);
+    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &row->shape);
     ms_tensor padded = new_shard(tape, all, row, r.padded);
     if (!padded || r.local == r.padded)
         return padded;
-    ms_tensor view =
-        ms_alias(tape, padded, with_rows(tape, &shape, r.local), ms_info(tape, padded)->strides);
+    ms_tensor view = ms_alias(tape, padded, with_rows(tape, &row->shape, r.local),
+                              ms_info(tape, padded)->strides);
     ms_retain(tape, view);
     ms_release(tape, padded);
     return view;
 }
 
-/* fully_shard() of one unit: the whole parameters go when it returns. */
-static void shard_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
+static void leave_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
+        ms_parallel_leave_device(tape, all->parameters.items[unit->first + i].full);
+}
+
+/* fully_shard() of one unit: the whole parameters go when it returns, unless others hold them. */
+static void shard_unit(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit, bool leaves)
 {
     for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++) {
         ms_fsdp_parameter *row = &all->parameters.items[unit->first + i];
         row->shard = padded_shard(tape, all, row);
     }
-    for (uint32_t i = 0; i < unit->count && tape->status == MS_OK; i++)
-        ms_parallel_leave_device(tape, all->parameters.items[unit->first + i].full);
+    if (leaves)
+        leave_unit(tape, all, unit);
+}
+
+/* accelerate gives its optimizer a number for each parameter that it trains, as long as it divides
+ * the model. */
+static ms_tensor *new_placeholders(ms_tape *tape)
+{
+    uint32_t count = tape->parameters.count;
+    ms_tensor *numbers = calloc(count ? count : 1, sizeof *numbers);
+    if (!numbers)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    for (uint32_t i = 0; numbers && i < count; i++) {
+        ms_dtype dtype = (ms_dtype)ms_info(tape, tape->parameters.items[i].tensor)->dtype;
+        numbers[i] = ms_empty(tape, MS_SHAPE(ms_dim_number(&tape->trace->symbols, 1)), dtype);
+    }
+    return numbers;
+}
+
+static void free_placeholders(ms_tape *tape, ms_tensor *numbers)
+{
+    for (uint32_t i = 0; numbers && i < tape->parameters.count; i++)
+        ms_consume(tape, numbers[i]);
+    free(numbers);
+}
+
+/* The layers first, then the ends; accelerate has the state dictionary of the whole model until all
+ * is divided. */
+static void shard_device_model_of_accelerate(ms_tape *tape, ms_fsdp *all)
+{
+    const uint32_t layers = tape->layer_scopes.count, first = all->parallel->has_end_units;
+    ms_tensor *numbers = new_placeholders(tape);
+    for (uint32_t i = 0; i < layers && tape->status == MS_OK; i++)
+        shard_unit(tape, all, &all->units.items[i + first], false);
+    if (first)
+        shard_unit(tape, all, &all->units.items[0], false);
+    for (uint32_t i = layers + first; i < all->units.count && tape->status == MS_OK; i++)
+        shard_unit(tape, all, &all->units.items[i], false);
+    for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
+        leave_unit(tape, all, &all->units.items[i]);
+    free_placeholders(tape, numbers);
 }
 
 static void shard_device_model(ms_tape *tape, ms_fsdp *all)
 {
     ms_fsdp_add_units(tape, all);
-    for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
-        shard_unit(tape, all, &all->units.items[i]);
+    if (all->parallel->units == MS_UNITS_ACCELERATE)
+        shard_device_model_of_accelerate(tape, all);
+    else
+        for (uint32_t i = 0; i < all->units.count && tape->status == MS_OK; i++)
+            shard_unit(tape, all, &all->units.items[i], true);
     all->is_initialized = true; /* all shards are padded */
 }
 
@@ -123,10 +168,9 @@ static ms_tensor moved(ms_tape *tape, const ms_fsdp_parameter *row)
 /* The shard of a whole parameter is made on the device, also if it goes to the host. */
 static ms_tensor divided(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
 {
-    const ms_shape shape = ms_info(tape, row->full)->shape;
-    uint64_t count = ms_fsdp_rows_of(all, &shape).padded;
+    uint64_t count = ms_fsdp_rows_of(all, &row->shape).padded;
     if (all->parallel->offloads)
-        ms_consume(tape, ms_empty(tape, with_rows(tape, &shape, count), row->dtype));
+        ms_consume(tape, ms_empty(tape, with_rows(tape, &row->shape, count), row->dtype));
     return padded_shard(tape, all, row);
 }
 
@@ -241,7 +285,7 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *stages, uint64_t count)
 static void pad(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
 {
     const ms_shape local = ms_info(tape, row->shard)->shape;
-    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &ms_info(tape, row->full)->shape);
+    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &row->shape);
     if (r.local == r.padded || tape->status != MS_OK)
         return;
     ms_tensor padded = new_shard(tape, all, row, r.padded);

@@ -46,15 +46,44 @@ static bool takes_placement(ms_tape *tape, uint32_t parameter)
     return redistributes;
 }
 
+bool ms_fsdp_is_packed(ms_tape *tape, ms_tensor weight)
+{
+    return !ms_dtype_info_of((ms_dtype)ms_info(tape, weight)->dtype)->floating;
+}
+
+/* The shape of what is divided; Params4bit is [numbers, 1]. */
+static ms_shape shape_of(ms_tape *tape, const ms_parallel *parallel, ms_tensor tensor)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    if (!ms_fsdp_is_packed(tape, tensor))
+        return info->shape;
+    ms_symbols *symbols = &tape->trace->symbols;
+    uint64_t bytes = tape->trace->storages.items[info->storage].bytes;
+    uint64_t numbers = bytes / ms_dtype_bytes(parallel->packed_dtype);
+    return MS_SHAPE(ms_dim_number(symbols, numbers), ms_dim_number(symbols, 1));
+}
+
+static ms_dtype dtype_of(ms_tape *tape, const ms_parallel *parallel, const ms_placed *p)
+{
+    if (parallel->keeps_types)
+        return ms_fsdp_is_packed(tape, p->tensor) ? parallel->packed_dtype
+                                                  : (ms_dtype)ms_info(tape, p->tensor)->dtype;
+    return p->parameter == MS_NONE ? parallel->shard_dtype : parallel->trained_dtype;
+}
+
 static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
 {
+    const ms_parallel *parallel = all->parallel;
     const ms_placed p = ms_fsdp_placed(tape, place);
-    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &ms_info(tape, p.tensor)->shape);
+    if (ms_fsdp_is_packed(tape, p.tensor) && !parallel->shares_packed)
+        return; /* ignored_params: it stays whole */
+    const ms_shape shape = shape_of(tape, parallel, p.tensor);
+    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &shape);
     const ms_fsdp_parameter row = {.index = p.parameter,
                                    .name = p.name,
                                    .scope = p.scope,
-                                   .dtype = p.parameter == MS_NONE ? all->parallel->shard_dtype
-                                                                   : all->parallel->trained_dtype,
+                                   .dtype = dtype_of(tape, parallel, &p),
+                                   .shape = shape,
                                    .full = p.tensor,
                                    .padded = r.padded * r.elements,
                                    .local = r.local * r.elements,

@@ -37,11 +37,13 @@ static const char *meaning_of(const ms_run_config *run, ms_arena *arena)
                            ? "all layers on one device, the micro-batches one after another"
                        : layout->context > 1 ? "whole sequences on one device"
                                              : "the batch of one rank without --parallel";
-    if (!has_own_types(&run->parallel))
+    if (!has_own_types(&run->parallel) && !run->parallel.casts_back)
         return what;
     return ms_arena_printf(arena,
-                           "%s; weights in fp32, and autocast to %s in place of --param-dtype",
-                           what, ms_dtype_info_of(run->parallel.param_dtype)->short_name);
+                           "%s; weights%s in fp32, and autocast to %s in place of "
+                           "--param-dtype",
+                           what, run->parallel.casts_back ? " that are not packed" : "",
+                           ms_dtype_info_of(run->parallel.param_dtype)->short_name);
 }
 
 /* The run without its layout. What the layout's options had set goes with it. */
@@ -49,7 +51,8 @@ static void leave_layout(ms_variation *v)
 {
     const ms_parallel parallel = v->run.parallel;
     const ms_dtype dtype = ms_layout_shards(&parallel.layout) ? parallel.shard_dtype : v->run.dtype;
-    if (has_own_types(&parallel))
+    v->run.upcast |= parallel.casts_back;
+    if (has_own_types(&parallel) || parallel.casts_back)
         v->run.autocast =
             parallel.param_dtype == MS_DTYPE_BF16 ? MS_AUTOCAST_BF16 : MS_AUTOCAST_F16;
     ms_vary_dtype(v, dtype);

@@ -78,7 +78,7 @@ void ms_step_build_model(ms_model *model, ms_error *err)
     if (layout->context > 1)
         ms_ring_begin(tape, layout->context, model->run->parallel.rank % layout->context);
     const bool is_by_engine = layout->kind == MS_PARALLEL_ZERO;
-    if (model->run->upcast || model->run->parallel.zero.casts_back)
+    if (model->run->upcast || model->run->parallel.casts_back)
         ms_upcast(model);
     ms_status attached = ms_adapter_attach(model, err);
     if (attached != MS_OK)

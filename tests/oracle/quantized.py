@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Quantised bases by name, as from_pretrained(quantization_config=...) leaves them on the device, and PEFT's preparation of them.
 
-nf4, fp4 (":double": the scales too) and int8: bitsandbytes; gptq:BITS:GROUP and awq:BITS:GROUP: GPT-QModel. PYTHONPATH must lead to
+nf4, fp4 (":double": the scales too; ":bf16": stored as such numbers) and int8: bitsandbytes; gptq:BITS:GROUP and awq:BITS:GROUP: GPT-QModel. PYTHONPATH must lead to
 them, and to peft. Of GPT-QModel's kernels, which are compiled on the machine that runs them, only what their callers allocate happens.
 """
 import gc
@@ -14,12 +14,12 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 def in_four_bits(case, module):
     import bitsandbytes
-    kind, _, double = case["quantize"].partition(":")
+    kind, *words = case["quantize"].split(":")
+    storage = next((DTYPES[word] for word in words if word in DTYPES), torch.uint8)
+    form = {"compress_statistics": "double" in words, "quant_type": kind, "quant_storage": storage}
     layer = bitsandbytes.nn.Linear4bit(module.in_features, module.out_features, module.bias is not None,
-                                       compute_dtype=DTYPES[case["weights"]], compress_statistics=double == "double",
-                                       quant_type=kind, device="meta")
-    layer.weight = bitsandbytes.nn.Params4bit(module.weight.data, requires_grad=False, quant_type=kind,
-                                              compress_statistics=double == "double", module=layer)
+                                       compute_dtype=DTYPES[case["weights"]], device="meta", **form)
+    layer.weight = bitsandbytes.nn.Params4bit(module.weight.data, requires_grad=False, module=layer, **form)
     layer.bias = module.bias
     return layer
 
@@ -155,8 +155,8 @@ def tensors_beside(model):
         weight, state = getattr(module, "weight", None), getattr(module, "state", None)
         if hasattr(module, "list_buffers"):
             yield from module.list_buffers()
-        elif hasattr(weight, "quant_state"):
-            yield from nested(weight.quant_state)
+        elif getattr(module, "quant_state", None):  # its weight may be a shard, which knows nothing of it
+            yield from nested(module.quant_state)
         elif hasattr(weight, "SCB") and state:
             yield state.SCB if weight.SCB is None else weight.SCB  # the first forward moves it
 

@@ -7,7 +7,7 @@
 #include "text/nearest.h"
 #include "json/number.h"
 
-typedef enum settings { NO_SETTINGS, MAY_BE_DOUBLE, BITS_AND_GROUP } settings;
+typedef enum settings { NO_SETTINGS, OF_BLOCKS, BITS_AND_GROUP } settings;
 
 static const struct {
     const char *name;
@@ -16,8 +16,8 @@ static const struct {
     uint32_t bits; /* that may be said, as a sum; the usual ones are 4 */
 } kinds[] = {
     [MS_QUANTIZE_NONE] = {"none", NO_SETTINGS, MS_UPCAST_NEVER, 0},
-    [MS_QUANTIZE_NF4] = {"nf4", MAY_BE_DOUBLE, MS_UPCAST_USUALLY, 0},
-    [MS_QUANTIZE_FP4] = {"fp4", MAY_BE_DOUBLE, MS_UPCAST_USUALLY, 0},
+    [MS_QUANTIZE_NF4] = {"nf4", OF_BLOCKS, MS_UPCAST_USUALLY, 0},
+    [MS_QUANTIZE_FP4] = {"fp4", OF_BLOCKS, MS_UPCAST_USUALLY, 0},
     [MS_QUANTIZE_INT8] = {"int8", NO_SETTINGS, MS_UPCAST_USUALLY, 0},
     [MS_QUANTIZE_GPTQ] = {"gptq", BITS_AND_GROUP, MS_UPCAST_NEVER, 2 | 4 | 8},
     [MS_QUANTIZE_AWQ] = {"awq", BITS_AND_GROUP, MS_UPCAST_IF_SAID, 4},
@@ -56,8 +56,8 @@ static ms_status fail_unknown(const char *text, ms_error *err)
     for (size_t i = 0; i < MS_QUANTIZE_COMPRESSED; i++)
         ms_nearest_offer(&nearest, kinds[i].name);
     return ms_fail(err, MS_ERR_USAGE,
-                   "found '%.40s', expected none, nf4, fp4, nf4:double, fp4:double, int8, "
-                   "gptq:4:128, awq:4:128, fp8-block or mxfp4%s",
+                   "found '%.40s', expected none, nf4, fp4, nf4:double, fp4:double, nf4:bf16, "
+                   "nf4:double:bf16, int8, gptq:4:128, awq:4:128, fp8-block or mxfp4%s",
                    text, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
@@ -109,6 +109,24 @@ static bool read_bits(const char *text, ms_quantization *q)
     return true;
 }
 
+bool ms_quantization_is_storage(ms_dtype dtype)
+{
+    return dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16 || dtype == MS_DTYPE_F32;
+}
+
+/* "[:double][:TYPE]" */
+static bool read_blocks(const char *text, ms_quantization *q)
+{
+    static const char word[] = ":double";
+    enum { LENGTH = sizeof word - 1 };
+    q->is_double = strncmp(text, word, LENGTH) == 0 && (!text[LENGTH] || text[LENGTH] == ':');
+    const char *rest = q->is_double ? text + LENGTH : text;
+    if (!*rest)
+        return true;
+    q->has_storage_dtype = *rest == ':' && ms_dtype_parse(rest + 1, &q->storage_dtype);
+    return q->has_storage_dtype && ms_quantization_is_storage(q->storage_dtype);
+}
+
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err)
 {
     ms_quantization q = {0};
@@ -117,8 +135,10 @@ ms_status ms_quantization_parse(const char *text, ms_quantization *quantization,
     if (!find_kind(text, bytes, &q.kind))
         return fail_unknown(text, err);
     settings form = kinds[q.kind].settings;
-    q.is_double = form == MAY_BE_DOUBLE && strcmp(rest, ":double") == 0;
-    if (form == BITS_AND_GROUP ? !read_bits(rest, &q) : *rest && !q.is_double)
+    bool is_known = form == BITS_AND_GROUP ? read_bits(rest, &q)
+                    : form == OF_BLOCKS    ? read_blocks(rest, &q)
+                                           : !*rest;
+    if (!is_known)
         return fail_unknown(text, err);
     const char *refusal = ms_quantization_refusal(&q);
     if (refusal)
@@ -131,7 +151,9 @@ const char *ms_quantization_text(ms_arena *arena, const ms_quantization *q)
 {
     const char *name = kinds[q->kind].name;
     if (kinds[q->kind].settings != BITS_AND_GROUP)
-        return ms_arena_printf(arena, "%s%s", name, q->is_double ? ":double" : "");
+        return ms_arena_printf(
+            arena, "%s%s%s%s", name, q->is_double ? ":double" : "", q->has_storage_dtype ? ":" : "",
+            q->has_storage_dtype ? ms_dtype_info_of(q->storage_dtype)->short_name : "");
     if (q->group_weights == 0)
         return ms_arena_printf(arena, "%s:%" PRIu32 ":-1", name, q->bits);
     return ms_arena_printf(arena, "%s:%" PRIu32 ":%" PRIu32, name, q->bits, q->group_weights);

@@ -4,7 +4,8 @@
  * `--quantize` or a config's quantization_config:
  *
  *     nf4, fp4      bitsandbytes, 4 bits and a scale for every 64 weights; ":double": the scales
- *                   are quantised too
+ *                   are quantised too; ":bf16", ":fp16", ":fp32": packed as numbers of that type,
+ *                   so that FSDP can share them
  *     int8          bitsandbytes (LLM.int8), 8 bits and a scale for every row
  *     gptq:4:128    2, 4 or 8 bits, a scale and a zero for every 128 weights of a column (-1: one
  *                   for all), and the group of each row
@@ -47,12 +48,20 @@ typedef struct ms_quantization {
     uint32_t group_weights;   /* gptq and awq: weights that share a scale; 0: a whole column */
     bool has_compute_dtype;   /* bnb_4bit_compute_dtype; else the dtype of the weights */
     ms_dtype compute_dtype;
+    bool has_storage_dtype;        /* nf4, fp4: bnb_4bit_quant_storage is no uint8 */
+    ms_dtype storage_dtype;        /* but bf16, fp16 or fp32 */
     const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
     bool names_converted; /* gptq: the file lists converted modules, which is ignored */
     bool is_dequantized;  /* resolved: dequantised on loading, as it cannot be trained or run packed
                            */
 } ms_quantization;
+
+/* The type of the numbers that hold packed weights. */
+static inline ms_dtype ms_quantization_storage(const ms_quantization *quantization)
+{
+    return quantization->has_storage_dtype ? quantization->storage_dtype : MS_DTYPE_U8;
+}
 
 enum { MS_FP8_BLOCK = 128 }; /* rows and columns that share a scale */
 
@@ -70,6 +79,9 @@ typedef enum ms_upcasting {
     MS_UPCAST_USUALLY
 } ms_upcasting;
 ms_upcasting ms_upcasting_of(ms_quantize_kind kind);
+
+/* Whether packed weights can be stored as numbers of that type, other than bytes. */
+bool ms_quantization_is_storage(ms_dtype dtype);
 
 /* Parses a value of `--quantize`. The error lists the accepted values. */
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);

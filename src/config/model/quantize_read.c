@@ -72,6 +72,22 @@ static ms_status read_compute_dtype(ms_json_value root, ms_quantization *q, ms_e
     return MS_OK;
 }
 
+/* Bytes, or numbers of a type that FSDP can share. */
+static ms_status read_storage_dtype(ms_json_value root, ms_quantization *q, ms_error *err)
+{
+    ms_json_value value = root;
+    const char *type = "uint8";
+    ms_status status = read_text(root, "bnb_4bit_quant_storage", &value, &type, err);
+    if (status != MS_OK || strcmp(type, "uint8") == 0)
+        return status;
+    q->has_storage_dtype =
+        ms_dtype_parse(type, &q->storage_dtype) && ms_quantization_is_storage(q->storage_dtype);
+    if (!q->has_storage_dtype)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.40s': expected uint8, bfloat16, float16 or float32", type);
+    return MS_OK;
+}
+
 static ms_status read_eight_bits(ms_json_value root, ms_quantization *q, ms_error *err)
 {
     bool keeps_half = false;
@@ -99,7 +115,9 @@ static ms_status read_bitsandbytes(ms_json_value root, ms_quantization *q, ms_er
     status = read_four_bit_type(root, q, err);
     if (status == MS_OK)
         status = read_flag(root, "bnb_4bit_use_double_quant", &q->is_double, err);
-    return status == MS_OK ? read_compute_dtype(root, q, err) : status;
+    if (status == MS_OK)
+        status = read_compute_dtype(root, q, err);
+    return status == MS_OK ? read_storage_dtype(root, q, err) : status;
 }
 
 /* ---- gptq and awq ---- */

@@ -11,8 +11,28 @@ static ms_status refuse(const ms_parallel *parallel, const char *what, ms_error 
         ms_layout_name(&parallel->layout), what);
 }
 
+/* Base and adapter are on the device, each in its own type, before they are divided. */
+static ms_status resolve_on_device(ms_parallel *parallel, const ms_adapter *adapter, bool is_packed,
+                                   bool widens, ms_error *err)
+{
+    if (parallel->shard_dtype != parallel->param_dtype)
+        return refuse(parallel,
+                      "an adapter and fsdp-build device, unless param-dtype is the type of the "
+                      "weights",
+                      err);
+    if (widens && !is_packed && adapter->dtype != MS_DTYPE_F32)
+        return refuse(parallel,
+                      "an adapter that accelerate casts to fp32 on the device (adapter-dtype fp32 "
+                      "is)",
+                      err);
+    parallel->keeps_types = true;
+    parallel->trained_dtype = adapter->dtype;
+    return MS_OK;
+}
+
 /* FSDP2 gathers an adapter with its layer, in one type. */
-static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, ms_error *err)
+static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, bool is_packed,
+                                 ms_error *err)
 {
     if (parallel->layout.kind != MS_PARALLEL_FSDP2)
         return refuse(parallel, "an adapter", err);
@@ -24,10 +44,12 @@ static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, ms_
                       "an adapter in another type than the weights (set adapter-dtype or "
                       "param-dtype)",
                       err);
-    if (parallel->build == MS_BUILD_DEVICE || parallel->units == MS_UNITS_TORCHTITAN)
-        return refuse(parallel, "an adapter and fsdp-build device or fsdp-units torchtitan", err);
-    /* with mixed precision accelerate widens what is trained */
+    if (parallel->units == MS_UNITS_TORCHTITAN)
+        return refuse(parallel, "an adapter and fsdp-units torchtitan", err);
+    /* with mixed precision accelerate widens what is trained, but by no packed base */
     bool widens = parallel->units == MS_UNITS_ACCELERATE && parallel->has_param_dtype;
+    if (parallel->build == MS_BUILD_DEVICE)
+        return resolve_on_device(parallel, adapter, is_packed, widens, err);
     parallel->trained_dtype = widens ? MS_DTYPE_F32 : adapter->dtype;
     adapter->dtype = parallel->param_dtype;
     return MS_OK;
@@ -70,17 +92,19 @@ static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *
                                const ms_adapter *adapter, ms_error *err)
 {
     const ms_zero *zero = &run->parallel.zero;
+    const bool is_packed = ms_is_packed(&run->quantization); /* from_pretrained() is without init */
     const char *why = NULL;
     if (!is_compared_with_adapters(model))
         why = "an adapter of this type of model";
     else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->has_bias ||
-             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count || adapter->dropout > 0)
+             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count ||
+             (adapter->dropout > 0 && !is_packed))
         why = "an adapter other than plain LoRA without dropout";
     else if (!adapts_layers_only(adapter))
         why = "an adapter of modules other than the projections of attention and MLP";
     else if (!checkpoints_all(run, model->num_layers))
         why = "an adapter, unless all layers are checkpointed";
-    else if (!zero->init || zero->offloads_parameters || zero->offloads_optimizer ||
+    else if ((!zero->init && !is_packed) || zero->offloads_parameters || zero->offloads_optimizer ||
              zero->accumulates_f32 || !zero->contiguous_gradients)
         why =
             "an adapter and zero-init no, contiguous-gradients no, parts on the host or gradients "
@@ -110,5 +134,7 @@ ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
         return refuse(&run->parallel, "an adapter of a quantised base other than plain LoRA", err);
     if (layout->stage == 3)
         return resolve_zero3(run, model, adapter, err);
-    return ms_layout_shards(layout) ? resolve_sharded(&run->parallel, adapter, err) : MS_OK;
+    return ms_layout_shards(layout)
+               ? resolve_sharded(&run->parallel, adapter, ms_is_packed(&run->quantization), err)
+               : MS_OK;
 }

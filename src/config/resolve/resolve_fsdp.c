@@ -196,9 +196,60 @@ static ms_status keep_ties(const ms_resolving *c)
                : MS_OK;
 }
 
+/* from_pretrained() packs weights on the device. fully_shard casts numbers that hold them as it
+ * does others; of bytes it makes no parameters, and accelerate keeps them out of it. */
+static ms_status resolve_packed(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    const ms_dtype storage = ms_quantization_storage(&c->run->quantization);
+    const char *type = ms_dtype_info_of(parallel->param_dtype)->short_name;
+    if (parallel->layout.kind != MS_PARALLEL_FSDP2 || !ms_is_packed(&c->run->quantization))
+        return MS_OK;
+    parallel->packed_dtype = storage;
+    parallel->shares_packed = storage != MS_DTYPE_U8;
+    bool is_elsewhere = ms_resolve_is_set(c, "fsdp-build") && parallel->build != MS_BUILD_DEVICE;
+    parallel->build = MS_BUILD_DEVICE;
+    if (is_elsewhere && parallel->units != MS_UNITS_ACCELERATE)
+        return ms_resolve_fail(c, "fsdp-build",
+                               "bitsandbytes packs weights on the device: give device");
+    if (is_elsewhere &&
+        ms_note_add(c->notes, c->arena, c->err,
+                    "each rank has the whole packed base on its device before it "
+                    "is divided: accelerate divides none that is elsewhere") != MS_OK)
+        return MS_ERR_NOMEM;
+    if (parallel->shard_dtype != parallel->param_dtype)
+        return ms_resolve_fail(c, "param-dtype",
+                               "with a quantised base it is predicted in the type of the weights "
+                               "alone: give dtype %s",
+                               type);
+    if (parallel->shares_packed && storage != parallel->param_dtype)
+        return ms_resolve_fail(c, "quantize",
+                               "fully_shard would cast the packed numbers from %s to %s, which "
+                               "spoils them: pack them as %s",
+                               ms_dtype_info_of(storage)->short_name, type, type);
+    if (!parallel->shares_packed && parallel->units != MS_UNITS_ACCELERATE)
+        return ms_resolve_fail(c, "quantize",
+                               "fully_shard divides no bytes: pack the weights as numbers, as in "
+                               "nf4:%s (accelerate leaves bytes whole: fsdp-units accelerate)",
+                               type);
+    if (!parallel->shares_packed &&
+        ms_note_add(c->notes, c->arena, c->err,
+                    "the packed weights are bytes, which accelerate leaves whole on each rank: "
+                    "packed as numbers (bnb_4bit_quant_storage, as in nf4:%s) they are divided",
+                    type) != MS_OK)
+        return MS_ERR_NOMEM;
+    if (parallel->casts_back && !parallel->has_param_dtype)
+        return ms_resolve_fail(c, "upcast",
+                               "with weights of several types param-dtype must say in which they "
+                               "are gathered: give it, or upcast no");
+    return MS_OK;
+}
+
 ms_status ms_resolve_fsdp(const ms_resolving *c)
 {
     ms_status status = keep_ties(c);
+    if (status == MS_OK)
+        status = resolve_packed(c);
     if (status == MS_OK)
         status = check_fsdp2(c);
     if (status == MS_OK)

@@ -203,16 +203,20 @@ static bool casts_in_place(const ms_run_config *run)
 }
 
 /* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers,
- * which it broadcasts before each forward. */
+ * which it broadcasts before each forward. fully_shard divides numbers that hold 4 bits: see
+ * resolve_fsdp.c. */
 static bool keeps_packed(const ms_run_config *run)
 {
     ms_quantize_kind kind = run->quantization.kind;
-    bool is_bitsandbytes =
-        kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4 || kind == MS_QUANTIZE_INT8;
+    bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
+    bool is_bitsandbytes = in_four || kind == MS_QUANTIZE_INT8;
     const ms_layout *layout = &run->parallel.layout;
-    bool divides_trained = layout->kind == MS_PARALLEL_ZERO && layout->stage < 3;
+    if (layout->kind == MS_PARALLEL_FSDP2)
+        return in_four && layout->tensor <= 1 && layout->context <= 1;
+    if (layout->kind == MS_PARALLEL_ZERO && layout->stage == 3)
+        return in_four;
     return is_bitsandbytes && !run->parallel.has_zero_optimizer &&
-           (layout->kind == MS_PARALLEL_DDP || divides_trained);
+           (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
 }
 
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
@@ -236,7 +240,9 @@ static const char *unsupported(const ms_resolving *c)
     if (run->training.eval_batch)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
-        return "with this quantised base (with dp=N, ZeRO 1 and 2, and bitsandbytes it is)";
+        return "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and "
+               "in "
+               "4 bits under fsdp=N and ZeRO-3)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
         return is_zero ? "with autocast" : "with this autocast: use param-dtype";
@@ -246,6 +252,26 @@ static const char *unsupported(const ms_resolving *c)
         return "with reentrant checkpoints";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
+}
+
+/* ZeRO-3 divides a base that is packed: from_pretrained() has built it without zero.Init. */
+static ms_status resolve_packed_zero3(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    const ms_quantization *q = &c->run->quantization;
+    const char *type = ms_dtype_info_of(c->run->dtype)->short_name;
+    if (parallel->layout.stage != 3 || !ms_is_packed(q))
+        return MS_OK;
+    if (ms_quantization_storage(q) != c->run->dtype)
+        return ms_resolve_fail(c, "quantize",
+                               "ZeRO-3 is predicted with packed weights that are numbers of the "
+                               "model's type alone: pack them so, as in nf4:%s",
+                               type);
+    if (ms_resolve_is_set(c, "zero-init") && parallel->zero.init)
+        return ms_resolve_fail(c, "zero-init",
+                               "from_pretrained() builds no quantised base under zero.Init");
+    parallel->zero.init = false;
+    return MS_OK;
 }
 
 ms_status ms_resolve_parallel_types(const ms_resolving *c)
@@ -312,6 +338,8 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
     status = check_treatments(c);
+    if (status == MS_OK)
+        status = resolve_packed_zero3(c);
     if (status != MS_OK)
         return status;
     parallel->keeps_unsharded = !c->draft->reshards;

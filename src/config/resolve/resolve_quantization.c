@@ -81,8 +81,10 @@ static ms_status resolve_upcast(const ms_resolving *c)
     if (said && run->upcast && upcasting == MS_UPCAST_NEVER)
         return ms_resolve_fail(c, "upcast", "PEFT does not change the types of such a base");
     run->upcast = is_packed && (said ? run->upcast : upcasting == MS_UPCAST_USUALLY);
-    run->parallel.zero.casts_back = run->upcast && run->parallel.layout.kind == MS_PARALLEL_ZERO;
-    run->upcast &= !run->parallel.zero.casts_back;
+    ms_parallel_kind kind = run->parallel.layout.kind;
+    run->parallel.casts_back =
+        run->upcast && (kind == MS_PARALLEL_ZERO || kind == MS_PARALLEL_FSDP2);
+    run->upcast &= !run->parallel.casts_back;
     return MS_OK;
 }
 

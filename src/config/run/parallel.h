@@ -100,6 +100,8 @@ typedef struct ms_parallel {
     ms_rank_table ranks;   /* filled before a step is simulated (simulate/ranks.h) */
     bool syncs_last_only;  /* micro-steps before the last do not reduce gradients (no_sync) */
     bool sums_last_only;   /* HSDP: before the last they do among shards, but not among copies */
+    bool casts_back;       /* a packed base's other weights, which PEFT widened, are not computed
+                              with: ZeRO casts them back, FSDP2 gathers them in another type */
     /* DistributedDataParallel */
     uint64_t bucket_cap_mb;   /* MiB at which a bucket is closed; 0: bucket_cap_mb=None */
     bool has_bucket_views;    /* gradients are views of the buckets */
@@ -125,6 +127,9 @@ typedef struct ms_parallel {
     bool keeps_after_backward; /* parameters stay after backward, but after the last one */
     bool reshards_root;        /* parameters of no layer go after forward too */
     bool offloads;             /* shards, gradients and states are on the host */
+    bool keeps_types;          /* each part has the type of what is built on the device */
+    bool shares_packed;        /* the numbers that hold packed weights are divided too */
+    ms_dtype packed_dtype;     /* of these numbers */
     uint64_t reshard_ranks;    /* after forward: divided among so many ranks; 0: among all */
     /* FullyShardedDataParallel */
     bool has_flat_parameters; /* the optimizer updates these, not the original parameters */

@@ -98,8 +98,8 @@
       "as in the config", \
       "Training", quantize, AT(run.quantization), .default_is_words = true, .report = "quantize", \
       .show_report = show_quantize, \
-      .examples = MS_CONFIG_LIST("none", "nf4", "fp4", "nf4:double", "fp4:double", "int8", \
-                                 "gptq:4:128", "awq:4:128", "fp8-block", "mxfp4")) \
+      .examples = MS_CONFIG_LIST("none", "nf4", "fp4", "nf4:double", "fp4:double", \
+                                 "nf4:double:bf16", "int8", "gptq:4:128", "awq:4:128", "fp8-block", "mxfp4")) \
     X("upcast", "YESNO", \
       "cast a quantised base's other weights to fp32, as PEFT prepares them", \
       "yes for bitsandbytes", \

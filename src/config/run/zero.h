@@ -16,7 +16,6 @@ typedef struct ms_zero {
     bool offloads_optimizer;   /* the optimizer and its partition are on the host */
     bool accumulates_f32;      /* grad_accum_dtype */
     bool has_decay_groups;     /* Trainer's parameters without weight decay are partitioned apart */
-    bool casts_back; /* a packed base's other weights, which PEFT widened, to the model's type */
     /* stage 3 */
     bool init; /* the model is built under deepspeed.zero.Init, divided from the start */
     bool offloads_parameters;             /* their shards are on the host */

@@ -196,6 +196,16 @@ static ms_status set_lora(ms_training_reading *r)
 
 /* ---- quantised bases ---- */
 
+/* The type that LLaMA-Factory computes in, of which it makes the numbers that hold packed weights.
+ */
+static const char *factory_storage(const ms_training_reading *r)
+{
+    bool has_half = r->model->has_dtype && r->model->dtype != MS_DTYPE_BF16;
+    if (ms_training_flag(r, MS_TOPIC_BF16, false) || ms_training_flag(r, MS_TOPIC_PURE_BF16, false))
+        return "bf16";
+    return ms_training_flag(r, MS_TOPIC_FP16, false) || has_half ? "fp16" : "bf16";
+}
+
 static ms_status factory_bits(ms_training_reading *r, const char **kind)
 {
     uint64_t bits = 0;
@@ -211,8 +221,9 @@ static ms_status factory_bits(ms_training_reading *r, const char **kind)
         *kind = "int8";
         return status;
     }
-    *kind = ms_arena_printf(r->arena, "%s%s", type,
-                            ms_training_flag(r, MS_TOPIC_DOUBLE, true) ? ":double" : "");
+    *kind = ms_arena_printf(r->arena, "%s%s:%s", type,
+                            ms_training_flag(r, MS_TOPIC_DOUBLE, true) ? ":double" : "",
+                            factory_storage(r));
     return status;
 }
 

@@ -117,6 +117,13 @@ static ms_tensor lora_delta(ms_model *model, const struct ms_adapted *adapted, m
     return ms_mul_scalar(model->tape, lora_product(model, adapted, x));
 }
 
+/* x in the type that the adapter's weights have as it runs, which ranks may gather in another. */
+static ms_tensor as_adapter(ms_tape *tape, const struct ms_adapted *adapted, ms_tensor x)
+{
+    ms_tensor weight = adapted->scale ? adapted->scale : adapted->lora_a.weight;
+    return ms_to(tape, x, (ms_dtype)ms_info(tape, weight)->dtype);
+}
+
 /* The adapter takes x in its own type; the sum goes back to the type of the base layer's result. */
 static void add_adapter(ms_model *model, const ms_linear_module *module,
                         const struct ms_adapted *adapted, ms_locals *f, ms_tensor *x,
@@ -126,7 +133,7 @@ static void add_adapter(ms_model *model, const ms_linear_module *module,
     if (ms_idle(tape) || !*result)
         return;
     ms_dtype dtype = (ms_dtype)ms_info(tape, *result)->dtype;
-    ms_assign(f, x, ms_to(tape, *x, model->run->adapter->dtype));
+    ms_assign(f, x, as_adapter(tape, adapted, *x));
     if (adapted->magnitude)
         add_dora(model, module, adapted, f, *x, result);
     else
@@ -150,7 +157,7 @@ static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
     bool converts = !tape->has_autocast;
     ms_dtype dtype = (ms_dtype)ms_info(tape, *result)->dtype;
     if (converts)
-        ms_assign(f, x, ms_to(tape, *x, model->run->adapter->dtype));
+        ms_assign(f, x, as_adapter(tape, adapted, *x));
     if (adapted->magnitude) {
         add_dora(model, module, adapted, f, *x, result);
         if (converts && !ms_idle(tape))
@@ -198,7 +205,7 @@ static void run_ia3(ms_model *model, const ms_leaf_module *leaf, const ms_linear
     ms_dtype dtype = (ms_dtype)ms_info(tape, *input)->dtype;
     ms_tensor *scaling = ms_local(f, ia3_scaling(tape, adapted->scale));
     if (adapted->scales_input) {
-        ms_assign(f, input, ms_to(tape, *input, model->run->adapter->dtype));
+        ms_assign(f, input, as_adapter(tape, adapted, *input));
         ms_tensor *interm = ms_local(f, scaled(tape, *input, *scaling, dtype));
         ms_assign(f, result, ms_base_call(model, leaf, module, *interm, linear));
         return;
@@ -216,6 +223,8 @@ ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *result = ms_local(&f, 0);
+    if (tape->has_own_linear && !ms_idle(tape))
+        ms_assign(&f, input, ms_heard_input(tape, *input));
     if (leaf->adapted->scale) {
         run_ia3(model, leaf, module, linear, &f, input, result);
     } else {

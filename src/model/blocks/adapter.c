@@ -290,9 +290,8 @@ static bool is_cast_later(const ms_run_config *run)
 }
 
 /* What the adapters added gets their type, in the order of modules. */
-static void cast_adapters(attaching *a)
+static void cast_adapters(attaching *a, ms_dtype dtype)
 {
-    ms_dtype dtype = a->adapter->dtype;
     for (uint32_t i = 0; i < a->model->leaves.count; i++) {
         const struct ms_adapted *adapted = a->model->leaves.items[i].adapted;
         if (!adapted)
@@ -356,7 +355,6 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
     if (status != MS_OK)
         return status;
     freeze(&a);
-    if (!is_cast_later(model->run))
-        cast_adapters(&a);
+    cast_adapters(&a, is_cast_later(model->run) ? MS_DTYPE_F32 : a.adapter->dtype);
     return model->tape->status;
 }

@@ -74,8 +74,9 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, 
     ms_tensor scales[2] = {0}, weight = is_fused ? 0 : dequantize(tape, w, dtype, scales);
     shape.dims[shape.rank - 1] = w->out;
     ms_tensor out = ms_empty(tape, shape, dtype);
+    bool is_biased = has_bias && !tape->has_own_linear; /* DeepSpeed's adds it in place */
     if (!is_fused)
-        ms_workspace_use(tape, has_bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
+        ms_workspace_use(tape, is_biased ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
     ms_op_work(tape, mark, 2.0 * (double)elements * (double)w->out.value, 0, dtype);
     drop(tape, scales);
     ms_consume(tape, weight);

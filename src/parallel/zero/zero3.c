@@ -28,6 +28,7 @@ static void free_state(void *state)
     ms_vec_free(&all->gathers);
     ms_vec_free(&all->gathered);
     ms_vec_free(&all->collected_parameters);
+    ms_vec_free(&all->kept);
     ms_vec_free(&all->norms);
 }
 
@@ -70,7 +71,8 @@ static bool is_activation(const ms_op *op)
 
 static bool is_linear(const ms_op *op)
 {
-    static const char *const names[] = {"mm", "addmm", "MmBackward0", "AddmmBackward0"};
+    static const char *const names[] = {
+        "mm", "addmm", "MmBackward0", "AddmmBackward0", "matmul_4bit", "MatMul4BitBackward"};
     for (size_t i = 0; op && op->name && i < sizeof names / sizeof *names; i++)
         if (strcmp(op->name, names[i]) == 0)
             return true;
@@ -219,6 +221,7 @@ static void before_node(ms_tape *tape, void *context, uint32_t scope, const ms_o
         return;
     all->forward.count = 0;
     all->is_rerun = false;
+    ms_zero3_drop_kept(tape, all);
     if (scope != MS_NONE && is_module_input(op) && !ms_zero3_is_adapted(all, scope))
         scope = tape->trace->scopes.items[scope].parent; /* its module is left */
     ms_zero3_move(tape, all, false, scope, op);
@@ -285,7 +288,8 @@ static void install(ms_tape *tape, void *state)
 
 static void build_begin(ms_tape *tape)
 {
-    tape->is_meta = tape->has_own_linear = ms_parallel_of(tape)->zero.init;
+    tape->is_meta = ms_parallel_of(tape)->zero.init;
+    tape->has_own_linear = true;
 }
 
 static void build_end(ms_tape *tape)

@@ -20,6 +20,8 @@ typedef struct ms_zero3_parameter {
     bool persists;            /* stays gathered between uses */
     ms_tensor other;      /* with the padding of all shards, or without; 0: there is no padding */
     bool is_padded;       /* the parameter's memory has it now */
+    bool is_packed;       /* numbers that hold a weight of bitsandbytes */
+    bool is_viewed;       /* the graph has a view of its memory: see ms_zero3_keep */
     ms_tensor held;       /* the memory that a recomputation's saved tensor keeps, or 0 */
     bool is_from_gathers; /* its memory is from the pool of the gathers' stream */
     ms_zero3_status status;
@@ -86,7 +88,8 @@ typedef struct ms_zero3 {
     ms_vec(ms_zero3_use) attributed; /* frozen ones that a recomputation fetched, to the module
                                         (`step`) that was last in backward then */
     ms_zero3_stack forward, backward;
-    bool is_rerun; /* the forward stack is that of a recomputation */
+    ms_zero_tensors kept; /* memory of packed weights, in a recomputation */
+    bool is_rerun;        /* the forward stack is that of a recomputation */
     /* tensors */
     ms_tensor shards, bucket, gradients, barrier, overflow;
     ms_tensor returned;      /* offload: the gradient that came from the host last */
@@ -149,6 +152,10 @@ void ms_zero3_build(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count);
 /* A tensor that a recomputation has saved keeps the memory that the parameter gives up. */
 void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row);
+/* The node of a product with a packed weight has a view of its memory, which no hook of saved
+ * tensors sees: it stays as long as the graph, that of a recomputation until backward goes on. */
+void ms_zero3_keep(ms_tape *tape, ms_zero3 *all, ms_zero3_parameter *row);
+void ms_zero3_drop_kept(ms_tape *tape, ms_zero3 *all);
 
 /* Gradients and the update (zero3_reduce.c). */
 void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t parameter);

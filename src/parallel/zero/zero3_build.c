@@ -34,6 +34,20 @@ static ms_placed placed(const ms_tape *tape, uint32_t i)
                        .is_embedding = parameter->is_embedding};
 }
 
+static bool is_packed(ms_tape *tape, ms_tensor tensor)
+{
+    return !ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating;
+}
+
+/* A packed weight is numbers of the model's type, which hold it. */
+static uint64_t elements_of(ms_tape *tape, const ms_zero3 *all, ms_tensor tensor)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    if (!is_packed(tape, tensor))
+        return ms_elements(&info->shape);
+    return tape->trace->storages.items[info->storage].bytes / ms_dtype_bytes(all->dtype);
+}
+
 static void list_parameters(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
@@ -44,9 +58,10 @@ static void list_parameters(ms_tape *tape, ms_zero3 *all)
             ms_tape_fail(tape, MS_ERR_NOMEM);
     for (uint32_t i = 0; i < count && tape->status == MS_OK; i++) {
         const ms_placed place = placed(tape, i);
-        uint64_t elements = ms_elements(&ms_info(tape, place.tensor)->shape);
+        uint64_t elements = elements_of(tape, all, place.tensor);
         const ms_zero3_parameter row = {.placed = place,
                                         .elements = elements,
+                                        .is_packed = is_packed(tape, place.tensor),
                                         .shard = (elements + ranks - 1) / ranks,
                                         .persists = elements <= zero->param_persistence_threshold,
                                         .gather = MS_NONE};
@@ -146,7 +161,7 @@ static void make_shard(ms_tape *tape, ms_zero3 *all, uint32_t i, ms_zero_tensors
 
 static bool is_adapter(const ms_tape *tape, const ms_zero3 *all, uint32_t i)
 {
-    return tape->in_order.count && ms_zero3_is_trained(all, i);
+    return tape->in_order.count && is_made_by_module(all) && ms_zero3_is_trained(all, i);
 }
 
 /* The parameters of a module are made together, then each is divided. */
@@ -296,14 +311,14 @@ static void make_optimizer(ms_tape *tape, ms_zero3 *all, ms_zero_tensors *shards
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
 {
     ms_zero_tensors shards = {0};
+    if (tape->parameters.count)
+        all->dtype = (ms_dtype)ms_info(tape, placed(tape, 0).tensor)->dtype;
     list_parameters(tape, all);
     for (uint32_t i = 0; i < all->parameters.count && tape->is_meta; i++)
         ms_storage_empty(tape, all->parameters.items[i].placed.tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count && tape->is_meta; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
-    if (all->parameters.count)
-        all->dtype = (ms_dtype)ms_info(tape, all->parameters.items[0].placed.tensor)->dtype;
     list_modules(tape, all);
     find_tied_head(tape, all);
     make_padded(tape, all);

@@ -152,6 +152,8 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (all->is_rerun && ms_zero3_is_trained(all, parameter))
         ms_zero3_hold(tape, row);
+    else if (row->is_viewed || (row->is_packed && all->is_rerun))
+        ms_zero3_keep(tape, all, row);
     else
         ms_storage_empty(tape, tensor);
     row->status = MS_ZERO3_AWAY;
@@ -191,6 +193,7 @@ void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
         ms_zero3_parameter *row = row_of(all, i);
         bool stays = all->tracing == MS_ZERO3_KNOWS && (row->persists || is_used_soon(all, i));
         drop_user(row, module);
+        row->is_viewed |= row->is_packed && !tape->in_backward && !all->is_rerun;
         if (!all->is_rerun)
             drop_held(tape, row);
         if (!stays)
@@ -235,6 +238,7 @@ void ms_zero3_release_all(ms_tape *tape, ms_zero3 *all)
         if (row->gather != MS_NONE)
             wait_for(tape, all, i);
         row->user_count = 0;
+        row->is_viewed = false; /* the graph has gone */
         release_parameter(tape, all, i);
     }
 }
@@ -367,6 +371,7 @@ void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all)
     }
     for (uint32_t i = 0; i < all->parameters.count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
+        row->is_viewed = false; /* the graph has gone */
         if (row->gather != MS_NONE) {
             wait_for(tape, all, i);
             release_parameter(tape, all, i);

@@ -4,6 +4,7 @@
  */
 #include "parallel/zero/zero3.h"
 
+#include "autograd/graph.h"
 #include "trace/build.h"
 
 uint32_t ms_zero3_whole(const ms_zero3 *all)
@@ -47,11 +48,13 @@ uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *
     return count;
 }
 
-/* DeepSpeed's order is that in which parameters were made: an adapter's come last. */
+/* DeepSpeed's order is that in which parameters became its own: under zero.Init an adapter's are
+ * made last. */
 static bool is_made_before(const ms_tape *tape, const ms_zero3 *all, uint32_t a, uint32_t b)
 {
-    bool is_added = tape->in_order.count && ms_zero3_is_trained(all, a);
-    bool is_other_added = tape->in_order.count && ms_zero3_is_trained(all, b);
+    bool has_added = tape->in_order.count && all->parallel->zero.init;
+    bool is_added = has_added && ms_zero3_is_trained(all, a);
+    bool is_other_added = has_added && ms_zero3_is_trained(all, b);
     return is_added != is_other_added ? is_other_added : a < b;
 }
 
@@ -65,7 +68,9 @@ void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, 
         }
 }
 
-void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
+/* The memory that the parameter gives up, in a tensor that the caller owns; the parameter stays
+ * without. */
+static ms_tensor take_memory(ms_tape *tape, const ms_zero3_parameter *row)
 {
     ms_tensor parameter = row->placed.tensor;
     const ms_shape shape = ms_info(tape, parameter)->shape;
@@ -77,13 +82,39 @@ void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
         ms_storage_empty(tape, held);
     tape->is_meta = was_meta;
     if (!held)
-        return;
+        return 0;
     uint32_t storage = ms_info(tape, held)->storage;
     ms_trace_resize(tape->trace, storage, bytes);
     ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
     ms_trace_label(tape->trace, storage, row->placed.name, row->placed.scope);
     ms_storage_swap(tape, parameter, held);
     ms_retain(tape, held);
+    return held;
+}
+
+void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
+{
+    ms_tensor held = take_memory(tape, row);
     ms_release(tape, row->held);
     row->held = held;
+}
+
+void ms_zero3_keep(ms_tape *tape, ms_zero3 *all, ms_zero3_parameter *row)
+{
+    ms_tensor kept = take_memory(tape, row);
+    bool is_graphs = row->is_viewed;
+    row->is_viewed = false;
+    if (!is_graphs) {
+        if (!ms_vec_push(&all->kept, kept))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    ms_graph_hold(tape, kept);
+    ms_release(tape, kept);
+}
+
+void ms_zero3_drop_kept(ms_tape *tape, ms_zero3 *all)
+{
+    while (all->kept.count)
+        ms_release(tape, all->kept.items[--all->kept.count]);
 }

@@ -29,7 +29,9 @@ class AccelerateStep(Step):
         case = {**self.case, "weights": self.case["parallel"].get("load_dtype", self.case["weights"])}
         # FSDP's own checkpoints, or the model's
         own = self.case["accelerate"].get("FSDP_ACTIVATION_CHECKPOINTING") == "true"
-        model = on_host({**case, "checkpointing": case.get("checkpointing") and not own})
+        case = {**case, "checkpointing": case.get("checkpointing") and not own}
+        # from_pretrained puts what bitsandbytes packs on the device
+        model = model_on(case, "cuda") if self.p.get("init") == "cuda" else on_host(case)
         if self.accelerator.is_fsdp2:
             optimizer = optimizer_of(case, [p for p in model.parameters() if p.requires_grad])
             self.model, self.optimizer = self.accelerator.prepare(model, optimizer)

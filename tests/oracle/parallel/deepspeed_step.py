@@ -15,6 +15,11 @@ def decay_groups(model):
     return [{"params": [p for n, p in trained if (n in names) == decays]} for decays in (True, False)]
 
 
+def without_values():
+    """ZeRO-3 writes the model as text, for which it asks the device for values, which are not there on a null device."""
+    torch.Tensor.__repr__ = lambda tensor, **settings: f"tensor of {tuple(tensor.shape)}"
+
+
 class DeepSpeedStep(Step):
     def setup(self):
         import deepspeed
@@ -34,6 +39,7 @@ class DeepSpeedStep(Step):
                 model = model_on(c, "cuda")
         else:
             model = model_on(c, "cuda")
+            without_values()
         params = [q for q in model.parameters() if q.requires_grad]
         own = optimizer_of(c, decay_groups(model) if p.get("decay_groups") else params)
         if p["config"]["zero_optimization"].get("offload_optimizer"):

@@ -62,7 +62,8 @@ static void make_4bit(ms_model *model, struct ms_quantized *q, uint32_t scope)
     uint64_t count = ms_elements(&ms_info(model->tape, q->weight)->shape);
     q->scale_count = blocks_of(count, BLOCK);
     ms_tensor absmax = ms_packed_part(model, "absmax", q->scale_count, MS_DTYPE_F32);
-    ms_tensor packed = packed_storage(model->tape, (count + 1) / 2);
+    uint64_t size = ms_dtype_bytes(ms_quantization_storage(&model->run->quantization));
+    ms_tensor packed = packed_storage(model->tape, (count + 1) / (2 * size) * size);
     keep_code(model);
     if (model->run->quantization.is_double)
         nest(model, absmax, q->scale_count);
@@ -82,6 +83,8 @@ static ms_tensor call_4bit(ms_model *model, const struct ms_quantized *q,
                                      .dtype = model->run->dtype};
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
+    if (tape->has_own_linear)
+        ms_assign(&f, input, ms_heard_input(tape, *input));
     ms_assign(&f, input, ms_to(tape, *input, model->run->quantization.compute_dtype));
     ms_module_cast(model, module->bias, model->run->quantization.compute_dtype);
     ms_tensor product = ms_matmul_4bit(tape, *input, &weight, module->bias);
