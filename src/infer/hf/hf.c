@@ -76,7 +76,7 @@ static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, con
     return true;
 }
 
-/* Where generate() does otherwise than calls of the model. */
+/* Where generate() does otherwise than calls of the model, and data decide. */
 static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infer_result *result)
 {
     const struct {
@@ -90,6 +90,9 @@ static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infe
          "compiled"},
         {job->config->long_rotary, "generate() drops the cache where the context passes "
                                    "original_max_position_embeddings"},
+        {r->run.quantization.kind == MS_QUANTIZE_INT8,
+         "columns of activations with outliers depend on data, and int8 is predicted without any: "
+         "one adds 2 bytes for each token and each output of a product"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies && !ms_vec_push(&result->notes, rows[i].text))
@@ -131,6 +134,8 @@ static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulatio
     result->devices = 1;
     result->context = r->generation.prompt + r->generation.tokens;
     result->weights_type = ms_dtype_info_of(r->run.dtype)->short_name;
+    if (ms_is_packed(&r->run.quantization))
+        result->packed_type = ms_quantization_text(job->arena, &r->run.quantization);
     return add_all_parts(job, r, play, result) && add_figures(r, simulation, play, result) &&
            add_notes(job, r, play, result) && add_levers(job, r, result);
 }

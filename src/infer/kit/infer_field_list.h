@@ -90,6 +90,14 @@
     X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
       "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
       .scope = MS_INFER_OF_HF) \
+    X("quantize", "KIND", "linear weights as bitsandbytes packs them: nf4, fp4, nf4:double, fp4:double or int8", \
+      "as in the config", \
+      "hf", word, AT(hf.quantize), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("compute-dtype", "TYPE", "in which 4-bit weights are multiplied (bnb_4bit_compute_dtype): bf16, fp16 or fp32", \
+      "the config's, else dtype", \
+      "hf", word, AT(hf.compute_dtype), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
     X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient or math", "sdpa", \
       "hf", word, AT(hf.attention), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \

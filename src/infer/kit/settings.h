@@ -50,6 +50,7 @@ typedef enum ms_hf_cache { MS_HF_CACHE_DYNAMIC, MS_HF_CACHE_STATIC } ms_hf_cache
 typedef struct ms_hf_settings {
     uint64_t generate;
     ms_hf_cache cache;
+    const char *quantize, *compute_dtype;
     const char *attention, *experts, *torch, *allocator; /* as a run's */
 } ms_hf_settings;
 
