@@ -28,7 +28,7 @@ typedef struct ms_run_draft {
     ms_dtype adapter_dtype;
     bool ignore_sharding;
     bool is_inference; /* nothing is trained */
-    bool reshards; /* --reshard-after-forward */
+    bool reshards;     /* --reshard-after-forward */
     bool reshards_after_backward;
     uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */

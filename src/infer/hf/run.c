@@ -99,6 +99,24 @@ ms_status ms_hf_quantization(const ms_infer_job *job, ms_quantization *q, ms_err
     return status == MS_OK ? set_compute_dtype(job, q, err) : status;
 }
 
+/* ---- layers on the host ---- */
+
+/* As device_map="auto" has them: the first layers on the device, and the rest on the host. */
+static ms_status place_layers(const ms_infer_job *job, ms_run_config *run, ms_error *err)
+{
+    const ms_infer_settings *s = job->settings;
+    uint64_t layers = job->config->num_layers;
+    if (!ms_infer_settings_has(s, "gpu-layers") || s->gpu_layers > layers)
+        return MS_OK;
+    if (ms_is_packed(&run->quantization))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "gpu-layers: bitsandbytes leaves layers on the host as they are, which is "
+                       "not predicted beside packed ones: quantize none");
+    run->has_host_layers = true;
+    run->device_layers = s->gpu_layers;
+    return MS_OK;
+}
+
 /* ---- tokens ---- */
 
 /* Runs of layers, of which a second has about 70,000; enough for 4,096 tokens of 32 layers. */
@@ -193,5 +211,5 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     if (status == MS_OK)
         status = ms_config_load_run(job->arena, &model, d.settings, d.count, &run->run, err);
     run->run.seq_tokens = g->prompt;
-    return status;
+    return status == MS_OK ? place_layers(job, &run->run, err) : status;
 }

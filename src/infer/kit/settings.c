@@ -61,7 +61,10 @@ ms_status ms_infer_settings_check(const ms_infer_settings *settings, const char 
     for (size_t i = 0; i < ms_infer_table.count; i++)
         if (rows[i].scope && !(rows[i].scope & scope) &&
             ms_config_field_is_set(&ms_infer_table, settings, i))
-            return ms_fail(err, MS_ERR_USAGE, "%s is a setting of %s, and the engine is %s",
-                           rows[i].name, texts[i].group, engine);
+            return rows[i].scope & (rows[i].scope - 1)
+                       ? ms_fail(err, MS_ERR_USAGE, "%s is not a setting of engine %s",
+                                 rows[i].name, engine)
+                       : ms_fail(err, MS_ERR_USAGE, "%s is a setting of %s, and the engine is %s",
+                                 rows[i].name, texts[i].group, engine);
     return MS_OK;
 }

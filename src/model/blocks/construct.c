@@ -29,7 +29,8 @@ static bool is_quantized(const ms_model *model)
 
 bool ms_is_made_on_host(const ms_model *model)
 {
-    return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
+    return is_quantized(model) || model->run->has_host_layers ||
+           model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
 
 /* Whether the loader packs the layer; its name is the module's. */

@@ -78,6 +78,7 @@ typedef struct ms_model {
     ms_tensor dynamic_code;          /* shared by all doubly quantised weights */
     const uint32_t *leaf_by_scope;   /* of `indexed_scopes` entries; MS_NONE: not in `leaves` */
     uint32_t indexed_scopes;
+    uint64_t host_parameters, host_fetches; /* how many; see host_modules.h */
 } ms_model;
 
 /* Inputs of a forward pass; the caller owns the tensors and the cache. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "step/inference/generation.h"
 
+#include "model/blocks/host/host_modules.h"
 #include "ops/ops.h"
 #include "step/figures.h"
 #include "step/inference/generator.h"
@@ -101,6 +102,14 @@ static ms_tensor run_token(ms_generator *g, ms_tensor token, uint64_t pass)
     return next;
 }
 
+static ms_status check_fetched(ms_generator *g)
+{
+    if (g->tape.status != MS_OK || ms_host_modules_were_fetched(&g->model))
+        return MS_OK;
+    return ms_fail(g->err, MS_ERR_CONFIG, "model type %s: layers on the host are unsupported",
+                   g->model.config->model_type);
+}
+
 static ms_status generate(generating *gen)
 {
     ms_generator *g = &gen->g;
@@ -115,7 +124,9 @@ static ms_status generate(generating *gen)
         return status;
     ms_tensor token = run_prompt(g, what->prompt, &prompt);
     g->tape.trace->symbols.is_frozen = true; /* each pass has sizes of its own */
-    status = hand_over(gen);
+    status = check_fetched(g);
+    if (status == MS_OK)
+        status = hand_over(gen);
     for (uint64_t i = next_pass(gen, 0); i < what->tokens && status == MS_OK;
          i = next_pass(gen, i)) {
         ms_cache_skip(&g->model, g->cache, i - last - 1);

@@ -5,6 +5,7 @@
 
 #include "autograd/rerun.h"
 #include "config/run/attention.h"
+#include "model/blocks/host/host_modules.h"
 #include "model/families.h"
 #include "ops/ops.h"
 #include "step/figures.h"
@@ -27,6 +28,7 @@ static ms_status build(ms_generator *g)
     tape->is_evaluating = true;
     tape->pass = MS_PASS_FORWARD;
     ms_figures_count_parameters(tape, g->simulation);
+    g->simulation->host_weight_bytes = ms_host_modules_bytes(&g->model);
     g->simulation->active_param_count = g->simulation->param_count - g->model.idle_param_count;
     return tape->status;
 }
