@@ -603,6 +603,7 @@ complete -c memscope -n $infer -l repack -x -a 'no yes' -d 'weights on the host 
 complete -c memscope -n $infer -l batch -x -d 'the same as concurrency'
 complete -c memscope -n $infer -l generate -x -d 'tokens that are made after the prompt'
 complete -c memscope -n $infer -l cache -x -a 'dynamic static' -d 'of keys and values: dynamic or static'
+complete -c memscope -n $infer -l loop -x -a 'forward generate' -d 'who calls the model for each token: forward (its caller) or generate'
 complete -c memscope -n $infer -l quantize -x -a 'none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4' -d 'linear weights as bitsandbytes packs them: nf4, fp4, nf4:double, fp4:double or int8'
 complete -c memscope -n $infer -l compute-dtype -x -d 'in which 4-bit weights are multiplied (bnb_4bit_compute_dtype): bf16, fp16 or fp32'
 complete -c memscope -n $infer -l attention -x -a 'auto flash efficient math eager cpu-flash' -d 'sdpa or eager; or of sdpa flash, efficient or math'

@@ -19,7 +19,7 @@ FIGURES = (("loaded", "parameters", ("parameters",)), ("loaded", "load_allocated
            ("reserved", "load_reserved_bytes", ("loaded", "reserved")), ("reserved", "prefill_reserved_bytes", ("prefill", "reserved")),
            ("reserved", "decode_reserved_bytes", ("end", "reserved")))
 
-OPTIONS = (("--quantize", "quantize"), ("--compute-dtype", "compute_dtype"), ("--gpu-layers", "gpu_layers"))  # of a case that has the key
+OPTIONS = (("--quantize", "quantize"), ("--compute-dtype", "compute_dtype"), ("--gpu-layers", "gpu_layers"), ("--loop", "loop"))  # of a case that has the key
 
 
 def is_one(case):

@@ -6,6 +6,7 @@
 
 #include "infer/trial.h"
 
+/* What the engine refuses does not fit. */
 static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
                            const ms_infer_lever *lever, uint64_t value, bool *does_fit,
                            ms_error *err)
@@ -13,8 +14,13 @@ static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
     ms_infer_trial trial = {.fits = false};
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    ms_status status = ms_infer_try(in, &a->settings, a->engine, lever->field, text, &trial, err);
-    *does_fit = trial.is_safe;
+    ms_error reason = {0};
+    ms_status status =
+        ms_infer_try(in, &a->settings, a->engine, lever->field, text, &trial, &reason);
+    *does_fit = status == MS_OK && trial.is_safe;
+    if (status == MS_OK || status == MS_ERR_CONFIG || status == MS_ERR_USAGE)
+        return MS_OK;
+    *err = reason;
     return status;
 }
 

@@ -117,6 +117,39 @@ static ms_status place_layers(const ms_infer_job *job, ms_run_config *run, ms_er
     return MS_OK;
 }
 
+/* ---- generate() ---- */
+
+/* Positions of these come from the mask, or are not as wide as the batch. */
+static bool has_own_positions(const ms_model_config *c)
+{
+    static const char *const types[] = {"opt", "falcon", "ernie4_5"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(c->model_type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+static ms_status refuse_loop(const ms_infer_job *job, ms_error *err)
+{
+    const ms_model_config *c = job->config;
+    const ms_hf_settings *s = &job->settings->hf;
+    const struct {
+        bool applies;
+        const char *why;
+    } rows[] = {
+        {s->cache == MS_HF_CACHE_STATIC, "compiles decoding with a static cache"},
+        {c->num_experts > 0, "runs experts another way while it decodes"},
+        {c->long_rotary, "drops the cache where the context passes "
+                         "original_max_position_embeddings"},
+        {has_own_positions(c), "gives this family positions that are not predicted"},
+    };
+    for (size_t i = 0; s->loop == MS_HF_LOOP_GENERATE && i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].applies)
+            return ms_fail(err, MS_ERR_CONFIG, "loop: generate() %s; loop forward is predicted",
+                           rows[i].why);
+    return MS_OK;
+}
+
 /* ---- tokens ---- */
 
 /* Runs of layers, of which a second has about 70,000; enough for 4,096 tokens of 32 layers. */
@@ -129,6 +162,7 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
     bool has_context = ms_infer_settings_has(s, "context");
     uint64_t context = s->context;
     g->has_static_cache = s->hf.cache == MS_HF_CACHE_STATIC;
+    g->is_call = s->hf.loop == MS_HF_LOOP_GENERATE;
     g->most_layers = job->is_trial ? LAYERS_TRIED : LAYERS_RUN;
     g->prompt = s->prompt;
     if (!ms_infer_settings_has(s, "prompt") && g->prompt > (context + 1) / 2)
@@ -187,6 +221,8 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     const ms_infer_settings *s = job->settings;
     const ms_hf_settings *hf = &s->hf;
     ms_status status = refuse(job, err);
+    if (status == MS_OK)
+        status = refuse_loop(job, err);
     if (status == MS_OK)
         status = resolve_tokens(job, &run->generation, err);
     if (status != MS_OK)

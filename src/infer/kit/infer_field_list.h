@@ -90,6 +90,9 @@
     X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
       "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
       .scope = MS_INFER_OF_HF) \
+    X("loop", "NAME", "who calls the model for each token: forward (its caller) or generate", "forward", \
+      "hf", choice, AT(hf.loop), .choices = ms_hf_loop_names, \
+      .scope = MS_INFER_OF_HF) \
     X("quantize", "KIND", "linear weights as bitsandbytes packs them: nf4, fp4, nf4:double, fp4:double or int8", \
       "as in the config", \
       "hf", word, AT(hf.quantize), .default_is_words = true, \

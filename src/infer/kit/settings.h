@@ -47,9 +47,12 @@ typedef struct ms_llama_settings {
 
 typedef enum ms_hf_cache { MS_HF_CACHE_DYNAMIC, MS_HF_CACHE_STATIC } ms_hf_cache;
 
+typedef enum ms_hf_loop { MS_HF_LOOP_FORWARD, MS_HF_LOOP_GENERATE } ms_hf_loop;
+
 typedef struct ms_hf_settings {
     uint64_t generate;
     ms_hf_cache cache;
+    ms_hf_loop loop;
     const char *quantize, *compute_dtype;
     const char *attention, *experts, *torch, *allocator; /* as a run's */
 } ms_hf_settings;
