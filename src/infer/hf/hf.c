@@ -143,7 +143,8 @@ static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulatio
     result->weights_type = ms_dtype_info_of(r->run.dtype)->short_name;
     if (ms_is_packed(&r->run.quantization))
         result->packed_type = ms_quantization_text(job->arena, &r->run.quantization);
-    return add_all_parts(job, r, simulation, play, result) &&
+    bool is_named = result->packed_type || !ms_is_packed(&r->run.quantization);
+    return is_named && add_all_parts(job, r, simulation, play, result) &&
            add_figures(r, simulation, play, result) && add_notes(job, r, play, result) &&
            add_levers(job, r, result);
 }
