@@ -19,6 +19,8 @@ FIGURES = (("loaded", "parameters", ("parameters",)), ("loaded", "load_allocated
            ("reserved", "load_reserved_bytes", ("loaded", "reserved")), ("reserved", "prefill_reserved_bytes", ("prefill", "reserved")),
            ("reserved", "decode_reserved_bytes", ("end", "reserved")))
 
+OPTIONS = (("--quantize", "quantize"), ("--compute-dtype", "compute_dtype"), ("--gpu-layers", "gpu_layers"), ("--loop", "loop"))  # of a case that has the key
+
 
 def is_one(case):
     return "cache" in case and "generate" in case
@@ -31,9 +33,10 @@ def write_model(case, path):
 
 
 def command_of(case, path, args):
+    given = [word for option, key in OPTIONS if key in case for word in (option, str(case[key]))]
     return [args.binary, "infer", path, "--engine", "hf", "--device", case.get("device", "a100-80gb"), "--budget", "4000GiB",
             "--batch", str(case["batch"]), "--prompt", str(case["prompt"]), "--generate", str(case["generate"]),
-            "--cache", case["cache"], "--attention", case["attn"], "--dtype", case["weights"], "--torch", "2.11"]
+            "--cache", case["cache"], "--attention", case["attn"], "--dtype", case["weights"], "--torch", "2.11", *given]
 
 
 def figures_of(report, measured):

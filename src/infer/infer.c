@@ -148,8 +148,13 @@ static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error 
 {
     const char *type = a->result.weights_type ? a->result.weights_type : a->settings.quant;
     a->loaded_bytes = loaded_bytes(&a->result);
+    const char *loading = a->engine->loading, *packed = a->result.packed_type;
+    if (packed && !ms_is_packed(&in->config.quantization))
+        loading = ms_arena_printf(in->arena, "weights of linear layers are packed as %s", packed);
+    if (packed && !loading)
+        return ms_infer_no_memory(err);
     bool ok = in->stored.checkpoint.files == 0 ||
-              ms_stored_explain(in->arena, &in->stored, type ? type : "f16", a->engine->loading,
+              ms_stored_explain(in->arena, &in->stored, type ? type : "f16", loading,
                                 a->loaded_bytes, &a->causes);
     return ok ? MS_OK : ms_infer_no_memory(err);
 }

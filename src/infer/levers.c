@@ -6,6 +6,7 @@
 
 #include "infer/trial.h"
 
+/* What the engine refuses does not fit. */
 static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
                            const ms_infer_lever *lever, uint64_t value, bool *does_fit,
                            ms_error *err)
@@ -13,8 +14,13 @@ static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
     ms_infer_trial trial = {.fits = false};
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    ms_status status = ms_infer_try(in, &a->settings, a->engine, lever->field, text, &trial, err);
-    *does_fit = trial.is_safe;
+    ms_error reason = {0};
+    ms_status status =
+        ms_infer_try(in, &a->settings, a->engine, lever->field, text, &trial, &reason);
+    *does_fit = status == MS_OK && trial.is_safe;
+    if (status == MS_OK || status == MS_ERR_CONFIG || status == MS_ERR_USAGE)
+        return MS_OK;
+    *err = reason;
     return status;
 }
 
@@ -57,16 +63,24 @@ ms_status ms_infer_find_less(const ms_infer_input *in, ms_infer_answer *a, ms_er
     return status;
 }
 
-/* The last lever is the one of which more is of use. Nothing is said where the run fits only just.
- */
+static const ms_infer_lever *last_with_more(const ms_infer_result *result)
+{
+    for (uint32_t i = result->levers.count; i-- > 0;)
+        if (result->levers.items[i].value < result->levers.items[i].most)
+            return &result->levers.items[i];
+    return NULL;
+}
+
+/* The last lever of which there can be more is the one of which more is of use. Nothing is said
+ * where the run fits only just. */
 ms_status ms_infer_find_more(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
 {
     int full;
     if (a->result.levers.count == 0 || in->budget_bytes == 0 ||
         !ms_infer_result_fits(in, &a->result, !a->result.takes_all, &full))
         return MS_OK;
-    const ms_infer_lever *lever = &a->result.levers.items[a->result.levers.count - 1];
-    if (lever->value >= lever->most)
+    const ms_infer_lever *lever = last_with_more(&a->result);
+    if (!lever)
         return MS_OK;
     uint64_t low = lever->value - lever->value % lever->step;
     a->lever = lever->field;

@@ -145,6 +145,14 @@ static const ms_op addmm_op = {"addmm", "AddmmBackward0", addmm_backward};
 static const ms_op linear_bias_op = {"addmm", "AddmmBackward0", linear_bias_backward};
 
 /* Consumes all three (casts of autocast float, parameters don't). */
+/* A bias is added by the product itself for a matrix, or what is one without a copy. */
+static ms_product kind_of(ms_tape *tape, ms_tensor x, ms_tensor bias)
+{
+    return bias && (ms_info(tape, x)->shape.rank != 3 || ms_is_contiguous(ms_info(tape, x)))
+               ? MS_PRODUCT_BIASED
+               : MS_PRODUCT_PLAIN;
+}
+
 static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor weight,
                          ms_tensor bias, ms_dim columns)
 {
@@ -164,7 +172,7 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     ms_shape shape = ms_info(tape, x)->shape;
     shape.dims[shape.rank - 1] = columns;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
-    ms_workspace_use(tape, bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
+    ms_workspace_use(tape, kind_of(tape, x, bias));
     if (!ms_idle(tape)) {
         const ms_tensor_info *info = ms_info(tape, x);
         const ms_gemm gemm = ms_rows_times(&info->shape, columns.value);

@@ -7,7 +7,7 @@ ms_status ms_config_load_run(ms_arena *arena, const ms_model_config *model,
                              const ms_run_setting *settings, size_t count, ms_run_config *run,
                              ms_error *err)
 {
-    ms_run_draft draft = {0};
+    ms_run_draft draft = {.is_inference = true};
     const ms_run_origins origins = {0};
     for (size_t i = 0; i < count; i++) {
         ms_status status =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Makes a resolved run of a model that is read already.
+ * Makes a resolved run of inference of a model that is read already.
  */
 #ifndef MS_CONFIG_LOAD_LOAD_RUN_H
 #define MS_CONFIG_LOAD_LOAD_RUN_H

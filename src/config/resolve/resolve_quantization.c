@@ -80,7 +80,8 @@ static ms_status resolve_upcast(const ms_resolving *c)
         return ms_resolve_fail(c, "upcast", "nothing is quantised");
     if (said && run->upcast && upcasting == MS_UPCAST_NEVER)
         return ms_resolve_fail(c, "upcast", "PEFT does not change the types of such a base");
-    run->upcast = is_packed && (said ? run->upcast : upcasting == MS_UPCAST_USUALLY);
+    bool is_usual = upcasting == MS_UPCAST_USUALLY && !c->draft->is_inference;
+    run->upcast = is_packed && (said ? run->upcast : is_usual);
     ms_parallel_kind kind = run->parallel.layout.kind;
     run->parallel.casts_back =
         run->upcast && (kind == MS_PARALLEL_ZERO || kind == MS_PARALLEL_FSDP2);
@@ -117,7 +118,8 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
         return status;
     if (ms_is_packed(q) && run->device->is_cpu)
         return ms_resolve_fail(c, "quantize", "is not supported on the cpu");
-    if (ms_is_packed(q) && !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft))
+    bool is_trained = ms_is_packed(q) && !c->draft->is_inference;
+    if (is_trained && !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft))
         return ms_resolve_fail(c, "quantize",
                                "a quantised base is frozen: give an adapter to train, or "
                                "quantize none");

@@ -110,9 +110,11 @@ typedef struct ms_run_config {
     ms_dtype dtype;      /* of the weights */
     ms_autocast autocast;
     ms_parameter_device parameter_device; /* on the host only if the optimizer is */
-    ms_training training; /* models do not read it: what they need is in their inputs */
-    ms_parallel parallel; /* ranks that train together */
-    uint64_t liger;       /* bits of ms_liger that the family supports */
+    bool has_host_layers;   /* inference: layers from `device_layers` on wait on the host */
+    uint64_t device_layers; /* and so does what comes after layers; see host_modules.h */
+    ms_training training;   /* models do not read it: what they need is in their inputs */
+    ms_parallel parallel;   /* ranks that train together */
+    uint64_t liger;         /* bits of ms_liger that the family supports */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
     const char *checkpointing;    /* as given: "none", "all", "first:8", "0,2,5-9", "every:2" */
     const char *treat;            /* as given, applied after `checkpointing`; "" = none */

@@ -27,7 +27,8 @@ typedef struct ms_run_draft {
     const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
-    bool reshards; /* --reshard-after-forward */
+    bool is_inference; /* nothing is trained */
+    bool reshards;     /* --reshard-after-forward */
     bool reshards_after_backward;
     uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */

@@ -41,13 +41,16 @@ static bool add_parts(const ms_hf_peak *peak, ms_infer_phase phase, uint64_t cel
     return ok;
 }
 
-static bool add_all_parts(const ms_infer_job *job, const ms_hf_run *r, const ms_hf_play *play,
+static bool add_all_parts(const ms_infer_job *job, const ms_hf_run *r,
+                          const ms_simulation *simulation, const ms_hf_play *play,
                           ms_infer_result *result)
 {
     const ms_generation *g = &r->generation;
     uint64_t layers = job->config->num_layers, last = g->prompt + g->tokens - 1;
     uint64_t room = g->has_static_cache ? last + 1 : 0;
-    return add_parts(&play->load, MS_INFER_LOAD, 0, layers, result) &&
+    return ms_infer_add_exact(result, MS_INFER_WEIGHTS, "cpu", MS_INFER_HOST,
+                              simulation->host_weight_bytes) &&
+           add_parts(&play->load, MS_INFER_LOAD, 0, layers, result) &&
            add_parts(&play->prefill, MS_INFER_PREFILL, room ? room : g->prompt, layers, result) &&
            (g->tokens == 1 ||
             add_parts(&play->decode, MS_INFER_DECODE, room ? room : last, layers, result));
@@ -76,7 +79,7 @@ static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, con
     return true;
 }
 
-/* Where generate() does otherwise than calls of the model. */
+/* Where generate() does otherwise than calls of the model, and data decide. */
 static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infer_result *result)
 {
     const struct {
@@ -90,6 +93,9 @@ static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infe
          "compiled"},
         {job->config->long_rotary, "generate() drops the cache where the context passes "
                                    "original_max_position_embeddings"},
+        {r->run.quantization.kind == MS_QUANTIZE_INT8,
+         "columns of activations with outliers depend on data, and int8 is predicted without any: "
+         "one adds 2 bytes for each token and each output of a product"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies && !ms_vec_push(&result->notes, rows[i].text))
@@ -115,14 +121,18 @@ static bool add_levers(const ms_infer_job *job, const ms_hf_run *r, ms_infer_res
 {
     enum { STEP = 256, MOST_CONTEXT = 1 << 20, MOST_BATCH = 1024 };
     const ms_generation *g = &r->generation;
-    uint64_t learned = job->config->max_positions;
+    uint64_t learned = job->config->max_positions, all = job->config->num_layers + 1;
+    const ms_infer_lever layers = {
+        "gpu-layers", r->run.has_host_layers ? r->run.device_layers : all, 0, all, 1, false};
     const ms_infer_lever context = {
         "context", g->prompt + g->tokens, STEP, learned ? learned : MOST_CONTEXT, STEP, !learned};
     const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1, true};
     bool is_free = !ms_infer_settings_has(job->settings, "generate") &&
                    !ms_infer_settings_has(job->settings, "prompt");
+    bool is_packed = ms_is_packed(&r->run.quantization);
     return (!is_free || ms_vec_push(&result->levers, context)) &&
-           ms_vec_push(&result->levers, batch);
+           ms_vec_push(&result->levers, batch) &&
+           (is_packed || ms_vec_push(&result->levers, layers));
 }
 
 static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulation *simulation,
@@ -131,8 +141,12 @@ static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulatio
     result->devices = 1;
     result->context = r->generation.prompt + r->generation.tokens;
     result->weights_type = ms_dtype_info_of(r->run.dtype)->short_name;
-    return add_all_parts(job, r, play, result) && add_figures(r, simulation, play, result) &&
-           add_notes(job, r, play, result) && add_levers(job, r, result);
+    if (ms_is_packed(&r->run.quantization))
+        result->packed_type = ms_quantization_text(job->arena, &r->run.quantization);
+    bool is_named = result->packed_type || !ms_is_packed(&r->run.quantization);
+    return is_named && add_all_parts(job, r, simulation, play, result) &&
+           add_figures(r, simulation, play, result) && add_notes(job, r, play, result) &&
+           add_levers(job, r, result);
 }
 
 /* Where nothing is left of the budget beside a context of so many bytes, 1: 0 is no limit. */

@@ -29,11 +29,11 @@
     X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "the config's", \
       "Inference", word, AT(dtype), .default_is_words = true, \
       .scope = MS_INFER_OF_HF | MS_INFER_OF_VLLM) \
+    X("gpu-layers", "N", "layers on the device; the head is one more", "all", \
+      "Inference", count, AT(gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP | MS_INFER_OF_HF) \
     X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp)", "context x concurrency", \
       "llama.cpp", count, AT(llama.ctx_size), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
-      .scope = MS_INFER_OF_LLAMA_CPP) \
-    X("gpu-layers", "N", "layers on the device; the head is one more", "all", \
-      "llama.cpp", count, AT(llama.gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("split-mode", "NAME", "with several devices: layer or none", "layer", \
       "llama.cpp", choice, AT(llama.split_mode), .choices = ms_llama_split_names, \
@@ -89,6 +89,17 @@
       .scope = MS_INFER_OF_HF) \
     X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
       "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
+      .scope = MS_INFER_OF_HF) \
+    X("loop", "NAME", "who calls the model for each token: forward (its caller) or generate", "forward", \
+      "hf", choice, AT(hf.loop), .choices = ms_hf_loop_names, \
+      .scope = MS_INFER_OF_HF) \
+    X("quantize", "KIND", "linear weights as bitsandbytes packs them: nf4, fp4, nf4:double, fp4:double or int8", \
+      "as in the config", \
+      "hf", word, AT(hf.quantize), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("compute-dtype", "TYPE", "in which 4-bit weights are multiplied (bnb_4bit_compute_dtype): bf16, fp16 or fp32", \
+      "the config's, else dtype", \
+      "hf", word, AT(hf.compute_dtype), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
     X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient or math", "sdpa", \
       "hf", word, AT(hf.attention), .default_is_words = true, \

@@ -76,6 +76,7 @@ typedef struct ms_infer_result {
     ms_vec(ms_infer_lever) levers; /* in the order in which they are tried where it does not fit */
     ms_vec(const char *) notes;    /* what is not exact, and why: sentences without a full stop */
     const char *weights_type;      /* for titles: "bf16"; NULL: that of the setting quant */
+    const char *packed_type;       /* of those that are packed: "nf4"; NULL: none is */
     uint64_t context; /* tokens of one sequence, where settings of the engine decide; 0: context */
     uint32_t devices; /* at least 1 unless all is on the host */
     const char *decision; /* what there is room for, "KV cache of ..."; NULL: bytes say it */

@@ -7,6 +7,7 @@ const char *const ms_infer_fit_names[] = {"none",       "context", "concurrency"
                                           "gpu-layers", "quant",   NULL};
 static const char *const ms_llama_split_names[] = {"layer", "none", NULL};
 static const char *const ms_hf_cache_names[] = {"dynamic", "static", NULL};
+static const char *const ms_hf_loop_names[] = {"forward", "generate", NULL};
 static const char *const ms_llama_flash_names[] = {"auto", "on", "off", NULL};
 static const char *const ms_vllm_version_names[] = {"0.20.2", "0.25.1", NULL};
 static const char *const ms_vllm_runner_names[] = {"auto", "v1", "v2", NULL};
@@ -61,7 +62,10 @@ ms_status ms_infer_settings_check(const ms_infer_settings *settings, const char 
     for (size_t i = 0; i < ms_infer_table.count; i++)
         if (rows[i].scope && !(rows[i].scope & scope) &&
             ms_config_field_is_set(&ms_infer_table, settings, i))
-            return ms_fail(err, MS_ERR_USAGE, "%s is a setting of %s, and the engine is %s",
-                           rows[i].name, texts[i].group, engine);
+            return rows[i].scope & (rows[i].scope - 1)
+                       ? ms_fail(err, MS_ERR_USAGE, "%s is not a setting of engine %s",
+                                 rows[i].name, engine)
+                       : ms_fail(err, MS_ERR_USAGE, "%s is a setting of %s, and the engine is %s",
+                                 rows[i].name, texts[i].group, engine);
     return MS_OK;
 }

@@ -38,7 +38,7 @@ extern const char *const ms_infer_fit_names[]; /* "none", then the setting's; en
 
 /* 0 or NULL: not given, where the row's default is words. */
 typedef struct ms_llama_settings {
-    uint64_t ctx_size, gpu_layers, batch, ubatch, outputs;
+    uint64_t ctx_size, batch, ubatch, outputs;
     ms_llama_split split_mode;
     const char *tensor_split, *override_tensor, *type_k, *type_v;
     ms_llama_flash flash_attention;
@@ -47,9 +47,13 @@ typedef struct ms_llama_settings {
 
 typedef enum ms_hf_cache { MS_HF_CACHE_DYNAMIC, MS_HF_CACHE_STATIC } ms_hf_cache;
 
+typedef enum ms_hf_loop { MS_HF_LOOP_FORWARD, MS_HF_LOOP_GENERATE } ms_hf_loop;
+
 typedef struct ms_hf_settings {
     uint64_t generate;
     ms_hf_cache cache;
+    ms_hf_loop loop;
+    const char *quantize, *compute_dtype;
     const char *attention, *experts, *torch, *allocator; /* as a run's */
 } ms_hf_settings;
 
@@ -81,7 +85,7 @@ typedef struct ms_vllm_settings {
 typedef struct ms_infer_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_INFER_FIELD_COUNT)];
     const char *engine, *device, *quant, *dtype;
-    uint64_t budget, gpus, context, concurrency, prompt;
+    uint64_t budget, gpus, context, concurrency, prompt, gpu_layers;
     ms_infer_fit_kind fit;
     ms_llama_settings llama;
     ms_hf_settings hf;

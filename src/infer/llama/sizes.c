@@ -104,7 +104,7 @@ static ms_status set_devices(ms_llama_run *r, ms_error *err)
     const ms_infer_settings *s = r->job->settings;
     uint64_t most = r->model->n_layer + 1, layers = most;
     if (ms_infer_settings_has(s, "gpu-layers"))
-        layers = s->llama.gpu_layers < most ? s->llama.gpu_layers : most;
+        layers = s->gpu_layers < most ? s->gpu_layers : most;
     r->devices = s->llama.split_mode == MS_LLAMA_SPLIT_NONE ? 1 : (uint32_t)s->gpus;
     r->first_device_layer = r->is_cuda ? most - layers : most;
     return set_split(r, err);

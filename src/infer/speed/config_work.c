@@ -12,6 +12,7 @@
 /* How the engine has its weights. */
 typedef struct loaded {
     const ms_model_config *config;
+    ms_quantization quantization;
     ms_dtype dtype;
     bool is_fp8; /* those of layers, as the config says or as they are made on loading */
 } loaded;
@@ -20,8 +21,12 @@ static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result)
 {
     const ms_model_config *c = job->config;
     bool is_made = job->settings->vllm.quantization == MS_VLLM_QUANTIZATION_FP8;
-    loaded as = {c, MS_DTYPE_BF16,
-                 is_made || c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK};
+    loaded as = {.config = c,
+                 .quantization = c->quantization,
+                 .dtype = MS_DTYPE_BF16,
+                 .is_fp8 = is_made || c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK};
+    if (job->settings->hf.quantize) /* as the engine has read it already */
+        (void)ms_quantization_parse(job->settings->hf.quantize, &as.quantization, NULL);
     if (result->weights_type)
         (void)ms_dtype_parse(result->weights_type, &as.dtype);
     return as;
@@ -30,7 +35,7 @@ static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result)
 /* Bits of a weight in a product, at least: scales and zeros are left out. */
 static double bits_of(const loaded *as)
 {
-    switch (as->config->quantization.kind) {
+    switch (as->quantization.kind) {
     case MS_QUANTIZE_NF4:
     case MS_QUANTIZE_FP4:
     case MS_QUANTIZE_MXFP4:
@@ -38,7 +43,7 @@ static double bits_of(const loaded *as)
         return 4;
     case MS_QUANTIZE_GPTQ:
     case MS_QUANTIZE_AWQ:
-        return as->config->quantization.bits;
+        return as->quantization.bits;
     case MS_QUANTIZE_INT8:
     case MS_QUANTIZE_FP8_BLOCK:
         return CHAR_BIT;
@@ -53,7 +58,7 @@ static double bits_of(const loaded *as)
  * run at a rate that the table does not have, and compressed-tensors at any. */
 static void set_rate(const ms_device *d, const loaded *as, ms_infer_work *w)
 {
-    ms_quantize_kind kind = as->config->quantization.kind;
+    ms_quantize_kind kind = as->quantization.kind;
     bool is_int8 = kind == MS_QUANTIZE_INT8;
     bool is_unknown = kind == MS_QUANTIZE_MXFP4 || kind == MS_QUANTIZE_COMPRESSED;
     w->type = as->is_fp8 ? "fp8" : is_int8 ? "int8" : ms_dtype_info_of(as->dtype)->short_name;
@@ -137,6 +142,8 @@ ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
     work->experts = c->num_experts;
     work->used = c->experts_per_token;
     work->prefill_devices = work->decode_devices = result->devices;
+    if (ms_infer_part_total(result, MS_INFER_HOST, MS_INFER_WEIGHTS, ~0u).expected > 0)
+        work->reason = "weights are on the host, whose bandwidth is not known";
     set_rate(job->device, &as, work);
     for (uint32_t i = 0; i < inventory->weights.count; i++)
         add_weight(&inventory->weights.items[i], &as, work);

@@ -118,16 +118,18 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
     ms_dim keys = ms_cache_keys(model, layer);
     bool windowed =
         sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
+    if (model->attention != MS_ATTENTION_EAGER && needs_no_mask(model, layer, windowed))
+        return 0;
+    model->makes_masks = true;
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, bool_mask(model, keys, windowed), keys);
-    if (needs_no_mask(model, layer, windowed))
-        return 0;
     return for_every_sequence(model, bool_mask(model, keys, windowed), keys);
 }
 
 ms_tensor ms_full_mask(ms_model *model)
 {
     ms_dim keys = ms_cache_keys(model, 0);
+    model->makes_masks = true;
     ms_tensor mask = bool_mask(model, keys, false);
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, mask, keys);

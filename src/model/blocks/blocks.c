@@ -6,6 +6,7 @@
 
 #include "ops/liger/liger.h"
 #include "autograd/graph.h"
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
@@ -107,7 +108,9 @@ static ms_tensor call_norm(ms_model *model, const ms_norm_module *module, ms_ten
 ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_region_fn run)
 {
     bool outer = ms_norm_begin(model, &x);
+    const ms_fetched fetched = ms_host_fetch_pair(model, module->weight, module->bias);
     ms_tensor out = call_norm(model, module, x, run);
+    ms_host_drop(model, &fetched);
     ms_norm_end(model, outer);
     return out;
 }

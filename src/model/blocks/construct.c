@@ -29,7 +29,8 @@ static bool is_quantized(const ms_model *model)
 
 bool ms_is_made_on_host(const ms_model *model)
 {
-    return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
+    return is_quantized(model) || model->run->has_host_layers ||
+           model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
 
 /* Whether the loader packs the layer; its name is the module's. */
@@ -48,17 +49,26 @@ static bool is_converted(ms_model *model, uint32_t scope, bool is_head)
     return model->exceptions && ms_exceptions_convert(model->exceptions, path, is_head);
 }
 
+/* NULL: the layer is not packed, or out of memory. */
+static struct ms_quantized *new_packed(ms_model *model, uint32_t scope, ms_dim in, ms_dim out,
+                                       bool is_head)
+{
+    if (!is_quantized(model) || !is_converted(model, scope, is_head))
+        return NULL;
+    struct ms_quantized *quantized = ms_quantized_new(model, scope, out, in);
+    if (!quantized)
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+    return quantized;
+}
+
 static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                    ms_dim out, bool bias, bool is_head)
 {
-    struct ms_quantized *quantized = NULL;
     ms_linear_module module = {.scope = child(model, parent, name)};
     ms_plan_shard(model, name, &out, &in);
-    if (is_quantized(model) && is_converted(model, module.scope, is_head)) {
-        quantized = ms_quantized_new(model, module.scope, out, in);
-        if (!quantized)
-            ms_tape_fail(model->tape, MS_ERR_NOMEM);
-        module.weight = quantized ? quantized->weight : 0;
+    struct ms_quantized *quantized = new_packed(model, module.scope, in, out, is_head);
+    if (quantized) {
+        module.weight = quantized->weight;
     } else {
         module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
     }
@@ -85,12 +95,15 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
                                ms_dim out)
 {
     ms_linear_module module = {.scope = child(model, parent, name)};
-    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
+    struct ms_quantized *quantized = new_packed(model, module.scope, in, out, false);
+    module.weight = quantized ? quantized->weight
+                              : ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
     module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_CONV1D,
                                       .scope = module.scope,
                                       .weight = module.weight,
-                                      .bias = module.bias});
+                                      .bias = module.bias,
+                                      .quantized = quantized});
     return module;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/linear.h"
 
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
@@ -17,8 +18,10 @@ ms_tensor ms_linear_call_by(ms_model *model, const ms_linear_module *module, ms_
 {
     const ms_leaf_module *leaf = ms_model_leaf(model, module->scope);
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    const ms_fetched fetched = ms_host_fetch_pair(model, module->weight, module->bias);
     ms_tensor out = leaf && leaf->call ? leaf->call(model, leaf, module, x, linear)
                                        : ms_base_call(model, leaf, module, x, linear);
+    ms_host_drop(model, &fetched);
     model->tape->scope = previous;
     return out;
 }

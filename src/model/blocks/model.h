@@ -69,6 +69,7 @@ typedef struct ms_model {
     /* The number of labels, an int64 on the device; 0: the loss counts them. */
     ms_tensor label_count;
     ms_tensor position_ids;          /* given to the model; 0: it makes them */
+    bool makes_masks;                /* attention has had a mask */
     uint64_t idle_param_count;       /* parameters of experts that a token does not use */
     ms_cache *cache;                 /* of the running pass; NULL: none */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
@@ -78,6 +79,7 @@ typedef struct ms_model {
     ms_tensor dynamic_code;          /* shared by all doubly quantised weights */
     const uint32_t *leaf_by_scope;   /* of `indexed_scopes` entries; MS_NONE: not in `leaves` */
     uint32_t indexed_scopes;
+    uint64_t host_parameters, host_fetches; /* how many; see host_modules.h */
 } ms_model;
 
 /* Inputs of a forward pass; the caller owns the tensors and the cache. */

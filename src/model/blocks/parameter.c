@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/parameter.h"
 
+#include "model/blocks/host/host_modules.h"
 #include "ops/ops.h"
 #include "treatments/host_parameters.h"
 #include "trace/build.h"
@@ -10,9 +11,14 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, scope);
+    bool was_meta = tape->is_meta, waits = ms_is_on_host(model, scope);
+    tape->is_meta = was_meta || waits; /* it never has memory on the device */
     tape->new_category = MS_CATEGORY_WEIGHT;
     ms_tensor tensor = ms_empty(tape, shape, dtype);
     tape->new_category = MS_CATEGORY_TEMPORARY;
+    if (waits)
+        ms_host_parameter_enter(model, tensor);
+    tape->is_meta = was_meta;
     tape->scope = previous;
     return ms_parameter_enter(model, scope, name, tensor);
 }

@@ -2,6 +2,7 @@
 #include "model/decoder/decoder_layer.h"
 
 #include "model/blocks/cache.h"
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_tables.h"
@@ -166,6 +167,7 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
     const ms_projections *p = &a->proj;
     uint32_t previous = ms_scope_enter(tape, p->scope);
+    const ms_fetched fetched = ms_host_fetch_pair(model, a->sinks, 0);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *q_k_v[3];
@@ -183,6 +185,7 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     else
         result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value}, mask,
                                        &p->o_proj, weights);
+    ms_host_drop(model, &fetched);
     tape->scope = previous;
     return result;
 }

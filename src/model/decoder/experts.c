@@ -4,6 +4,7 @@
  */
 #include "model/decoder/experts.h"
 
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/packed/quantized.h"
 
 #include "model/blocks/packed/quantized_fp8.h"
@@ -154,6 +155,10 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
                           const ms_routing *routing)
 {
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    const ms_fetched fetched =
+        ms_host_fetch(model, MS_MOST_FETCHED,
+                      (ms_tensor[MS_MOST_FETCHED]){module->gate_up, module->gate_up_bias,
+                                                   module->down, module->down_bias});
     ms_tensor out;
     if (model->run->liger & MS_LIGER_SWIGLU)
         out =
@@ -162,6 +167,7 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
         out = ms_experts_eager(model, module, hidden, routing);
     else
         out = run_grouped(model, module, hidden, routing);
+    ms_host_drop(model, &fetched);
     model->tape->scope = previous;
     return out;
 }
@@ -190,6 +196,7 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
     ms_tensor best[2];
     uint32_t previous = ms_scope_enter(tape, m->scope);
     *out = (ms_routing){0};
+    const ms_fetched fetched = ms_host_fetch_pair(model, m->weight, 0);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_assign(&f, input, ms_as_tokens(model, *input));
@@ -203,6 +210,7 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
         ms_assign(&f, weights, ms_to(tape, *weights, (ms_dtype)ms_info(tape, *logits)->dtype));
     ms_routing_keep(model, *logits, *weights, *experts, out);
     ms_locals_end(&f, NULL);
+    ms_host_drop(model, &fetched);
     tape->scope = previous;
 }
 

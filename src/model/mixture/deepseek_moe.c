@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/deepseek_moe.h"
 
+#include "model/blocks/host/host_modules.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_keys.h"
@@ -69,12 +70,14 @@ static void route(ms_model *model, ms_deepseek_form form, const ms_group_router 
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, router->scope);
     *out = (ms_routing){0};
+    const ms_fetched fetched = ms_host_fetch_pair(model, router->weight, 0);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_assign(&f, input, ms_as_tokens(model, *input));
     ms_tensor *logits = ms_local(&f, logits_of(model, router, *input));
     form.route(model, router, &f, *logits, out);
     ms_locals_end(&f, NULL);
+    ms_host_drop(model, &fetched);
     tape->scope = previous;
 }
 

@@ -3,6 +3,7 @@
  * GPT-OSS: eager attention with a sink per head, every second layer sliding; every MLP replaced by
  * experts with biases and a clamped gate.
  */
+#include "model/blocks/host/host_modules.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
@@ -129,6 +130,7 @@ static void route(ms_model *model, const biased_moe *m, ms_tensor hidden, ms_rou
     ms_tensor best[2];
     uint32_t previous = ms_scope_enter(tape, m->router_scope);
     *out = (ms_routing){0};
+    const ms_fetched fetched = ms_host_fetch_pair(model, m->router_weight, m->router_bias);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_tensor *logits =
@@ -141,6 +143,7 @@ static void route(ms_model *model, const biased_moe *m, ms_tensor hidden, ms_rou
     ms_tensor *experts = ms_local(&f, ms_unown(tape, best[1]));
     ms_routing_keep(model, *logits, *weights, *experts, out);
     ms_locals_end(&f, NULL);
+    ms_host_drop(model, &fetched);
     tape->scope = previous;
 }
 

@@ -37,8 +37,8 @@ static void matmul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
 
 static const ms_op matmul_op = {"matmul_8bit", "MatMul8bitLtBackward", matmul_backward};
 
-/* outliers.any(), and what zeroing no columns copies to the device */
-static void look_for_outliers(ms_tape *tape, uint64_t count)
+/* outliers.any(), and what zeroing no columns of several rows copies to the device */
+static void look_for_outliers(ms_tape *tape, uint64_t count, bool has_rows)
 {
     ms_tensor found = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_BOOL);
     ms_reduce_buffers buffers = ms_cuda_reduce_buffers(tape->options.device, 1, count, true);
@@ -48,7 +48,8 @@ static void look_for_outliers(ms_tape *tape, uint64_t count)
         ms_consume(tape, partial);
     }
     ms_consume(tape, found);
-    ms_transient(tape, 1, MS_DTYPE_U8);
+    if (has_rows)
+        ms_transient(tape, 1, MS_DTYPE_U8);
 }
 
 /* Yields the rows in 8 bits, and their scales in `scales`. */
@@ -64,7 +65,7 @@ static ms_tensor quantize_rows(ms_tape *tape, ms_tensor x, ms_tensor *scales)
     ms_tensor absolute = ms_empty(tape, shape, MS_DTYPE_F16);
     ms_tensor outliers = ms_empty(tape, shape, MS_DTYPE_BOOL);
     ms_consume(tape, absolute);
-    look_for_outliers(tape, count);
+    look_for_outliers(tape, count, count > width);
     ms_consume(tape, outliers);
     ms_consume(tape, half);
     return rows;

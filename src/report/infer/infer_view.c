@@ -18,11 +18,13 @@ static bool differs(const ms_infer_view *v, const char *field)
 /* ", Q4_K_M" */
 static const char *quant_of(const ms_infer_view *v)
 {
-    const char *quant = v->settings->quant,
-               *type = v->answer ? v->answer->result.weights_type : NULL;
+    const ms_infer_result *result = v->answer ? &v->answer->result : NULL;
+    const char *quant = v->settings->quant, *type = result ? result->weights_type : NULL;
     const ms_infer_engine *engine = v->rows ? v->rows->engine : v->answer->engine;
     if (!v->input->document || differs(v, "quant") || (!type && !engine->quant_at))
         return "";
+    if (result && result->packed_type)
+        type = result->packed_type;
     return ms_arena_printf(v->arena, ", %s", type ? type : quant ? quant : "f16");
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "step/inference/generation.h"
 
+#include "model/blocks/host/host_modules.h"
 #include "ops/ops.h"
 #include "step/figures.h"
+#include "step/inference/generate_call.h"
 #include "step/inference/generator.h"
 #include "step/run.h"
 
@@ -10,6 +12,7 @@ typedef struct generating {
     ms_generator g;
     const ms_generation *what;
     const ms_generation_reader *reader;
+    ms_generate_call call;
 } generating;
 
 /* ---- passes that are run ---- */
@@ -79,6 +82,41 @@ static ms_status hand_over(generating *gen)
     return status;
 }
 
+/* The same passes by generate(). */
+static ms_tensor run_call_pass(generating *gen, ms_tensor ids, uint64_t pass_tokens,
+                               uint64_t tokens)
+{
+    ms_generator *g = &gen->g;
+    g->model.seq = ms_dim_number(&g->tape.trace->symbols, pass_tokens);
+    ms_generate_call_mask(g, tokens);
+    ms_tensor logits = ms_generator_pass(g, ids);
+    return ms_generate_call_go_on(g, &gen->call, logits, tokens);
+}
+
+static ms_tensor run_call_prompt(generating *gen)
+{
+    ms_generator *g = &gen->g;
+    uint64_t tokens = gen->what->prompt;
+    g->step = 1;
+    ms_generator_mark(g, true, MS_PHASE_FORWARD, 0);
+    g->model.seq = ms_dim_number(&g->tape.trace->symbols, tokens);
+    ms_tensor prompt = ms_step_new_input(&g->model);
+    ms_tensor ids = ms_generate_call_begin(g, &gen->call, prompt);
+    ms_tensor next = run_call_pass(gen, ids, tokens, tokens);
+    ms_generator_mark(g, false, MS_PHASE_FORWARD, 0);
+    return next;
+}
+
+static ms_tensor run_call_token(generating *gen, ms_tensor token, uint64_t pass)
+{
+    ms_generator *g = &gen->g;
+    g->step = 2;
+    ms_generator_mark(g, true, MS_PHASE_FORWARD, (uint32_t)pass);
+    ms_tensor next = run_call_pass(gen, token, 1, gen->what->prompt + pass);
+    ms_generator_mark(g, false, MS_PHASE_FORWARD, (uint32_t)pass);
+    return next;
+}
+
 static ms_tensor run_prompt(ms_generator *g, uint64_t tokens, ms_tensor *prompt)
 {
     g->step = 1;
@@ -101,6 +139,20 @@ static ms_tensor run_token(ms_generator *g, ms_tensor token, uint64_t pass)
     return next;
 }
 
+/* What the passes have shown. */
+static ms_status check_passes(const generating *gen)
+{
+    const ms_generator *g = &gen->g;
+    if (g->tape.status == MS_OK && !ms_host_modules_were_fetched(&g->model))
+        return ms_fail(g->err, MS_ERR_CONFIG, "model type %s: layers on the host are unsupported",
+                       g->model.config->model_type);
+    if (g->tape.status == MS_OK && gen->what->is_call && g->model.makes_masks)
+        return ms_fail(g->err, MS_ERR_CONFIG,
+                       "model type %s: generate() is unsupported where attention has a mask",
+                       g->model.config->model_type);
+    return MS_OK;
+}
+
 static ms_status generate(generating *gen)
 {
     ms_generator *g = &gen->g;
@@ -113,14 +165,18 @@ static ms_status generate(generating *gen)
         status = hand_over(gen);
     if (status != MS_OK)
         return status;
-    ms_tensor token = run_prompt(g, what->prompt, &prompt);
+    ms_tensor token = what->is_call ? run_call_prompt(gen) : run_prompt(g, what->prompt, &prompt);
     g->tape.trace->symbols.is_frozen = true; /* each pass has sizes of its own */
-    status = hand_over(gen);
+    status = check_passes(gen);
+    if (status == MS_OK)
+        status = hand_over(gen);
     for (uint64_t i = next_pass(gen, 0); i < what->tokens && status == MS_OK;
          i = next_pass(gen, i)) {
         ms_cache_skip(&g->model, g->cache, i - last - 1);
-        token = run_token(g, token, i);
-        status = hand_over(gen);
+        token = what->is_call ? run_call_token(gen, token, i) : run_token(g, token, i);
+        status = check_passes(gen);
+        if (status == MS_OK)
+            status = hand_over(gen);
         last = i;
     }
     return status;

@@ -12,6 +12,7 @@ typedef struct ms_generation {
     uint64_t prompt;       /* tokens of each sequence, at least 1 */
     uint64_t tokens;       /* that are made, at least 1: the first by the prompt's pass */
     bool has_static_cache; /* with room for all of them; else it is dynamic */
+    bool is_call;          /* of generate(); else the model is called for each pass */
     uint64_t
         most_layers; /* runs of layers by passes over single tokens, before some are left out */
 } ms_generation;

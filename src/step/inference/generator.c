@@ -5,6 +5,7 @@
 
 #include "autograd/rerun.h"
 #include "config/run/attention.h"
+#include "model/blocks/host/host_modules.h"
 #include "model/families.h"
 #include "ops/ops.h"
 #include "step/figures.h"
@@ -27,6 +28,7 @@ static ms_status build(ms_generator *g)
     tape->is_evaluating = true;
     tape->pass = MS_PASS_FORWARD;
     ms_figures_count_parameters(tape, g->simulation);
+    g->simulation->host_weight_bytes = ms_host_modules_bytes(&g->model);
     g->simulation->active_param_count = g->simulation->param_count - g->model.idle_param_count;
     return tape->status;
 }
@@ -57,8 +59,8 @@ ms_status ms_generator_begin(ms_generator *g, const ms_model_config *model,
         !ms_tape_init(&g->tape, &simulation->trace, options) || !ms_step_set_run(&g->tape, &g->run))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the trace");
     ms_model_init(&g->model, &g->tape, g->arena, model, &g->run);
-    g->model.attention = simulation->attention = ms_attention_choose(model, run);
-    g->model.masked_attention = ms_attention_choose_masked(model, run);
+    g->model.attention = simulation->attention = ms_attention_choose(model, &g->run);
+    g->model.masked_attention = ms_attention_choose_masked(model, &g->run);
     return build(g);
 }
 

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures generations of transformers on CUDA (or the null device): cases.json and the files beside it.
+
+usage: measure_infer.py CASES.json OUT.json [--only ID]
+
+A case may have "quantize" (bitsandbytes), "gpu_layers" (accelerate) and "loop": "generate"; each runs in a process of its own.
+With layers on the host, reserved bytes are the highest of a phase. PYTHONPATH must lead to bitsandbytes and accelerate.
+"""
+import functools, gc, json, os, multiprocessing, sys, traceback, warnings, logging
+warnings.filterwarnings("ignore")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import torch, transformers
+from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, StaticCache
+from transformers.initialization import no_init_weights
+transformers.logging.set_verbosity_error()
+DT = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+import quantized
+asked = {"get_device_capability": (8, 0), "get_device_name": "null", "device_count": 1, "is_available": True}
+real = {n: getattr(torch.cuda, n) for n in asked}  # importing bitsandbytes asks the device, and children are forked later
+for n, v in asked.items(): setattr(torch.cuda, n, lambda *a, v=v: v)
+import bitsandbytes
+for n, f in real.items(): setattr(torch.cuda, n, f)
+logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else None
+
+def answers():
+    from transformers import masking_utils as mu
+    p, f = mu.find_packed_sequence_indices, mu.fast_all
+    mu.find_packed_sequence_indices = lambda x: (p(x), None)[1]
+    mu.fast_all = lambda t: (f(t), True)[1]
+
+PEAK = False  # of reserved bytes, where they are given back during a pass
+
+def stats(reset=True):
+    torch.cuda.synchronize(); s = torch.cuda.memory_stats()
+    r = {"allocated": s["allocated_bytes.all.current"], "peak_allocated": s["allocated_bytes.all.peak"], "reserved": s["reserved_bytes.all.peak" if PEAK else "reserved_bytes.all.current"]}
+    if reset: torch.cuda.reset_peak_memory_stats()
+    return r
+
+def device_map_of(c, cfg, m):
+    """The first layers on the device; those after them, and all that comes after layers, on the host; what is tied is beside its twin."""
+    head, table, places = m.get_output_embeddings(), m.get_input_embeddings(), {}
+    def walk(module, prefix, where):
+        for name, child in module.named_children():
+            path = f"{prefix}{name}"
+            if isinstance(child, torch.nn.ModuleList) and len(child) == cfg.num_hidden_layers:
+                places.update({f"{path}.{i}": 0 if i < c["gpu_layers"] else "cpu" for i in range(len(child))})
+                where = 0 if c["gpu_layers"] > len(child) else "cpu"
+            elif any(isinstance(x, torch.nn.ModuleList) and len(x) == cfg.num_hidden_layers for x in child.modules()): where = walk(child, path + ".", where)
+            else: places[path] = 0 if child is head and child.weight is table.weight else where
+        return where
+    walk(m, "", 0)
+    return places
+
+def dispatched(c, cfg, m):
+    from accelerate import dispatch_model
+    m.tie_weights(); gc.collect()
+    return dispatch_model(m, device_map_of(c, cfg, m), skip_keys=m._skip_keys_device_placement)
+
+def build(c):
+    cfg = AutoConfig.for_model(**c["config"]); cfg._attn_implementation = c["attn"]
+    torch.set_default_dtype(DT[c["weights"]])
+    with no_init_weights(): m = AutoModelForCausalLM.from_config(cfg).eval()
+    torch.set_default_dtype(torch.float32)
+    if "gpu_layers" in c: return cfg, dispatched(c, cfg, m)
+    if "quantize" not in c:
+        del m; torch.set_default_dtype(DT[c["weights"]])
+        with torch.device("cuda"): m = AutoModelForCausalLM.from_config(cfg).eval()
+        torch.set_default_dtype(torch.float32)
+        return cfg, m
+    kind, _, double = c["quantize"].partition(":")
+    skip = [n for n, x in m.named_modules() if x is m.get_output_embeddings()]
+    from transformers import BitsAndBytesConfig
+    from transformers.integrations import replace_with_bnb_linear
+    from transformers.pytorch_utils import Conv1D
+    q = BitsAndBytesConfig(load_in_8bit=True, **c.get("bnb", {})) if kind == "int8" else BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=kind, bnb_4bit_use_double_quant=bool(double), bnb_4bit_compute_dtype=DT[c.get("compute_dtype", c["weights"])])
+    from transformers.quantizers.quantizer_bnb_4bit import Bnb4BitHfQuantizer
+    skip = Bnb4BitHfQuantizer(q).get_modules_to_not_convert(m, None, m._keep_in_fp32_modules)
+    m.tie_weights(); gc.collect()
+    old = {n: x for n, x in m.named_modules()}
+    replace_with_bnb_linear(m, modules_to_not_convert=skip, quantization_config=q)
+    for n, x in m.named_modules():
+        if x is not old[n]:
+            w = old[n].weight.data
+            if isinstance(old[n], Conv1D): w = w.T.contiguous()
+            x.weight = type(x.weight)(w, requires_grad=False, **{k: v for k, v in x.weight.__dict__.items() if k not in ("CB", "SCB", "CxB")})
+            x.bias = old[n].bias
+    del old; gc.collect()
+    return cfg, m.to("cuda").eval()
+
+def generated(c, m, ids, out):
+    """The same by generate(): a pass ends where the next begins."""
+    marks, forward = [], type(m).forward
+    @functools.wraps(forward)
+    def marked(self, *args, **kwargs):
+        marks.append(stats())
+        if len(marks) == c["generate"] + 1: raise StopIteration  # the device cannot say that it ends
+        return forward(self, *args, **kwargs)
+    type(m).forward = marked
+    m.generation_config.pad_token_id = m.generation_config.eos_token_id = None
+    extra = {"bos_token_id": 1, "eos_token_id": 2}
+    mask = torch.ones_like(ids)
+    try: m.generate(ids, attention_mask=mask, max_new_tokens=c["generate"] + 8, do_sample=bool(c.get("sample")), use_cache=True, **extra)
+    except StopIteration: pass
+    marks = marks[:c["generate"] + 1]
+    out["prefill"] = marks[1]; out["decode_peak_allocated"] = max(x["peak_allocated"] for x in marks[2:]); out["end"] = marks[-1]
+    return out
+
+@torch.no_grad()
+def run(c):
+    torch.cuda.init(); answers(); torch.manual_seed(0)
+    global PEAK
+    PEAK = "gpu_layers" in c
+    cfg, m = build(c)
+    gc.collect()
+    out = {"parameters": quantized.count(m) if "quantize" in c else sum(p.numel() for p in m.parameters()), "loaded": stats()}
+    B, P, G = c["batch"], c["prompt"], c["generate"]
+    ids = torch.randint(0, 100, (B, P), device="cuda")
+    cache = StaticCache(config=cfg, max_cache_len=P + G) if c["cache"] == "static" else DynamicCache(config=cfg)
+    if c.get("loop") == "generate": return generated(c, m, ids, out)
+    o = m(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    nxt = o.logits[:, -1].argmax(-1, keepdim=True); del o
+    out["prefill"] = stats()
+    peaks = []
+    for i in range(G - 1):
+        o = m(input_ids=nxt, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        nxt = o.logits[:, -1].argmax(-1, keepdim=True); del o
+        peaks.append(stats())
+    out["end"] = stats()
+    if peaks: out["decode_peak_allocated"] = max(p["peak_allocated"] for p in peaks)
+    if peaks and PEAK: out["end"]["reserved"] = max(p["reserved"] for p in peaks)
+    return out
+
+def child(c, pipe):
+    try: pipe.send(run(c))
+    except Exception: pipe.send({"error": traceback.format_exc(limit=-3)})
+
+if __name__ == "__main__":
+    ctx, res = multiprocessing.get_context("fork"), []
+    for c in json.load(open(sys.argv[1])):
+        if ONLY and ONLY not in c["id"]: continue
+        a, b = ctx.Pipe(); w = ctx.Process(target=child, args=(c, b)); w.start(); b.close()
+        try: m = a.recv() if a.poll(200) else {"error": "timeout"}
+        except EOFError: m = {"error": "died"}
+        w.join(5); w.is_alive() and w.kill()
+        res.append({**c, "measured": m}); print(c["id"], m.get("error") or (m["loaded"]["allocated"], m["prefill"], m.get("decode_peak_allocated"), m["end"]), file=sys.stderr, flush=True)
+        json.dump({"torch": torch.__version__, "transformers": transformers.__version__, "cases": res}, open(sys.argv[2], "w"), indent=0)
