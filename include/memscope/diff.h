@@ -25,6 +25,10 @@ typedef struct ms_comparison ms_comparison;
  * analyzed, with the fields set in `run` (or NULL). "-" is a report on standard input. NULL on
  * failure. */
 ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err);
+/* The same, where b also has the fields set in `more`, which win over those of `run`, and is called
+ * `title` in the result (NULL: b). */
+ms_comparison *ms_comparison_make_with(const char *a, const char *b, const ms_run *run,
+                                       const ms_run *more, const char *title, ms_error *err);
 void ms_comparison_free(ms_comparison *comparison);
 
 /* True when nothing that was compared differs. */

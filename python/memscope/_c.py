@@ -247,6 +247,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_check_baseline": (c_bool, (c_void_p, c_size_t, POINTER(ms_baseline))),
     "ms_check_write_baseline": (c_int, (c_void_p, c_size_t, c_void_p, POINTER(ms_error))),
     "ms_comparison_make": (c_void_p, (c_char_p, c_char_p, c_void_p, POINTER(ms_error))),
+    "ms_comparison_make_with": (c_void_p, (c_char_p, c_char_p, c_void_p, c_void_p, c_char_p, POINTER(ms_error))),
     "ms_comparison_free": (None, (c_void_p,)),
     "ms_comparison_is_same": (c_bool, (c_void_p,)),
     "ms_comparison_set_style": (None, (c_void_p, POINTER(ms_style))),

@@ -61,14 +61,21 @@ ms_status ms_report_file_read(ms_arena *arena, const char *path, ms_report *repo
     return status;
 }
 
-static ms_status analyze(ms_arena *arena, const char *config, const ms_run *run, ms_report *report,
-                         ms_error *err)
+/* The fields of one side: of both, then its own. */
+typedef struct side {
+    const char *name, *title;
+    const ms_run *both, *more; /* or NULL */
+} side;
+
+static ms_status analyze(ms_arena *arena, const side *s, ms_report *report, ms_error *err)
 {
     ms_vec(ms_run_setting) settings = {0};
+    const ms_run *runs[] = {s->both, s->more};
     bool kept = true;
-    for (uint32_t i = 0; run && kept && i < run->settings.count; i++)
-        kept = ms_vec_push(&settings, run->settings.items[i]);
-    kept = kept && ms_vec_push(&settings, ((ms_run_setting){"config", config}));
+    for (int r = 0; r < 2; r++)
+        for (uint32_t i = 0; runs[r] && kept && i < runs[r]->settings.count; i++)
+            kept = ms_vec_push(&settings, runs[r]->settings.items[i]);
+    kept = kept && ms_vec_push(&settings, ((ms_run_setting){"config", s->name}));
     ms_analysis *analysis =
         kept ? ms_analyze_settings(settings.items, settings.count, ms_arena_inputs(arena), err)
              : NULL;
@@ -82,40 +89,42 @@ static ms_status analyze(ms_arena *arena, const char *config, const ms_run *run,
     return status;
 }
 
-static ms_status read_side(ms_arena *arena, const char *name, const ms_run *run, ms_report *report,
-                           ms_error *err)
+static ms_status read_side(ms_arena *arena, const side *s, ms_report *report, ms_error *err)
 {
     bool is_one = false;
     ms_status status =
-        is_file(name) ? ms_report_file_read(arena, name, report, &is_one, err) : MS_OK;
+        is_file(s->name) ? ms_report_file_read(arena, s->name, report, &is_one, err) : MS_OK;
+    if (status == MS_OK && is_one && s->more && s->more->settings.count > 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "'%.80s' is a report: options of a run have no effect on it", s->name);
     if (status != MS_OK || is_one)
         return status;
-    if (strcmp(name, "-") == 0)
+    if (strcmp(s->name, "-") == 0)
         return ms_fail(err, MS_ERR_USAGE, "standard input is not a report");
-    return analyze(arena, name, run, report, err);
+    return analyze(arena, s, report, err);
 }
 
 /* ---- both ---- */
 
-static ms_status compare(ms_comparison *c, const char *a, const char *b, const ms_run *run,
-                         ms_error *err)
+static ms_status compare(ms_comparison *c, const side *a, const side *b, ms_error *err)
 {
     c->arena = ms_arena_create(0);
-    if (c->arena && run)
-        ms_arena_set_inputs(c->arena, run->inputs);
-    c->a_name = c->arena ? ms_report_text(c->arena, a) : NULL;
-    c->b_name = c->arena ? ms_report_text(c->arena, b) : NULL;
+    if (c->arena && a->both)
+        ms_arena_set_inputs(c->arena, a->both->inputs);
+    c->a_name = c->arena ? ms_report_text(c->arena, a->title) : NULL;
+    c->b_name = c->arena ? ms_report_text(c->arena, b->title) : NULL;
     if (!c->a_name || !c->b_name)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for a comparison");
-    if (strcmp(a, "-") == 0 && strcmp(b, "-") == 0)
+    if (strcmp(a->name, "-") == 0 && strcmp(b->name, "-") == 0)
         return ms_fail(err, MS_ERR_USAGE, "both sides are standard input");
-    ms_status status = read_side(c->arena, a, run, &c->a, err);
+    ms_status status = read_side(c->arena, a, &c->a, err);
     if (status == MS_OK)
-        status = read_side(c->arena, b, run, &c->b, err);
+        status = read_side(c->arena, b, &c->b, err);
     return status == MS_OK ? ms_diff_make(c->arena, &c->a, &c->b, &c->diff, err) : status;
 }
 
-ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err)
+ms_comparison *ms_comparison_make_with(const char *a, const char *b, const ms_run *run,
+                                       const ms_run *more, const char *title, ms_error *err)
 {
     if (!a || !b)
         return (void)ms_fail_null(err), NULL;
@@ -128,10 +137,16 @@ ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *ru
         return NULL;
     }
     c->style = (ms_style){.columns = 80};
-    if (compare(c, a, b, run, err) == MS_OK)
+    if (compare(c, &(side){a, a, run, NULL}, &(side){b, title ? title : b, run, more}, err) ==
+        MS_OK)
         return c;
     ms_comparison_free(c);
     return NULL;
+}
+
+ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err)
+{
+    return ms_comparison_make_with(a, b, run, NULL, NULL, err);
 }
 
 bool ms_comparison_is_same(const ms_comparison *comparison)

@@ -2,6 +2,7 @@
  *
  * memscope diff: shows how two runs differ.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/commands/commands.h"
@@ -57,7 +58,10 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nA and B are reports (static_report.json, plan.json of a run, or the JSON of infer),\n"
         "run files, or what --config of analyze may be; - is a report on standard input.\n"
-        "Options of a run are for those that are analyzed.\n",
+        "Options of a run are for those that are analyzed; after -- they are for B alone, which is "
+        "A\n"
+        "where it is not given.\n",
+    .has_sides = true,
 };
 
 static ms_status write_comparison(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -65,13 +69,27 @@ static ms_status write_comparison(FILE *out, const ms_cli_source *source, ms_err
     return ms_comparison_write(source->comparison, source->format, out, err);
 }
 
+/* The second side, and its own options, cut where there is no room. */
+static void write_title(const ms_cli_settings *s, const char *name, char *title, size_t size)
+{
+    size_t used = (size_t)snprintf(title, size, "%s", name);
+    for (char **word = s->second_words; word && *word && used < size; word++)
+        if (*word != s->other)
+            used += (size_t)snprintf(title + used, size - used, " %s", *word);
+}
+
 static int compare(const ms_cli_settings *s, ms_error *err)
 {
-    if (!s->other) {
-        ms_cli_fail(err, MS_ERR_USAGE, "diff needs two reports, run files or configs");
+    char title[256];
+    const char *second = s->other || !s->of_second ? s->other : s->config;
+    if (!second) {
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "diff needs two reports, run files or configs, or one and options after --");
         return ms_cli_complain(err);
     }
-    ms_comparison *comparison = ms_comparison_make(s->config, s->other, s->run, err);
+    write_title(s, second, title, sizeof title);
+    ms_comparison *comparison =
+        ms_comparison_make_with(s->config, second, s->run, s->of_second, title, err);
     if (!comparison)
         return ms_cli_complain(err);
     ms_style style =
@@ -99,6 +117,8 @@ static const char *const examples[] = {
     "two reports: what changed, and how it changed the peak",
     "memscope diff baselines/llama.json path/to/memscope.run.json --format md",
     "a report and the current state of a run file",
+    "memscope diff llama-3.1-8b --device a100-80gb -- --attention eager",
+    "one setting and another",
     NULL,
 };
 

@@ -71,7 +71,7 @@ ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
 
 ms_status ms_cli_set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
 {
-    return ms_run_set(s->run, field, value, err);
+    return ms_run_set(s->of_second ? s->of_second : s->run, field, value, err);
 }
 
 const ms_cli_fields ms_cli_run_fields[] = {{.list = ms_run_fields, .set = ms_cli_set_run},

@@ -147,6 +147,14 @@ static ms_status apply(const char *argument, const char *next, ms_cli_settings *
     return set_choice(&w.choice, w.choice.option || takes_value ? value : "true", s, err);
 }
 
+/* What follows the argument at `index` is of the second side. */
+static ms_status begin_second(const ms_cli_call *call, int index, ms_cli_settings *s, ms_error *err)
+{
+    s->of_second = ms_run_create();
+    s->second_words = call->argv + index + 1;
+    return s->of_second ? MS_OK : ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a run");
+}
+
 static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_error *err)
 {
     bool options_end = false;
@@ -156,7 +164,10 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
         const char *argument = call->argv[i];
         bool used_next = false;
         ms_status status = MS_OK;
-        if (!options_end && strcmp(argument, "--") == 0)
+        if (!options_end && strcmp(argument, "--") == 0 && grammar->has_sides &&
+            !settings->of_second)
+            status = begin_second(call, i, settings, err);
+        else if (!options_end && strcmp(argument, "--") == 0)
             options_end = true;
         else if (!options_end && argument[0] == '-' && argument[1] != '\0')
             status = apply(argument, i + 1 < call->argc ? call->argv[i + 1] : NULL, settings,
@@ -207,6 +218,7 @@ int ms_cli_run_with_run(const ms_cli_call *call, ms_cli_work work)
         return ms_cli_no_memory();
     int code = ms_cli_run(call, &settings, work);
     ms_run_free(settings.run);
+    ms_run_free(settings.of_second);
     return code;
 }
 

@@ -105,6 +105,8 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_check_write_baseline(the.check, 0, NULL, &err))                                      \
     MAKES(ms_comparison_make(NULL, "gpt2", NULL, &err))                                            \
     MAKES(ms_comparison_make("gpt2", NULL, NULL, &err))                                            \
+    MAKES(ms_comparison_make_with(NULL, "gpt2", NULL, NULL, NULL, &err))                           \
+    MAKES(ms_comparison_make_with("gpt2", NULL, NULL, NULL, NULL, &err))                           \
     ZERO(ms_comparison_is_same(NULL))                                                              \
     VOID(ms_comparison_set_style(NULL, &style))                                                    \
     VOID(ms_comparison_set_style(the.comparison, NULL))                                            \
