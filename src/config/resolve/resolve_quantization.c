@@ -99,6 +99,19 @@ static ms_status resolve_half(const ms_resolving *c)
                        "awq: transformers loads such a model in float16, not bfloat16");
 }
 
+/* FalconLinear is no torch.nn.Linear, which is what transformers 5 packs. */
+static ms_status note_family(const ms_resolving *c)
+{
+    ms_quantize_kind kind = c->run->quantization.kind;
+    bool is_bitsandbytes =
+        kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4 || kind == MS_QUANTIZE_INT8;
+    if (!is_bitsandbytes || strcmp(c->model->model_type, "falcon") != 0)
+        return MS_OK;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "falcon: transformers 5 leaves its linear layers as they are, whatever is "
+                       "quantised; the figures are of earlier versions, which packed them");
+}
+
 /* A quantised weight has no gradient: something else must be trained. Whether an adapter is there
  * is looked at where it is read. */
 ms_status ms_resolve_quantization(const ms_resolving *c)
@@ -114,6 +127,8 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
         status = resolve_upcast(c);
     if (status == MS_OK)
         status = resolve_half(c);
+    if (status == MS_OK)
+        status = note_family(c);
     if (status != MS_OK)
         return status;
     if (ms_is_packed(q) && run->device->is_cpu)
