@@ -33,7 +33,7 @@ const char *ms_run_field_example(const char *name, size_t index)
 
 const char *ms_run_field_missing(const char *name)
 {
-    return name ? ms_run_table.why_not(name) : NULL;
+    return name && ms_run_field_find(name) < 0 ? ms_run_table.why_not(name) : NULL;
 }
 
 const ms_run_word *ms_run_word_at(size_t index)

@@ -145,7 +145,7 @@ static const char *why_not(const char *name)
 {
     const char *why = ms_unsupported_setting(name);
     const ms_run_word *word = why ? NULL : ms_run_word_find(name);
-    return word ? word->why : why;
+    return word && ms_run_field_find(word->field) >= 0 ? word->why : why;
 }
 
 const ms_config_table ms_run_table = {texts, rows, MS_RUN_FIELD_COUNT,

@@ -6,6 +6,7 @@
 #include "config/treatment/layers.h"
 #include "text/nearest.h"
 #include "config/run/run_fields.h"
+#include "memscope/infer.h"
 
 /* ---- fields ---- */
 
@@ -158,6 +159,29 @@ static void check_layers(void **state)
     assert_string_equal(text, c->layers);
 }
 
+/* ---- words of other tools ---- */
+
+/* A word is no field of its own, and stands for one: of a run, or of inference. */
+static void words_stand_for_fields(void **state)
+{
+    (void)state;
+    const ms_run_word *row;
+    size_t index = 0, infer_count = 0;
+    (void)ms_inference_fields(&infer_count);
+    for (; (row = ms_run_word_at(index)) != NULL; index++) {
+        bool is_of_run = ms_run_field_find(row->field) >= 0, is_of_inference = false;
+        for (size_t i = 0; i < infer_count; i++)
+            is_of_inference |= strcmp(ms_inference_fields(&infer_count)[i].name, row->field) == 0;
+        assert_true(is_of_run || is_of_inference);
+        if (is_of_run)
+            assert_int_equal(ms_run_field_find(row->word), -1);
+        assert_non_null(strstr(row->why, row->field));
+    }
+    assert_true(index > 50);
+    assert_string_equal(ms_run_field_missing("per_device_train_batch_size"), "it is batch here");
+    assert_null(ms_run_field_missing("seq"));
+}
+
 /* ---- near names ---- */
 
 static void near_names_are_offered(void **state)
@@ -185,6 +209,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found_by_name),
         cmocka_unit_test(near_names_are_offered),
+        cmocka_unit_test(words_stand_for_fields),
     };
     int failed = run_rows("fields", check_field, field_cases);
     failed += run_rows("checkpoint specifications", check_layers, layer_cases);
