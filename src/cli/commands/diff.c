@@ -9,6 +9,7 @@
 #include "cli/output/file.h"
 #include "cli/output/message.h"
 #include "cli/output/terminal.h"
+#include "cli/parse/cached.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
@@ -26,7 +27,7 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
         return ms_cli_fail(err, MS_ERR_USAGE,
                            "diff compares two, %.60s and %.60s; unexpected argument %.60s",
                            s->config, s->other, word);
-    *side = word;
+    *side = ms_cli_cached(word);
     return MS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/output/file.h"
 #include "cli/output/message.h"
 #include "cli/output/terminal.h"
+#include "cli/parse/cached.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
@@ -21,7 +22,7 @@ static ms_status take_model(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
         return ms_cli_fail(err, MS_ERR_USAGE, "one model at a time: '%.40s' is another", word);
-    s->config = word;
+    s->config = ms_cli_cached(word);
     return MS_OK;
 }
 

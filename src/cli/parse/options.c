@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output/message.h"
+#include "cli/parse/cached.h"
 #include "memscope/check.h"
 
 ms_status ms_cli_set_file(ms_cli_settings *s, const char *value, ms_error *err)
@@ -71,6 +72,8 @@ ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
 
 ms_status ms_cli_set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
 {
+    if (strcmp(field, "config") == 0)
+        value = ms_cli_cached(value);
     return ms_run_set(s->of_second ? s->of_second : s->run, field, value, err);
 }
 
@@ -82,8 +85,8 @@ ms_status ms_cli_take_config(ms_cli_settings *s, const char *word, ms_error *err
     if (s->config)
         return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
                            word);
-    s->config = word;
-    return ms_run_set(s->run, "config", word, err);
+    s->config = ms_cli_cached(word);
+    return ms_run_set(s->run, "config", s->config, err);
 }
 
 const char *ms_cli_budgets(const ms_cli_settings *s)

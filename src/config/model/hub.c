@@ -2,11 +2,8 @@
 #include "config/model/hub.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 /* Same sizes, type and layout of layers, as the authors' config.json says. */
 /* clang-format off */
@@ -199,47 +196,13 @@ const char *ms_hub_id_of_address(ms_arena *arena, const char *text)
 
 /* ---- the cache ---- */
 
-static const char *cache_folder(ms_arena *arena)
+/* ".../models--owner--name/snapshots/COMMIT/config.json" */
+const char *ms_hub_title_of_path(ms_arena *arena, const char *path)
 {
-    const char *hub = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME"), *user = getenv("HOME");
-    if (hub && *hub)
-        return hub;
-    if (home && *home)
-        return ms_arena_printf(arena, "%s/hub", home);
-    return user && *user ? ms_arena_printf(arena, "%s/.cache/huggingface/hub", user) : NULL;
-}
-
-static bool is_there(const char *path)
-{
-    struct stat info;
-    return path && stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-/* The commit that "main" is at. */
-static bool read_commit(const char *path, char commit[64])
-{
-    FILE *file = path ? fopen(path, "r") : NULL;
-    bool is_read = file && fgets(commit, 64, file) != NULL;
-    if (file)
-        fclose(file);
-    if (!is_read)
-        return false;
-    commit[strcspn(commit, "\n")] = '\0';
-    return *commit && commit[part_bytes(commit)] == '\0' && commit[0] != '.';
-}
-
-/* The model's folder has the owner and the name between "--"; its snapshots are by commit. */
-const char *ms_hub_cached(ms_arena *arena, const char *id)
-{
-    const char *cache = ms_hub_is_id(id) ? cache_folder(arena) : NULL, *slash = strchr(id, '/');
-    char commit[64];
-    if (!cache)
+    static const char begin[] = "models--", end[] = "/snapshots/";
+    const char *folder = strstr(path, begin), *rest = folder ? strstr(folder, end) : NULL;
+    const char *name = folder ? strstr(folder + sizeof begin - 1, "--") : NULL;
+    if (!rest || !name || name >= rest || memchr(folder, '/', (size_t)(rest - folder)))
         return NULL;
-    const char *folder =
-        ms_arena_printf(arena, "%s/models--%.*s--%s", cache, (int)(slash - id), id, slash + 1);
-    const char *main = folder ? ms_arena_printf(arena, "%s/refs/main", folder) : NULL;
-    if (!read_commit(main, commit))
-        return NULL;
-    const char *config = ms_arena_printf(arena, "%s/snapshots/%s/config.json", folder, commit);
-    return is_there(config) ? config : NULL;
+    return ms_arena_printf(arena, "%.*s", (int)(rest - name - 2), name + 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Models by the names that they have on the Hugging Face Hub: those whose configs are built in,
- * under that name or under a sister's, and those that are in its cache on this machine.
+ * under that name or under a sister's.
  */
 #ifndef MS_CONFIG_MODEL_HUB_H
 #define MS_CONFIG_MODEL_HUB_H
@@ -22,9 +22,9 @@ typedef struct ms_hub_model {
 /* By "owner/name", or by the name alone; ignores case. */
 bool ms_hub_find(const char *id, ms_hub_model *model);
 
-/* The config.json of "owner/name" in the cache of huggingface_hub ($HF_HUB_CACHE, $HF_HOME/hub or
- * ~/.cache/huggingface/hub), in the arena; NULL: it is not there, or out of memory. */
-const char *ms_hub_cached(ms_arena *arena, const char *id);
+/* The name of the model of a config in the cache of huggingface_hub, in the arena; NULL: it is not
+ * there, or out of memory. */
+const char *ms_hub_title_of_path(ms_arena *arena, const char *path);
 
 /* Whether `text` may be such an id: two parts of letters, digits, "-", "_" and ".". */
 bool ms_hub_is_id(const char *text);

@@ -147,7 +147,8 @@ static ms_status read_path(ms_arena *arena, const char *path, ms_input *in, ms_e
     if (!title)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
     in->path = path;
-    in->name = cut_title(title);
+    const char *of_hub = ms_hub_title_of_path(arena, path);
+    in->name = of_hub ? of_hub : cut_title(title);
     return ms_json_read(ms_arena_inputs(arena), path, &in->source, &in->text, err);
 }
 
@@ -173,7 +174,7 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
                         ms_error *err)
 {
     ms_hub_model model;
-    const char *id = ms_hub_id_of_address(arena, config), *cached;
+    const char *id = ms_hub_id_of_address(arena, config);
     config = id ? id : config;
     const ms_embedded *preset = find_preset(config);
     if (preset) {
@@ -190,12 +191,7 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
     preset = find_hub(config, &model);
     if (preset)
         return open_hub(arena, preset, &model, in, err);
-    cached = ms_hub_cached(arena, config);
-    if (!cached)
-        return ms_fail_no_config(arena, config, err);
-    ms_status status = read_path(arena, cached, in, err);
-    in->name = strchr(config, '/') + 1;
-    return status;
+    return ms_fail_no_config(arena, config, err);
 }
 
 const char *ms_path_beside(ms_arena *arena, const char *run_path, const char *path)
