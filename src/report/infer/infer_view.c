@@ -228,7 +228,9 @@ ms_infer_groups ms_infer_groups_of(const ms_infer_view *v)
     }
     if (groups.items)
         groups.items[groups.count++] = (ms_infer_group){MS_INFER_HOST, "host"};
-    return ms_arena_has_failed(v->arena) ? (ms_infer_groups){.items = NULL} : groups;
+    if (ms_arena_has_failed(v->arena))
+        groups = (ms_infer_groups){.items = NULL};
+    return groups;
 }
 
 bool ms_infer_has_part(const ms_infer_view *v, ms_infer_part part)

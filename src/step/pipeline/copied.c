@@ -53,9 +53,10 @@ static bool has_made(const ms_made *made, uint32_t storage)
 
 static ms_copied_event owned(const ms_pass_recorder *r, const ms_made_parts *made, ms_event event)
 {
-    for (uint8_t part = 0; part < MS_FLIGHT_PARTS; part++)
+    for (int part = 0; part < MS_FLIGHT_PARTS; part++)
         if (has_made(&made->part[part], event.id))
-            return (ms_copied_event){(uint8_t)event.kind, part, event.id - made->part[part].first};
+            return (ms_copied_event){(uint8_t)event.kind, (uint8_t)part,
+                                     event.id - made->part[part].first};
     for (uint32_t i = 0; i < r->parameters; i++)
         if (r->gradients[i] == event.id)
             return (ms_copied_event){(uint8_t)event.kind, OWNER_PARAMETER, i};
