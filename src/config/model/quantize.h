@@ -71,6 +71,17 @@ static inline bool ms_is_packed(const ms_quantization *quantization)
     return quantization->kind != MS_QUANTIZE_NONE && !quantization->is_dequantized;
 }
 
+/* Of bitsandbytes: in four bits, or in any. */
+static inline bool ms_is_in_four_bits(const ms_quantization *quantization)
+{
+    return quantization->kind == MS_QUANTIZE_NF4 || quantization->kind == MS_QUANTIZE_FP4;
+}
+
+static inline bool ms_is_bitsandbytes(const ms_quantization *quantization)
+{
+    return ms_is_in_four_bits(quantization) || quantization->kind == MS_QUANTIZE_INT8;
+}
+
 /* Whether PEFT's prepare_model_for_kbit_training casts weights of such a base that are not packed.
  */
 typedef enum ms_upcasting {

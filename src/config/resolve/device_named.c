@@ -7,7 +7,7 @@
 
 #include "text/nearest.h"
 
-enum { NAME_BYTES = 64, MOST_LISTED = 4 };
+enum { NAME_BYTES = 64 };
 
 /* Words of a driver's names that tell no devices of the table apart. */
 static bool is_filler(const char *word, size_t bytes)
@@ -71,27 +71,21 @@ static bool has_words(const char *words, const char *wanted)
     return false;
 }
 
-/* "; did you mean 'a', 'b' or 'c'?" */
-static void list_found(const ms_device *const *found, uint32_t count,
-                       char hint[MS_DEVICE_HINT_BYTES])
+/* Listed as one that may be meant. */
+static void add(ms_nearest *nearest, const char *name)
 {
-    size_t used = (size_t)snprintf(hint, MS_DEVICE_HINT_BYTES, "; did you mean ");
-    for (uint32_t i = 0; i < count && used < MS_DEVICE_HINT_BYTES; i++)
-        used += (size_t)snprintf(hint + used, MS_DEVICE_HINT_BYTES - used, "%s'%s'%s",
-                                 i == 0           ? ""
-                                 : i + 1 == count ? " or "
-                                                  : ", ",
-                                 found[i]->name, i + 1 == count ? "?" : "");
+    if (nearest->begun_count < MS_NEAREST_MOST_BEGUN)
+        nearest->begun[nearest->begun_count] = name;
+    nearest->begun_count++;
 }
 
 const ms_device *ms_device_named(const ms_device *devices, uint32_t count, const char *name,
                                  char hint[MS_DEVICE_HINT_BYTES])
 {
     char wanted[NAME_BYTES], words[NAME_BYTES];
-    const ms_device *found[MOST_LISTED];
-    uint32_t matches = 0;
+    const ms_device *found = NULL;
     bool has_wanted = write_words(name, wanted);
-    ms_nearest nearest = ms_nearest_same_or_begun(name);
+    ms_nearest nearest = ms_nearest_same_or_begun(name), holders = {.wanted = name};
     for (uint32_t i = 0; i < count; i++) {
         if (ms_name_equal(devices[i].name, name))
             return &devices[i];
@@ -100,15 +94,13 @@ const ms_device *ms_device_named(const ms_device *devices, uint32_t count, const
             continue;
         if (strcmp(words, wanted) == 0)
             return &devices[i];
-        if (matches < MOST_LISTED)
-            found[matches] = &devices[i];
-        matches++;
+        found = &devices[i];
+        add(&holders, found->name);
     }
-    if (matches == 1)
-        return found[0];
-    if (matches > 1 && matches <= MOST_LISTED)
-        list_found(found, matches, hint);
-    else if (!*ms_nearest_hint(&nearest, hint, MS_DEVICE_HINT_BYTES))
+    if (holders.begun_count == 1)
+        return found;
+    if (!*ms_nearest_hint(&holders, hint, MS_DEVICE_HINT_BYTES) &&
+        !*ms_nearest_hint(&nearest, hint, MS_DEVICE_HINT_BYTES))
         snprintf(hint, MS_DEVICE_HINT_BYTES, "; `memscope devices` lists the known ones");
     return NULL;
 }

@@ -207,15 +207,13 @@ static bool casts_in_place(const ms_run_config *run)
  * resolve_fsdp.c. */
 static bool keeps_packed(const ms_run_config *run)
 {
-    ms_quantize_kind kind = run->quantization.kind;
-    bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
-    bool is_bitsandbytes = in_four || kind == MS_QUANTIZE_INT8;
+    const ms_quantization *q = &run->quantization;
     const ms_layout *layout = &run->parallel.layout;
     if (layout->kind == MS_PARALLEL_FSDP2)
-        return in_four && layout->tensor <= 1 && layout->context <= 1;
+        return ms_is_in_four_bits(q) && layout->tensor <= 1 && layout->context <= 1;
     if (layout->kind == MS_PARALLEL_ZERO && layout->stage == 3)
-        return in_four;
-    return is_bitsandbytes && !run->parallel.has_zero_optimizer &&
+        return ms_is_in_four_bits(q);
+    return ms_is_bitsandbytes(q) && !run->parallel.has_zero_optimizer &&
            (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
 }
 
@@ -241,8 +239,7 @@ static const char *unsupported(const ms_resolving *c)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
         return "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and "
-               "in "
-               "4 bits under fsdp=N and ZeRO-3)";
+               "in 4 bits under fsdp=N and ZeRO-3)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
         return is_zero ? "with autocast" : "with this autocast: use param-dtype";

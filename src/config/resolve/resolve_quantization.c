@@ -102,10 +102,7 @@ static ms_status resolve_half(const ms_resolving *c)
 /* FalconLinear is no torch.nn.Linear, which is what transformers 5 packs. */
 static ms_status note_family(const ms_resolving *c)
 {
-    ms_quantize_kind kind = c->run->quantization.kind;
-    bool is_bitsandbytes =
-        kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4 || kind == MS_QUANTIZE_INT8;
-    if (!is_bitsandbytes || strcmp(c->model->model_type, "falcon") != 0)
+    if (!ms_is_bitsandbytes(&c->run->quantization) || strcmp(c->model->model_type, "falcon") != 0)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
                        "falcon: transformers 5 leaves its linear layers as they are, whatever is "

@@ -47,11 +47,6 @@ static ms_status refuse_kind(const ms_infer_job *job, const ms_quantization *q, 
                    text, job->settings->hf.quantize ? "" : ", which this config has");
 }
 
-static bool is_in_four_bits(const ms_quantization *q)
-{
-    return q->kind == MS_QUANTIZE_NF4 || q->kind == MS_QUANTIZE_FP4;
-}
-
 /* FalconLinear is no torch.nn.Linear; and bitsandbytes multiplies what has four dimensions in four
  * bits alone. */
 static ms_status refuse_family(const ms_infer_job *job, const ms_quantization *q, ms_error *err)
@@ -74,7 +69,7 @@ static ms_status set_compute_dtype(const ms_infer_job *job, ms_quantization *q, 
     const char *name = job->settings->hf.compute_dtype;
     if (!name)
         return MS_OK;
-    if (!is_in_four_bits(q))
+    if (!ms_is_in_four_bits(q))
         return ms_fail(err, MS_ERR_USAGE,
                        "compute-dtype is of weights in 4 bits, and quantize is not nf4 or fp4");
     q->has_compute_dtype = ms_dtype_parse(name, &q->compute_dtype) &&
@@ -93,7 +88,7 @@ ms_status ms_hf_quantization(const ms_infer_job *job, ms_quantization *q, ms_err
     *q = job->config->quantization;
     if (text && ms_quantization_parse(text, q, &reason) != MS_OK)
         return ms_fail(err, MS_ERR_USAGE, "quantize: %s", reason.text);
-    if (q->kind != MS_QUANTIZE_NONE && q->kind != MS_QUANTIZE_INT8 && !is_in_four_bits(q))
+    if (q->kind != MS_QUANTIZE_NONE && q->kind != MS_QUANTIZE_INT8 && !ms_is_in_four_bits(q))
         return refuse_kind(job, q, err);
     ms_status status = refuse_family(job, q, err);
     return status == MS_OK ? set_compute_dtype(job, q, err) : status;

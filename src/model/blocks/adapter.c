@@ -307,12 +307,11 @@ static void cast_adapters(attaching *a, ms_dtype dtype)
 /* Of what PEFT can do to packed weights, what is modelled. */
 static ms_status check_method(const attaching *a)
 {
-    ms_quantize_kind kind = a->model->run->quantization.kind;
-    bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
-    if (a->adapter->is_dora && !in_four)
+    const ms_quantization *q = &a->model->run->quantization;
+    if (a->adapter->is_dora && !ms_is_in_four_bits(q))
         return ms_fail(a->err, MS_ERR_CONFIG,
                        "adapter: DoRA is supported on a base in nf4 or fp4, or not quantised");
-    if (a->adapter->kind == MS_ADAPTER_IA3 && !in_four && kind != MS_QUANTIZE_INT8)
+    if (a->adapter->kind == MS_ADAPTER_IA3 && !ms_is_bitsandbytes(q))
         return ms_fail(a->err, MS_ERR_CONFIG,
                        "adapter: IA3 is supported on a base in nf4, fp4 or int8, or not quantised");
     return MS_OK;

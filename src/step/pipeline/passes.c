@@ -12,7 +12,7 @@
 /* Schedules of one stage hold on to what they made last in variables. */
 static bool has_variables(const ms_pipeline *p)
 {
-    return p->layout->kind == MS_PIPELINE_1F1B || p->layout->kind == MS_PIPELINE_GPIPE;
+    return !ms_pipeline_traits_of(p->layout->kind)->has_stages;
 }
 
 void ms_pipeline_hold(ms_tape *tape, ms_tensor *variable, ms_tensor value)
