@@ -31,7 +31,7 @@ ms_allocator *ms_allocator_create_on(const ms_allocator_options *options, const 
         return NULL;
     allocator->ops = kinds[options->kind];
     allocator->options = *options;
-    if (!ms_heap_init(&allocator->heap, memory)) {
+    if (!ms_heap_init(&allocator->heap, options->addresses, memory)) {
         ms_allocator_free(allocator);
         return NULL;
     }

@@ -27,6 +27,7 @@ typedef struct ms_allocator_options {
                                           capacity_bytes */
     uint64_t max_split_size_bytes;     /* 0 = unlimited (max_split_size_mb unset) */
     uint32_t roundup_power2_divisions; /* 0 = off; applied to every interval */
+    ms_address_order addresses;        /* of segments in simulated memory */
     bool has_slow_events; /* events of other streams complete only when the host waits for them or
                              ms_allocator_event_done is called; otherwise at the next allocation */
 } ms_allocator_options;
@@ -82,7 +83,7 @@ void ms_allocator_lift_capacity(ms_allocator *allocator);
  */
 uint64_t ms_allocator_block_bytes(const ms_allocator *allocator, ms_block block);
 
-/* Address of the block; in simulated memory, new segments lie above older ones. */
+/* Address of the block. */
 uint64_t ms_allocator_block_address(const ms_allocator *allocator, ms_block block);
 
 /* A block of a segment, allocated or free. */

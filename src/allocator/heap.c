@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "allocator/heap.h"
 
-bool ms_heap_init(ms_heap *heap, const ms_memory *memory)
+bool ms_heap_init(ms_heap *heap, ms_address_order order, const ms_memory *memory)
 {
-    *heap = (ms_heap){0};
-    heap->memory = memory ? *memory : ms_memory_simulated(&heap->next_address);
+    *heap = (ms_heap){.addresses.order = order};
+    heap->memory = memory ? *memory : ms_memory_simulated(&heap->addresses);
     return ms_vec_push(&heap->blocks, (ms_heap_block){0});
 }
 

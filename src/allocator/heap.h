@@ -43,16 +43,16 @@ typedef struct ms_heap_pool {
 typedef struct ms_heap {
     ms_vec(ms_heap_block) blocks; /* row 0 means "none" */
     ms_vec(ms_heap_pool) pools;
-    uint32_t spare, spare_count; /* chain of unused rows */
-    ms_memory memory;            /* where segments come from */
-    ms_memory_kind memory_kind;  /* of the segments */
-    uint64_t next_address;       /* of the next segment, with simulated memory */
-    uint64_t segment_changes;    /* how often one was added or given back */
+    uint32_t spare, spare_count;   /* chain of unused rows */
+    ms_memory memory;              /* where segments come from */
+    ms_memory_kind memory_kind;    /* of the segments */
+    ms_memory_addresses addresses; /* of segments, with simulated memory */
+    uint64_t segment_changes;      /* how often one was added or given back */
 } ms_heap;
 
-/* Uses simulated memory if `memory` is NULL. The heap must not be moved afterwards. False when out
- * of memory. */
-bool ms_heap_init(ms_heap *heap, const ms_memory *memory);
+/* Uses simulated memory, of this order of addresses, if `memory` is NULL. The heap must not be
+ * moved afterwards. False when out of memory. */
+bool ms_heap_init(ms_heap *heap, ms_address_order order, const ms_memory *memory);
 /* Releases all segments. */
 void ms_heap_free(ms_heap *heap);
 

@@ -37,8 +37,26 @@ typedef struct ms_memory {
 /* Addresses end here, so that sums of sizes cannot wrap. */
 #define MS_MEMORY_END (UINT64_C(1) << 62)
 
-/* Increasing addresses that are never reused, without memory. `next_address` is the caller's and
- * must outlive the source. MS_ERR_OVERFLOW when addresses run out. */
-ms_memory ms_memory_simulated(uint64_t *next_address);
+/* Where a driver places the next segment. Of free blocks of equal size PyTorch takes the one with
+ * the lowest address, so the order decides which block a tensor gets, and with it what is split and
+ * what stays reserved. */
+typedef enum ms_address_order {
+    MS_ADDRESSES_UP,   /* above all older ones, as PyTorch's tests and the null device have it */
+    MS_ADDRESSES_DOWN, /* below all older ones, those of small blocks apart and upwards: nearest to
+                          an H200's driver (tests/oracle/gpu) */
+    MS_ADDRESSES_COUNT
+} ms_address_order;
+
+/* "up", "down": by ms_address_order, as options spell them; ends with NULL. */
+extern const char *const ms_address_order_names[];
+
+typedef struct ms_memory_addresses {
+    ms_address_order order;
+    uint64_t above, below; /* the next segment begins at the one or ends at the other */
+} ms_memory_addresses;
+
+/* Addresses that are never reused, without memory. `addresses` is the caller's and must outlive the
+ * source; its order is set, the rest is set here. MS_ERR_OVERFLOW when addresses run out. */
+ms_memory ms_memory_simulated(ms_memory_addresses *addresses);
 
 #endif

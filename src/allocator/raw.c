@@ -11,8 +11,8 @@ static ms_status find_address(ms_heap *heap, uint64_t bytes, uint32_t stream, ui
     const ms_memory *memory = &heap->memory;
     if (memory->release)
         return memory->reserve(memory->context, MS_MEMORY_BACKED, bytes, stream, address);
-    *address = heap->next_address;
-    heap->next_address += bytes;
+    *address = heap->addresses.above;
+    heap->addresses.above += bytes;
     return MS_OK;
 }
 

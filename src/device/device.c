@@ -304,10 +304,29 @@ uint64_t ms_device_usable_bytes(const ms_device *device)
     return device->nominal_bytes;
 }
 
+int ms_device_by_size(const void *left, const void *right)
+{
+    const ms_device *a = *(const ms_device *const *)left, *b = *(const ms_device *const *)right;
+    uint64_t of_a = ms_device_usable_bytes(a), of_b = ms_device_usable_bytes(b);
+    return of_a < of_b ? -1 : of_a > of_b ? 1 : a < b ? -1 : a > b;
+}
+
 bool ms_device_before_ampere(const ms_device *device)
 {
     enum { AMPERE = 80 };
     return device->compute_capability > 0 && device->compute_capability < AMPERE;
+}
+
+bool ms_device_is_hopper(const ms_device *device)
+{
+    enum { HOPPER = 90 };
+    return device->compute_capability == HOPPER;
+}
+
+bool ms_device_is_blackwell(const ms_device *device)
+{
+    enum { FIRST = 100, LAST = 109 };
+    return device->compute_capability >= FIRST && device->compute_capability <= LAST;
 }
 
 uint64_t ms_device_threads_per_multiprocessor(const ms_device *device)

@@ -63,6 +63,9 @@ ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *
 /* Total memory as a CUDA program sees it. Where that is unknown: the driver's total minus the
  * largest known gap between the two, else the vendor's figure. 0 for the CPU. */
 uint64_t ms_device_usable_bytes(const ms_device *device);
+/* Compares two elements of an array of `const ms_device *`, for qsort: the one with less of that
+ * memory first. */
+int ms_device_by_size(const void *left, const void *right);
 
 /* Bytes in use on the device for this reserved memory and context, margin included. */
 uint64_t ms_device_used_bytes(const ms_device *device, uint64_t reserved_bytes,
@@ -73,6 +76,10 @@ uint64_t ms_device_reservable_bytes(const ms_device *device, uint64_t budget_byt
 /* NVIDIA GPUs before compute capability 8.0 have no bf16 arithmetic, which PyTorch emulates, and no
  * flash attention. */
 bool ms_device_before_ampere(const ms_device *device);
+
+/* Compute capability 9.0; 10.0 to 10.9 (the data-centre devices: B200, B300). */
+bool ms_device_is_hopper(const ms_device *device);
+bool ms_device_is_blackwell(const ms_device *device);
 
 /* Threads that a multiprocessor holds, by compute capability (CUDA's programming guide). */
 uint64_t ms_device_threads_per_multiprocessor(const ms_device *device);

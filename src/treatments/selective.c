@@ -39,7 +39,7 @@ static bool is_kept(const ms_checkpoint *checkpoint, const char *name, uint32_t 
     for (uint32_t i = 0; i < checkpoint->kept_op_count; i++) {
         const ms_kept_op *kept = &checkpoint->kept_ops[i];
         if ((kept->occurrence == UINT32_MAX || kept->occurrence == occurrence) &&
-            strcmp(kept->name, name) == 0)
+            ms_kept_name_means(kept->name, name))
             return true;
     }
     return false;
@@ -191,8 +191,13 @@ static void end_layer(ms_tape *tape, watch *w)
 
 static bool is_run(const watch *w, const ms_kept_op *kept)
 {
-    const ms_op_count *most = find_count(&w->most_ops, kept->name);
-    return most && (kept->occurrence == UINT32_MAX || kept->occurrence < most->count);
+    for (uint32_t i = 0; i < w->most_ops.count; i++) {
+        const ms_op_count *most = &w->most_ops.items[i];
+        if (ms_kept_name_means(kept->name, most->name) &&
+            (kept->occurrence == UINT32_MAX || kept->occurrence < most->count))
+            return true;
+    }
+    return false;
 }
 
 static void check(ms_tape *tape, watch *w)

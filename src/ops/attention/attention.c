@@ -7,6 +7,7 @@
 
 #include "ops/attention/attention_cpu.h"
 #include "ops/attention/attention_math.h"
+#include "ops/attention/attention_sizes.h"
 #include "ops/ops.h"
 
 static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
@@ -14,32 +15,11 @@ static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
     return ms_dim_ceil(&tape->trace->symbols, dim, step);
 }
 
-typedef struct sizes {
-    ms_dim batch, heads, kv_heads, seq, keys, head_dim, value_dim; /* seq: of the queries */
-} sizes;
-
-static sizes sizes_of(const ms_shape *q, const ms_shape *k, const ms_shape *v)
+static ms_attention_sizes node_sizes(const ms_tape *tape, const ms_node *node)
 {
-    return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2],
-                   k->dims[2], q->dims[3], v->dims[3]};
-}
-
-static sizes node_sizes(const ms_tape *tape, const ms_node *node)
-{
-    return sizes_of(&ms_input_meta(tape, node, 0)->shape, &ms_input_meta(tape, node, 1)->shape,
-                    &ms_input_meta(tape, node, 2)->shape);
-}
-
-/* The last query sees all keys, where attention is causal each one before it one key less: of S
- * queries and keys half of the two S*S products; backward does five products for the forward's two.
- */
-static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, double products,
-                           ms_dtype dtype)
-{
-    double queries = (double)s->seq.value, seen = (double)s->keys.value - queries / 2;
-    double flops = products * (double)s->batch.value * (double)s->heads.value * 2 * queries * seen *
-                   (double)(s->head_dim.value + s->value_dim.value) / 2;
-    ms_op_work(tape, mark, flops, 0, dtype);
+    return ms_attention_sizes_of(&ms_input_meta(tape, node, 0)->shape,
+                                 &ms_input_meta(tape, node, 1)->shape,
+                                 &ms_input_meta(tape, node, 2)->shape);
 }
 
 /* A tensor of q's shape laid out as [B, S, H, D]. */
@@ -65,7 +45,7 @@ static ms_dim flash_head(ms_tape *tape, ms_dim head_dim)
 
 /* How many parts of the keys flash attention works on at a time: more than one when heads and query
  * blocks cannot fill the device (num_splits_heuristic of its flash_api.cpp). */
-static uint64_t flash_splits(const ms_device *device, const sizes *s)
+static uint64_t flash_splits(const ms_device *device, const ms_attention_sizes *s)
 {
     enum { QUERY_BLOCK = 64, MOST_SPLITS = 128 };
     uint64_t d = s->head_dim.value, key_block = d <= 64 ? 256 : d <= 128 ? 128 : 64;
@@ -99,7 +79,7 @@ typedef struct split_buffers {
     ms_tensor lse, out;
 } split_buffers;
 
-static split_buffers flash_split_buffers(ms_tape *tape, const sizes *s, double dropout)
+static split_buffers flash_split_buffers(ms_tape *tape, const ms_attention_sizes *s, double dropout)
 {
     split_buffers buffers = {0};
     uint64_t splits = dropout > 0 ? 1 : flash_splits(tape->options.device, s);
@@ -137,7 +117,7 @@ static void mark_views(ms_tape *tape, const ms_tensor *out)
 }
 
 /* Products of [S, D] matrices that a call does for each half of the S*S ones. */
-static double products_of(const sizes *s, double products, bool both_ways)
+static double products_of(const ms_attention_sizes *s, double products, bool both_ways)
 {
     double keys = (double)s->keys.value;
     return both_ways ? products * keys / (keys - (double)s->seq.value / 2) : products;
@@ -146,8 +126,9 @@ static double products_of(const sizes *s, double products, bool both_ways)
 void ms_flash_gradients(ms_tape *tape, const ms_flash_saved *saved, ms_tensor grad, bool both_ways,
                         ms_tensor *out)
 {
-    const sizes s = sizes_of(&ms_info(tape, saved->q)->shape, &ms_info(tape, saved->k)->shape,
-                             &ms_info(tape, saved->v)->shape);
+    const ms_attention_sizes s =
+        ms_attention_sizes_of(&ms_info(tape, saved->q)->shape, &ms_info(tape, saved->k)->shape,
+                              &ms_info(tape, saved->v)->shape);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
     ms_tensor grad_copy = token_major_copy(tape, grad);
     ms_tensor out_copy = token_major_copy(tape, saved->out);
@@ -165,7 +146,7 @@ void ms_flash_gradients(ms_tape *tape, const ms_flash_saved *saved, ms_tensor gr
     const ms_tensor last_first[] = {dv, dk, accumulator, row_sums, out_copy, grad_copy};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_consume(tape, last_first[i]);
-    attention_work(tape, ms_op_running(tape), &s, products_of(&s, 5, both_ways), dtype);
+    ms_attention_work(tape, ms_op_running(tape), &s, products_of(&s, 5, both_ways), dtype);
     mark_views(tape, out);
 }
 
@@ -179,8 +160,8 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 }
 
 /* dq, dk and dv in the order the kernels write them. */
-static sizes token_major_gradients(ms_tape *tape, const ms_node *node, ms_tensor grad,
-                                   ms_tensor *out)
+static ms_attention_sizes token_major_gradients(ms_tape *tape, const ms_node *node, ms_tensor grad,
+                                                ms_tensor *out)
 {
     ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
     for (uint32_t i = 0; i < 3; i++)
@@ -193,7 +174,7 @@ static sizes token_major_gradients(ms_tape *tape, const ms_node *node, ms_tensor
 /* Backward's workspace: per block of queries and columns a tile of fp32 dq with its lock; heads
  * wider than 128 in half precision also accumulate dk and dv in up to 200/(B*H) splits of the keys.
  * Read off PyTorch's own requests for head sizes 16 to 256 (compute capability 8.0 and 9.0). */
-static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
+static uint64_t efficient_workspace_bytes(const ms_attention_sizes *s, ms_dtype dtype)
 {
     enum { LOCK_BYTES = 16, KEY_BLOCK = 64, KEY_COLUMNS = 128, MOST_SPLITS = 200 };
     bool half = ms_dtype_bytes(dtype) == 2;
@@ -214,7 +195,7 @@ static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
 
 static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    sizes s = token_major_gradients(tape, node, grads[0], out);
+    ms_attention_sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     ms_shape rows = MS_SHAPE(s.batch, s.heads, s.seq);
     ms_tensor delta;
@@ -233,7 +214,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_tensor workspace = ms_empty_bytes(tape, efficient_workspace_bytes(&s, dtype), MS_DTYPE_F32);
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
-    attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
+    ms_attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
     mark_views(tape, out);
 }
 
@@ -241,7 +222,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    sizes s = token_major_gradients(tape, node, grads[0], out);
+    ms_attention_sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     ms_attention_cpu_backward_buffers(tape, s.seq.value, s.keys.value, dtype);
     mark_views(tape, out);
@@ -311,8 +292,8 @@ static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
 
 ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, bool both_ways)
 {
-    const sizes s =
-        sizes_of(&ms_info(tape, q)->shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
+    const ms_attention_sizes s = ms_attention_sizes_of(
+        &ms_info(tape, q)->shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     ms_flash_result result = {.out = ms_empty_like(tape, q, dtype)};
     result.lse = ms_empty(tape, MS_SHAPE(s.batch, s.heads, s.seq), MS_DTYPE_F32);
@@ -320,7 +301,7 @@ ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor
     random_state(tape, 0, result.state);
     ms_consume(tape, splits.lse);
     ms_consume(tape, splits.out);
-    attention_work(tape, ms_op_running(tape), &s, products_of(&s, 2, both_ways), dtype);
+    ms_attention_work(tape, ms_op_running(tape), &s, products_of(&s, 2, both_ways), dtype);
     return result;
 }
 
@@ -344,7 +325,8 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
         return 0;
     }
     ms_shape shape = ms_info(tape, q)->shape;
-    sizes s = sizes_of(&shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
+    ms_attention_sizes s =
+        ms_attention_sizes_of(&shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
     shape.dims[3] = s.value_dim;
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     bool training = tape->grad_enabled || row->has_random_state || tape->on_cpu;
@@ -377,7 +359,7 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_op_operand(tape, work, k, false);
     ms_op_operand(tape, work, v, false);
     ms_op_operand(tape, work, out, true);
-    attention_work(tape, work, &s, c.both_ways ? 4 : 2, dtype);
+    ms_attention_work(tape, work, &s, c.both_ways ? 4 : 2, dtype);
     ms_op_end(tape, work);
     ms_consume(tape, lse);
     ms_consume(tape, bias);

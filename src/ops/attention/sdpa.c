@@ -5,6 +5,7 @@
 #include "ops/attention/attention.h"
 
 #include "ops/attention/attention_math.h"
+#include "ops/attention/cudnn.h"
 #include "ops/attention/ring.h"
 #include "ops/attention/ring_parts.h"
 #include "ops/ops.h"
@@ -45,9 +46,23 @@ static ms_tensor run_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
     return out;
 }
 
+/* A single query of a single key goes to the next back end in PyTorch's order. */
+static ms_tensor run_cudnn(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
+                           ms_attention_call_args c)
+{
+    if (ms_idle(tape) || ms_info(tape, q)->shape.dims[2].value > 1 ||
+        ms_info(tape, k)->shape.dims[2].value > 1)
+        return ms_cudnn_attention(tape, q, k, v, c);
+    bool is_even = ms_info(tape, q)->shape.dims[3].value == ms_info(tape, v)->shape.dims[3].value;
+    return c.mask || !is_even ? ms_attention_kernel(tape, MS_ATTENTION_EFFICIENT, q, k, v, c)
+                              : run_flash(tape, q, k, v, c);
+}
+
 static ms_tensor run_backend(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
                              ms_tensor v, ms_attention_call_args c)
 {
+    if (backend == MS_ATTENTION_CUDNN)
+        return run_cudnn(tape, q, k, v, c);
     if (backend == MS_ATTENTION_MATH)
         return run_math(tape, q, k, v, c);
     if (backend == MS_ATTENTION_FLASH)

@@ -131,7 +131,7 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
 
 static bool is_of(const ms_kept_op *kept, const ms_recomputed_op *op)
 {
-    return strcmp(kept->name, op->name) == 0 &&
+    return ms_kept_name_means(kept->name, op->name) &&
            (kept->occurrence == UINT32_MAX || kept->occurrence == op->occurrence);
 }
 

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/advise.h"
 #include "base/parallel.h"
 #include "config/run/budget.h"
+#include "config/run/run_fields.h"
 #include "plan/choose/choose_heuristics.h"
 #include "plan/search/rules.h"
 #include "simulate/change.h"
@@ -173,79 +175,78 @@ ms_status ms_compare_planners(ms_search *search)
     return status == MS_OK ? collected : status;
 }
 
-/* ---- changes ---- */
+/* ---- changes of the run ---- */
 
-enum { MOST_REPEATS = 4, MOST_CHANGES = 32 };
-
-typedef struct attempt_list {
-    attempt *items;
-    uint32_t count;
-} attempt_list;
-
-/* Adds an attempt with the change, again and again where that helps; false when out of memory. */
-static bool add_change(const ms_search *base, const ms_change *change, attempt_list *list)
+/* The run with everything kept, as it would be given: with what was moved to the host. */
+static ms_status take_run(const ms_search *s, ms_variation *v)
 {
-    ms_run_config run = *base->task->run;
-    for (int i = 0; i < (change->may_be_repeated ? MOST_REPEATS : 1); i++) {
-        if (list->count == MOST_CHANGES)
-            return true;
-        attempt *a = &list->items[list->count];
-        if (!set_attempt(base, change->title, a))
-            return false;
-        a->variation.run = run;
-        a->measures = true;
-        list->count++;
-        if (!ms_vary_by(&a->variation, change, &a->option)) {
-            ms_arena_free(a->arena);
-            list->count--;
-            return true;
-        }
-        if (!a->option)
-            return false;
-        run = a->variation.run;
-    }
-    return true;
+    const ms_treatment keep = {.kind = MS_TREAT_KEEP};
+    const ms_run_config *run = s->task->run;
+    *v = ms_vary_run(s->task->model, run, s->arena);
+    ms_run_draft *draft = ms_arena_array(s->arena, ms_run_draft, 1);
+    if (!draft || !ms_vary_all_layers(v, &keep, 0))
+        return ms_fail(s->err, MS_ERR_NOMEM, "no memory for a suggestion");
+    *draft = *run->draft;
+    ms_run_field_unset(draft, "treat");
+    ms_run_field_unset(draft, "checkpointing");
+    v->run.treat = "";
+    v->run.checkpointing = "none";
+    v->run.draft = draft;
+    ms_status status = MS_OK;
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
+        status = ms_run_field_set(draft, s->arena, "optimizer-device", "host", s->err);
+    if (status == MS_OK && run->parameter_device == MS_PARAMETERS_ON_HOST)
+        status = ms_run_field_set(draft, s->arena, "parameter-device", "host", s->err);
+    return status;
 }
 
-static int fastest_first(const void *a, const void *b)
+/* In full, as other figures of plans are. */
+static ms_status keep(const ms_search *s, const ms_job *job, const ms_suggestion *suggestion)
 {
-    const ms_alternative *x = a, *y = b;
-    double dx = x->figures.time.step_ms, dy = y->figures.time.step_ms;
-    return dx < dy ? -1 : dx > dy ? 1 : strcmp(x->name, y->name);
+    ms_variation v;
+    ms_alternative kept = {.name = suggestion->title,
+                           .option = suggestion->option,
+                           .cost = suggestion->cost,
+                           .changes = suggestion->changes,
+                           .has_figures = true};
+    ms_status status = ms_suggestion_apply(job, suggestion, s->arena, &v, s->err);
+    if (status == MS_OK)
+        status = ms_step_plan_simulate(s->arena, &v.model, &v.run, &v.run.treatments, &kept.figures,
+                                       s->err);
+    if (status != MS_OK || ms_vec_push(&s->plan->suggestions, kept))
+        return status;
+    return ms_fail(s->err, MS_ERR_NOMEM, "no memory for a suggestion");
 }
 
-/* Of a change that was repeated only the mildest that fits is a suggestion. */
-static void keep_nearest(ms_vec_alternatives *list)
+static ms_status advise(const ms_search *s, const ms_job *job, ms_suggestions *list)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const ms_alternative *a = &list->items[i];
-        bool again = count > 0 && strcmp(list->items[count - 1].name, a->name) == 0;
-        if (a->has_figures && ms_reason_fits(a->figures.reason) && !again)
-            list->items[count++] = *a;
-    }
-    list->count = count;
-    if (count > 1)
-        qsort(list->items, count, sizeof *list->items, fastest_first);
+    ms_simulated simulated;
+    ms_status status = ms_simulate(job, MS_SIMULATE_SUMMARY, &simulated, s->err);
+    if (status != MS_OK)
+        return status;
+    status = ms_advise(&(ms_advised){job, &simulated.summary}, s->arena, list, s->err);
+    ms_simulated_free(&simulated);
+    return status;
 }
 
 ms_status ms_suggest_changes(const ms_search *search)
 {
-    attempt_list list = {.items = calloc(MOST_CHANGES, sizeof *list.items)};
-    bool ok = list.items != NULL;
-    for (size_t i = 0; ok && ms_change_at(i); i++)
-        if (!ms_change_at(i)->is_treatment)
-            ok = add_change(search, ms_change_at(i), &list);
-    ok = ok && add_change(search, &ms_allocator_change, &list);
-    if (ok)
-        run_side_by_side(search, list.items, list.count);
-    ms_status status = ok ? collect(search, list.items, list.count, &search->plan->suggestions)
-                          : no_memory(search, list.items, list.count);
-    free(list.items);
+    ms_variation v;
+    ms_suggestions list = {0};
+    if (!search->task->run->draft)
+        return MS_OK;
+    ms_status status = take_run(search, &v);
+    const ms_job job = ms_variation_job(&v);
     if (status == MS_OK)
-        keep_nearest(&search->plan->suggestions);
+        status = advise(search, &job, &list);
+    for (uint32_t i = 0; i < list.count && status == MS_OK; i++)
+        if (ms_reason_fits(list.items[i].reason))
+            status = keep(search, &job, &list.items[i]);
+    ms_vec_free(&list);
     return status;
 }
+
+/* ---- another allocator ---- */
 
 /* Beyond this it is worth knowing what an allocator that wastes less would do. */
 static const double far_from_bound = 0.01, worth_telling = 0.005;

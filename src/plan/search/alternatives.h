@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Alternatives to a plan: other planners at the same budget; changes of the run, when nothing fits;
- * a little more budget.
+ * another allocator; a little more budget.
  */
 #ifndef MS_PLAN_SEARCH_ALTERNATIVES_H
 #define MS_PLAN_SEARCH_ALTERNATIVES_H
@@ -12,7 +12,8 @@
  * plan. */
 ms_status ms_compare_planners(ms_search *search);
 
-/* Fills plan->suggestions with changes of the run that would fit, fastest first. */
+/* Fills plan->suggestions, when nothing fits, with changes of the run that do, in the order of
+ * ms_advise. What the run says of its layers is not in them, as the plan decides that. */
 ms_status ms_suggest_changes(const ms_search *search);
 /* If the plan is far from the bound: suggests expandable segments at the same budget, if faster. */
 ms_status ms_suggest_allocator(ms_search *search);

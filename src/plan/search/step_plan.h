@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "advise/candidate.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/limit.h"
@@ -55,6 +56,8 @@ typedef struct ms_alternative {
                            = none */
     bool has_figures;
     ms_step_figures figures;
+    ms_advice_cost cost; /* of a change of the run; and what it changes of the result, or NULL */
+    const char *changes;
 } ms_alternative;
 
 typedef ms_vec(ms_alternative) ms_vec_alternatives;
@@ -92,7 +95,7 @@ typedef struct ms_step_plan {
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
     ms_vec_alternatives compared;    /* other planners at the same budget */
-    ms_vec_alternatives suggestions; /* infeasible: changes that fit; else: faster ones */
+    ms_vec_alternatives suggestions; /* infeasible: changes that fit; else: a faster allocator */
     const char *target_text;         /* flags, keys or code for the trainer; NULL for "free" */
     double target_free_ms; /* step time of the free plan at the same budget; 0: not computed */
     uint64_t target_free_peak_bytes; /* that plan's peak */

@@ -25,7 +25,7 @@ bool ms_is_plain_checkpoint(const ms_treatment *treatment)
 static bool is_run(const ms_op_list *ops, const char *name)
 {
     for (uint32_t i = 0; i < ops->count; i++)
-        if (strcmp(ops->items[i].name, name) == 0)
+        if (ms_kept_name_means(name, ops->items[i].name))
             return true;
     return false;
 }

@@ -81,6 +81,7 @@ static const char *aten_name(const char *name)
     static const char *const names[][2] = {
         {"flash_attention", "_scaled_dot_product_flash_attention"},
         {"efficient_attention", "_scaled_dot_product_efficient_attention"},
+        {"cudnn_attention", "_scaled_dot_product_cudnn_attention"},
         {"flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu"},
         {"layer_norm", "native_layer_norm"},
         {"softmax", "_softmax"},

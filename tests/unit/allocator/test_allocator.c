@@ -324,6 +324,44 @@ static void many_free_blocks(void **state)
     ms_allocator_free(a);
 }
 
+/* Addresses relative to the first block's; sizes of blocks that keep a segment each. */
+typedef struct address_case {
+    const char *label;
+    ms_allocator_options options;
+    uint64_t bytes[3];
+    int64_t at[3];
+} address_case;
+
+#define DOWN                                                                                       \
+    {                                                                                              \
+        .kind = MS_ALLOCATOR_CUDA, .addresses = MS_ADDRESSES_DOWN                                  \
+    }
+
+/* clang-format off */
+static const address_case address_cases[] = {
+    {"upwards",                    CUDA, {MIB(20), MIB(32), MIB(64)}, {0, MIB(20), MIB(52)}},
+    {"downwards",                  DOWN, {MIB(20), MIB(32), MIB(64)}, {0, -(int64_t)MIB(32), -(int64_t)MIB(96)}},
+    {"small segments go upwards",  DOWN, {MIB(1), MIB(20), MIB(1) - 512}, {0, -(int64_t)MIB(20), MIB(1)}},
+    {"the next of them too",       DOWN, {MIB(1), MIB(1), MIB(1)}, {0, MIB(1), MIB(2)}},
+};
+/* clang-format on */
+
+static void check_addresses(void **state)
+{
+    const address_case *c = *state;
+    ms_allocator *a = ms_allocator_create(&c->options);
+    assert_non_null(a);
+    uint64_t first = 0;
+    for (int i = 0; i < 3; i++) {
+        ms_block block = 0;
+        assert_int_equal(ms_allocator_allocate(a, c->bytes[i], 0, &block), MS_OK);
+        uint64_t address = ms_allocator_block_address(a, block);
+        first = i ? first : address;
+        assert_true((int64_t)(address - first) == c->at[i]);
+    }
+    ms_allocator_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest others[] = {
@@ -333,6 +371,7 @@ int main(void)
     };
     int failed = run_rows("first request", check_first_request, first_requests);
     failed += run_rows("requests in a row", check_script, scripts);
+    failed += run_rows("addresses", check_addresses, address_cases);
     failed += cmocka_run_group_tests_name("limits", others, NULL, NULL);
     return failed;
 }
