@@ -101,6 +101,76 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
+ms_tensor ms_bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape) || !a || !b) {
+        ms_consume(tape, a);
+        ms_consume(tape, b);
+        return 0;
+    }
+    ms_retain(tape, a);
+    ms_retain(tape, b);
+    ms_tensor cast_b = ms_autocast_lower(tape, b);
+    ms_tensor cast_a = ms_autocast_lower(tape, a);
+    ms_tensor out = bmm(tape, cast_a, cast_b);
+    ms_consume(tape, ms_unown(tape, a));
+    ms_consume(tape, ms_unown(tape, b));
+    return out;
+}
+
+/* ---- base + c * product: each gradient is a product, and then that times c ---- */
+
+static ms_tensor scaled_product(ms_tape *tape, ms_shape shape, ms_tensor a, ms_tensor b)
+{
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    multiply(tape, a, b);
+    return ms_idle(tape) ? 0 : ms_scale(tape, out);
+}
+
+static void baddbmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_shape a = ms_input_meta(tape, node, 0)->shape, b = ms_input_meta(tape, node, 1)->shape;
+    uint32_t slot = 0;
+    ms_tensor right = ms_node_wants(node, 0) ? node->saved[slot++] : 0;
+    ms_tensor left = ms_node_wants(node, 1) ? node->saved[slot] : 0;
+    if (right) {
+        ms_tensor turned = swapped(tape, right);
+        out[0] = scaled_product(tape, a, grads[0], turned);
+        ms_consume(tape, turned);
+    }
+    if (left && !ms_idle(tape)) {
+        ms_tensor turned = swapped(tape, left);
+        out[1] = scaled_product(tape, b, turned, grads[0]);
+        ms_consume(tape, turned);
+    }
+}
+
+static const ms_op baddbmm_op = {"baddbmm", "BaddbmmBackward0", baddbmm_backward};
+
+ms_tensor ms_baddbmm(ms_tape *tape, ms_tensor base, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape) || !base || !a || !b)
+        return 0;
+    ms_tensor lowered = ms_autocast_lower(tape, base);
+    ms_op_mark mark = ms_op_begin(tape, &baddbmm_op);
+    ms_tensor inputs[] = {a, b, lowered};
+    uint32_t node = ms_record(tape, &baddbmm_op, 2, inputs);
+    if (ms_needs_grad(tape, a))
+        ms_save(tape, node, b);
+    if (ms_needs_grad(tape, b))
+        ms_save(tape, node, a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    double flops = 2.0 * (double)ms_elements(&shape);
+    shape.dims[2] = ms_info(tape, b)->shape.dims[2];
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    multiply(tape, a, b);
+    ms_op_work(tape, mark, flops * (double)shape.dims[2].value, 0,
+               (ms_dtype)ms_info(tape, a)->dtype);
+    return ms_op_finish(tape, mark, node, 3, inputs, out);
+}
+
 /* [B, H, ., .] as [B*H, ., .]; one head may stand for all. */
 static ms_tensor as_batches(ms_tape *tape, ms_tensor a, ms_dim heads)
 {

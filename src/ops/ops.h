@@ -32,13 +32,15 @@ ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
 ms_tensor ms_exp(ms_tape *tape, ms_tensor a);
 ms_tensor ms_softplus(ms_tape *tape, ms_tensor a);
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
-ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* these four: outside autograd only */
+ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* these five: outside autograd only */
 ms_tensor ms_sin(ms_tape *tape, ms_tensor a);
 ms_tensor ms_log(ms_tape *tape, ms_tensor a);
+ms_tensor ms_log1p(ms_tape *tape, ms_tensor a);
 ms_tensor ms_floor(ms_tape *tape, ms_tensor a);
 ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
+ms_tensor ms_bloom_gelu(ms_tape *tape, ms_tensor x); /* bloom_gelu.c */
 ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a,
                 ms_dtype dtype); /* returns `a` itself if it has the dtype */
@@ -80,6 +82,8 @@ ms_tensor ms_select(ms_tape *tape, ms_tensor a, uint32_t dim); /* a[.., i, ..], 
 /* torch.split into `count` equal parts: fills out[0 .. count - 1]. */
 void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count,
               ms_tensor *out);
+/* torch.unbind of a dimension of `count` elements: fills out[0 .. count - 1]. */
+void ms_unbind(ms_tape *tape, ms_tensor a, uint32_t dim, uint32_t count, ms_tensor *out);
 /* torch.split of the last dimension in two, the first with `first` elements. */
 void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2]);
 /* torch.split of the last dimension into parts of the given lengths. */
@@ -102,8 +106,8 @@ ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* with 
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
 ms_tensor ms_cat3(ms_tape *tape, const ms_tensor inputs[3], uint32_t dim);
 ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */
-ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of bools in int64 */
-ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);               /* mean(-1, keepdim=True) */
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of bools and integers in int64 */
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 /* sum(dim), or with keepdim=True */
 ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep);
@@ -119,6 +123,9 @@ ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
 /* torch.matmul of [.., M, K] and [.., K, N], with equal leading dimensions; of [B, H, M, K] and [B,
  * H, K, N] the right side may have one head. */
 ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
+ms_tensor ms_bmm(ms_tape *tape, ms_tensor a, ms_tensor b); /* of [N, M, K] and [N, K, L] */
+/* base + c * bmm(a, b); base needs no gradient. */
+ms_tensor ms_baddbmm(ms_tape *tape, ms_tensor base, ms_tensor a, ms_tensor b);
 
 /* linalg.solve_triangular(a, b, upper=False, unitriangular=True): [.., N, N] and [.., N, K]
  * (triangular.c). */

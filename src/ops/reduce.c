@@ -161,7 +161,7 @@ ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
     uint32_t node = ms_record(tape, &cumsum_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;
     ms_dtype from = (ms_dtype)ms_info(tape, a)->dtype;
-    ms_dtype dtype = from == MS_DTYPE_BOOL ? MS_DTYPE_I64 : from;
+    ms_dtype dtype = from == MS_DTYPE_BOOL || from == MS_DTYPE_I32 ? MS_DTYPE_I64 : from;
     ms_tensor out = ms_empty(tape, shape, dtype);
     ms_tensor converted = dtype != from ? ms_empty(tape, shape, dtype) : 0;
     bool is_turned = !tape->on_cpu && !ms_is_contiguous(ms_info(tape, a));

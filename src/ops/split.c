@@ -61,6 +61,35 @@ void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t co
     ms_consume(tape, a);
 }
 
+/* stack(grads) */
+static void unbind_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape,
+                      (ms_dtype)ms_info(tape, grads[0])->dtype);
+}
+
+static const ms_op unbind_op = {"unbind", "UnbindBackward0", unbind_backward};
+
+void ms_unbind(ms_tape *tape, ms_tensor a, uint32_t dim, uint32_t count, ms_tensor *out)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = 0;
+    if (ms_idle(tape) || !a)
+        return;
+    uint32_t node = ms_record(tape, &unbind_op, 1, &a);
+    ms_tensor_info info = *ms_info(tape, a);
+    info.shape.rank--;
+    for (uint32_t i = dim; i < info.shape.rank; i++) {
+        info.shape.dims[i] = info.shape.dims[i + 1];
+        info.strides[i] = info.strides[i + 1];
+    }
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = ms_alias(tape, a, info.shape, info.strides);
+    if (!ms_idle(tape))
+        ms_attach(tape, node, count, out);
+    ms_consume(tape, a);
+}
+
 static const ms_op split_into_op = {"split_with_sizes", "SplitWithSizesBackward0", split_backward};
 
 void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *lengths,

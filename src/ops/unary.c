@@ -60,6 +60,7 @@ static const unary_op exp_op   = {{"exp",   "ExpBackward0",   fused_backward}, S
 static const unary_op softplus_op = {{"softplus", "SoftplusBackward0", fused_backward}, SAVES_INPUT};
 static const unary_op cos_op   = {{"cos",   "CosBackward0",   NULL},           SAVES_NOTHING};
 static const unary_op log_op   = {{"log",   "LogBackward0",   NULL},           SAVES_NOTHING};
+static const unary_op log1p_op = {{"log1p", "Log1PBackward0", NULL},           SAVES_NOTHING};
 static const unary_op floor_op = {{"floor", "FloorBackward0", NULL},           SAVES_NOTHING};
 static const unary_op sin_op   = {{"sin",   "SinBackward0",   NULL},           SAVES_NOTHING};
 /* clang-format on */
@@ -125,6 +126,11 @@ ms_tensor ms_sin(ms_tape *tape, ms_tensor a)
 ms_tensor ms_log(ms_tape *tape, ms_tensor a)
 {
     return run(tape, &log_op, a);
+}
+
+ms_tensor ms_log1p(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &log1p_op, a);
 }
 
 ms_tensor ms_floor(ms_tape *tape, ms_tensor a)

@@ -88,7 +88,7 @@ def build(case, device):
         lora = case["lora"]
         model = get_peft_model(model, LoraConfig(
             r=lora["r"], lora_alpha=16, target_modules=lora["targets"],
-            lora_dropout=lora.get("dropout", 0.0), task_type="CAUSAL_LM"))
+            lora_dropout=lora.get("dropout", 0.0), task_type="CAUSAL_LM" if hasattr(model, "generate") else None))
         if lora.get("adapter_dtype"):
             for p in model.parameters():
                 if p.requires_grad:
@@ -168,7 +168,7 @@ class Step:
 
     def make_inputs(self, batch=None):
         """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
-        case, config, name = {**self.case, **({"batch": batch} if batch else {})}, self.model.config, type(self.model).__name__
+        case, config, name = {**self.case, **({"batch": batch} if batch else {})}, self.model.config, type(getattr(self.model, "get_base_model", lambda: self.model)()).__name__
         numbers = lambda end, *shape: torch.randint(0, end, shape, device=self.device)
         if name.endswith("ForImageClassification"):
             side = config.image_size if isinstance(config.image_size, (list, tuple)) else [config.image_size] * 2
@@ -177,6 +177,8 @@ class Step:
         ids = numbers(config.get_text_config().vocab_size, case["batch"], case["seq"])
         if name.endswith("ForSequenceClassification"):
             return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"])}
+        if name.endswith("ForTokenClassification"):
+            return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"], case["seq"])}
         if name.endswith("ForPreTraining"):
             return {"input_ids": ids, "labels": ids, "next_sentence_label": numbers(2, case["batch"])}
         return {"input_ids": ids, "labels": ids}

@@ -12,7 +12,7 @@ LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attentio
 MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
 DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts num_experts_per_tok first_k_dense_replace q_lora_rank".split()
 HYBRID = LLAMA + "linear_num_key_heads linear_num_value_heads".split()
-SHAPES = {"lfm2": LLAMA[:-1], "qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
+SHAPES = {"lfm2": LLAMA[:-1], "qwen2_5_vl": LLAMA[:-1], "qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
           "minimax_m2": LLAMA + "num_local_experts num_experts_per_tok".split(),
           "dots1": LLAMA[:-1] + "n_routed_experts num_experts_per_tok moe_intermediate_size n_shared_experts first_k_dense_replace".split(),
           "olmoe": LLAMA[:-1] + "num_experts num_experts_per_tok".split(),
@@ -22,6 +22,7 @@ SHAPES = {"lfm2": LLAMA[:-1], "qwen3_next": HYBRID + "num_experts num_experts_pe
           "gpt_oss": LLAMA + "num_local_experts num_experts_per_tok".split(), "deepseek_v2": DEEPSEEK, "deepseek_v3": DEEPSEEK,
           "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split(),
           "opt": "hidden_size ffn_dim num_hidden_layers num_attention_heads word_embed_proj_dim".split(),
+          **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "modernbert"), "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()),
           "falcon": "vocab_size hidden_size num_hidden_layers num_attention_heads num_kv_heads".split()}
 TIED, UNTIED = True, False
 # The tower of the larger Gemma 3 models.
@@ -115,6 +116,10 @@ ROWS = [
     ("lfm2-350m", "lfm2", TIED, "65536/1024/6656/16/16/8", 354483968, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-700m", "lfm2", TIED, "65536/1536/10240/16/24/8", 742489344, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-1.2b", "lfm2", TIED, "65536/2048/12288/16/32/8", 1170340608, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
+    ("qwen2.5-vl-3b", "qwen2_5_vl", TIED, "151936/2048/11008/36/16/2", 3754622976, "published",
+     {"vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "out_hidden_size": 2048}}),
+    ("qwen2.5-vl-7b", "qwen2_5_vl", UNTIED, "152064/3584/18944/28/28/4", 8292166656, "published",
+     {"vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "out_hidden_size": 3584}}),
     ("qwen3-vl-4b", "qwen3_vl", TIED, "151936/2560/9728/36/32/8/128", 4437815808, "published",
      {"vision_config": {"depth": 24, "hidden_size": 1024, "intermediate_size": 4096, "out_hidden_size": 2560, "deepstack_visual_indexes": [5, 11, 17]}}),
     ("qwen3-vl-8b", "qwen3_vl", UNTIED, "151936/4096/12288/36/32/8/128", 8767123696, "published", {"vision_config": {"out_hidden_size": 4096}}),
@@ -130,6 +135,15 @@ ROWS = [
     ("command-r7b", "cohere2", TIED, "256000/4096/14336/32/32/8", 8028033024, "counted"),
     ("glm-4-9b-0414", "glm4", UNTIED, "151552/4096/13696/40/32/2/128", 9400279040, "published"),
     ("glm-4-32b-0414", "glm4", UNTIED, "151552/6144/23040/61/48/2/128", 32566081536, "counted", {"attention_bias": False}),
+    ("bert-base-uncased", "bert", TIED, "30522/768/3072/12/12", 109514298, "counted"),
+    ("bert-large-uncased", "bert", TIED, "30522/1024/4096/24/16", 335174458, "counted"),
+    ("roberta-base", "roberta", TIED, "50265/768/3072/12/12", 124697433, "counted", {"max_position_embeddings": 514, "type_vocab_size": 1}),
+    ("roberta-large", "roberta", TIED, "50265/1024/4096/24/16", 355412057, "counted", {"max_position_embeddings": 514, "type_vocab_size": 1}),
+    ("xlm-roberta-base", "xlm-roberta", TIED, "250002/768/3072/12/12", 278295186, "counted", {"max_position_embeddings": 514, "type_vocab_size": 1}),
+    ("xlm-roberta-large", "xlm-roberta", TIED, "250002/1024/4096/24/16", 560142482, "counted", {"max_position_embeddings": 514, "type_vocab_size": 1}),
+    ("camembert-base", "camembert", TIED, "32005/768/3072/12/12", 110655493, "counted", {"max_position_embeddings": 514, "type_vocab_size": 1}),
+    ("modernbert-base", "modernbert", TIED, "50368/768/1152/22/12", 149655232, "counted"),
+    ("modernbert-large", "modernbert", TIED, "50368/1024/2624/28/16", 395881664, "counted"),
     ("opt-125m", "opt", TIED, "768/3072/12/12/768", 125239296, "counted"),
     ("opt-350m", "opt", TIED, "1024/4096/24/16/512", 331196416, "counted", {"do_layer_norm_before": False}),
     ("opt-1.3b", "opt", TIED, "2048/8192/24/32/2048", 1315758080, "counted"),

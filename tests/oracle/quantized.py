@@ -70,6 +70,43 @@ def as_awq(case, module):
     return grouped(case, module, gemm_awq.AwqGEMMLinear, sym=False)
 
 
+class MarlinKernels:
+    """GPT-QModel's extension for Marlin (gptqmodel_ext/marlin), which is compiled on the machine that runs it: results and scratch memory."""
+    @staticmethod
+    def gptq_marlin_repack(weight, perm, size_k, size_n, bits):
+        return torch.empty(size_k // 16, size_n * 16 * bits // 32, dtype=torch.int32, device=weight.device)
+
+    @staticmethod
+    def awq_marlin_repack(weight, size_k, size_n, bits):
+        return torch.empty(size_k // 16, size_n * 16 * bits // 32, dtype=torch.int32, device=weight.device)
+
+    @staticmethod
+    def gemm(a, c, weight, bias, scales, global_scale, zeros, g_idx, perm, workspace, kind, size_m, size_n, size_k, is_k_full, atomic, fp32_reduce, zp_float):
+        out = torch.empty(size_m, size_n, dtype=a.dtype, device=a.device)
+        multiprocessors = torch.cuda.get_device_properties(a.device).multi_processor_count
+        sums = torch.empty(multiprocessors * min((size_m + 15) // 16 * 16, 64) * 256, dtype=torch.float32, device=a.device)
+        inputs = torch.empty(size_m * size_k if perm.numel() else 0, dtype=a.dtype, device=a.device)
+        del inputs, sums
+        return out
+
+    gptq_marlin_gemm_fp16 = gptq_marlin_gemm_bf16 = gemm
+
+
+def as_marlin(case, module):
+    """The kernel that backend="auto" picks from compute capability 8.0 to 8.9, where nvcc is there."""
+    from gptqmodel.nn_modules.qlinear import marlin, marlin_awq
+    from gptqmodel.utils import marlin as calls
+    calls._marlin_resolve_op = lambda dtype, op_name: getattr(MarlinKernels, op_name)
+    for kernel in (marlin, marlin_awq):
+        kernel.marlin_runtime_available = lambda dtype: True
+        kernel.marlin_import_exception = None
+    kind, bits, group = case["quantize"].split(":")
+    layer = marlin.MarlinLinear if kind == "gptq" else marlin_awq.AwqMarlinLinear
+    wide = module.weight.shape if isinstance(module, torch.nn.Linear) else module.weight.T.shape
+    return layer(bits=int(bits), group_size=int(group), desc_act=bool(case.get("desc_act")), sym=kind == "gptq", in_features=wide[1],
+                 out_features=wide[0], bias=module.bias is not None, register_buffers=True)
+
+
 class Fp8Kernels:
     """transformers' Triton kernels for fp8, which are fetched from a hub: their results alone."""
     @staticmethod
@@ -78,13 +115,20 @@ class Fp8Kernels:
 
     @staticmethod
     def grouped_matmul(x, weight, scale, offsets, tokens_per_expert, block_size):
+        out = torch.empty(x.shape[0], weight.shape[1], dtype=x.dtype, device=x.device)
+        tiles = (tokens_per_expert + 127) // 128  # where each expert's tiles end
+        tiles = torch.cumsum(tiles, dim=0).to(torch.int32)
+        return out
+
+    @staticmethod
+    def batched_matmul(x, weight, scale, block_size, expert_ids):
         return torch.empty(x.shape[0], weight.shape[1], dtype=x.dtype, device=x.device)
 
 
 def spread_evenly(case, config):
     """Backward asks the device where each expert's rows end: the null device cannot say."""
     read = torch.Tensor.tolist
-    rows = case["batch"] * case["seq"] * getattr(config, "num_experts_per_tok", 1)
+    rows = case["batch"] * case.get("seq", 0) * getattr(config, "num_experts_per_tok", 1)
 
     def tolist(tensor):
         if not tensor.is_cuda or tensor.dtype != torch.int32:
@@ -119,7 +163,8 @@ KINDS = {"nf4": (in_four_bits, "is_loaded_in_4bit"), "fp4": (in_four_bits, "is_l
 def converts(case, model, name, module):
     """Linear layers: all but the head, or all that the list of exceptions, as transformers reads it, leaves."""
     from transformers.quantizers.quantizers_utils import should_convert_module
-    if not isinstance(module, torch.nn.Linear):
+    is_transposed = type(module).__name__ == "Conv1D" and case["quantize"].startswith("gptq")
+    if not isinstance(module, torch.nn.Linear) and not is_transposed:
         return False
     is_head = module is model.get_output_embeddings()
     if "skip" not in case:
@@ -128,10 +173,11 @@ def converts(case, model, name, module):
 
 
 def quantized(case, model, device):
-    import peft
     if case["quantize"] == "fp8-block":
         to_fp8(case, model)
     convert, flag = KINDS.get(case["quantize"].partition(":")[0], (None, None))
+    if case.get("serves") and convert in (as_gptq, as_awq):
+        convert = as_marlin
     for name, module in list(model.named_modules()):
         if convert and converts(case, model, name, module):
             parent, _, last = name.rpartition(".")
@@ -142,9 +188,12 @@ def quantized(case, model, device):
     for module in model.modules():
         if hasattr(module, "post_init") and hasattr(module, "qweight"):
             module.post_init()
+    if convert is as_marlin:
+        torch.cuda.empty_cache()  # as hf_gptqmodel_post_init() ends
     if flag:
         setattr(model, flag, True)  # PEFT asks
     if case.get("upcast", bool(flag)):
+        import peft
         model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     return model
 
@@ -173,5 +222,6 @@ def count(model):
     packed = lambda p: p.quant_state.shape.numel() if hasattr(p, "quant_state") else p.numel()
     buffers = (m.in_features * m.out_features + (0 if m.bias is None else m.out_features)
                for m in model.modules() if hasattr(m, "list_buffers"))
-    parameters = {id(p): p for name, p in model.named_parameters() if not name.endswith("_scale_inv")}
+    of_layers = {id(p) for m in model.modules() if hasattr(m, "list_buffers") for p in m.parameters(recurse=False)}
+    parameters = {id(p): p for name, p in model.named_parameters() if not name.endswith("_scale_inv") and id(p) not in of_layers}
     return sum(map(packed, parameters.values())) + sum(buffers)

@@ -26,6 +26,9 @@ static const struct default_row {
     {"gemma2", {"q_proj", "v_proj"}, {"q_proj", "v_proj", "down_proj"}, {"down_proj"}},
     {"gemma3_text", {"q_proj", "v_proj"}, {"q_proj", "v_proj", "down_proj"}, {"down_proj"}},
     {"gpt2", {"c_attn"}, {"c_attn", "mlp.c_proj"}, {"mlp.c_proj"}},
+    {"bloom", {"query_key_value"}, {"query_key_value", "mlp.dense_4h_to_h"}, {"mlp.dense_4h_to_h"}},
+    {"gptj", {"q_proj", "v_proj"}, {"q_proj", "v_proj", "fc_out"}, {"fc_out"}},
+    {"llama4", {"q_proj", "v_proj"}, {"q_proj", "v_proj", "down_proj"}, {"down_proj"}},
     {"gpt_neox", {"query_key_value"}, {"query_key_value", "dense_4h_to_h"}, {"dense_4h_to_h"}},
     {"falcon", {"query_key_value"}, {"query_key_value", "dense_4h_to_h"}, {"dense_4h_to_h"}},
     {"RefinedWebModel",
@@ -37,6 +40,9 @@ static const struct default_row {
     {"phi", {"q_proj", "v_proj", "fc1", "fc2"}, {"q_proj", "v_proj", "fc2"}, {"fc2"}},
     {"stablelm", {"q_proj", "v_proj"}, {0}, {0}},
     {"bert", {"query", "value"}, {"key", "value", "output.dense"}, {"output.dense"}},
+    {"roberta", {"query", "value"}, {"key", "value", "output.dense"}, {"output.dense"}},
+    {"xlm-roberta", {"query", "value"}, {0}, {0}},
+    {"electra", {"query", "value"}, {0}, {0}},
 };
 
 static ms_module_list list_of(const char *const *names, uint32_t most)

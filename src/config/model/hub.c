@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/model/model_name.h"
+
 /* Same sizes, type and layout of layers, as the authors' config.json says. */
 /* clang-format off */
 static const struct {
@@ -13,10 +15,16 @@ static const struct {
     const char *ids;    /* between blanks */
 } rows[] = {
     {"afm-4.5b", 0, "arcee-ai/AFM-4.5B arcee-ai/AFM-4.5B-Base"},
+    {"bert-base-uncased", 0, "google-bert/bert-base-uncased"},
+    {"bert-large-uncased", 0, "google-bert/bert-large-uncased"},
+    {"bloom-560m", 0, "bigscience/bloom-560m bigscience/bloomz-560m"},
+    {"bloom-7b1", 0, "bigscience/bloom-7b1 bigscience/bloomz-7b1"},
+    {"camembert-base", 0, "almanach/camembert-base"},
     {"command-r-v01", 0, "CohereForAI/c4ai-command-r-v01 CohereLabs/c4ai-command-r-v01"},
     {"command-r7b", 0, "CohereForAI/c4ai-command-r7b-12-2024 CohereLabs/c4ai-command-r7b-12-2024"},
     {"deepseek-v2", 0, "deepseek-ai/DeepSeek-V2 deepseek-ai/DeepSeek-V2-Chat"},
     {"deepseek-v2-lite", 0, "deepseek-ai/DeepSeek-V2-Lite deepseek-ai/DeepSeek-V2-Lite-Chat"},
+    {"distilbert-base", 0, "distilbert/distilbert-base-uncased"},
     {"dots-llm1", 0, "rednote-hilab/dots.llm1.base rednote-hilab/dots.llm1.inst"},
     {"ernie-4.5-0.3b", 0, "baidu/ERNIE-4.5-0.3B-PT baidu/ERNIE-4.5-0.3B-Base-PT"},
     {"exaone-4.0-1.2b", 0, "LGAI-EXAONE/EXAONE-4.0-1.2B"},
@@ -38,6 +46,7 @@ static const struct {
     {"glm-4-32b-0414", 0, "THUDM/GLM-4-32B-0414 zai-org/GLM-4-32B-0414"},
     {"glm-4.5", 0, "zai-org/GLM-4.5"},
     {"glm-4.5-air", 0, "zai-org/GLM-4.5-Air"},
+    {"gpt-j-6b", 0, "EleutherAI/gpt-j-6b EleutherAI/gpt-j-6B"},
     {"gpt-neox-20b", 0, "EleutherAI/gpt-neox-20b"},
     {"gpt2", 0, "openai-community/gpt2"},
     {"gpt2-medium", 0, "openai-community/gpt2-medium"},
@@ -50,6 +59,11 @@ static const struct {
     {"lfm2-1.2b", 0, "LiquidAI/LFM2-1.2B"},
     {"llama-2-7b", 0, "meta-llama/Llama-2-7b-hf meta-llama/Llama-2-7b-chat-hf NousResearch/Llama-2-7b-hf NousResearch/Llama-2-7b-chat-hf lmsys/vicuna-7b-v1.5"},
     {"llama-2-13b", 0, "meta-llama/Llama-2-13b-hf meta-llama/Llama-2-13b-chat-hf NousResearch/Llama-2-13b-hf NousResearch/Llama-2-13b-chat-hf lmsys/vicuna-13b-v1.5"},
+    {"llama-2-70b", 0, "meta-llama/Llama-2-70b-hf meta-llama/Llama-2-70b-chat-hf NousResearch/Llama-2-70b-hf NousResearch/Llama-2-70b-chat-hf"},
+    {"llama-2-7b", 2048, "huggyllama/llama-7b"},
+    {"llama-2-13b", 2048, "huggyllama/llama-13b"},
+    {"llama-30b", 0, "huggyllama/llama-30b"},
+    {"llama-65b", 0, "huggyllama/llama-65b"},
     {"llama-3.1-8b", 0, "meta-llama/Llama-3.1-8B meta-llama/Llama-3.1-8B-Instruct meta-llama/Meta-Llama-3.1-8B meta-llama/Meta-Llama-3.1-8B-Instruct "
                         "unsloth/Meta-Llama-3.1-8B unsloth/Meta-Llama-3.1-8B-Instruct unsloth/Llama-3.1-8B unsloth/Llama-3.1-8B-Instruct NousResearch/Meta-Llama-3.1-8B "
                         "NousResearch/Meta-Llama-3.1-8B-Instruct NousResearch/Hermes-3-Llama-3.1-8B deepseek-ai/DeepSeek-R1-Distill-Llama-8B"},
@@ -60,10 +74,20 @@ static const struct {
     {"llama-3.1-405b", 0, "meta-llama/Llama-3.1-405B meta-llama/Llama-3.1-405B-Instruct meta-llama/Meta-Llama-3.1-405B meta-llama/Meta-Llama-3.1-405B-Instruct"},
     {"llama-3.2-1b", 0, "meta-llama/Llama-3.2-1B meta-llama/Llama-3.2-1B-Instruct unsloth/Llama-3.2-1B unsloth/Llama-3.2-1B-Instruct"},
     {"llama-3.2-3b", 0, "meta-llama/Llama-3.2-3B meta-llama/Llama-3.2-3B-Instruct unsloth/Llama-3.2-3B unsloth/Llama-3.2-3B-Instruct"},
+    {"llama-4-scout-17b-16e", 0, "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
+    {"llama-4-scout-17b-16e", 262144, "meta-llama/Llama-4-Scout-17B-16E"},
+    {"llama-4-maverick-17b-128e", 0, "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
+    {"llama-4-maverick-17b-128e", 262144, "meta-llama/Llama-4-Maverick-17B-128E"},
     {"mistral-7b-v0.1", 0, "mistralai/Mistral-7B-v0.1 mistralai/Mistral-7B-Instruct-v0.1 HuggingFaceH4/zephyr-7b-beta"},
+    {"mistral-7b-v0.2", 0, "mistralai/Mistral-7B-Instruct-v0.2"},
     {"mistral-7b-v0.3", 0, "mistralai/Mistral-7B-v0.3 mistralai/Mistral-7B-Instruct-v0.3"},
+    {"mistral-large-123b", 0, "mistralai/Mistral-Large-Instruct-2407"},
+    {"mistral-nemo-12b", 0, "mistralai/Mistral-Nemo-Base-2407 mistralai/Mistral-Nemo-Instruct-2407"},
+    {"mistral-small-24b", 0, "mistralai/Mistral-Small-24B-Base-2501 mistralai/Mistral-Small-24B-Instruct-2501"},
     {"mixtral-8x7b", 0, "mistralai/Mixtral-8x7B-v0.1 mistralai/Mixtral-8x7B-Instruct-v0.1"},
     {"mixtral-8x22b-v0.1", 0, "mistralai/Mixtral-8x22B-v0.1"},
+    {"modernbert-base", 0, "answerdotai/ModernBERT-base"},
+    {"modernbert-large", 0, "answerdotai/ModernBERT-large"},
     {"olmo-2-7b", 0, "allenai/OLMo-2-1124-7B allenai/OLMo-2-1124-7B-Instruct"},
     {"olmo-2-13b", 0, "allenai/OLMo-2-1124-13B allenai/OLMo-2-1124-13B-Instruct"},
     {"olmo-3-7b", 0, "allenai/Olmo-3-1025-7B"},
@@ -91,20 +115,22 @@ static const struct {
     {"pythia-2.8b", 0, "EleutherAI/pythia-2.8b EleutherAI/pythia-2.8b-deduped"},
     {"pythia-6.9b", 0, "EleutherAI/pythia-6.9b EleutherAI/pythia-6.9b-deduped"},
     {"pythia-12b", 0, "EleutherAI/pythia-12b EleutherAI/pythia-12b-deduped"},
+    {"qwen1.5-7b", 0, "Qwen/Qwen1.5-7B Qwen/Qwen1.5-7B-Chat"},
     {"qwen1.5-moe-a2.7b", 0, "Qwen/Qwen1.5-MoE-A2.7B Qwen/Qwen1.5-MoE-A2.7B-Chat"},
-    {"qwen2.5-0.5b", 0, "Qwen/Qwen2.5-0.5B Qwen/Qwen2.5-0.5B-Instruct"},
-    {"qwen2.5-1.5b", 0, "Qwen/Qwen2.5-1.5B"},
-    {"qwen2.5-1.5b", 32768, "Qwen/Qwen2.5-1.5B-Instruct"},
+    {"qwen2.5-0.5b", 0, "Qwen/Qwen2.5-0.5B Qwen/Qwen2.5-0.5B-Instruct Qwen/Qwen2-0.5B-Instruct"},
+    {"qwen2.5-0.5b", 131072, "Qwen/Qwen2-0.5B"},
+    {"qwen2.5-1.5b", 0, "Qwen/Qwen2-1.5B Qwen/Qwen2.5-1.5B"},
+    {"qwen2.5-1.5b", 32768, "Qwen/Qwen2-1.5B-Instruct Qwen/Qwen2.5-1.5B-Instruct"},
     {"qwen2.5-3b", 0, "Qwen/Qwen2.5-3B Qwen/Qwen2.5-3B-Instruct"},
-    {"qwen2.5-7b", 0, "Qwen/Qwen2.5-7B deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"},
-    {"qwen2.5-7b", 32768, "Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-Coder-7B Qwen/Qwen2.5-Coder-7B-Instruct"},
+    {"qwen2.5-7b", 0, "Qwen/Qwen2-7B Qwen/Qwen2.5-7B deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"},
+    {"qwen2.5-7b", 32768, "Qwen/Qwen2-7B-Instruct Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-Coder-7B Qwen/Qwen2.5-Coder-7B-Instruct"},
     {"qwen2.5-14b", 0, "Qwen/Qwen2.5-14B deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"},
     {"qwen2.5-14b", 32768, "Qwen/Qwen2.5-14B-Instruct"},
     {"qwen2.5-32b", 0, "Qwen/Qwen2.5-32B deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"},
     {"qwen2.5-32b", 32768, "Qwen/Qwen2.5-32B-Instruct Qwen/Qwen2.5-Coder-32B-Instruct"},
     {"qwen2.5-32b", 40960, "Qwen/QwQ-32B"},
-    {"qwen2.5-72b", 0, "Qwen/Qwen2.5-72B"},
-    {"qwen2.5-72b", 32768, "Qwen/Qwen2.5-72B-Instruct"},
+    {"qwen2.5-72b", 0, "Qwen/Qwen2-72B Qwen/Qwen2.5-72B"},
+    {"qwen2.5-72b", 32768, "Qwen/Qwen2-72B-Instruct Qwen/Qwen2.5-72B-Instruct"},
     {"qwen3-0.6b", 0, "Qwen/Qwen3-0.6B"},
     {"qwen3-0.6b", 32768, "Qwen/Qwen3-0.6B-Base"},
     {"qwen3-1.7b", 0, "Qwen/Qwen3-1.7B"},
@@ -114,6 +140,8 @@ static const struct {
     {"qwen3-4b", 262144, "Qwen/Qwen3-4B-Instruct-2507 Qwen/Qwen3-4B-Thinking-2507"},
     {"qwen3-8b", 0, "Qwen/Qwen3-8B"},
     {"qwen3-8b", 32768, "Qwen/Qwen3-8B-Base"},
+    {"qwen3-14b", 0, "Qwen/Qwen3-14B"},
+    {"qwen3-14b", 32768, "Qwen/Qwen3-14B-Base"},
     {"qwen3-32b", 0, "Qwen/Qwen3-32B"},
     {"qwen3-30b-a3b", 0, "Qwen/Qwen3-30B-A3B"},
     {"qwen3-30b-a3b", 32768, "Qwen/Qwen3-30B-A3B-Base"},
@@ -121,15 +149,24 @@ static const struct {
     {"qwen3-235b-a22b", 0, "Qwen/Qwen3-235B-A22B"},
     {"qwen3-235b-a22b", 262144, "Qwen/Qwen3-235B-A22B-Instruct-2507 Qwen/Qwen3-235B-A22B-Thinking-2507"},
     {"qwen3-next-80b-a3b", 0, "Qwen/Qwen3-Next-80B-A3B-Instruct Qwen/Qwen3-Next-80B-A3B-Thinking"},
+    {"qwen2.5-vl-3b", 0, "Qwen/Qwen2.5-VL-3B-Instruct"},
+    {"qwen2.5-vl-7b", 0, "Qwen/Qwen2.5-VL-7B-Instruct"},
     {"qwen3-vl-4b", 0, "Qwen/Qwen3-VL-4B-Instruct Qwen/Qwen3-VL-4B-Thinking"},
     {"qwen3-vl-8b", 0, "Qwen/Qwen3-VL-8B-Instruct Qwen/Qwen3-VL-8B-Thinking"},
+    {"qwen3-vl-30b-a3b", 0, "Qwen/Qwen3-VL-30B-A3B-Instruct Qwen/Qwen3-VL-30B-A3B-Thinking"},
+    {"roberta-base", 0, "FacebookAI/roberta-base"},
+    {"roberta-large", 0, "FacebookAI/roberta-large"},
     {"seed-oss-36b", 0, "ByteDance-Seed/Seed-OSS-36B-Instruct"},
     {"smollm2-135m", 0, "HuggingFaceTB/SmolLM2-135M HuggingFaceTB/SmolLM2-135M-Instruct"},
+    {"smollm2-360m", 0, "HuggingFaceTB/SmolLM2-360M HuggingFaceTB/SmolLM2-360M-Instruct"},
+    {"smollm2-1.7b", 0, "HuggingFaceTB/SmolLM2-1.7B HuggingFaceTB/SmolLM2-1.7B-Instruct"},
     {"smollm3-3b", 0, "HuggingFaceTB/SmolLM3-3B"},
     {"stablelm-3b-4e1t", 0, "stabilityai/stablelm-3b-4e1t"},
     {"starcoder2-3b", 0, "bigcode/starcoder2-3b"},
     {"starcoder2-7b", 0, "bigcode/starcoder2-7b"},
     {"tinyllama-1.1b", 0, "TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T"},
+    {"xlm-roberta-base", 0, "FacebookAI/xlm-roberta-base"},
+    {"xlm-roberta-large", 0, "FacebookAI/xlm-roberta-large"},
 };
 /* clang-format on */
 
@@ -143,22 +180,58 @@ static bool is_named(const char *id, size_t bytes, const char *wanted)
     return strlen(wanted) == bytes - owner && strncasecmp(id + owner, wanted, bytes - owner) == 0;
 }
 
+static ms_hub_model model_of(size_t row, const char *id, size_t bytes)
+{
+    const char *title = (const char *)memchr(id, '/', bytes) + 1;
+    return (ms_hub_model){.preset = rows[row].preset,
+                          .title = title,
+                          .title_bytes = bytes - (size_t)(title - id),
+                          .positions = rows[row].positions};
+}
+
 bool ms_hub_find(const char *wanted, ms_hub_model *model)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (const char *id = rows[i].ids; *id; id += strspn(id, " ")) {
             size_t bytes = strcspn(id, " ");
             if (is_named(id, bytes, wanted)) {
-                const char *title = (const char *)memchr(id, '/', bytes) + 1;
-                *model = (ms_hub_model){.preset = rows[i].preset,
-                                        .title = title,
-                                        .title_bytes = bytes - (size_t)(title - id),
-                                        .positions = rows[i].positions};
+                *model = model_of(i, id, bytes);
                 return true;
             }
             id += bytes;
         }
     return false;
+}
+
+/* Those who put up models of others with the same sizes. */
+static bool copies_models(const char *name)
+{
+    static const char *const owners[] = {"unsloth/", "NousResearch/"};
+    for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++)
+        if (strncasecmp(name, owners[i], strlen(owners[i])) == 0)
+            return true;
+    return !strchr(name, '/');
+}
+
+bool ms_hub_find_by_parts(const char *name, ms_hub_model *model)
+{
+    ms_model_name wanted, known;
+    size_t found = 0;
+    if (!copies_models(name) || !ms_model_name_read(name, strlen(name), &wanted) || wanted.packing)
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (const char *id = rows[i].ids; *id; id += strspn(id, " ")) {
+            size_t bytes = strcspn(id, " ");
+            if (ms_model_name_read(id, bytes, &known) &&
+                ms_model_names_compare(&wanted, &known) == MS_NAMES_SAME && found != i + 1) {
+                if (found > 0)
+                    return false;
+                *model = model_of(i, id, bytes);
+                found = i + 1;
+            }
+            id += bytes;
+        }
+    return found > 0;
 }
 
 static size_t part_bytes(const char *text)

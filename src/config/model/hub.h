@@ -21,6 +21,9 @@ typedef struct ms_hub_model {
 
 /* By "owner/name", or by the name alone; ignores case. */
 bool ms_hub_find(const char *id, ms_hub_model *model);
+/* By the parts of a name (config/model/model_name.h), without an owner or with one who copies
+ * models as they are. False also where models of several sizes have them. */
+bool ms_hub_find_by_parts(const char *name, ms_hub_model *model);
 
 /* The name of the model of a config in the cache of huggingface_hub, in the arena; NULL: it is not
  * there, or out of memory. */

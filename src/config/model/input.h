@@ -34,7 +34,8 @@ bool ms_is_preset(const char *name);
  * of the Hub. */
 ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err);
 
-/* Whether `path` is a regular file. */
+/* Whether something is at `path`; whether it is a regular file. */
+bool ms_is_there(const char *path);
 bool ms_is_regular_file(const char *path);
 
 /* Resolves a path relative to a run file. A name that does not exist and does not look like a path

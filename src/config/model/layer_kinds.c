@@ -87,7 +87,8 @@ static ms_status read_rotary_layers(ms_json_value root, const ms_model_config *c
     uint64_t count = 0, turns, interval = config->no_rotary_interval;
     const ms_key *key = ms_model_key_row(config->family, "no_rope_layers");
     ms_json_value list, v;
-    if (!key || !ms_model_key_find(root, key, &list) || ms_json_kind_of(list) == MS_JSON_NULL) {
+    if (!key || !ms_model_key_find(root, key, &list) || ms_json_kind_of(list) == MS_JSON_NULL ||
+        (key->may_be_empty && ms_json_kind_of(list) == MS_JSON_ARRAY && !ms_json_first(list, &v))) {
         for (uint64_t i = 0; interval > 0 && i < config->num_layers; i++)
             kinds[i] |= (i + 1) % interval == 0 ? MS_LAYER_NO_ROTARY : 0;
         return MS_OK;
@@ -108,9 +109,10 @@ static ms_status read_rotary_layers(ms_json_value root, const ms_model_config *c
     return status;
 }
 
-/* The layers of a list lose a flag. Numbers past the last layer name none, as in the framework. */
-static ms_status clear_listed(ms_json_value list, const ms_model_config *config, uint8_t flag,
-                              uint8_t *kinds, ms_error *err)
+/* The layers of a list have a flag, and the others do not, or the reverse. Numbers past the last
+ * layer name none, as in the framework. */
+static ms_status flag_listed(ms_json_value list, const ms_model_config *config, uint8_t flag,
+                             bool have_it, uint8_t *kinds, ms_error *err)
 {
     ms_json_value v;
     ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
@@ -120,7 +122,35 @@ static ms_status clear_listed(ms_json_value list, const ms_model_config *config,
         uint64_t layer = 0;
         status = ms_json_get_count(v, 0, UINT64_MAX, &layer, err);
         if (status == MS_OK && layer < config->num_layers)
-            kinds[layer] &= (uint8_t)~flag;
+            kinds[layer] = (uint8_t)(have_it ? kinds[layer] | flag : kinds[layer] & ~flag);
+    }
+    return status;
+}
+
+static const struct {
+    ms_key_kind kind;
+    uint8_t flag;
+    bool have_it; /* the layers of the list, not the others; */
+    bool is_all;  /* the others have the other state, whatever the family's rule says */
+} lists[] = {
+    {MS_KEY_DENSE_LAYERS, MS_LAYER_SPARSE, false, false},
+    {MS_KEY_SPARSE_LAYERS, MS_LAYER_SPARSE, true, true},
+    {MS_KEY_ATTENTION_LAYERS, MS_LAYER_TOKEN_MIXER, false, true},
+};
+
+/* The lists of layer numbers, each for a flag. */
+static ms_status read_lists(ms_json_value root, const ms_model_config *config, uint8_t *kinds,
+                            ms_error *err)
+{
+    ms_status status = MS_OK;
+    ms_json_value list;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && status == MS_OK; i++) {
+        uint8_t flag = lists[i].flag;
+        if (!find_list(root, config->family, lists[i].kind, &list))
+            continue;
+        for (uint64_t l = 0; lists[i].is_all && l < config->num_layers; l++)
+            kinds[l] = (uint8_t)(lists[i].have_it ? kinds[l] & ~flag : kinds[l] | flag);
+        status = flag_listed(list, config, flag, lists[i].have_it, kinds, err);
     }
     return status;
 }
@@ -154,21 +184,12 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
         return status;
     for (uint64_t i = 0; i < config->num_layers; i++) {
         kinds[i] |= family->layer_kind ? family->layer_kind(config, i) : MS_LAYER_SLIDES;
-        if (!config->use_sliding_window)
+        if (!config->use_sliding_window || (family->has_chunks && kinds[i] & MS_LAYER_NO_ROTARY))
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
-    if (find_list(root, family, MS_KEY_DENSE_LAYERS, &list)) {
-        status = clear_listed(list, config, MS_LAYER_SPARSE, kinds, err);
-        if (status != MS_OK)
-            return status;
-    }
-    if (find_list(root, family, MS_KEY_ATTENTION_LAYERS, &list)) {
-        for (uint64_t i = 0; i < config->num_layers; i++)
-            kinds[i] |= MS_LAYER_TOKEN_MIXER;
-        status = clear_listed(list, config, MS_LAYER_TOKEN_MIXER, kinds, err);
-        if (status != MS_OK)
-            return status;
-    }
+    status = read_lists(root, config, kinds, err);
+    if (status != MS_OK)
+        return status;
     if (!find_list(root, family, MS_KEY_LAYER_TYPES, &list))
         return MS_OK;
     status = read_types(list, config, kinds, err);

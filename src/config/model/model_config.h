@@ -31,6 +31,7 @@ typedef enum ms_head_kind {
     MS_HEAD_CAUSAL_LM,   /* the next token's logits */
     MS_HEAD_LAST_TOKEN,  /* classes of a sequence, from its last token that is not padding */
     MS_HEAD_FIRST_TOKEN, /* classes of a sequence or an image, from its first token */
+    MS_HEAD_EACH_TOKEN,  /* classes of every token */
     MS_HEAD_MASKED_LM,   /* logits of every token */
     MS_HEAD_PRETRAINING  /* the same, and whether the second sentence follows the first */
 } ms_head_kind;
@@ -62,6 +63,7 @@ typedef struct ms_vision_config {
     /* Qwen: patches merged into one token, per side; frames per patch; width of merged tokens; rows
      * of the position table; additional mergers for inner layers */
     uint64_t merge_size, frames, out_size, positions, deep_mergers;
+    uint64_t projector_in, projector_out; /* llama4: widths of the MLP behind the tower */
 } ms_vision_config;
 
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
@@ -78,8 +80,10 @@ typedef struct ms_model_config {
     uint64_t query_rank;         /* width of the latent for queries; 0: from the hidden state */
     uint64_t latent_rank;        /* width of the latent for keys and values; 0: none */
     uint64_t max_positions;      /* rows of a learned position table; otherwise without effect */
+    uint64_t skipped_positions;  /* rows of that table, the first ones, that no token has */
     uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
     uint64_t max_window_layers;  /* qwen: layers from this one on slide by default */
+    uint64_t local_attention;    /* modernbert: width of the window around a token */
     uint64_t sliding_pattern;    /* every N-th layer does not slide */
     uint64_t no_rotary_interval; /* smollm3: every N-th layer has no rotary embedding */
     const uint8_t *layer_kinds;  /* of each layer, MS_LAYER_ flags */
@@ -110,15 +114,19 @@ typedef struct ms_model_config {
     bool use_sliding_window;
     bool tie_word_embeddings;
     bool attention_bias, output_bias, mlp_bias;
+    bool norm_bias, head_bias;     /* modernbert: of norms, and of the layer before the head */
+    bool pools_mean;               /* modernbert: a classifier reads the mean of all tokens */
     bool head_norms;               /* phi, cohere: norms over each head's query and key */
     bool scale_attn_weights;       /* gpt2 */
     bool caps_scores, caps_logits; /* soft caps c * tanh(x / c) of attention scores and of logits */
     bool long_rotary;              /* two sets of inverse frequencies, selected in every forward */
     bool parallel_residual;        /* gpt_neox: attention and MLP both read the layer's input */
-    uint64_t embedding_width; /* opt: width of word embeddings and head; projected to hidden_size */
-    bool norm_before;         /* opt: norms before attention and MLP; else after the residual */
-    bool drops_final_norm;    /* opt: _remove_final_layer_norm */
-    bool norm_affine;         /* opt: norms have parameters */
+    uint64_t embedding_width;      /* opt, electra: width of word embeddings and head; projected to
+                                      hidden_size */
+    bool norm_before;          /* opt: norms before attention and MLP; else after the residual */
+    bool drops_final_norm;     /* opt: _remove_final_layer_norm */
+    bool residual_of_norm;     /* bloom: the residual is the norm of what it would be */
+    bool norm_affine;          /* opt: norms have parameters */
     bool groups_kv, shares_kv; /* falcon: new_decoder_architecture, multi_query */
     bool is_parallel;          /* falcon: attention and MLP in parallel */
     bool alibi;                /* falcon: positions as a bias of the scores, instead of rotary */
@@ -132,6 +140,7 @@ typedef struct ms_model_config {
     double classifier_dropout; /* bert: dropout before a classifier's head */
     double layer_drop;         /* opt: share of layers skipped at random; only 0 is supported */
     ms_activation activation;
+    ms_activation head_activation; /* modernbert: before the head */
     ms_vision_config vision;
     uint64_t image_token_id; /* the id that marks an image in the input */
     double attention_dropout, residual_dropout, embedding_dropout;
@@ -139,6 +148,7 @@ typedef struct ms_model_config {
     uint64_t rotary_width;  /* minimax_m2: the same as a count; 0: see rotary_share */
     double router_jitter;   /* mixtral, minimax_m2 */
     bool clips_projections; /* olmoe */
+    bool tunes_temperature; /* llama4: layers without rotary embeddings scale their queries */
     bool turns_heads;       /* granitemoehybrid: position_embedding_type is rope */
     bool has_dtype;
     bool is_fp8;                  /* "dtype" is fp8 */
@@ -165,6 +175,7 @@ typedef enum ms_key_kind {
                                 embeddings */
     MS_KEY_ROPE,             /* an object or null; only whether its type is "longrope" matters */
     MS_KEY_DENSE_LAYERS,     /* list of layer numbers that are not sparse; read with the rules */
+    MS_KEY_SPARSE_LAYERS,    /* list of layer numbers that are sparse; the others are not */
     MS_KEY_LENGTH,           /* list; uint64_t member: its length */
     MS_KEY_IGNORED           /* no effect on memory */
 } ms_key_kind;
@@ -194,6 +205,7 @@ typedef struct ms_key {
                                layers */
     bool required;          /* the class has no supported default */
     bool may_be_text;       /* MS_KEY_OPTIONAL: a string counts as null */
+    bool may_be_empty;      /* MS_KEY_ROTARY_LAYERS: an empty list counts as null */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
 } ms_key;
 
@@ -217,6 +229,7 @@ typedef struct ms_family {
     /* The object of the file that contains `keys`, with its model_type; NULL: the file itself.
      * `more`: further tables. */
     const char *object, *object_type;
+    bool may_be_flat; /* files without that object have its keys beside their own */
     const ms_key_table *more;
     size_t more_count;
     /* Derives values from several keys, before any check; fails as `check` does; may be NULL. */
@@ -234,7 +247,15 @@ typedef struct ms_family {
     /* Disabled sliding is a window of 0 tokens, whose mask is created nevertheless. */
     bool has_zero_window;
     bool has_sinks; /* attention has a sink per head */
+    /* Layers with rotary embeddings attend to the tokens of their chunk, of `sliding_window`
+     * tokens. */
+    bool has_chunks;
     bool grouped_experts_only;
+    /* Experts are products of batches in every pass, and not only where generate() decodes. */
+    bool batched_experts_only;
+    /* Its routers are linear layers with two results, so that packed ones cannot take their place.
+     */
+    bool has_linear_router;
     /* Layers have no separate MLP module that tiles could wrap. */
     bool has_no_mlp_module;
     /* Attention gets a mask even if it is only causal. */

@@ -58,6 +58,13 @@ bool ms_model_learns_positions(const ms_family *family)
     return false;
 }
 
+uint64_t ms_model_learned_positions(const ms_model_config *config)
+{
+    if (!ms_model_learns_positions(config->family))
+        return UINT64_MAX;
+    return config->max_positions - config->skipped_positions;
+}
+
 static bool find_spelling(ms_json_value root, const char *name, ms_json_value *value)
 {
     return name[0] == '/' ? ms_json_find_pointer(root, name, value)
@@ -146,6 +153,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
     case MS_KEY_ROTARY_LAYERS:
     case MS_KEY_ROPE:
     case MS_KEY_DENSE_LAYERS:
+    case MS_KEY_SPARSE_LAYERS:
     case MS_KEY_IGNORED:
         break;
     }
@@ -236,14 +244,14 @@ static ms_status get_fraction(ms_json_value value, const ms_key *key, ms_model_c
 static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model_config *config,
                                 ms_error *err)
 {
-    (void)key;
+    ms_activation *member = (ms_activation *)(void *)((char *)config + key->offset);
     const char *name = NULL;
     ms_status status = ms_json_get_string(value, &name, err);
     if (status != MS_OK)
         return status;
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++)
         if (strcmp(activations[i].name, name) == 0) {
-            config->activation = activations[i].activation;
+            *member = activations[i].activation;
             return MS_OK;
         }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -322,6 +330,7 @@ static const key_getter getters[] = {
     [MS_KEY_ROTARY_LAYERS] = get_nothing,
     [MS_KEY_ROPE] = get_rope,
     [MS_KEY_DENSE_LAYERS] = get_nothing,
+    [MS_KEY_SPARSE_LAYERS] = get_nothing,
     [MS_KEY_SIDES] = get_sides,
     [MS_KEY_LENGTH] = get_length,
     [MS_KEY_IGNORED] = get_nothing,

@@ -17,6 +17,8 @@ bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *val
 const ms_key *ms_model_key_row(const ms_family *family, const char *name);
 /* Whether positions come from a learned table instead of rotary embeddings. */
 bool ms_model_learns_positions(const ms_family *family);
+/* The most tokens that a sequence may have for its positions' sake; UINT64_MAX: any number. */
+uint64_t ms_model_learned_positions(const ms_model_config *config);
 /* Reads all keys of a table from their object; absent ones get their defaults. */
 ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
                              ms_model_config *config, ms_error *err);

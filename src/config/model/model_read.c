@@ -10,12 +10,52 @@
 #include "text/nearest.h"
 #include "config/model/unsupported.h"
 
+/* The family whose class the file names; NULL: none. */
+static const ms_family *family_of_class(ms_json_value root, const ms_family_list *families,
+                                        const char **name, ms_error *err)
+{
+    ms_json_value list, first;
+    if (!ms_json_find(root, "architectures", &list) || ms_json_kind_of(list) != MS_JSON_ARRAY ||
+        !ms_json_first(list, &first) || ms_json_kind_of(first) != MS_JSON_STRING ||
+        ms_json_get_string(first, name, err) != MS_OK)
+        return NULL;
+    for (size_t i = 0; i < families->count; i++) {
+        const ms_model_class *classes = families->items[i]->classes;
+        for (size_t c = 0; c < MS_FAMILY_CLASSES && classes[c].name; c++)
+            if (strcmp(classes[c].name, *name) == 0)
+                return families->items[i];
+    }
+    return NULL;
+}
+
+/* The model's repository brings its own code, which transformers runs. */
+static ms_status fail_remote_type(ms_json_value root, ms_json_value value, const char *type,
+                                  const ms_family_list *families, ms_error *err)
+{
+    const char *name = NULL;
+    const ms_family *family = family_of_class(root, families, &name, err);
+    if (!family)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "model_type '%.40s' is run by code of its repository (auto_map), which "
+                            "is not predicted; \"memscope capture\" and \"memscope plan --graph\" "
+                            "take any",
+                            type);
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "model_type '%.40s' is run by code of its repository (auto_map), which is "
+                        "not predicted; with model_type %s the figures are those of transformers' "
+                        "own %.60s",
+                        type, family->model_type, name);
+}
+
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
                                    const ms_family_list *families, ms_error *err)
 {
     char hint[96];
     ms_json_value nested;
     ms_nearest nearest = ms_nearest_same(type);
+    if (ms_json_find(root, "auto_map", &nested) && ms_json_kind_of(nested) == MS_JSON_OBJECT &&
+        ms_json_length(nested) > 0)
+        return fail_remote_type(root, value, type, families, err);
     for (size_t i = 0; i < families->count; i++)
         ms_nearest_offer(&nearest, families->items[i]->model_type);
     return ms_json_fail(
@@ -108,7 +148,8 @@ static ms_status read_labels(ms_json_value root, ms_model_config *config, ms_err
     const char *problem = single;
     ms_status status = MS_OK;
     config->num_labels = 2;
-    if (config->head != MS_HEAD_LAST_TOKEN && config->head != MS_HEAD_FIRST_TOKEN)
+    if (config->head == MS_HEAD_CAUSAL_LM || config->head == MS_HEAD_MASKED_LM ||
+        config->head == MS_HEAD_PRETRAINING)
         return MS_OK;
     if (ms_json_find(root, "problem_type", &kind) && ms_json_kind_of(kind) != MS_JSON_NULL)
         status = ms_json_get_string(kind, &problem, err);
@@ -196,11 +237,12 @@ static ms_status read_keys(ms_arena *arena, ms_json_value root, ms_model_config 
                            ms_notes *notes, ms_error *err)
 {
     const ms_family *family = config->family;
-    ms_json_value object = root;
+    ms_json_value object = root, value;
     ms_status status = MS_OK;
-    if (family->object)
+    bool is_flat = family->may_be_flat && !ms_json_find(root, family->object, &value);
+    if (family->object && !is_flat)
         status = find_object(root, family->object, family->object_type, &object, err);
-    if (status == MS_OK && family->object)
+    if (status == MS_OK && family->object && !is_flat)
         status = ms_model_refuse_keys(object, family, err);
     if (status == MS_OK)
         status = ms_model_keys_read(object, family->keys, family->key_count, config, err);

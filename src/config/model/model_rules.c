@@ -218,7 +218,8 @@ static ms_status fail_family(ms_json_value root, const ms_family *family, const 
 {
     ms_json_value value;
     const char *name = found->pointer[0] == '/' ? found->pointer + 1 : found->pointer;
-    if (!name_in_file(root, family, name, &value))
+    const ms_key *key = ms_model_key_row(family, name);
+    if (!key || !ms_model_key_find(root, key, &value))
         value = root;
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, found->status, "%s", found->text);
 }

@@ -53,6 +53,9 @@ typedef struct ms_quantization {
     const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
     bool names_converted; /* gptq: the file lists converted modules, which is ignored */
+    bool sorts_inputs;    /* gptq: desc_act; kernels that serve sort inputs by their group */
+    bool is_asymmetric;   /* gptq: "sym" is false */
+    bool is_served;       /* resolved: by a kernel that does not train */
     bool is_dequantized;  /* resolved: dequantised on loading, as it cannot be trained or run packed
                            */
 } ms_quantization;

@@ -168,6 +168,12 @@ static ms_status read_gptq(ms_json_value root, ms_quantization *q, ms_error *err
     if (status == MS_OK && strcmp(format, "gptq") != 0 && strcmp(format, "gptq_v2") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "'%.40s' is not supported; gptq and gptq_v2 are", format);
+    bool is_symmetric = true;
+    if (status == MS_OK)
+        status = read_flag(root, "sym", &is_symmetric, err);
+    if (status == MS_OK)
+        status = read_flag(root, "desc_act", &q->sorts_inputs, err);
+    q->is_asymmetric = !is_symmetric;
     return status == MS_OK ? read_grouped(root, "bits", "group_size", q, err) : status;
 }
 

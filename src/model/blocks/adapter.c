@@ -91,6 +91,11 @@ static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
 {
     if (!is_linear(leaf))
         return fail_kind(a, name);
+    if (leaf->has_two_results)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: PEFT cannot run an adapted '%.80s', which returns two tensors; "
+                       "name the targets without it",
+                       name);
     leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
     if (!leaf->adapted)
         return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");

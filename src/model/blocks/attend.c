@@ -76,6 +76,54 @@ static ms_tensor bool_mask(ms_model *model, ms_dim key_count, bool windowed)
     return allowed;
 }
 
+/* (place - left_padding[row]) // chunk, of every row's keys or queries: [B, 1, .., n] */
+static ms_tensor chunk_of(ms_model *model, ms_dim count)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor padding = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
+    ms_tensor places = ms_empty(tape, MS_SHAPE(model->batch, count), MS_DTYPE_I64);
+    ms_consume(tape, padding);
+    return ms_floor_divide(tape, places);
+}
+
+/* The same where tokens see those of their own chunk: [B, 1, S, keys]. */
+static ms_tensor chunked_mask(ms_model *model, ms_dim key_count)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    ms_shape rows = MS_SHAPE(model->batch, one, model->seq, key_count);
+    ms_locals f = ms_locals_begin(tape);
+    ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
+    ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
+    ms_local(&f, positions(tape, model->seq));
+    ms_local(&f, positions(tape, key_count));
+    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    ms_tensor keys = chunk_of(model, key_count);
+    ms_tensor queries = chunk_of(model, model->seq);
+    ms_tensor same = ms_empty(tape, rows, MS_DTYPE_BOOL);
+    ms_consume(tape, keys);
+    ms_consume(tape, queries);
+    ms_tensor both = ms_empty(tape, rows, MS_DTYPE_BOOL);
+    ms_consume(tape, same);
+    ms_consume(tape, all);
+    ms_tensor past = ms_empty(tape, MS_SHAPE(one, one, model->seq, key_count), MS_DTYPE_BOOL);
+    ms_tensor allowed = ms_empty(tape, rows, MS_DTYPE_BOOL);
+    ms_consume(tape, past);
+    ms_consume(tape, both);
+    ms_locals_end(&f, NULL);
+    return allowed;
+}
+
+/* The same, while the rows' numbers of padding tokens exist. */
+static ms_tensor padded_chunks(ms_model *model, ms_dim keys)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor padding = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
+    ms_tensor mask = chunked_mask(model, keys);
+    ms_consume(tape, padding);
+    return mask;
+}
+
 /* 0 where allowed, the lowest number of the dtype elsewhere. */
 static ms_tensor additive_mask(ms_model *model, ms_tensor allowed, ms_dim keys)
 {
@@ -120,16 +168,16 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
         sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
     if (model->attention != MS_ATTENTION_EAGER && needs_no_mask(model, layer, windowed))
         return 0;
-    model->makes_masks = true;
+    bool chunked = windowed && model->config->family->has_chunks;
+    ms_tensor mask = chunked ? padded_chunks(model, keys) : bool_mask(model, keys, windowed);
     if (model->attention == MS_ATTENTION_EAGER)
-        return additive_mask(model, bool_mask(model, keys, windowed), keys);
-    return for_every_sequence(model, bool_mask(model, keys, windowed), keys);
+        return additive_mask(model, mask, keys);
+    return for_every_sequence(model, mask, keys);
 }
 
 ms_tensor ms_full_mask(ms_model *model)
 {
     ms_dim keys = ms_cache_keys(model, 0);
-    model->makes_masks = true;
     ms_tensor mask = bool_mask(model, keys, false);
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, mask, keys);

@@ -211,6 +211,47 @@ static ms_tensor normed(ms_tape *tape, ms_tensor x)
     return ms_locals_end(&f, out);
 }
 
+ms_tensor ms_unit_norm_call(ms_model *model, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x)
+        return 0;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor out = ms_to(tape, normed(tape, ms_to(tape, *input, MS_DTYPE_F32)), dtype);
+    ms_retain(tape, out);
+    ms_locals_end(&f, NULL);
+    return ms_unown(tape, out);
+}
+
+static ms_tensor run_rms_norm_weight_last(ms_tape *tape, void *context, uint64_t number,
+                                          ms_tensor x)
+{
+    ms_model *model = context;
+    const ms_norm_module *module = ms_norm_of(number);
+    ms_tensor fused;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    if (fused_norm(model, module, x, &fused))
+        return fused;
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *output = ms_local(&f, ms_unit_norm_call(model, *hidden));
+    ms_assign(&f, output, ms_mul(tape, *output, module->weight));
+    ms_tensor result = ms_locals_end(&f, output);
+    tape->scope = previous;
+    return result;
+}
+
+ms_tensor ms_rms_norm_weight_last_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return ms_norm_call(model, module, x, run_rms_norm_weight_last);
+}
+
 static ms_tensor run_centered_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 {
     ms_model *model = context;
@@ -281,10 +322,14 @@ void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x)
 
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x)
 {
-    ms_tape *tape = model->tape;
+    return ms_activate(model->tape, model->config->activation, x);
+}
+
+ms_tensor ms_activate(ms_tape *tape, ms_activation activation, ms_tensor x)
+{
     ms_retain(tape, x);
     ms_tensor out = 0;
-    switch (model->config->activation) {
+    switch (activation) {
     case MS_ACTIVATION_SILU:
         out = ms_silu(tape, x);
         break;
@@ -308,4 +353,25 @@ ms_tensor ms_activation_call(ms_model *model, ms_tensor x)
     }
     ms_consume(tape, ms_unown(tape, x));
     return out;
+}
+
+/* ---- layers that return their probabilities ---- */
+
+void ms_weights_hand_out(ms_tape *tape, ms_tensor weights, ms_tensor *kept)
+{
+    *kept = ms_hooks_saving(tape) != MS_SAVING_AGAIN && !tape->stopped ? weights : 0;
+    ms_retain(tape, *kept);
+}
+
+void ms_layers_with_weights(ms_model *model, ms_locals *f, ms_tensor *hidden, ms_tensor *kept,
+                            ms_tensor (*call)(ms_model *model, uint32_t number, ms_tensor hidden))
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *last = ms_local(f, 0), *weights = ms_local(f, 0);
+    for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
+        ms_assign(f, last, call(model, i, *hidden));
+        ms_assign(f, weights, *kept);
+        ms_release(tape, *kept);
+        ms_assign(f, hidden, *last);
+    }
 }

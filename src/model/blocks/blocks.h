@@ -29,6 +29,10 @@ const ms_norm_module *ms_norm_of(uint64_t number);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same, with the weight applied in fp32, before the cast of the result. */
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* The same as norm(x) * weight: the weight comes second. */
+ms_tensor ms_rms_norm_weight_last_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* x * rsqrt(mean(x ** 2) + eps) in fp32, in the type of x. */
+ms_tensor ms_unit_norm_call(ms_model *model, ms_tensor x);
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
@@ -36,8 +40,18 @@ ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_t
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 /* Runs the MLP of a layer, tiled by tokens if so treated. */
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);
-ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
+ms_tensor ms_activation_call(ms_model *model, ms_tensor x); /* the config's hidden_act */
+ms_tensor ms_activate(ms_tape *tape, ms_activation activation, ms_tensor x);
 /* c * tanh(x / c), with one statement per operator. */
 void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x);
+
+/* A family's layers may return the probabilities of their attention beside the hidden states. This
+ * is for the end of such a layer: *kept is what it hands out, retained; 0 while it runs again for
+ * backward, or where it stopped early. */
+void ms_weights_hand_out(ms_tape *tape, ms_tensor weights, ms_tensor *kept);
+/* Runs layer after layer on *hidden, a local of `f`; the tuple that a layer returned, its states
+ * and *kept, is alive until the next one's takes its place. */
+void ms_layers_with_weights(ms_model *model, ms_locals *f, ms_tensor *hidden, ms_tensor *kept,
+                            ms_tensor (*call)(ms_model *model, uint32_t number, ms_tensor hidden));
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/cache.h"
 
+#include "model/blocks/packed/cache_packed.h"
 #include "ops/ops.h"
 #include "trace/build.h"
 
@@ -10,7 +11,8 @@ static bool takes_room(const ms_model_config *config)
     return !config->family->counts_seen && !config->alibi;
 }
 
-ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, ms_error *err)
+ms_status ms_cache_new(const ms_model *model, uint64_t room, const ms_cache_packing *packing,
+                       ms_cache **cache, ms_error *err)
 {
     if (!model->config->family->takes_cache)
         return ms_fail(err, MS_ERR_CONFIG,
@@ -19,8 +21,15 @@ ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, m
     if (room > 0 && !takes_room(model->config))
         return ms_fail(err, MS_ERR_CONFIG, "model type %s%s: a static cache is unsupported",
                        model->config->family->model_type, model->config->alibi ? ", alibi" : "");
+    ms_status status = packing && packing->kind != MS_CACHE_PLAIN
+                           ? ms_cache_packed_check(model, packing, err)
+                           : MS_OK;
+    if (status != MS_OK)
+        return status;
     *cache = ms_arena_array(model->arena, ms_cache, 1);
     if (*cache) {
+        if (packing)
+            (*cache)->packing = *packing;
         (*cache)->room = room;
         (*cache)->layers = ms_arena_array(model->arena, ms_cached_layer, model->config->num_layers);
     }
@@ -35,6 +44,9 @@ void ms_cache_clear(const ms_model *model, ms_cache *cache)
         ms_release(model->tape, layer->keys);
         ms_release(model->tape, layer->values);
         ms_release(model->tape, layer->number);
+        for (size_t k = 0; k < 2; k++)
+            for (size_t t = 0; t < sizeof layer->packed[k].tensors / sizeof(ms_tensor); t++)
+                ms_release(model->tape, layer->packed[k].tensors[t]);
         *layer = (ms_cached_layer){0};
     }
 }
@@ -258,7 +270,9 @@ void ms_cache_append(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *k
     ms_tensor all[2] = {0, 0};
     if (!model->cache || ms_idle(tape))
         return;
-    if (model->cache->room)
+    if (model->cache->packing.kind != MS_CACHE_PLAIN)
+        ms_cache_packed_append(model, layer, *key, *value, all);
+    else if (model->cache->room)
         append_static(model, layer, *key, *value, all);
     else
         append_dynamic(model, layer, *key, *value, all);

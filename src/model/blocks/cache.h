@@ -10,22 +10,41 @@
 
 #include "model/blocks/model.h"
 
+typedef enum ms_cache_kind { MS_CACHE_PLAIN, MS_CACHE_QUANTO, MS_CACHE_FP8 } ms_cache_kind;
+
+/* How a cache packs its keys and values. */
+typedef struct ms_cache_packing {
+    ms_cache_kind kind;
+    uint64_t bits, group; /* of quanto: of a number; numbers that share a scale */
+    uint64_t residual;    /* of quanto: as many tokens are packed at a time */
+} ms_cache_packing;
+
+/* Keys or values that are packed. */
+typedef struct ms_packed_states {
+    ms_tensor
+        tensors[3]; /* held: quanto's scales, shifts and numbers; the numbers and scale of fp8 */
+    uint64_t tokens;
+} ms_packed_states;
+
 typedef struct ms_cached_layer {
-    ms_tensor keys, values; /* [B, Hk, kept tokens, D], held; 0: no token was seen */
-    ms_tensor number;       /* int64 on the device: the window of a dynamic layer that slides; how
-                               many tokens a static one has */
-    uint64_t seen;          /* tokens, also those that the window has left behind */
+    ms_packed_states packed[2]; /* of a packed cache; `keys` and `values` are then the others */
+    ms_tensor keys, values;     /* [B, Hk, kept tokens, D], held; 0: no token was seen */
+    ms_tensor number; /* int64 on the device: the window of a dynamic layer that slides; how
+                         many tokens a static one has */
+    uint64_t seen;    /* tokens, also those that the window has left behind */
 } ms_cached_layer;
 
 struct ms_cache {
+    ms_cache_packing packing;
     uint64_t room;           /* tokens that a static cache has room for; 0: it is dynamic */
     ms_cached_layer *layers; /* of every layer of the model */
 };
 
 /* An empty cache for a model that was built: its memory is the model's, but ms_cache_clear lets go
  * of its tensors. MS_ERR_CONFIG when the family's attention takes no cache, or none with room for
- * so many tokens (0: a dynamic one); MS_ERR_NOMEM. */
-ms_status ms_cache_new(const ms_model *model, uint64_t room, ms_cache **cache, ms_error *err);
+ * so many tokens (0: a dynamic one), or cannot be packed so (NULL: it is not); MS_ERR_NOMEM. */
+ms_status ms_cache_new(const ms_model *model, uint64_t room, const ms_cache_packing *packing,
+                       ms_cache **cache, ms_error *err);
 void ms_cache_clear(const ms_model *model, ms_cache *cache);
 
 /* So many single tokens come and are not run. */

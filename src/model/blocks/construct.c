@@ -61,6 +61,11 @@ static struct ms_quantized *new_packed(ms_model *model, uint32_t scope, ms_dim i
     return quantized;
 }
 
+static ms_dtype bias_dtype(const ms_model *model, const struct ms_quantized *quantized)
+{
+    return quantized && quantized->packing->is_half ? MS_DTYPE_F16 : model->run->dtype;
+}
+
 static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                    ms_dim out, bool bias, bool is_head)
 {
@@ -74,8 +79,7 @@ static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char 
     }
     if (bias)
         module.bias = ms_parameter_of(model, module.scope, "bias", MS_SHAPE(out),
-                                      quantized && quantized->packing->is_half ? MS_DTYPE_F16
-                                                                               : model->run->dtype);
+                                      bias_dtype(model, quantized));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
                                       .scope = module.scope,
                                       .weight = module.weight,
@@ -98,7 +102,8 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
     struct ms_quantized *quantized = new_packed(model, module.scope, in, out, false);
     module.weight = quantized ? quantized->weight
                               : ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
-    module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    module.bias =
+        ms_parameter_of(model, module.scope, "bias", MS_SHAPE(out), bias_dtype(model, quantized));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_CONV1D,
                                       .scope = module.scope,
                                       .weight = module.weight,
@@ -118,6 +123,14 @@ ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, m
                            bool bias)
 {
     return ms_shaped_norm_new(model, parent, name, MS_SHAPE(width), bias);
+}
+
+ms_norm_module ms_layer_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
+                                 bool bias)
+{
+    ms_norm_module module = ms_norm_new(model, parent, name, width, bias);
+    mark_layer_norm(model->tape, module.weight);
+    return module;
 }
 
 ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
@@ -184,7 +197,7 @@ ms_tensor ms_inverse_frequencies(ms_model *model)
     return result;
 }
 
-static ms_tensor buffer(ms_model *model, ms_tensor tensor, const char *name)
+ms_tensor ms_buffer_of(ms_model *model, ms_tensor tensor, const char *name)
 {
     ms_retain(model->tape, tensor);
     ms_name_storage(model->tape, tensor, name, MS_CATEGORY_BUFFER);
@@ -195,7 +208,7 @@ static ms_tensor buffer(ms_model *model, ms_tensor tensor, const char *name)
 
 ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name)
 {
-    return buffer(model, ms_empty(model->tape, shape, dtype), name);
+    return ms_buffer_of(model, ms_empty(model->tape, shape, dtype), name);
 }
 
 /* Inverse frequencies and their copy. */
@@ -206,7 +219,7 @@ static ms_tensor rotary_table(ms_model *model, ms_tensor *original)
     bool on_host = ms_is_made_on_host(model);
     ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
     ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : ms_inverse_frequencies(model);
-    ms_tensor inv_freq = buffer(model, made, "inv_freq");
+    ms_tensor inv_freq = ms_buffer_of(model, made, "inv_freq");
     *original = ms_buffer_new(model, shape, dtype, "inv_freq");
     return inv_freq;
 }

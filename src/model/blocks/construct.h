@@ -23,6 +23,9 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
                                ms_dim out);
 ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
                            bool bias);
+/* torch.nn.LayerNorm, which may be without a bias. */
+ms_norm_module ms_layer_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
+                                 bool bias);
 /* The same with a weight of a shape other than [width]. */
 ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
                                   ms_shape shape, bool bias);
@@ -34,6 +37,8 @@ ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
 /* 1 / theta ** (arange(0, R, 2) / R), floating. */
 ms_tensor ms_inverse_frequencies(ms_model *model);
 /* A buffer of a module on the device. */
+/* A tensor that was made becomes a buffer. */
+ms_tensor ms_buffer_of(ms_model *model, ms_tensor tensor, const char *name);
 ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name);
 /* Creates, for each table of a rotary embedding, buffers of inverse frequencies and of their copy.
  */

@@ -190,9 +190,11 @@ static ms_tensor last_tokens(ms_model *model, ms_locals *f, ms_tensor ids)
 ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled)
 {
     ms_tape *tape = model->tape;
-    ms_tensor labels = ms_view(tape, model->class_labels, MS_SHAPE(model->batch));
-    return ms_cross_entropy(tape, ms_view(tape, pooled, MS_SHAPE(model->batch, model->labels)),
-                            labels);
+    ms_dim rows = model->batch;
+    if (model->config->head == MS_HEAD_EACH_TOKEN)
+        rows = ms_dim_mul(&tape->trace->symbols, rows, model->seq);
+    ms_tensor labels = ms_view(tape, model->class_labels, MS_SHAPE(rows));
+    return ms_cross_entropy(tape, ms_view(tape, pooled, MS_SHAPE(rows, model->labels)), labels);
 }
 
 /* The logits of one token of each sequence, bound. */

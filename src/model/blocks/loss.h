@@ -21,7 +21,7 @@ void ms_forward_end(ms_locals *f, const ms_tensor *loss, ms_model_outputs *out);
 ms_tensor ms_hand_out(ms_tape *tape, ms_tensor tensor);
 /* The number of tokens of a sequence with logits, if so many of the last are kept (0: all). */
 ms_dim ms_kept_tokens(ms_model *model, uint64_t kept);
-/* The loss of a classifier's logits [B, C], which stay owned by the caller. */
+/* The loss of a classifier's logits, [B, C] or [B, S, C], which stay owned by the caller. */
 ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled);
 
 #endif

@@ -44,6 +44,7 @@ struct ms_leaf_module {
     uint32_t scope;
     ms_tensor weight, bias; /* bias 0: none */
     bool is_head;
+    bool has_two_results;           /* of its forward, which an adapter takes for one */
     bool is_saved;                  /* modules_to_save of an adapter: trained in full */
     struct ms_adapted *adapted;     /* NULL: it is not */
     struct ms_quantized *quantized; /* NULL: it is not */
@@ -64,19 +65,20 @@ typedef struct ms_model {
     /* Applied to the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
     ms_dim labels; /* number of classes of a classifier */
-    /* [B], labels of sequences; 0: the head has none. */
+    /* Labels of sequences, [B], or of tokens, [B, S]; 0: the head has none. */
     ms_tensor class_labels;
     /* The number of labels, an int64 on the device; 0: the loss counts them. */
     ms_tensor label_count;
     ms_tensor position_ids;          /* given to the model; 0: it makes them */
-    bool makes_masks;                /* attention has had a mask */
     uint64_t idle_param_count;       /* parameters of experts that a token does not use */
     ms_cache *cache;                 /* of the running pass; NULL: none */
+    bool batches_experts;            /* grouped experts as batches, as generate() decodes */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
     void *modules;                   /* owned by the family */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
     ms_exceptions *exceptions;       /* from packing linear layers; NULL: no exceptions */
     ms_tensor dynamic_code;          /* shared by all doubly quantised weights */
+    ms_tensor scale_order;           /* shared by all layers of Marlin */
     const uint32_t *leaf_by_scope;   /* of `indexed_scopes` entries; MS_NONE: not in `leaves` */
     uint32_t indexed_scopes;
     uint64_t host_parameters, host_fetches; /* how many; see host_modules.h */

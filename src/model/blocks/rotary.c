@@ -87,8 +87,26 @@ static ms_tensor recomposed(ms_tape *tape, ms_tensor grids)
     return ms_unown(tape, out);
 }
 
-void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
-                        ms_dtype dtype, ms_tensor out[2])
+/* Of three grids, sections of each in turn, joined: frequencies twice. */
+static ms_tensor joined(ms_tape *tape, ms_tensor grids)
+{
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *input = ms_argument(&f, grids);
+    ms_tensor *first = ms_local(&f, ms_select(tape, *input, 0));
+    ms_tensor lower = ms_slice_half(tape, *first, false);
+    ms_tensor upper = ms_slice_half(tape, *first, true);
+    ms_tensor *whole = ms_local(&f, ms_cat2(tape, lower, upper, 2)); /* however many sections */
+    ms_tensor out = ms_cat2(tape, *whole, *whole, 2);
+    ms_retain(tape, out);
+    ms_locals_end(&f, NULL);
+    return ms_unown(tape, out);
+}
+
+typedef ms_tensor (*recompose_fn)(ms_tape *tape, ms_tensor grids);
+
+static void tables_of_grids(ms_model *model, recompose_fn recompose, uint32_t scope,
+                            ms_tensor inv_freq, ms_tensor position_ids, ms_dtype dtype,
+                            ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
     bool grad_enabled = tape->grad_enabled;
@@ -102,8 +120,8 @@ void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_
     ms_tensor *angles = ms_local(&f, ms_mul(tape, positions, frequencies));
     ms_tensor *cos = ms_local(&f, ms_mul_scalar(tape, ms_cos(tape, *angles)));
     ms_tensor *sin = ms_local(&f, ms_mul_scalar(tape, ms_sin(tape, *angles)));
-    ms_assign(&f, sin, recomposed(tape, *sin));
-    ms_assign(&f, cos, recomposed(tape, *cos));
+    ms_assign(&f, sin, recompose(tape, *sin));
+    ms_assign(&f, cos, recompose(tape, *cos));
     out[0] = ms_to(tape, *cos, dtype);
     out[1] = ms_to(tape, *sin, dtype);
     ms_retain(tape, out[0]);
@@ -113,6 +131,18 @@ void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_
     ms_unown(tape, out[1]);
     tape->grad_enabled = grad_enabled;
     tape->scope = previous;
+}
+
+void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
+                        ms_dtype dtype, ms_tensor out[2])
+{
+    tables_of_grids(model, recomposed, scope, inv_freq, position_ids, dtype, out);
+}
+
+void ms_rotary_of_sections(ms_model *model, uint32_t scope, ms_tensor inv_freq,
+                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2])
+{
+    tables_of_grids(model, joined, scope, inv_freq, position_ids, dtype, out);
 }
 
 static ms_tensor rotate_half(ms_tape *tape, ms_tensor x)
@@ -146,6 +176,11 @@ static ms_tensor turn(ms_tape *tape, rotate_fn rotate, ms_tensor x, ms_tensor co
     ms_tensor plain = ms_mul(tape, x, cos);
     ms_tensor turned = ms_mul(tape, rotate(tape, x), sin);
     return ms_add(tape, plain, turned);
+}
+
+ms_tensor ms_rotary_turn_pairs(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
+{
+    return turn(tape, rotate_pairs, x, cos, sin);
 }
 
 void ms_return_both(ms_locals *f, ms_tensor first, ms_tensor second, ms_tensor out[2])
@@ -190,6 +225,34 @@ void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
     ms_return_both(&f, cast_q, ms_to(tape, *k_embed, k_dtype), out);
 }
 
+/* x.float() * cos + rotate_half(x.float()) * sin; `x` is the caller's local. */
+static ms_tensor turn_widened(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
+{
+    ms_tensor plain = ms_mul(tape, ms_to(tape, x, MS_DTYPE_F32), cos);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *wide = ms_local(&f, ms_to(tape, x, MS_DTYPE_F32));
+    ms_tensor *rotated = ms_local(&f, rotate_half(tape, *wide));
+    ms_tensor turned = ms_locals_end(&f, rotated);
+    return ms_add(tape, plain, ms_mul(tape, turned, sin));
+}
+
+void ms_rotary_whole_wide(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                          ms_tensor out[2])
+{
+    ms_tape *tape = model->tape;
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !q || !k)
+        return;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
+    ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
+    ms_tensor *q_embed = ms_local(&f, turn_widened(tape, q, *c, *s));
+    ms_tensor *k_embed = ms_local(&f, turn_widened(tape, k, *c, *s));
+    ms_tensor cast_q = ms_to(tape, *q_embed, dtype);
+    ms_return_both(&f, cast_q, ms_to(tape, *k_embed, dtype), out);
+}
+
 /* x.float() * cos + rotate(x).float() * sin; `x` is the caller's local. */
 static ms_tensor turn_in_fp32(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
 {
@@ -198,16 +261,16 @@ static ms_tensor turn_in_fp32(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tens
     return ms_add(tape, plain, ms_mul(tape, rotated, sin));
 }
 
-/* table[..., : R / 2].repeat_interleave(2, dim=-1), of a table [1, 1, S, R] */
+/* table[..., : R / 2].repeat_interleave(2, dim=-1), of a table [1 or B, 1, S, R] */
 static ms_tensor repeat_interleave(ms_model *model, ms_tensor table)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !table)
         return 0;
     ms_tensor half = ms_slice_half(tape, table, false);
-    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
-    ms_tensor repeated = ms_empty(tape, MS_SHAPE(one, one, model->seq, model->rotary_dim),
-                                  ms_info(tape, half)->dtype);
+    ms_shape shape = ms_info(tape, table)->shape;
+    shape.dims[shape.rank - 1] = model->rotary_dim;
+    ms_tensor repeated = ms_empty(tape, shape, ms_info(tape, half)->dtype);
     ms_consume(tape, half);
     return repeated;
 }

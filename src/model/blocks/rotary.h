@@ -33,6 +33,9 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
 /* The same for positions in three grids (time, height, width), which are equal for text. */
 void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                         ms_dtype dtype, ms_tensor out[2]);
+/* The same where sections of the grids are joined. */
+void ms_rotary_of_sections(ms_model *model, uint32_t scope, ms_tensor inv_freq,
+                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
 /* apply_rotary_pos_emb of query and key, which are locals of the caller: out[0], out[1]. */
 typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
                              ms_tensor sin, ms_tensor out[2]);
@@ -42,6 +45,11 @@ void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, m
 /* The same in fp32, cast back to the dtypes of query and key. */
 void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2]);
+/* The same where query and key are themselves made fp32, once for each product. */
+void ms_rotary_whole_wide(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                          ms_tensor out[2]);
+/* x * cos + rotated(x) * sin, by neighbouring elements; `x` is the caller's local. */
+ms_tensor ms_rotary_turn_pairs(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin);
 /* Rotates whole heads, by neighbouring elements, in fp32. */
 void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2]);

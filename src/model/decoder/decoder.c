@@ -39,6 +39,8 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.norm = ms_rms_norm_call;
     if (!style.root_name)
         style.root_name = "model";
+    if (!style.text_name)
+        style.text_name = "language_model";
     if (!style.embedding_name)
         style.embedding_name = "embed_tokens";
     if (!style.norm_name)
@@ -116,7 +118,7 @@ static bool add_scope(ms_model *model, ms_decoder *d)
         return true;
     if (!d->style.build_towers(model, scope))
         return false;
-    d->scope = ms_scope_add(model->tape, scope, "language_model", MS_NONE);
+    d->scope = ms_scope_add(model->tape, scope, d->style.text_name, MS_NONE);
     return true;
 }
 
@@ -228,13 +230,14 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_te
     return hidden;
 }
 
-static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
+/* The model, of ids, or of their embeddings, which are then the caller's. */
+static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, d->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
-    ms_tensor *embeds = ms_local(&f, ms_decoder_embed(model, d, ids));
+    ms_tensor *embeds = ms_local(&f, given ? given : ms_decoder_embed(model, d, ids));
     if (d->style.multiplied_embedding)
         ms_assign(&f, embeds, ms_mul_scalar(tape, *embeds));
     ms_assign(&f, position_ids, ms_position_ids(model));
@@ -251,12 +254,17 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     return result;
 }
 
+ms_tensor ms_decoder_run(ms_model *model, ms_decoder *d, ms_tensor embeds)
+{
+    return run_model(model, d, 0, embeds);
+}
+
 void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_tape *tape = model->tape;
     ms_decoder *d = model->modules;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_local(&f, run_model(model, d, in->ids));
+    ms_tensor *hidden = ms_local(&f, run_model(model, d, in->ids, 0));
     ms_tensor *more = ms_local(&f, 0);
     ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
     if (d->style.add_loss)

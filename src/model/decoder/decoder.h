@@ -96,6 +96,7 @@ typedef struct ms_decoder_style {
     bool rebinds_embedding; /* the embedding is rebound after dropout */
     /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
     const char *root_name, *embedding_name, *norm_name;
+    const char *text_name; /* of the text model below the root of a multimodal one */
     /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
     const char *output_name, *query_norm_name, *key_norm_name;
     /* forward keeps the masks' arguments in a dict: a second reference */
@@ -127,6 +128,7 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style);
 void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 /* Parts of forward, for families with their own. The rotary tables and the hidden states are locals
  * of `f`. */
+ms_tensor ms_decoder_run(ms_model *model, ms_decoder *d, ms_tensor embeds); /* the last norm's */
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
                              ms_tensor position_ids);

@@ -151,6 +151,55 @@ static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_ten
     return ms_unown(tape, result);
 }
 
+/* ---- experts as batches of products ---- */
+
+/* weights @ rows, of each row its own, and its bias added. */
+static ms_tensor batched_linear(ms_model *model, const ms_experts_module *m, ms_tensor rows,
+                                ms_tensor weights, ms_tensor bias)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !rows)
+        return 0;
+    ms_tensor out = m->form.transposed ? ms_matmul(tape, ms_unsqueeze(tape, rows, 1), weights)
+                                       : ms_matmul(tape, weights, ms_unsqueeze(tape, rows, 2));
+    ms_shape wide = {0};
+    if (!ms_idle(tape))
+        wide = ms_info(tape, out)->shape;
+    out = ms_reshape(tape, out, MS_SHAPE(wide.dims[0], wide.dims[m->form.transposed ? 2 : 1]));
+    return bias ? ms_add_into(tape, out, bias) : out;
+}
+
+/* batched_mm: every row has its expert's weights, copied. */
+static ms_tensor run_batched(ms_model *model, const ms_experts_module *m, ms_tensor x,
+                             const ms_routing *r)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x)
+        return 0;
+    ms_dim tokens = ms_info(tape, x)->shape.dims[0], each = ms_experts_per_token(model);
+    ms_shape flat = MS_SHAPE(ms_dim_mul(&tape->trace->symbols, tokens, each));
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *rows = ms_local(&f, ms_repeat_each(tape, *hidden, 0, each));
+    ms_tensor *weights = ms_local(&f, ms_reshape(tape, r->weights, flat));
+    ms_tensor *ids = ms_local(&f, ms_reshape(tape, r->experts, flat));
+    ms_tensor *selected = ms_local(&f, ms_index_rows(tape, m->gate_up, *ids));
+    ms_tensor *bias = ms_local(&f, biases_of(model, m->gate_up_bias, *ids));
+    ms_tensor *out = ms_local(&f, batched_linear(model, m, *rows, *selected, *bias));
+    ms_assign(&f, out, m->form.gate(model, *out));
+    ms_assign(&f, selected, ms_index_rows(tape, m->down, *ids));
+    ms_assign(&f, bias, biases_of(model, m->down_bias, *ids));
+    ms_assign(&f, out, batched_linear(model, m, *out, *selected, *bias));
+    ms_tensor *weighted = ms_local(&f, ms_mul(tape, *out, ms_unsqueeze(tape, *weights, 1)));
+    ms_tensor by_token = ms_view(tape, *weighted, MS_SHAPE(tokens, each, model->hidden));
+    ms_tensor *sum = ms_local(&f, ms_sum_dim(tape, by_token, 1, false));
+    ms_tensor result =
+        ms_idle(tape) ? 0 : ms_to(tape, *sum, (ms_dtype)ms_info(tape, *hidden)->dtype);
+    ms_retain(tape, result);
+    ms_locals_end(&f, NULL);
+    return ms_unown(tape, result);
+}
+
 ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
                           const ms_routing *routing)
 {
@@ -165,6 +214,8 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
             ms_liger_experts(model->tape, hidden, module->gate_up, module->down, routing->weights);
     else if (model->run->experts == MS_EXPERTS_EAGER)
         out = ms_experts_eager(model, module, hidden, routing);
+    else if (model->batches_experts)
+        out = run_batched(model, module, hidden, routing);
     else
         out = run_grouped(model, module, hidden, routing);
     ms_host_drop(model, &fetched);

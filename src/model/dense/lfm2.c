@@ -4,7 +4,7 @@
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
-#include "model/decoder/short_convolution.h"
+#include "model/recurrent/short_convolution.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

@@ -218,13 +218,17 @@ static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_ten
     return out;
 }
 
-/* (cumsum(mask) * mask - 1).long(), of a mask of ones, cut to the pass's own tokens: binds the mask
- * after `position_ids`. */
+/* (cumsum(mask) * mask - 1).long(), of a mask of ones, cut to the pass's own tokens; or those that
+ * the caller has. Binds the mask after `position_ids`. */
 static void make_position_ids(ms_model *model, ms_locals *f, ms_tensor *position_ids)
 {
     ms_tape *tape = model->tape;
     ms_shape tokens = MS_SHAPE(model->batch, ms_cache_seen(model));
     ms_tensor *mask = ms_local(f, ms_empty(tape, tokens, MS_DTYPE_F32));
+    if (model->position_ids) {
+        ms_assign(f, position_ids, model->position_ids);
+        return;
+    }
     ms_assign(f, position_ids, ms_cumsum_last(tape, *mask));
     ms_tensor masked = ms_add_scalar(tape, ms_mul(tape, *position_ids, *mask));
     ms_assign(f, position_ids, ms_to(tape, masked, MS_DTYPE_I64));

@@ -11,11 +11,15 @@
 /* clang-format off */
 #define MS_FAMILY_LIST(X)             \
     X(llama)                          \
+    X(llama4_text)                    \
+    X(llama4)                         \
     X(mistral)                        \
     X(ministral3)                     \
     X(qwen2)                          \
     X(qwen3)                          \
     X(gpt2)                           \
+    X(gptj)                           \
+    X(bloom)                          \
     X(phi3)                           \
     X(glm4)                           \
     X(gpt_neox)                       \
@@ -30,6 +34,7 @@
     X(exaone4)                        \
     X(ernie4_5)                       \
     X(arcee)                          \
+    X(internlm3)                      \
     X(lfm2)                           \
     X(hunyuan_v1_dense)               \
     X(phi)                            \
@@ -48,6 +53,7 @@
     X(qwen3_5)                        \
     X(qwen3_5_moe_text)               \
     X(qwen3_5_moe)                    \
+    X(qwen2_5_vl)                     \
     X(qwen3_vl)                       \
     X(qwen3_vl_moe)                   \
     X(deepseek_v2)                    \
@@ -62,6 +68,12 @@
     X(refined_web_model)              \
     X(refined_web)                    \
     X(bert)                           \
+    X(distilbert)                     \
+    X(roberta)                        \
+    X(xlm_roberta)                    \
+    X(camembert)                      \
+    X(modernbert)                     \
+    X(electra)                        \
     X(vit)
 /* clang-format on */
 

@@ -4,6 +4,7 @@
  * to the best groups.
  */
 #include "model/decoder/router_loss.h"
+#include "model/mixture/complex_rotary.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
@@ -45,52 +46,17 @@ static const ms_key keys[] = {
 
 /* ---- positions as complex numbers ---- */
 
-static void rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
-                          ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2])
-{
-    (void)dtype;
-    ms_rotary_module rotary;
-    ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
-    ms_locals *f = &rotary.frame;
-    ms_tensor *turns = ms_local(f, ms_polar(model->tape, *rotary.angles));
-    ms_assign(f, turns, ms_mul_scalar(model->tape, *turns));
-    out[0] = ms_locals_end(f, turns);
-    out[1] = 0;
-    ms_rotary_leave(model, &rotary);
-}
-
-static ms_tensor as_complex(ms_tape *tape, ms_tensor x)
-{
-    if (ms_idle(tape) || !x)
-        return 0;
-    ms_shape shape = ms_info(tape, x)->shape;
-    uint32_t last = shape.rank - 1;
-    shape.dims[last] = ms_dim_half(&tape->trace->symbols, shape.dims[last]);
-    shape.dims[shape.rank++] = ms_dim_number(&tape->trace->symbols, 2);
-    return ms_view_as_complex(tape, ms_reshape(tape, ms_to(tape, x, MS_DTYPE_F32), shape));
-}
-
-/* view_as_real(x * turns).flatten(3).type_as(like) */
-static ms_tensor turn(ms_tape *tape, ms_tensor x, ms_tensor turns, ms_tensor like)
-{
-    ms_tensor turned = ms_view_as_real(tape, ms_mul_complex(tape, x, turns));
-    if (ms_idle(tape))
-        return 0;
-    const ms_tensor_info info = *ms_info(tape, like);
-    return ms_to(tape, ms_reshape(tape, turned, info.shape), (ms_dtype)info.dtype);
-}
-
 static void rotary(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                    ms_tensor out[2])
 {
     (void)sin;
     ms_tape *tape = model->tape;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *query = ms_local(&f, as_complex(tape, q));
-    ms_tensor *key = ms_local(&f, as_complex(tape, k));
+    ms_tensor *query = ms_local(&f, ms_as_complex(tape, q));
+    ms_tensor *key = ms_local(&f, ms_as_complex(tape, k));
     ms_tensor *turns = ms_local(&f, ms_unsqueeze(tape, cos, 1));
-    ms_tensor *q_out = ms_local(&f, turn(tape, *query, *turns, q));
-    ms_tensor *k_out = ms_local(&f, turn(tape, *key, *turns, k));
+    ms_tensor *q_out = ms_local(&f, ms_turn_complex(tape, *query, *turns, q));
+    ms_tensor *k_out = ms_local(&f, ms_turn_complex(tape, *key, *turns, k));
     ms_return_both(&f, *q_out, *k_out, out);
 }
 
@@ -142,7 +108,7 @@ static bool build(ms_model *model)
 {
     return ms_decoder_build(model, (ms_decoder_style){.build_attention = ms_latent_attention_new,
                                                       .attention = ms_latent_attention,
-                                                      .rotary_tables = rotary_tables,
+                                                      .rotary_tables = ms_complex_rotary_tables,
                                                       .rotary = rotary,
                                                       .build_mlp = build_mlp,
                                                       .mlp = ms_deepseek_mlp,

@@ -19,7 +19,7 @@ static uint32_t numbered(ms_model *model, uint32_t parent, uint64_t number)
     return scope_below(model, parent, name);
 }
 
-static void patches_new(ms_model *model, uint32_t parent, const widths *w)
+static uint32_t projection_new(ms_model *model, uint32_t parent, const widths *w)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
@@ -28,8 +28,16 @@ static void patches_new(ms_model *model, uint32_t parent, const widths *w)
     ms_parameter_new(model, scope, "weight",
                      MS_SHAPE(w->hidden, ms_dim_number(s, vision->channels),
                               ms_dim_number(s, vision->frames), side, side));
+    return scope;
+}
+
+static void patches_new(ms_model *model, uint32_t parent, const widths *w)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    uint32_t scope = projection_new(model, parent, w);
     ms_parameter_new(model, scope, "bias", MS_SHAPE(w->hidden));
-    ms_embedding_new(model, parent, "pos_embed", ms_dim_number(s, vision->positions), w->hidden);
+    ms_embedding_new(model, parent, "pos_embed", ms_dim_number(s, model->config->vision.positions),
+                     w->hidden);
 }
 
 /* Half of a head turns by rows, half by columns. */
@@ -64,14 +72,21 @@ static void merger_new(ms_model *model, uint32_t scope, const widths *w, ms_dim 
     ms_linear_new(model, scope, "linear_fc2", w->merged, w->out, true);
 }
 
-bool ms_qwen_vision_new(ms_model *model, uint32_t parent)
+static widths widths_of(ms_model *model)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
-    widths w = {.hidden = ms_dim_name(s, "Hv", vision->hidden_size),
-                .intermediate = ms_dim_name(s, "Iv", vision->intermediate_size),
-                .out = ms_dim_name(s, "Ov", vision->out_size)};
-    w.merged = ms_dim_number(s, vision->hidden_size * vision->merge_size * vision->merge_size);
+    uint64_t merged = vision->hidden_size * vision->merge_size * vision->merge_size;
+    return (widths){.hidden = ms_dim_name(s, "Hv", vision->hidden_size),
+                    .intermediate = ms_dim_name(s, "Iv", vision->intermediate_size),
+                    .merged = ms_dim_number(s, merged),
+                    .out = ms_dim_name(s, "Ov", vision->out_size)};
+}
+
+bool ms_qwen_vision_new(ms_model *model, uint32_t parent)
+{
+    const ms_vision_config *vision = &model->config->vision;
+    widths w = widths_of(model);
     uint32_t scope = scope_below(model, parent, "visual");
     patches_new(model, scope, &w);
     rotary_new(model, scope);
@@ -82,5 +97,39 @@ bool ms_qwen_vision_new(ms_model *model, uint32_t parent)
     uint32_t deep = vision->deep_mergers ? scope_below(model, scope, "deepstack_merger_list") : 0;
     for (uint64_t i = 0; i < vision->deep_mergers && model->tape->status == MS_OK; i++)
         merger_new(model, numbered(model, deep, i), &w, w.merged);
+    return true;
+}
+
+/* ---- Qwen2.5-VL's: RMS norms, gated MLPs, no table of positions ---- */
+
+static void gated_block_new(ms_model *model, uint32_t scope, const widths *w)
+{
+    ms_dim three = ms_dim_number(&model->tape->trace->symbols, 3 * w->hidden.value);
+    ms_norm_new(model, scope, "norm1", w->hidden, false);
+    ms_norm_new(model, scope, "norm2", w->hidden, false);
+    uint32_t attention = scope_below(model, scope, "attn");
+    ms_linear_new(model, attention, "qkv", w->hidden, three, true);
+    ms_linear_new(model, attention, "proj", w->hidden, w->hidden, true);
+    uint32_t mlp = scope_below(model, scope, "mlp");
+    ms_linear_new(model, mlp, "gate_proj", w->hidden, w->intermediate, true);
+    ms_linear_new(model, mlp, "up_proj", w->hidden, w->intermediate, true);
+    ms_linear_new(model, mlp, "down_proj", w->intermediate, w->hidden, true);
+}
+
+bool ms_qwen2_5_vision_new(ms_model *model, uint32_t parent)
+{
+    const ms_vision_config *vision = &model->config->vision;
+    widths w = widths_of(model);
+    uint32_t scope = scope_below(model, parent, "visual");
+    (void)projection_new(model, scope, &w);
+    rotary_new(model, scope);
+    uint32_t blocks = scope_below(model, scope, "blocks");
+    for (uint64_t i = 0; i < vision->num_layers && model->tape->status == MS_OK; i++)
+        gated_block_new(model, numbered(model, blocks, i), &w);
+    uint32_t merger = scope_below(model, scope, "merger");
+    ms_norm_new(model, merger, "ln_q", w.hidden, false);
+    uint32_t mlp = scope_below(model, merger, "mlp");
+    ms_linear_new(model, mlp, "0", w.merged, w.merged, true);
+    ms_linear_new(model, mlp, "2", w.merged, w.out, true);
     return true;
 }

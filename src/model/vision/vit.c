@@ -3,6 +3,7 @@
  * ViT: an encoder of image patches, with a class token before them.
  */
 #include "model/blocks/blocks.h"
+#include "model/encoder/encoder.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"
@@ -143,14 +144,8 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query =
-        ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->q_proj, *hidden), model->heads));
-    ms_tensor *key =
-        ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->k_proj, *hidden), model->heads));
-    ms_tensor *value =
-        ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->v_proj, *hidden), model->heads));
-    ms_tensor *output =
-        ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, 0, weights);
+    const ms_linear_module *const q_k_v[] = {&l->q_proj, &l->k_proj, &l->v_proj};
+    ms_tensor *output = ms_attend_all(model, &f, number, q_k_v, *hidden, weights);
     ms_assign(&f, output, ms_linear_call(model, &l->o_proj, *output));
     ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);

@@ -135,3 +135,27 @@ ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices)
     ms_tensor out = ms_empty(tape, ms_info(tape, indices)->shape, dtype_of(tape, a));
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
+
+/* ---- scatter: the values' gradient is gathered ---- */
+
+enum { SCATTER_TARGET, SCATTER_VALUES }; /* inputs */
+
+static void scatter_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_meta values = *ms_input_meta(tape, node, SCATTER_VALUES);
+    if (ms_node_wants(node, SCATTER_VALUES))
+        out[SCATTER_VALUES] = ms_empty(tape, values.shape, dtype_of(tape, grads[0]));
+}
+
+static const ms_op scatter_op = {"scatter_", "ScatterBackward0", scatter_backward};
+
+ms_tensor ms_scatter_last_into(ms_tape *tape, ms_tensor a, ms_tensor indices, ms_tensor values)
+{
+    if (ms_idle(tape) || !a || !indices || !values)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &scatter_op);
+    ms_tensor inputs[] = {a, values};
+    uint32_t node = ms_record(tape, &scatter_op, 2, inputs);
+    ms_save(tape, node, indices);
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
+}

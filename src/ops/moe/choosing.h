@@ -18,5 +18,7 @@ ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask);
 ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask); /* in place: yields `a` */
 /* a.gather(-1, indices) */
 ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices);
+/* a.scatter_(-1, indices, values), in place; `a` has no gradient. */
+ms_tensor ms_scatter_last_into(ms_tape *tape, ms_tensor a, ms_tensor indices, ms_tensor values);
 
 #endif

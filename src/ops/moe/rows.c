@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ops/moe/rows.h"
 
+#include "autograd/engine.h"
 #include "ops/moe/experts.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)
@@ -131,6 +132,37 @@ ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tenso
     ms_change_in_place(tape, a);
     const ms_tensor_info info = *ms_info(tape, a);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
+}
+
+/* ---- repeated rows: backward sums the copies ---- */
+
+static void repeat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_shape rows = ms_input_meta(tape, node, 0)->shape;
+    const ms_dim one = {.value = 1};
+    ms_dim times = ms_dim_number(&tape->trace->symbols, node->numbers[0]);
+    ms_shape wide = MS_SHAPE(times, rows.dims[0], rows.dims[1]);
+    ms_tensor copies = ms_reshape_raw(tape, grads[0], &wide);
+    if (ms_idle(tape))
+        return;
+    const ms_shape summed = MS_SHAPE(one, rows.dims[0], rows.dims[1]);
+    ms_tensor sum = ms_sum_to(tape, copies, &summed);
+    out[0] = ms_idle(tape) ? 0 : ms_reshape_raw(tape, sum, &rows);
+    ms_consume(tape, sum);
+}
+
+static const ms_op repeat_op = {"repeat", "RepeatBackward0", repeat_backward};
+
+ms_tensor ms_repeat_rows(ms_tape *tape, ms_tensor a, ms_dim times)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &repeat_op);
+    uint32_t node = ms_record(tape, &repeat_op, 1, &a);
+    ms_node_numbers(tape, node, 1, (uint64_t[]){times.value});
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[0] = ms_dim_mul(&tape->trace->symbols, times, shape.dims[0]);
+    return ms_op_finish(tape, mark, node, 1, &a, ms_empty(tape, shape, dtype_of(tape, a)));
 }
 
 /* ---- who has which expert ---- */

@@ -15,6 +15,8 @@ ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
 /* a.index_add_(0, rows, source), in place. */
 ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor source);
+/* a.repeat(times, 1) of [N, H]: [times * N, H] */
+ms_tensor ms_repeat_rows(ms_tape *tape, ms_tensor a, ms_dim times);
 /* one_hot(a, classes), int64 */
 ms_tensor ms_one_hot(ms_tape *tape, ms_tensor a, ms_dim classes);
 /* nonzero() of a tensor of that shape with `count` non-zero elements: int64 [rank, count]. */

@@ -221,7 +221,7 @@ static void as_measured(void **state)
     ms_usage usage;
     ms_error err = {0};
     build(g);
-    if (ms_cache_new(&g->model, 0, &g->cache, &err) != MS_OK)
+    if (ms_cache_new(&g->model, 0, NULL, &g->cache, &err) != MS_OK)
         fail_msg("%s", err.text);
     run_passes(g, count, tokens);
     if (ms_usage_measure(&g->trace, &g->run.allocator, &usage, &err) != MS_OK)
@@ -245,7 +245,7 @@ static void is_refused(void **state)
     const ms_model model = {.config = &config};
     ms_cache *cache = NULL;
     ms_error err = {0};
-    assert_int_equal(ms_cache_new(&model, 0, &cache, &err), MS_ERR_CONFIG);
+    assert_int_equal(ms_cache_new(&model, 0, NULL, &cache, &err), MS_ERR_CONFIG);
     assert_string_equal(err.text, "model type lfm2: a cache of keys and values is unsupported");
 }
 

@@ -11,8 +11,9 @@
 struct ms_quantized {
     const struct ms_packing *packing;
     ms_dim out, in;
-    ms_tensor weight;     /* [out, in], on the packed storage */
-    uint64_t scale_count; /* 4 bits: number of scales */
+    ms_tensor weight;                     /* [out, in], on the packed storage */
+    uint64_t scale_count;                 /* 4 bits: number of scales */
+    ms_tensor scales, zeros, group_index; /* Marlin's: what is beside the weight */
 };
 
 /* A kind: how its layers are created and run. */
@@ -20,7 +21,7 @@ typedef struct ms_packing {
     /* Creates the weight and its companion tensors (scales, ...). */
     void (*make)(ms_model *model, struct ms_quantized *q, uint32_t scope);
     /* Called once the whole model is on the device; NULL: nothing. */
-    void (*finish)(ms_model *model, const struct ms_quantized *q);
+    void (*finish)(ms_model *model, const ms_leaf_module *leaf);
     /* forward; consumes x, returns its dtype */
     ms_tensor (*call)(ms_model *model, const struct ms_quantized *q, const ms_linear_module *module,
                       ms_tensor x);
@@ -29,6 +30,7 @@ typedef struct ms_packing {
     ms_dtype (*adapter_dtype)(const ms_model *model);
     /* How PEFT adds LoRA to the result; see adapted.c. */
     bool clones_result, scales_last, converts_sum;
+    bool empties_cache; /* of the allocator, once all layers are finished */
     bool packs_experts; /* also packs stacked experts: ms_packed_experts_new */
 } ms_packing;
 
@@ -43,8 +45,9 @@ void ms_packed_swap(ms_model *model, ms_tensor weight, ms_tensor packed);
 /* The dtype if PEFT ignores integer weights: its own default. */
 ms_dtype ms_packed_unseen(const ms_model *model);
 
-/* The kinds: quantized_bitsandbytes.c, quantized_groups.c, quantized_fp8.c. */
+/* The kinds: quantized_bitsandbytes.c, quantized_groups.c, quantized_fp8.c,
+ * quantized_marlin.c. */
 extern const ms_packing ms_packing_4bit, ms_packing_8bit, ms_packing_gptq, ms_packing_awq,
-    ms_packing_fp8;
+    ms_packing_fp8, ms_packing_gptq_marlin, ms_packing_awq_marlin;
 
 #endif

@@ -10,9 +10,18 @@ static const ms_packing *const packings[MS_QUANTIZE_KIND_COUNT] = {
     [MS_QUANTIZE_AWQ] = &ms_packing_awq,   [MS_QUANTIZE_FP8_BLOCK] = &ms_packing_fp8,
 };
 
+/* Kernels that serve and do not train, where they are others. */
+static const ms_packing *const serving[MS_QUANTIZE_KIND_COUNT] = {
+    [MS_QUANTIZE_GPTQ] = &ms_packing_gptq_marlin,
+    [MS_QUANTIZE_AWQ] = &ms_packing_awq_marlin,
+};
+
 const ms_packing *ms_packing_of(const ms_quantization *quantization)
 {
-    return ms_is_packed(quantization) ? packings[quantization->kind] : NULL;
+    if (!ms_is_packed(quantization))
+        return NULL;
+    const ms_packing *served = quantization->is_served ? serving[quantization->kind] : NULL;
+    return served ? served : packings[quantization->kind];
 }
 
 struct ms_quantized *ms_quantized_new(ms_model *model, uint32_t scope, ms_dim out, ms_dim in)
@@ -35,9 +44,12 @@ void ms_quantized_finish(ms_model *model)
         if (!leaf->quantized || !leaf->quantized->packing->finish)
             continue;
         uint32_t previous = ms_scope_enter(model->tape, leaf->scope);
-        leaf->quantized->packing->finish(model, leaf->quantized);
+        leaf->quantized->packing->finish(model, leaf);
         model->tape->scope = previous;
     }
+    const ms_packing *packing = ms_packing_of(&model->run->quantization);
+    if (packing && packing->empties_cache && !ms_idle(model->tape))
+        ms_trace_event(model->tape, MS_EVENT_EMPTY_CACHE, 0);
 }
 
 ms_tensor ms_quantized_call(ms_model *model, const struct ms_quantized *quantized,

@@ -41,9 +41,9 @@ static void make_gptq(ms_model *model, struct ms_quantized *q, uint32_t scope)
 }
 
 /* The shifts that unpack a word. */
-static void finish_gptq(ms_model *model, const struct ms_quantized *q)
+static void finish_gptq(ms_model *model, const ms_leaf_module *leaf)
 {
-    (void)q;
+    (void)leaf;
     ms_packed_part(model, "shifts", WORD_BITS / model->run->quantization.bits, MS_DTYPE_I32);
 }
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/encoder/encoder.h"
+
+#include "config/model/layer_kinds.h"
+#include "ops/ops.h"
+
+uint32_t ms_child_scope(ms_model *model, uint32_t parent, const char *name)
+{
+    return ms_scope_add(model->tape, parent, name, MS_NONE);
+}
+
+ms_learned_table ms_learned_table_new(ms_model *model, uint32_t parent, const char *name,
+                                      ms_dim rows)
+{
+    return ms_learned_table_of(model, parent, name, rows, model->hidden);
+}
+
+ms_learned_table ms_learned_table_of(ms_model *model, uint32_t parent, const char *name,
+                                     ms_dim rows, ms_dim width)
+{
+    ms_tensor weight = ms_embedding_new(model, parent, name, rows, width);
+    return (ms_learned_table){.scope = model->tape->trace->scopes.count - 1, .weight = weight};
+}
+
+ms_tensor ms_learned_table_call(ms_model *model, const ms_learned_table *table, ms_tensor ids)
+{
+    uint32_t previous = ms_scope_enter(model->tape, table->scope);
+    ms_tensor out = ms_embedding(model->tape, table->weight, ids);
+    model->tape->scope = previous;
+    return out;
+}
+
+void ms_remake_position_ids(ms_model *model)
+{
+    if (!ms_is_made_on_host(model))
+        ms_transient(model->tape, 8 * model->config->max_positions, MS_DTYPE_I64);
+}
+
+/* abs(queries - keys) <= window, and queries >= 0: [1, 1, S, S] of bools */
+static ms_tensor within_window(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    ms_shape pairs = MS_SHAPE(one, one, model->seq, model->seq), rows = pairs;
+    rows.dims[3] = one;
+    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    ms_tensor difference = ms_empty(tape, pairs, MS_DTYPE_I64);
+    ms_tensor distance = ms_empty(tape, pairs, MS_DTYPE_I64);
+    ms_consume(tape, difference);
+    ms_tensor near = ms_empty(tape, pairs, MS_DTYPE_BOOL);
+    ms_consume(tape, distance);
+    ms_tensor both = ms_empty(tape, pairs, MS_DTYPE_BOOL);
+    ms_consume(tape, near);
+    ms_consume(tape, all);
+    ms_tensor real = ms_empty(tape, rows, MS_DTYPE_BOOL);
+    ms_tensor allowed = ms_empty(tape, pairs, MS_DTYPE_BOOL);
+    ms_consume(tape, real);
+    ms_consume(tape, both);
+    return allowed;
+}
+
+ms_tensor ms_window_mask(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    if (!ms_model_has_layers(model->config, MS_LAYER_SLIDES) ||
+        model->seq.value < model->config->sliding_window)
+        return 0;
+    ms_locals f = ms_locals_begin(tape);
+    ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
+    ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
+    for (int i = 0; i < 2; i++)
+        ms_local(&f, ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I64)));
+    ms_tensor allowed = within_window(model);
+    ms_locals_end(&f, NULL);
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    ms_shape shape = MS_SHAPE(model->batch, one, model->seq, model->seq);
+    if (model->attention != MS_ATTENTION_EAGER)
+        return ms_expand(tape, allowed, shape);
+    ms_tensor mask =
+        ms_additive_mask(tape, model->batch, model->seq, model->seq, model->run->dtype);
+    ms_consume(tape, allowed);
+    return mask;
+}
+
+ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
+                         const ms_linear_module *const q_k_v[3], ms_tensor hidden,
+                         ms_tensor *weights)
+{
+    ms_tensor heads[3];
+    for (int i = 0; i < 3; i++)
+        heads[i] =
+            *ms_local(f, ms_as_heads(model, ms_linear_call(model, q_k_v[i], hidden), model->heads));
+    return ms_attend_merged(model, f, number, heads, 0, weights);
+}
+
+ms_tensor ms_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
+{
+    ms_tape *tape = model->tape;
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    ms_tensor flat = ms_view(tape, labels, MS_SHAPE(tokens));
+    return ms_cross_entropy(tape, ms_view(tape, scores, MS_SHAPE(tokens, model->vocab)), flat);
+}
+
+ms_tensor ms_wide_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
+{
+    ms_locals f = ms_locals_begin(model->tape);
+    ms_tensor *wide = ms_local(&f, ms_to(model->tape, scores, MS_DTYPE_F32));
+    ms_tensor *loss = ms_local(&f, ms_words_loss(model, *wide, labels));
+    return ms_locals_end(&f, loss);
+}
+
+void ms_encoder_end(ms_model *model, ms_locals *f, const ms_tensor *hidden, const ms_tensor *logits,
+                    ms_tensor (*words_loss)(ms_model *model, ms_tensor scores, ms_tensor labels),
+                    const ms_model_inputs *in, ms_model_outputs *out)
+{
+    ms_tensor *loss = ms_local(f, 0);
+    if (in->keeps_hidden)
+        out->hidden = ms_hand_out(model->tape, *hidden);
+    if (in->keeps_logits || !in->labels)
+        out->logits = ms_hand_out(model->tape, *logits);
+    if (in->labels)
+        ms_assign(f, loss,
+                  model->config->head == MS_HEAD_MASKED_LM ? words_loss(model, *logits, in->labels)
+                                                           : ms_class_loss(model, *logits));
+    ms_forward_end(f, loss, out);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Qwen2.5-VL: Qwen2 with rotary tables of three grids, and a vision tower of its own, which
+ * text-only training does not run.
+ */
+#include "model/blocks/blocks.h"
+#include "model/decoder/decoder.h"
+#include "model/family/family_keys.h"
+#include "model/family/family_list.h"
+#include "model/vision/qwen_vision.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 152064, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 8192, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 29568, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 80, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 64, MAX_HEADS),
+    KV_HEADS_OR(8),
+    COUNT("max_position_embeddings", max_positions, 32768, MAX_POSITIONS),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    FIXED("use_sliding_window", false),
+    LAYER_TYPES,
+    PAD_TOKEN,
+    DECODER_IGNORED,
+    IGNORED("sliding_window"), IGNORED("max_window_layers"), IGNORED("tie_word_embeddings"),
+};
+
+/* The first files say in the text model's object whether words are tied. */
+static const ms_key whole_keys[] = {
+    { .name = "tie_word_embeddings", .aliases = {"/text_config/tie_word_embeddings"},
+      .kind = MS_KEY_BOOL, .offset = MEMBER(tie_word_embeddings) },
+};
+
+static const ms_key vision_keys[] = {
+    COUNT("depth", vision.num_layers, 32, MAX_LAYERS),
+    COUNT("hidden_size", vision.hidden_size, 3584, MAX_HIDDEN),
+    COUNT("intermediate_size", vision.intermediate_size, 3420, MAX_INTERMEDIATE),
+    COUNT("num_heads", vision.num_heads, 16, MAX_HEADS),
+    COUNT("in_channels", vision.channels, 3, MAX_HEADS),
+    COUNT("patch_size", vision.patch_size, 14, MAX_HEADS),
+    COUNT("spatial_merge_size", vision.merge_size, 2, 64),
+    COUNT("temporal_patch_size", vision.frames, 2, MAX_HEADS),
+    COUNT("out_hidden_size", vision.out_size, 3584, MAX_HIDDEN),
+};
+/* clang-format on */
+
+static bool build(ms_model *model)
+{
+    return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = true,
+                                                      .mask_arguments = true,
+                                                      .masks_without_positions = true,
+                                                      .layers_without_positions = true,
+                                                      .rotary_tables = ms_rotary_of_sections,
+                                                      .build_towers = ms_qwen2_5_vision_new});
+}
+
+static const ms_model_program program = {build, ms_decoder_forward};
+
+static const ms_key_table more[] = {
+    {NULL, NULL, whole_keys, sizeof whole_keys / sizeof *whole_keys},
+    {"vision_config", NULL, vision_keys, sizeof vision_keys / sizeof *vision_keys},
+};
+
+const ms_family ms_family_qwen2_5_vl = {
+    .model_type = "qwen2_5_vl",
+    .classes = {{"Qwen2_5_VLForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .object = "text_config",
+    .object_type = "qwen2_5_vl_text",
+    .may_be_flat = true,
+    .more = more,
+    .more_count = sizeof more / sizeof *more,
+    .check = ms_check_heads_divide,
+    .program = &program};
