@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """GGUF files without weights: metadata and the list of tensors, and a data area that takes no room on the disk.
 
-    python3 gguf_header.py llama-405b OUT.gguf [TYPE]    (mamba2-130m too)
+    python3 gguf_header.py llama-405b OUT.gguf [TYPE]    (llama-8b and mamba2-130m too)
 """
 import os
 import struct
@@ -49,10 +49,11 @@ def write(path, metadata, tensors):
     os.truncate(path, len(header) + at)
 
 
-def llama_405b(quant="Q8_0"):
-    n, ff, layers, kv, vocab = 16384, 53248, 126, 1024, 128256
+def llama(n, ff, layers, quant):
+    """Llama 3.1: eight heads of keys, heads of 128."""
+    kv, vocab = 1024, 128256
     meta = {"general.architecture": "llama", "llama.block_count": layers, "llama.context_length": 131072, "llama.embedding_length": n,
-            "llama.feed_forward_length": ff, "llama.attention.head_count": 128, "llama.attention.head_count_kv": 8,
+            "llama.feed_forward_length": ff, "llama.attention.head_count": n // 128, "llama.attention.head_count_kv": 8,
             "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.rope.dimension_count": 128, "llama.vocab_size": vocab,
             "tokenizer.ggml.model": "no_vocab"}
     tensors = [("token_embd.weight", quant, (n, vocab)), ("output_norm.weight", "F32", (n,)), ("output.weight", quant, (n, vocab)),
@@ -62,6 +63,14 @@ def llama_405b(quant="Q8_0"):
                   "ffn_gate": (n, ff), "ffn_up": (n, ff), "ffn_down": (ff, n)}
         tensors += [(f"blk.{i}.{name}.weight", "F32" if len(s) == 1 else quant, s) for name, s in shapes.items()]
     return meta, tensors
+
+
+def llama_405b(quant="Q8_0"):
+    return llama(16384, 53248, 126, quant)
+
+
+def llama_8b(quant="Q8_0"):
+    return llama(4096, 14336, 32, quant)
 
 
 def mamba2_130m(quant="F16"):
@@ -85,7 +94,7 @@ def mamba2_130m(quant="F16"):
     return meta, tensors
 
 
-MODELS = {"llama-405b": llama_405b, "mamba2-130m": mamba2_130m}
+MODELS = {"llama-405b": llama_405b, "llama-8b": llama_8b, "mamba2-130m": mamba2_130m}
 
 if __name__ == "__main__":
     write(sys.argv[2], *MODELS[sys.argv[1]](*sys.argv[3:4]))

@@ -4,7 +4,8 @@
 
 A case file holds {"cases": [{"id", "config", "batch", "seq", "weights", ..., "measured": {...}}]},
 as tests/oracle/measure_step.py writes it, on a CPU or on a GPU. Each case is run through the binary;
-figures that differ are printed, then a summary of each group of figures:
+figures that differ are printed, then a summary of each group of figures. A file whose "device" is a GPU's name was measured with cuDNN's
+attention, unless it has "cudnn_attention": false. Groups:
 
   static    parameters, weights, gradients, optimizer states, memory of the host
   saved     what autograd keeps from forward for backward
@@ -14,9 +15,11 @@ figures that differ are printed, then a summary of each group of figures:
   reserved  CUDA: the most the allocator reserved in a steady step
   slow      CUDA, several ranks: the same on a device whose events complete only when the host waits
   evaluation  CUDA: allocated, requested and reserved of an evaluation, at peak and end
+  requested on a real GPU: requested, before the allocator rounds, at peak and end of every phase of both steps
   detail    CUDA: requested and reserved at peak and end of every phase of both steps
 
-A case is exact in a group when all its figures of the group are equal. The last line is
+A case of a real GPU says which way its driver's "addresses" go, and what the process held "beside" the model, which is taken
+off what was measured. A case is exact in a group when all its figures of the group are equal. The last line is
 "N passed, M failed", where a test is one requirement (--require, or "require" in the file), and all the cases
 that the program must refuse: those whose "refused" says a part of the sentence it refuses them with.
 """
@@ -29,6 +32,7 @@ import subprocess
 import sys
 import tempfile
 
+import oracle_engine_fit
 import oracle_hf
 import oracle_infer
 import oracle_vllm
@@ -37,8 +41,8 @@ STATIC = {"local_weight_bytes": "weight_memory_bytes", "local_optimizer_state_by
           "parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
-ENGINES = (oracle_infer, oracle_hf, oracle_vllm)  # formats of `memscope infer`
-GROUPS = tuple(dict.fromkeys(("static", "saved", "phases", "steady", "first", "loaded", "prefill", "decode", "reserved", "slow", "detail",
+ENGINES = (oracle_engine_fit, oracle_infer, oracle_hf, oracle_vllm)  # formats of `memscope infer`
+GROUPS = tuple(dict.fromkeys(("static", "saved", "phases", "steady", "first", "loaded", "prefill", "decode", "reserved", "slow", "requested", "detail",
                               "evaluation") + sum((engine.GROUPS for engine in ENGINES), ())))
 
 
@@ -238,6 +242,7 @@ def command_of(case, config_path, args):
     command += ["--treat", case["treat"]] if case.get("treat") else []
     command += parallel_options(case)
     command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
+    command += ["--addresses", case["addresses"]] if "addresses" in case and not expandable else []
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
     return command + device + ["--torch", "2.11"]
 
@@ -257,6 +262,17 @@ def engine_of(case):
     return next((engine for engine in ENGINES if engine.is_one(case)), None)
 
 
+# Until a back end accepts the model: PyTorch's order without cuDNN.
+WITHOUT_CUDNN = ("flash", "efficient", "auto")
+
+
+def attentions_of(command, args):
+    """The settings of --attention to try: a null device has no cuDNN, so that its auto is the first of the others."""
+    at, device = command.index("--attention") + 1, command[command.index("--device") + 1]
+    is_auto = command[at] in ("auto", "sdpa")
+    return at, WITHOUT_CUDNN if is_auto and device[:2] in ("h1", "h2", "b2", "b3") and not args.has_cudnn else (command[at],)
+
+
 def run_case(case, args, folder):
     """Returns (report, None) or (None, why not)."""
     engine = engine_of(case)
@@ -268,9 +284,14 @@ def run_case(case, args, folder):
         with open(path, "w") as f:
             json.dump(config_of(case), f)
         command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
-    if args.commands:
-        print(shlex.join(command), flush=True)
-    done = subprocess.run(command, capture_output=True, text=True)
+    at, attentions = attentions_of(command, args) if "--attention" in command else (0, command[:1])
+    for attention in attentions:
+        command[at] = attention
+        if args.commands:
+            print(shlex.join(command), flush=True)
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 2 or "%s attention" % attention not in done.stderr:
+            break
     if done.returncode not in (0, 1):  # 1: over budget, the report is there all the same
         return None, "exit %d: %s" % (done.returncode, done.stderr.strip().split("\n")[0])
     try:
@@ -360,6 +381,22 @@ def figures_of(report, measured):
         yield from cuda_figures(report, measured)
     elif "phases" in measured:
         yield from cpu_figures(report, measured)
+
+
+def without_beside(case):
+    """What was measured, less the "allocated" and "requested" bytes that the process held beside the model."""
+    measured, beside = case.get("measured", {}), case.get("beside")
+    if not beside:
+        return measured
+    kind_of = lambda key: next((kind for kind in beside if key.endswith(kind + "_bytes")), None)
+    less = lambda part: {key: value - beside[kind_of(key)] if kind_of(key) else value for key, value in part.items()}
+    return {key: [less(phase) for phase in value] if isinstance(value, list) else value for key, value in less(measured).items()}
+
+
+def requested_figures(report, measured):
+    keys = [(end + "_requested_bytes", end + "_requested_bytes") for end in ("peak", "end")]
+    for key in ("phases", "first_step_phases"):
+        yield from (("requested",) + row for row in phase_rows(report.get(key, []), measured[key], keys, key + " "))
 
 
 def error_of(ours, measured):
@@ -472,8 +509,8 @@ def compare(case, args, folder):
         return {"id": case["id"], "error": None if is_refused else error or "not refused", "figures": {}, "is_refused": is_refused}
     if report:
         engine = engine_of(case)
-        of = engine.figures_of if engine else figures_of
-        for group, name, ours, measured in of(report, case.get("measured", {})):
+        of, told = engine.figures_of if engine else figures_of, without_beside(case)
+        for group, name, ours, measured in (*of(report, told), *(requested_figures(report, told) if "addresses" in case and "phases" in told else ())):
             figures.setdefault(group, []).append((name, ours, measured))
     return {"id": case["id"], "error": error, "figures": figures}
 
@@ -485,6 +522,9 @@ def main():
     with open(args.file) as f:
         file = json.load(f)
     file = {"cases": file} if isinstance(file, list) else file
+    if "published" in file:
+        file = oracle_vllm.from_measuring(file)
+    args.has_cudnn = file.get("cudnn_attention", file.get("device", "").startswith("NVIDIA"))  # as measured
     cases = select(file["cases"], args)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda c: compare(c, args, folder), cases))

@@ -19,7 +19,8 @@ FIGURES = (("loaded", "parameters", ("parameters",)), ("loaded", "load_allocated
            ("reserved", "load_reserved_bytes", ("loaded", "reserved")), ("reserved", "prefill_reserved_bytes", ("prefill", "reserved")),
            ("reserved", "decode_reserved_bytes", ("end", "reserved")))
 
-OPTIONS = (("--quantize", "quantize"), ("--compute-dtype", "compute_dtype"), ("--gpu-layers", "gpu_layers"), ("--loop", "loop"))  # of a case that has the key
+OPTIONS = (("--quantize", "quantize"), ("--compute-dtype", "compute_dtype"), ("--gpu-layers", "gpu_layers"), ("--loop", "loop"), ("--allocator", "allocator"), ("--addresses", "addresses"), ("--cache-bits", "cache_bits"),
+           ("--cache-group", "cache_group"), ("--residual-length", "residual_length"))  # of a case that has the key
 
 
 def is_one(case):
@@ -33,7 +34,7 @@ def write_model(case, path):
 
 
 def command_of(case, path, args):
-    given = [word for option, key in OPTIONS if key in case for word in (option, str(case[key]))]
+    given = [word for option, key in OPTIONS if key in case and not (key == "quantize" and "quantization_config" in case["config"]) for word in (option, str(case[key]))]
     return [args.binary, "infer", path, "--engine", "hf", "--device", case.get("device", "a100-80gb"), "--budget", "4000GiB",
             "--batch", str(case["batch"]), "--prompt", str(case["prompt"]), "--generate", str(case["generate"]),
             "--cache", case["cache"], "--attention", case["attn"], "--dtype", case["weights"], "--torch", "2.11", *given]

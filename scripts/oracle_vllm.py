@@ -20,6 +20,8 @@ import os
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = ("weights", "buffers", "profile", "kv_tokens", "published_cache", "published_parts")
 GIB = 1 << 30
+DEVICES = {"NVIDIA H100 80GB HBM3": "h100-80gb"}
+OLDEST = "0.20.2"  # whose rules are known; stands for those before it
 # Where the report has what was measured: the place of buffers on the first device (or the last), or a figure.
 PLACES = (("weights", "model", "weights_bytes"), ("buffers", "runner", "runner_buffers_bytes"), ("profile", "profile run", "peak_activation_bytes"))
 FIGURES = (("kv_tokens", "num_gpu_blocks", "num_gpu_blocks"), ("kv_tokens", "kv_cache_tokens", "kv_tokens"))
@@ -29,6 +31,32 @@ PUBLISHED = {"weights_gib": ("published_parts", "model"), "activation_gib": ("pu
 
 def is_one(case):
     return "vllm" in case and "usage" in case
+
+
+def from_measuring(file):
+    """The same cases from a file as the measuring script writes it: starts under "cases", what others printed under "published"."""
+    cases = []
+    for number, raw in enumerate(file["cases"]):
+        kept = ("weights_bytes", "runner_buffers_bytes", "peak_activation_bytes", "num_gpu_blocks")
+        measured = {name: raw[name] for name in kept if raw.get(name) is not None}
+        if (raw.get("log") or {}).get("kv_tokens"):
+            measured["kv_tokens"] = int(raw["log"]["kv_tokens"].replace(",", ""))
+        if raw.get("error"):
+            measured["error"] = raw["error"]
+        skipped = ("enforce_eager", "compilation_config")  # the case says it
+        cases.append({"id": "%s-%s-%02d" % (raw["vllm"], raw["config"], number), "usage": "llm", "device": DEVICES[raw["device"]["name"]],
+                      "device_bytes": raw["device"]["cuda_bytes"], "options": {k: v for k, v in raw["options"].items() if k not in skipped},
+                      "measured": measured, **{k: raw[k] for k in ("config", "vllm", "runner", "sampler", "enforce_eager", "non_torch_bytes")}})
+    for number, raw in enumerate(file.get("published", [])):
+        if raw.get("gpu") != "H100-80GB":
+            continue
+        renamed = {"tp": "tensor_parallel_size", "pp": "pipeline_parallel_size", "kv_cache_dtype": "kv_cache_dtype", "quantization": "quantization"}
+        told = {k: int(raw[k].replace(",", "")) if k == "kv_tokens" else raw[k] for k in PUBLISHED if k in raw}
+        cases.append({"id": "published-%s-%02d" % (raw["config"], number), "config": raw["config"], "usage": "serve", "device": "h100-80gb",
+                      "vllm": OLDEST, "device_bytes": round(79.19 * GIB), "measured": {"published": told},
+                      "options": {"gpu_memory_utilization": raw["util"], "max_model_len": 8192,
+                                  **{to: raw[name] for name, to in renamed.items() if name in raw}}})
+    return {**file, "cases": cases}
 
 
 def write_model(case, path):

@@ -45,6 +45,7 @@ typedef struct ms_infer_answer {
     ms_infer_result result;
     uint64_t context; /* tokens of one sequence, as settings or the engine have it */
     ms_infer_fit fit;
+    ms_infer_choice choice;
     bool fits;         /* with the expected figures; true where no budget is known */
     int full;          /* the device that lacks most */
     const char *lever; /* a setting with which it fits, or of which more fits; NULL: none */

@@ -2,11 +2,13 @@
 #include "infer/engines.h"
 
 #include "infer/hf/hf.h"
-#include "infer/llama/llama.h"
+#include "infer/llamacpp/fit.h"
+#include "infer/llamacpp/llama.h"
 #include "infer/llama/sizes.h"
 #include "infer/speed/config_work.h"
 #include "infer/speed/llama_work.h"
 #include "infer/vllm/vllm.h"
+#include "text/nearest.h"
 #include "text/values.h"
 
 static const ms_infer_engine engines[] = {
@@ -18,6 +20,7 @@ static const ms_infer_engine engines[] = {
      .quant_at = ms_llama_quant_at,
      .most_sequences = MS_LLAMA_MOST_SEQUENCES,
      .run = ms_llama_infer,
+     .choose = ms_llama_choose,
      .work = ms_llama_work},
     {.name = "hf",
      .about = "transformers 5.23, PyTorch 2.11",
@@ -26,6 +29,7 @@ static const ms_infer_engine engines[] = {
      .scope = MS_INFER_OF_HF,
      .loading = "buffers are made, and blocks rounded up to 512 bytes",
      .is_slow = true,
+     .reads_inventory = true,
      .run = ms_hf_infer,
      .work = ms_config_work},
     {.name = "vllm",
@@ -34,6 +38,7 @@ static const ms_infer_engine engines[] = {
                MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_VLLM,
      .loading = "tables, padding and each device's own copies",
+     .reads_inventory = true,
      .run = ms_vllm_infer,
      .work = ms_config_work},
 };
@@ -52,7 +57,15 @@ static const char *name_at(const void *list, size_t index)
 
 ms_status ms_infer_engine_find(const char *name, const ms_infer_engine **engine, ms_error *err)
 {
+    static const char *const others[][2] = {{"transformers", "hf"},
+                                            {"huggingface", "hf"},
+                                            {"llamacpp", "llama.cpp"},
+                                            {"llama-cpp", "llama.cpp"},
+                                            {"llama-server", "llama.cpp"}};
     int choice = 0;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (ms_name_equal(others[i][0], name))
+            name = others[i][1];
     ms_status status = ms_value_choice_of("engine", name, name_at, NULL, &choice, err);
     *engine = &engines[choice];
     return status;

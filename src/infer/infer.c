@@ -9,10 +9,12 @@
 #include "config/load/load.h"
 #include "config/model/input.h"
 #include "config/model/load_model.h"
+#include "config/model/model_keys.h"
 #include "json/value.h"
 #include "model/families.h"
 #include "infer/largest.h"
 #include "infer/levers.h"
+#include "infer/llamacpp/fit.h"
 #include "infer/trial.h"
 #include "weights/gguf_files.h"
 
@@ -32,9 +34,15 @@ ms_status ms_infer_place(ms_infer_input *in, ms_infer_settings *s, ms_error *err
     in->device = run.device;
     s->device = run.device->name;
     in->budget_bytes = s->budget;
-    if (in->budget_bytes == 0 && !run.device->is_cpu)
+    if (in->budget_bytes > 0)
+        return MS_OK;
+    if (s->llama.free_memory) {
+        status = ms_llama_free_most(s, run.device->is_cpu, &in->budget_bytes, err);
+        in->budget_bytes += run.device->is_cpu ? 0 : run.device->context_expected_bytes;
+    } else if (!run.device->is_cpu) {
         in->budget_bytes = ms_device_usable_bytes(run.device);
-    return MS_OK;
+    }
+    return status;
 }
 
 /* The class's type where the config names none: that of the first weights, as in transformers. */
@@ -107,6 +115,8 @@ ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *in, 
         in->name = last_part(arena, model);
         status = in->name ? ms_gguf_files_open(arena, model, &in->gguf, &in->splits, err)
                           : ms_infer_no_memory(err);
+        if (status == MS_OK)
+            status = ms_stored_of_gguf(&in->gguf, in->splits, &in->stored, err);
     } else {
         status = open_model(model, in, err);
     }
@@ -153,10 +163,21 @@ static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error 
         loading = ms_arena_printf(in->arena, "weights of linear layers are packed as %s", packed);
     if (packed && !loading)
         return ms_infer_no_memory(err);
-    bool ok = in->stored.checkpoint.files == 0 ||
-              ms_stored_explain(in->arena, &in->stored, type ? type : "f16", loading,
-                                a->loaded_bytes, &a->causes);
+    bool ok = in->stored.checkpoint.files == 0;
+    if (!ok && !in->document)
+        ok = ms_stored_explain_own(&in->stored, &a->result.causes, a->loaded_bytes, &a->causes);
+    else if (!ok)
+        ok = ms_stored_explain(in->arena, &in->stored, type ? type : "f16", loading,
+                               a->loaded_bytes, &a->causes);
     return ok ? MS_OK : ms_infer_no_memory(err);
+}
+
+/* A context that is not given is no longer than the positions that the model has learned. */
+static void limit_context(const ms_infer_input *in, ms_infer_settings *s)
+{
+    uint64_t learned = in->document ? ms_model_learned_positions(&in->config) : UINT64_MAX;
+    if (!ms_infer_settings_has(s, "context") && s->context > learned)
+        s->context = learned;
 }
 
 ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settings,
@@ -166,12 +187,17 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     ms_status status = ms_infer_engine_find(settings->engine, &a->engine, err);
     if (status == MS_OK)
         status = ms_infer_settings_check(settings, a->engine->name, a->engine->scope, err);
+    limit_context(in, &a->settings);
+    if (status == MS_OK)
+        status = ms_infer_choose(in, a->engine, &a->settings, &a->choice, err);
     if (status == MS_OK && settings->fit != MS_INFER_FIT_NONE)
         status = ms_infer_find_largest(in, a, err);
     if (status == MS_OK)
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
     if (status != MS_OK)
         return status;
+    if (a->choice.refusal)
+        a->result.refusal = a->choice.refusal;
     a->context = a->result.context ? a->result.context : a->settings.context;
     a->fits = ms_infer_result_fits(in, &a->result, false, &a->full);
     status = search(in, a, err);

@@ -111,7 +111,7 @@ static bool is_refusal(ms_status status)
 }
 
 /* A value that the engine refuses does not fit, unless it is the least. */
-static ms_status try_index(searching *s, uint64_t index, ms_infer_trial *trial)
+static ms_status try_index(searching *s, uint64_t index, bool only_fits, ms_infer_trial *trial)
 {
     const char *value = value_at(s, index);
     ms_error err = {.status = MS_OK};
@@ -119,8 +119,8 @@ static ms_status try_index(searching *s, uint64_t index, ms_infer_trial *trial)
     if (!value)
         return MS_ERR_NOMEM;
     s->a->fit.trials++;
-    ms_status status =
-        ms_infer_try(s->in, &s->a->settings, s->a->engine, s->values.field, value, trial, &err);
+    ms_status status = ms_infer_try(s->in, &s->a->settings, s->a->engine, s->values.field, value,
+                                    only_fits, trial, &err);
     if (status == MS_OK)
         return MS_OK;
     if (index > 0 && is_refusal(status)) {
@@ -142,7 +142,7 @@ static ms_status bisect(searching *s, bool is_safe, uint64_t low, uint64_t end, 
     ms_status status = MS_OK;
     uint64_t high = end;
     for (uint64_t by = 1; low + by < high && status == MS_OK; by *= 2) {
-        status = try_index(s, low + by, &trial);
+        status = try_index(s, low + by, true, &trial);
         if (status == MS_OK && !does_fit(&trial, is_safe)) {
             high = low + by;
             break;
@@ -151,7 +151,7 @@ static ms_status bisect(searching *s, bool is_safe, uint64_t low, uint64_t end, 
     }
     while (status == MS_OK && high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        status = try_index(s, middle, &trial);
+        status = try_index(s, middle, true, &trial);
         if (does_fit(&trial, is_safe))
             low = middle;
         else
@@ -172,7 +172,7 @@ static ms_status look_beyond(searching *s, uint64_t *found)
     fit->has_all = first >= s->values.count && !s->values.goes_on;
     for (uint64_t i = first; i < s->values.count && i - first < most; i++) {
         ms_infer_trial trial;
-        ms_status status = try_index(s, i, &trial);
+        ms_status status = try_index(s, i, true, &trial);
         if (status != MS_OK)
             return status;
         if (trial.fits)
@@ -201,7 +201,7 @@ static ms_status say_next(searching *s, uint64_t index)
     if (index >= s->values.count)
         return MS_OK;
     s->refusal = (ms_error){.status = MS_OK};
-    ms_status status = try_index(s, index, &trial);
+    ms_status status = try_index(s, index, false, &trial);
     if (status != MS_OK)
         return status;
     fit->next = value_at(s, index);
@@ -216,7 +216,7 @@ static ms_status find(searching *s)
     ms_infer_fit *fit = &s->a->fit;
     ms_infer_trial least;
     uint64_t found = 0;
-    ms_status status = try_index(s, 0, &least);
+    ms_status status = try_index(s, 0, true, &least);
     fit->least = value_at(s, 0);
     if (status != MS_OK || !fit->least)
         return status != MS_OK ? status : MS_ERR_NOMEM;

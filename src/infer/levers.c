@@ -16,7 +16,7 @@ static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
     snprintf(text, sizeof text, "%" PRIu64, value);
     ms_error reason = {0};
     ms_status status =
-        ms_infer_try(in, &a->settings, a->engine, lever->field, text, &trial, &reason);
+        ms_infer_try(in, &a->settings, a->engine, lever->field, text, true, &trial, &reason);
     *does_fit = status == MS_OK && trial.is_safe;
     if (status == MS_OK || status == MS_ERR_CONFIG || status == MS_ERR_USAGE)
         return MS_OK;
@@ -63,10 +63,16 @@ ms_status ms_infer_find_less(const ms_infer_input *in, ms_infer_answer *a, ms_er
     return status;
 }
 
+/* The largest value that is of use. */
+static uint64_t most_useful(const ms_infer_lever *lever)
+{
+    return lever->useful && lever->useful < lever->most ? lever->useful : lever->most;
+}
+
 static const ms_infer_lever *last_with_more(const ms_infer_result *result)
 {
     for (uint32_t i = result->levers.count; i-- > 0;)
-        if (result->levers.items[i].value < result->levers.items[i].most)
+        if (result->levers.items[i].value < most_useful(&result->levers.items[i]))
             return &result->levers.items[i];
     return NULL;
 }
@@ -84,6 +90,6 @@ ms_status ms_infer_find_more(const ms_infer_input *in, ms_infer_answer *a, ms_er
         return MS_OK;
     uint64_t low = lever->value - lever->value % lever->step;
     a->lever = lever->field;
-    return search(in, a, lever, low > lever->least ? low : lever->least, lever->most,
+    return search(in, a, lever, low > lever->least ? low : lever->least, most_useful(lever),
                   &a->lever_value, err);
 }

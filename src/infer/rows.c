@@ -44,6 +44,7 @@ static void take_figures(const ms_infer_input *in, const ms_infer_answer *a, ms_
     row->lever = a->lever;
     row->lever_value = a->lever_value;
     row->fit = a->fit;
+    row->chosen = a->choice.program ? a->choice.arguments : NULL;
 }
 
 static ms_status keep_notes(batch *b, uint32_t index, const ms_infer_result *result, ms_error *err)
@@ -107,9 +108,9 @@ static bool keep(ms_arena *arena, const char **text)
 
 static bool keep_row(ms_arena *arena, ms_infer_row *row)
 {
-    const char **texts[] = {&row->device,   &row->lever,     &row->reason,
-                            &row->fit.what, &row->fit.value, &row->fit.safe,
-                            &row->fit.next, &row->fit.least, &row->fit.refusal};
+    const char **texts[] = {&row->device,      &row->lever,    &row->reason,   &row->fit.what,
+                            &row->fit.value,   &row->fit.safe, &row->fit.next, &row->fit.least,
+                            &row->fit.refusal, &row->chosen};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (!keep(arena, texts[i]))
             return false;
@@ -141,6 +142,18 @@ static ms_status take_batch(batch *b, uint32_t count, ms_infer_rows *rows, ms_er
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 
+/* Of any row, as an engine may differ from row to row. */
+static bool wants_inventory(const ms_infer_settings *settings, const ms_infer_rows *rows)
+{
+    const ms_infer_engine *engine = NULL;
+    ms_error ignored = {.status = MS_OK}; /* the rows say it */
+    for (uint32_t i = 0; i < rows->field_count; i++)
+        if (strcmp(rows->fields[i], "engine") == 0)
+            return true;
+    return ms_infer_engine_find(settings->engine, &engine, &ignored) == MS_OK &&
+           engine->reads_inventory;
+}
+
 ms_status ms_infer_rows_run(const ms_infer_input *in, const ms_infer_settings *settings,
                             ms_infer_rows *rows, ms_error *err)
 {
@@ -148,6 +161,7 @@ ms_status ms_infer_rows_run(const ms_infer_input *in, const ms_infer_settings *s
     ms_infer_input shared = *in;
     ms_error ignored = {.status = MS_OK}; /* the rows say it that need the inventory */
     bool is_made = in->document && in->inventory.weights.count == 0 &&
+                   wants_inventory(settings, rows) &&
                    ms_inventory_make(in->arena, &in->config, &shared.inventory, &ignored) == MS_OK;
     for (uint32_t first = 0; first < rows->rows.count && status == MS_OK; first += BATCH) {
         uint32_t left = rows->rows.count - first, count = left < BATCH ? left : BATCH;

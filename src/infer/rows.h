@@ -20,6 +20,7 @@ typedef struct ms_infer_row {
     const char *lever; /* as of ms_infer_answer */
     uint64_t lever_value;
     ms_infer_fit fit;
+    const char *chosen; /* by the engine itself, as its program takes it; NULL: nothing was asked */
     const char *reason; /* why there are no figures; NULL: there are */
     ms_status status;
 } ms_infer_row;

@@ -35,13 +35,11 @@ static ms_infer_job job_of(const ms_infer_input *in, const ms_infer_settings *se
     return job;
 }
 
-static ms_status run_engine(const ms_infer_input *in, const ms_infer_settings *settings,
-                            const ms_infer_engine *engine, bool is_trial, ms_arena *arena,
-                            ms_infer_result *result, ms_error *err)
+static ms_status run_engine(const ms_infer_input *in, const ms_infer_job *job,
+                            const ms_infer_engine *engine, ms_infer_result *result, ms_error *err)
 {
-    const ms_infer_job job = job_of(in, settings, is_trial, arena);
     *result = (ms_infer_result){.devices = 0};
-    ms_status status = engine->run(&job, result, err);
+    ms_status status = engine->run(job, result, err);
     if (status == MS_OK)
         status = add_context(in->device, result, err);
     if (status != MS_OK)
@@ -53,7 +51,17 @@ ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings 
                               const ms_infer_engine *engine, ms_arena *arena,
                               ms_infer_result *result, ms_error *err)
 {
-    return run_engine(in, settings, engine, false, arena, result, err);
+    const ms_infer_job job = job_of(in, settings, false, arena);
+    return run_engine(in, &job, engine, result, err);
+}
+
+ms_status ms_infer_choose(const ms_infer_input *in, const ms_infer_engine *engine,
+                          ms_infer_settings *settings, ms_infer_choice *choice, ms_error *err)
+{
+    const ms_infer_settings given = *settings;
+    const ms_infer_job job = job_of(in, &given, false, in->arena);
+    *choice = (ms_infer_choice){.program = NULL};
+    return engine->choose ? engine->choose(&job, settings, choice, err) : MS_OK;
 }
 
 ms_status ms_infer_speed_of(const ms_infer_input *in, const ms_infer_settings *settings,
@@ -119,13 +127,12 @@ bool ms_infer_floor_fits(const ms_infer_input *in, const ms_infer_result *result
     return true;
 }
 
-static ms_status try_in(const ms_infer_input *in, const ms_infer_settings *settings,
-                        const ms_infer_engine *engine, ms_arena *arena, ms_infer_trial *trial,
-                        ms_error *err)
+static ms_status try_job(const ms_infer_input *in, const ms_infer_job *job,
+                         const ms_infer_engine *engine, ms_infer_trial *trial, ms_error *err)
 {
     ms_infer_result result;
     int full = 0;
-    ms_status status = run_engine(in, settings, engine, true, arena, &result, err);
+    ms_status status = run_engine(in, job, engine, &result, err);
     if (status != MS_OK)
         return status;
     trial->is_safe = ms_infer_result_fits(in, &result, !result.takes_all, &full);
@@ -139,15 +146,17 @@ static ms_status try_in(const ms_infer_input *in, const ms_infer_settings *setti
 
 ms_status ms_infer_try(const ms_infer_input *in, const ms_infer_settings *settings,
                        const ms_infer_engine *engine, const char *field, const char *value,
-                       ms_infer_trial *trial, ms_error *err)
+                       bool only_fits, ms_infer_trial *trial, ms_error *err)
 {
     ms_infer_settings changed = *settings;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_infer_no_memory(err);
     ms_status status = ms_infer_settings_set(&changed, arena, field, value, err);
+    ms_infer_job job = job_of(in, &changed, true, arena);
+    job.only_fits = only_fits;
     if (status == MS_OK)
-        status = try_in(in, &changed, engine, arena, trial, err);
+        status = try_job(in, &job, engine, trial, err);
     ms_arena_free(arena);
     return status;
 }

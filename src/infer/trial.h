@@ -12,6 +12,10 @@ ms_status ms_infer_engine_run(const ms_infer_input *input, const ms_infer_settin
                               const ms_infer_engine *engine, ms_arena *arena,
                               ms_infer_result *result, ms_error *err);
 
+/* Sets what the engine chooses by itself, where that is asked for. */
+ms_status ms_infer_choose(const ms_infer_input *input, const ms_infer_engine *engine,
+                          ms_infer_settings *settings, ms_infer_choice *choice, ms_error *err);
+
 /* Upper bounds of the speed of such a result. */
 ms_status ms_infer_speed_of(const ms_infer_input *input, const ms_infer_settings *settings,
                             const ms_infer_engine *engine, const ms_infer_result *result,
@@ -30,8 +34,9 @@ typedef struct ms_infer_trial {
     uint64_t needed_bytes; /* expected, of the device that is full; 0 where bytes do not say it */
 } ms_infer_trial;
 
+/* `only_fits`: needed_bytes is not wanted. */
 ms_status ms_infer_try(const ms_infer_input *input, const ms_infer_settings *settings,
                        const ms_infer_engine *engine, const char *field, const char *value,
-                       ms_infer_trial *trial, ms_error *err);
+                       bool only_fits, ms_infer_trial *trial, ms_error *err);
 
 #endif

@@ -60,7 +60,7 @@ static void cast_buffers(ms_model *model)
     }
 }
 
-void ms_step_build_model(ms_model *model, ms_error *err)
+void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
 {
     ms_tape *tape = model->tape;
     if (!model->config->family->program->build(model))
@@ -69,7 +69,8 @@ void ms_step_build_model(ms_model *model, ms_error *err)
         ms_tape_fail(tape, ms_fail(err, MS_ERR_CONFIG,
                                    "quantization_config: the patterns of modules that are not "
                                    "quantised take too long on this model; write simpler ones"));
-    cast_buffers(model);
+    if (casts_buffers)
+        cast_buffers(model);
     if (!ms_model_index_leaves(model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_quantized_finish(model);

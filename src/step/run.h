@@ -17,9 +17,10 @@ const ms_run_config *ms_step_run(const ms_tape *tape);
 /* Marks in the trace where a phase begins or ends, which counts tape->repeats times. */
 void ms_step_mark(ms_tape *tape, bool begin, ms_phase phase, uint16_t step, uint32_t micro_step);
 
-/* Builds an initialised model on its tape: parameters and buffers in the types of the run,
- * quantised, with its adapter. Failures are the tape's; some have a sentence in `err`. */
-void ms_step_build_model(ms_model *model, ms_error *err);
+/* Builds an initialised model on its tape: parameters in the types of the run, and buffers too
+ * where model.to(dtype) casts them, quantised, with its adapter. Failures are the tape's; some have
+ * a sentence in `err`. */
+void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err);
 
 /* What a pass over the model's batch and tokens is given: token ids, or pictures in the type of the
  * weights. The caller holds it. */

@@ -81,9 +81,22 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     return out.loss;
 }
 
+/* PyTorch's backward fails there as well; so has an adapter of a head that a kernel reads past. */
+static bool has_gradient(trainer *t, ms_tensor loss)
+{
+    ms_tape *tape = &t->tape;
+    if (!loss || ms_idle(tape) || ms_info(tape, loss)->node != MS_NONE)
+        return true;
+    ms_tape_fail(tape, ms_fail(t->err, MS_ERR_CONFIG,
+                               "the loss does not depend on anything that is trained"));
+    return false;
+}
+
 static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 {
     ms_tape *tape = &t->tape;
+    if (!has_gradient(t, loss))
+        return;
     mark(t, true, MS_PHASE_BACKWARD, micro_step);
     uint64_t every = t->model.run->training.empty_cache_steps;
     if (every && (uint64_t)(t->step - 1) % every == 0)
@@ -184,7 +197,7 @@ static void run_step(trainer *t)
     mark(t, false, MS_PHASE_ZERO_GRAD, 0);
 }
 
-static bool labels_sequences(ms_head_kind head)
+static bool has_classes(ms_head_kind head)
 {
     return head != MS_HEAD_CAUSAL_LM && head != MS_HEAD_MASKED_LM;
 }
@@ -231,7 +244,7 @@ static void build_model(trainer *t)
     stored.dtype = run->parallel.shard_dtype;
     if (run->parallel.build == MS_BUILD_DEVICE)
         t->model.run = &stored;
-    ms_step_build_model(&t->model, t->err);
+    ms_step_build_model(&t->model, true, t->err);
     t->model.run = run;
 }
 
@@ -253,8 +266,11 @@ static bool build(trainer *t)
     ms_context_build(tape, MS_SHAPE(t->model.batch, t->model.seq));
     if (t->model.run->parallel.layout.context <= 1)
         t->ids = ms_step_new_input(&t->model);
-    if (labels_sequences(t->model.config->head)) {
-        t->model.class_labels = ms_empty(tape, MS_SHAPE(t->model.batch), MS_DTYPE_I64);
+    if (has_classes(t->model.config->head)) {
+        bool has_one = t->model.config->head != MS_HEAD_EACH_TOKEN; /* for a sequence */
+        ms_shape shape = MS_SHAPE(t->model.batch, t->model.seq);
+        shape.rank = has_one ? 1 : 2;
+        t->model.class_labels = ms_empty(tape, shape, MS_DTYPE_I64);
         ms_retain(tape, t->model.class_labels);
         ms_name_storage(tape, t->model.class_labels, "labels", MS_CATEGORY_INPUT);
     }

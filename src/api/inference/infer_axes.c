@@ -11,7 +11,7 @@ static ms_status check(ms_arena *arena, const char *field, const char *value, ms
 }
 
 static const ms_sweep_axis_of of_inference = {
-    .table = &ms_infer_table, .check = check, .texts_have_commas = true, .by_size = true};
+    .table = &ms_infer_table, .check = check, .texts_have_commas = true};
 
 static const char of_quant[] = "quant", all[] = "all";
 

@@ -39,7 +39,7 @@ static bool add_types(ms_arena *arena, const ms_stored *s, const char *type,
         const ms_stored_kind *k = &s->kinds.items[i];
         if (k->role != MS_ROLE_WEIGHT || !ms_stored_dtype(k->type, &stored) || stored == loaded)
             continue;
-        const char *text = ms_arena_printf(arena, "%s is loaded as %s", k->type->name, type);
+        const char *text = ms_arena_printf(arena, "%s is loaded as %s", k->name, type);
         uint64_t elements = k->bytes / ms_dtype_bytes(stored);
         ok = text && add(causes, "type", text,
                          (int64_t)(elements * ms_dtype_bytes(loaded)) - (int64_t)k->bytes);
@@ -78,6 +78,19 @@ static int by_bytes(const void *a, const void *b)
     return first != second ? (first > second ? -1 : 1) : strcmp(x->name, y->name);
 }
 
+/* What no other cause says; then the one with the most bytes comes first. */
+static bool add_rest(ms_stored_causes *causes, const char *text, int64_t difference)
+{
+    int64_t rest = difference;
+    for (uint32_t i = 0; i < causes->count; i++)
+        rest -= causes->items[i].bytes;
+    if (!add(causes, "engine", text, rest))
+        return false;
+    if (causes->count > 0)
+        qsort(causes->items, causes->count, sizeof *causes->items, by_bytes);
+    return true;
+}
+
 bool ms_stored_explain(ms_arena *arena, const ms_stored *s, const char *type, const char *loading,
                        uint64_t loaded_bytes, ms_stored_causes *causes)
 {
@@ -86,11 +99,15 @@ bool ms_stored_explain(ms_arena *arena, const ms_stored *s, const char *type, co
         loading ? loading : ms_arena_printf(arena, "weights are converted to %s", type);
     if (!text || !add_types(arena, s, type, causes) || !add_left(s, causes))
         return false;
-    for (uint32_t i = 0; i < causes->count; i++)
-        rest -= causes->items[i].bytes;
-    if (!add(causes, "engine", text, rest))
-        return false;
-    if (causes->count > 0)
-        qsort(causes->items, causes->count, sizeof *causes->items, by_bytes);
-    return true;
+    return add_rest(causes, text, rest);
+}
+
+bool ms_stored_explain_own(const ms_stored *s, const ms_stored_causes *own, uint64_t loaded_bytes,
+                           ms_stored_causes *causes)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < own->count && ok; i++)
+        ok = add(causes, own->items[i].name, own->items[i].text, own->items[i].bytes);
+    return ok && add_rest(causes, "what the engine makes of them",
+                          (int64_t)loaded_bytes - (int64_t)s->checkpoint.tensor_bytes);
 }

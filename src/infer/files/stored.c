@@ -176,17 +176,18 @@ static ms_status take(reading *r, const char *file, const ms_safetensor *t,
     return MS_OK;
 }
 
-static bool count(ms_stored *s, const ms_safetensor *t, ms_stored_role role)
+/* Names of types are static. */
+static bool count(ms_stored *s, const ms_stored_kind *of)
 {
     for (uint32_t i = 0; i < s->kinds.count; i++) {
         ms_stored_kind *k = &s->kinds.items[i];
-        if (k->type != t->type || k->role != role)
+        if (k->name != of->name || k->role != of->role)
             continue;
-        k->tensors++;
-        k->bytes += t->bytes;
+        k->tensors += of->tensors;
+        k->bytes += of->bytes;
         return true;
     }
-    return ms_vec_push(&s->kinds, (ms_stored_kind){t->type, role, 1, t->bytes});
+    return ms_vec_push(&s->kinds, *of);
 }
 
 static ms_status read_tensor(void *context, const char *file, const ms_safetensor *t, ms_error *err)
@@ -197,7 +198,8 @@ static ms_status read_tensor(void *context, const char *file, const ms_safetenso
     const ms_stored_place place = ms_stored_place_of(&r->names, t->name, !is_wide);
     if (is_wide && !r->stored->first_type)
         r->stored->first_type = t->type;
-    if (!count(r->stored, t, place.role))
+    const ms_stored_kind kind = {t->type->name, t->type, place.role, 1, t->bytes};
+    if (!count(r->stored, &kind))
         return ms_infer_no_memory(err);
     if (place.role == MS_ROLE_OTHER)
         return leave(r, file, t, err);
@@ -242,8 +244,14 @@ static int by_bytes(const void *a, const void *b)
     const ms_stored_kind *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
-    int order = strcmp(x->type->name, y->type->name);
+    int order = strcmp(x->name, y->name);
     return order ? order : (int)x->role - (int)y->role;
+}
+
+static void sort(ms_stored *stored)
+{
+    if (stored->kinds.count > 0)
+        qsort(stored->kinds.items, stored->kinds.count, sizeof *stored->kinds.items, by_bytes);
 }
 
 static uint64_t prediction_layers(const ms_model_config *config, ms_json_value root)
@@ -279,11 +287,28 @@ ms_status ms_stored_read(ms_arena *arena, const char *path, const ms_model_confi
                  .stored = stored};
     *stored = (ms_stored){.first_type = NULL};
     ms_status status = read_all(arena, path, &r, err);
-    if (stored->kinds.count > 0)
-        qsort(stored->kinds.items, stored->kinds.count, sizeof *stored->kinds.items, by_bytes);
+    sort(stored);
     if (status != MS_OK)
         ms_stored_free(stored);
     return status;
+}
+
+ms_status ms_stored_of_gguf(const ms_gguf *gguf, uint32_t files, ms_stored *stored, ms_error *err)
+{
+    *stored = (ms_stored){.checkpoint = {.files = files, .tensors = gguf->tensors.count}};
+    for (uint32_t i = 0; i < gguf->tensors.count; i++) {
+        const ms_gguf_tensor *t = &gguf->tensors.items[i];
+        const ms_stored_type *type = ms_stored_type_of(t->type);
+        const ms_stored_kind kind = {
+            type->name, NULL, type->is_quantized ? MS_ROLE_PACKED : MS_ROLE_WEIGHT, 1, t->bytes};
+        stored->checkpoint.tensor_bytes += t->bytes;
+        if (!count(stored, &kind)) {
+            ms_stored_free(stored);
+            return ms_infer_no_memory(err);
+        }
+    }
+    sort(stored);
+    return MS_OK;
 }
 
 void ms_stored_free(ms_stored *stored)

@@ -10,6 +10,7 @@
 #include "infer/kit/result.h"
 #include "json/value.h"
 #include "weights/checkpoint.h"
+#include "weights/gguf.h"
 
 /* Tensors that are not of the model in config.json, and are not loaded. */
 typedef enum ms_stored_left {
@@ -24,7 +25,8 @@ typedef enum ms_stored_left {
 
 /* All tensors of one type and role. */
 typedef struct ms_stored_kind {
-    const ms_safetensors_type *type;
+    const char *name;                /* of the type, as the header has it */
+    const ms_safetensors_type *type; /* NULL: a type of GGUF */
     ms_stored_role role;
     uint64_t tensors, bytes;
 } ms_stored_kind;
@@ -42,6 +44,8 @@ typedef struct ms_stored {
 ms_status ms_stored_read(ms_arena *arena, const char *path, const ms_model_config *config,
                          ms_json_value root, const ms_inventory *inventory, ms_stored *stored,
                          ms_error *err);
+/* The same for a GGUF file in `files` parts, which is the model itself. MS_ERR_NOMEM. */
+ms_status ms_stored_of_gguf(const ms_gguf *gguf, uint32_t files, ms_stored *stored, ms_error *err);
 void ms_stored_free(ms_stored *stored);
 
 #endif

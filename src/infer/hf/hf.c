@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/hf/hf.h"
 
+#include "infer/hf/formats.h"
 #include "infer/hf/play.h"
 #include "infer/hf/run.h"
 
@@ -79,23 +80,31 @@ static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, con
     return true;
 }
 
+/* Whether generate() runs experts as batches while it decodes, and other passes do not. */
+static bool decodes_in_batches(const ms_infer_job *job, const ms_hf_run *r)
+{
+    return job->config->num_experts > 0 && !r->generation.is_call &&
+           !job->config->family->batched_experts_only && r->run.experts != MS_EXPERTS_EAGER;
+}
+
 /* Where generate() does otherwise than calls of the model, and data decide. */
 static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infer_result *result)
 {
+    const char *format = ms_hf_format_note(job, &r->run.quantization);
     const struct {
         bool applies;
         const char *text;
     } rows[] = {
-        {job->config->num_experts > 0,
-         "generate() runs experts another way while it decodes: up to 3 % more was measured"},
+        {decodes_in_batches(job, r),
+         "generate() runs experts another way while it decodes: see loop generate"},
         {r->generation.has_static_cache,
          "generate() compiles decoding with a static cache; the figures are of calls that are not "
          "compiled"},
         {job->config->long_rotary, "generate() drops the cache where the context passes "
                                    "original_max_position_embeddings"},
-        {r->run.quantization.kind == MS_QUANTIZE_INT8,
-         "columns of activations with outliers depend on data, and int8 is predicted without any: "
-         "one adds 2 bytes for each token and each output of a product"},
+        {format != NULL, format},
+        {r->generation.packing.kind == MS_CACHE_QUANTO,
+         "cache quanto: keys and values are unpacked by quanto's own kernel, which needs nvcc"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies && !ms_vec_push(&result->notes, rows[i].text))
@@ -119,17 +128,23 @@ static bool add_notes(const ms_infer_job *job, const ms_hf_run *r, const ms_hf_p
 
 static bool add_levers(const ms_infer_job *job, const ms_hf_run *r, ms_infer_result *result)
 {
-    enum { STEP = 256, MOST_CONTEXT = 1 << 20, MOST_BATCH = 1024 };
+    enum { STEP = 256, MOST_CONTEXT = 1 << 20, MOST_BATCH = 1024, MOST_TRIED = 1 << 13 };
     const ms_generation *g = &r->generation;
     uint64_t learned = job->config->max_positions, all = job->config->num_layers + 1;
     const ms_infer_lever layers = {
-        "gpu-layers", r->run.has_host_layers ? r->run.device_layers : all, 0, all, 1, false};
+        "gpu-layers", r->run.has_host_layers ? r->run.device_layers : all, 0, all, 1, false, 0};
     const ms_infer_lever context = {
-        "context", g->prompt + g->tokens, STEP, learned ? learned : MOST_CONTEXT, STEP, !learned};
-    const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1, true};
-    bool is_free = !ms_infer_settings_has(job->settings, "generate") &&
+        "context", g->prompt + g->tokens, STEP, learned ? learned : MOST_CONTEXT, STEP, !learned,
+        0};
+    const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1, true, 0};
+    bool is_free = g->packing.kind == MS_CACHE_PLAIN && /* all of its passes are run */
+                   !ms_infer_settings_has(job->settings, "generate") &&
                    !ms_infer_settings_has(job->settings, "prompt");
     bool is_packed = ms_is_packed(&r->run.quantization);
+    bool is_slow = g->packing.kind != MS_CACHE_PLAIN && /* a trial runs all of them, too */
+                   g->tokens * job->config->num_layers > MOST_TRIED;
+    if (is_slow && job->settings->fit == MS_INFER_FIT_NONE)
+        return true;
     return (!is_free || ms_vec_push(&result->levers, context)) &&
            ms_vec_push(&result->levers, batch) &&
            (is_packed || ms_vec_push(&result->levers, layers));

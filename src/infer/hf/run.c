@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/load/load_run.h"
+#include "infer/hf/formats.h"
 
 static ms_status refuse(const ms_infer_job *job, ms_error *err)
 {
@@ -34,66 +35,6 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
     return MS_OK;
 }
 
-/* ---- packed weights ---- */
-
-static ms_status refuse_kind(const ms_infer_job *job, const ms_quantization *q, ms_error *err)
-{
-    const char *text = ms_quantization_text(job->arena, q);
-    if (!text)
-        return ms_infer_no_memory(err);
-    return ms_fail(err, job->settings->hf.quantize ? MS_ERR_USAGE : MS_ERR_CONFIG,
-                   "quantize: engine hf predicts the weights of bitsandbytes (nf4, fp4 and int8), "
-                   "and not %s%s",
-                   text, job->settings->hf.quantize ? "" : ", which this config has");
-}
-
-/* FalconLinear is no torch.nn.Linear; and bitsandbytes multiplies what has four dimensions in four
- * bits alone. */
-static ms_status refuse_family(const ms_infer_job *job, const ms_quantization *q, ms_error *err)
-{
-    const ms_model_config *c = job->config;
-    if (ms_is_packed(q) && strcmp(c->model_type, "falcon") == 0)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: transformers 5.23 leaves the layers of falcon as they are: "
-                       "quantize none");
-    if (q->kind == MS_QUANTIZE_INT8 && c->latent_rank > 0)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: bitsandbytes 0.50 stops at the latent attention of %s in int8; "
-                       "nf4 and fp4 are predicted",
-                       c->model_type);
-    return MS_OK;
-}
-
-static ms_status set_compute_dtype(const ms_infer_job *job, ms_quantization *q, ms_error *err)
-{
-    const char *name = job->settings->hf.compute_dtype;
-    if (!name)
-        return MS_OK;
-    if (!ms_is_in_four_bits(q))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "compute-dtype is of weights in 4 bits, and quantize is not nf4 or fp4");
-    q->has_compute_dtype = ms_dtype_parse(name, &q->compute_dtype) &&
-                           (q->compute_dtype == MS_DTYPE_BF16 || q->compute_dtype == MS_DTYPE_F16 ||
-                            q->compute_dtype == MS_DTYPE_F32);
-    if (!q->has_compute_dtype)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "compute-dtype: found '%.40s', expected bf16, fp16 or fp32", name);
-    return MS_OK;
-}
-
-ms_status ms_hf_quantization(const ms_infer_job *job, ms_quantization *q, ms_error *err)
-{
-    const char *text = job->settings->hf.quantize;
-    ms_error reason = {0};
-    *q = job->config->quantization;
-    if (text && ms_quantization_parse(text, q, &reason) != MS_OK)
-        return ms_fail(err, MS_ERR_USAGE, "quantize: %s", reason.text);
-    if (q->kind != MS_QUANTIZE_NONE && q->kind != MS_QUANTIZE_INT8 && !ms_is_in_four_bits(q))
-        return refuse_kind(job, q, err);
-    ms_status status = refuse_family(job, q, err);
-    return status == MS_OK ? set_compute_dtype(job, q, err) : status;
-}
-
 /* ---- layers on the host ---- */
 
 /* As device_map="auto" has them: the first layers on the device, and the rest on the host. */
@@ -105,24 +46,14 @@ static ms_status place_layers(const ms_infer_job *job, ms_run_config *run, ms_er
         return MS_OK;
     if (ms_is_packed(&run->quantization))
         return ms_fail(err, MS_ERR_USAGE,
-                       "gpu-layers: bitsandbytes leaves layers on the host as they are, which is "
-                       "not predicted beside packed ones: quantize none");
+                       "gpu-layers: layers on the host beside packed ones are not predicted: "
+                       "quantize none");
     run->has_host_layers = true;
     run->device_layers = s->gpu_layers;
     return MS_OK;
 }
 
 /* ---- generate() ---- */
-
-/* Positions of these come from the mask, or are not as wide as the batch. */
-static bool has_own_positions(const ms_model_config *c)
-{
-    static const char *const types[] = {"opt", "falcon", "ernie4_5"};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(c->model_type, types[i]) == 0)
-            return true;
-    return false;
-}
 
 static ms_status refuse_loop(const ms_infer_job *job, ms_error *err)
 {
@@ -133,15 +64,38 @@ static ms_status refuse_loop(const ms_infer_job *job, ms_error *err)
         const char *why;
     } rows[] = {
         {s->cache == MS_HF_CACHE_STATIC, "compiles decoding with a static cache"},
-        {c->num_experts > 0, "runs experts another way while it decodes"},
         {c->long_rotary, "drops the cache where the context passes "
                          "original_max_position_embeddings"},
-        {has_own_positions(c), "gives this family positions that are not predicted"},
     };
     for (size_t i = 0; s->loop == MS_HF_LOOP_GENERATE && i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies)
             return ms_fail(err, MS_ERR_CONFIG, "loop: generate() %s; loop forward is predicted",
                            rows[i].why);
+    return MS_OK;
+}
+
+/* ---- packed caches ---- */
+
+static ms_status resolve_cache(const ms_infer_job *job, ms_generation *g, ms_error *err)
+{
+    static const char *const names[] = {"cache-bits", "cache-group", "residual-length"};
+    static const ms_cache_kind kinds[] = {[MS_HF_CACHE_DYNAMIC] = MS_CACHE_PLAIN,
+                                          [MS_HF_CACHE_STATIC] = MS_CACHE_PLAIN,
+                                          [MS_HF_CACHE_QUANTO] = MS_CACHE_QUANTO,
+                                          [MS_HF_CACHE_FP8] = MS_CACHE_FP8};
+    const ms_hf_settings *s = &job->settings->hf;
+    g->has_static_cache = s->cache == MS_HF_CACHE_STATIC;
+    g->packing =
+        (ms_cache_packing){kinds[s->cache], s->cache_bits, s->cache_group, s->residual_length};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (s->cache != MS_HF_CACHE_QUANTO && ms_infer_settings_has(job->settings, names[i]))
+            return ms_fail(err, MS_ERR_USAGE, "%s is of cache quanto", names[i]);
+    if (g->packing.kind != MS_CACHE_PLAIN && job->settings->fit == MS_INFER_FIT_CONTEXT)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "fit: the largest context is not looked for with a quantised cache, of "
+                       "which every pass is run; batch and concurrency are");
+    if (s->cache_bits == 3)
+        return ms_fail(err, MS_ERR_USAGE, "cache-bits: found 3, expected 2 or 4");
     return MS_OK;
 }
 
@@ -156,7 +110,6 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
     const ms_infer_settings *s = job->settings;
     bool has_context = ms_infer_settings_has(s, "context");
     uint64_t context = s->context;
-    g->has_static_cache = s->hf.cache == MS_HF_CACHE_STATIC;
     g->is_call = s->hf.loop == MS_HF_LOOP_GENERATE;
     g->most_layers = job->is_trial ? LAYERS_TRIED : LAYERS_RUN;
     g->prompt = s->prompt;
@@ -173,7 +126,7 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
     if (g->prompt >= context)
         return ms_fail(err, MS_ERR_USAGE,
                        "context: %" PRIu64 " tokens leave none to generate after a prompt of "
-                       "%" PRIu64,
+                       "%" PRIu64 "; a longer context, or generate, says how many",
                        context, g->prompt);
     g->tokens = context - g->prompt;
     return MS_OK;
@@ -219,6 +172,8 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     if (status == MS_OK)
         status = refuse_loop(job, err);
     if (status == MS_OK)
+        status = resolve_cache(job, &run->generation, err);
+    if (status == MS_OK)
         status = resolve_tokens(job, &run->generation, err);
     if (status != MS_OK)
         return status;
@@ -237,10 +192,13 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     add(&d, "experts", hf->experts);
     add(&d, "torch", hf->torch);
     add(&d, "allocator", hf->allocator);
+    add(&d, "addresses", hf->addresses);
     ms_model_config model = *job->config;
     status = ms_hf_quantization(job, &model.quantization, err);
     if (status == MS_OK)
         status = ms_config_load_run(job->arena, &model, d.settings, d.count, &run->run, err);
+    if (status == MS_OK)
+        ms_hf_set_allocator(job, &run->run);
     run->run.seq_tokens = g->prompt;
     return status == MS_OK ? place_layers(job, &run->run, err) : status;
 }

@@ -14,10 +14,6 @@ typedef struct ms_hf_run {
     ms_generation generation;
 } ms_hf_run;
 
-/* How the weights are packed: by the setting quantize, else by the config. MS_ERR_USAGE or
- * MS_ERR_CONFIG: it is not predicted. */
-ms_status ms_hf_quantization(const ms_infer_job *job, ms_quantization *quantization, ms_error *err);
-
 /* In the arena of the job. MS_ERR_USAGE or MS_ERR_CONFIG: what is not predicted, by its name. */
 ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *err);
 

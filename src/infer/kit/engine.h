@@ -8,6 +8,7 @@
 
 #include "config/model/model_config.h"
 #include "device/device.h"
+#include "infer/kit/choice.h"
 #include "infer/kit/result.h"
 #include "infer/kit/settings.h"
 #include "infer/kit/work.h"
@@ -27,7 +28,8 @@ typedef struct ms_infer_job {
     const ms_model_config *config;        /* or NULL */
     ms_json_value file;                   /* the config as it was read; valid if `config` is */
     const struct ms_inventory *inventory; /* of it; NULL: it is not made yet */
-    bool is_trial; /* asked whether it fits: what takes long may be coarser */
+    bool is_trial;  /* asked whether it fits: what takes long may be coarser */
+    bool only_fits; /* and for nothing else: what is too large already needs no more buffers */
     ms_arena *arena;
 } ms_infer_job;
 
@@ -42,8 +44,13 @@ typedef struct ms_infer_engine {
     const char *loading; /* why weights take other bytes than their types say; NULL: converted */
     uint64_t most_sequences; /* that it takes at a time; 0: any number */
     bool is_slow;            /* a run takes up to a second: few are tried beyond need */
+    bool reads_inventory;    /* of a config: rows share one */
     /* Fills an empty result; frees nothing after a failure. */
     ms_status (*run)(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
+    /* Sets in `settings`, those of the job, what the engine chooses itself where that is asked for,
+     * and fills an empty `choice`. NULL: it chooses nothing. */
+    ms_status (*choose)(const ms_infer_job *job, ms_infer_settings *settings,
+                        ms_infer_choice *choice, ms_error *err);
     /* Fills an empty `work` for the job of a result. */
     ms_status (*work)(const ms_infer_job *job, const ms_infer_result *result, ms_infer_work *work,
                       ms_error *err);

@@ -42,7 +42,20 @@
       "llama.cpp", text, AT(llama.tensor_split), .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("override-tensor", "LIST", "tensors by regular expression, such as exps=CPU", "none", \
-      "llama.cpp", text, AT(llama.override_tensor), .default_is_words = true, \
+      "llama.cpp", text, AT(llama.override_tensor), .default_is_words = true, .is_added_to = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("engine-fit", "PROGRAM", "what llama.cpp's own --fit sets at the start of: server or fit-params", "none", \
+      "llama.cpp", choice, AT(llama.engine_fit), .choices = ms_llama_engine_fit_names, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("free-memory", "LIST", "of the devices, as it sees it before it loads, such as 22GiB/23GiB", \
+      "budget less the driver's context", \
+      "llama.cpp", text, AT(llama.free_memory), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("fit-target", "LIST", "MiB of each device that its own --fit leaves free, such as 1024/2048", "1024", \
+      "llama.cpp", text, AT(llama.fit_target), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("fit-ctx", "N", "fewest tokens of context that its own --fit sets", "4096", \
+      "llama.cpp", count, AT(llama.fit_ctx), .minimum = 1, .maximum = 1 << 28, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("batch-size", "N", "most tokens of a call", "2048", \
       "llama.cpp", count, AT(llama.batch), .minimum = 1, .maximum = 1 << 28, \
@@ -87,13 +100,22 @@
     X("generate", "N", "tokens that are made after the prompt", "context less prompt", \
       "hf", tokens, AT(hf.generate), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
-    X("cache", "NAME", "of keys and values: dynamic or static", "dynamic", \
+    X("cache", "NAME", "of keys and values: dynamic, static, quanto or fp8 (quantised)", "dynamic", \
       "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
+      .scope = MS_INFER_OF_HF) \
+    X("cache-bits", "N", "of a number of cache quanto: 2 or 4", "4", \
+      "hf", tokens, AT(hf.cache_bits), .minimum = 2, .maximum = 4, \
+      .scope = MS_INFER_OF_HF) \
+    X("cache-group", "N", "numbers that share a scale in cache quanto", "64", \
+      "hf", tokens, AT(hf.cache_group), .minimum = 1, .maximum = 1 << 20, \
+      .scope = MS_INFER_OF_HF) \
+    X("residual-length", "N", "tokens that cache quanto packs at a time", "128", \
+      "hf", tokens, AT(hf.residual_length), .minimum = 1, .maximum = 1 << 28, \
       .scope = MS_INFER_OF_HF) \
     X("loop", "NAME", "who calls the model for each token: forward (its caller) or generate", "forward", \
       "hf", choice, AT(hf.loop), .choices = ms_hf_loop_names, \
       .scope = MS_INFER_OF_HF) \
-    X("quantize", "KIND", "linear weights as bitsandbytes packs them: nf4, fp4, nf4:double, fp4:double or int8", \
+    X("quantize", "KIND", "how linear weights are packed: nf4, fp4, nf4:double, fp4:double, int8, gptq:4:128, awq:4:128, fp8-block or mxfp4", \
       "as in the config", \
       "hf", word, AT(hf.quantize), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
@@ -101,7 +123,7 @@
       "the config's, else dtype", \
       "hf", word, AT(hf.compute_dtype), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
-    X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient or math", "sdpa", \
+    X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient, cudnn or math", "sdpa", \
       "hf", word, AT(hf.attention), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
     X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
@@ -112,6 +134,9 @@
       .scope = MS_INFER_OF_HF) \
     X("allocator", "NAME", "cuda or cuda-expandable", "cuda", \
       "hf", word, AT(hf.allocator), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("addresses", "NAME", "where the driver puts new segments: up, or down, as on an H200", "up", \
+      "hf", word, AT(hf.addresses), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
     X("vllm-version", "NAME", "whose rules count: 0.20.2 or 0.25.1", "0.25.1", \
       "vllm", choice, AT(vllm.version), .choices = ms_vllm_version_names, \

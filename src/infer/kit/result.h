@@ -63,7 +63,16 @@ typedef struct ms_infer_lever {
     const char *field;
     uint64_t value, least, most, step; /* its value now; the others that are tried */
     bool goes_on;                      /* the engine takes larger ones than are tried */
+    uint64_t useful;                   /* more is taken and of no use; 0: all are of use */
 } ms_infer_lever;
+
+/* Why other bytes of weights are loaded than are stored. */
+typedef struct ms_stored_cause {
+    const char *name; /* "tied-head"; static */
+    const char *text; /* "F32 is loaded as bf16": part of a sentence */
+    int64_t bytes;    /* loaded less stored */
+} ms_stored_cause;
+typedef ms_vec(ms_stored_cause) ms_stored_causes;
 
 typedef struct ms_infer_bytes {
     uint64_t low, expected, high;
@@ -75,6 +84,7 @@ typedef struct ms_infer_result {
     ms_vec(ms_infer_figure) figures;
     ms_vec(ms_infer_lever) levers; /* in the order in which they are tried where it does not fit */
     ms_vec(const char *) notes;    /* what is not exact, and why: sentences without a full stop */
+    ms_stored_causes causes;       /* that the engine knows, for files of its own format */
     const char *weights_type;      /* for titles: "bf16"; NULL: that of the setting quant */
     const char *packed_type;       /* of those that are packed: "nf4"; NULL: none is */
     uint64_t context; /* tokens of one sequence, where settings of the engine decide; 0: context */

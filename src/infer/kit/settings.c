@@ -6,9 +6,10 @@
 const char *const ms_infer_fit_names[] = {"none",       "context", "concurrency",
                                           "gpu-layers", "quant",   NULL};
 static const char *const ms_llama_split_names[] = {"layer", "none", NULL};
-static const char *const ms_hf_cache_names[] = {"dynamic", "static", NULL};
+static const char *const ms_hf_cache_names[] = {"dynamic", "static", "quanto", "fp8", NULL};
 static const char *const ms_hf_loop_names[] = {"forward", "generate", NULL};
 static const char *const ms_llama_flash_names[] = {"auto", "on", "off", NULL};
+static const char *const ms_llama_engine_fit_names[] = {"none", "server", "fit-params", NULL};
 static const char *const ms_vllm_version_names[] = {"0.20.2", "0.25.1", NULL};
 static const char *const ms_vllm_runner_names[] = {"auto", "v1", "v2", NULL};
 static const char *const ms_vllm_usage_names[] = {"serve", "llm", NULL};

@@ -27,6 +27,13 @@ typedef enum ms_llama_flash {
     MS_LLAMA_FLASH_OFF
 } ms_llama_flash;
 
+/* Whose start llama.cpp's own --fit is followed for. */
+typedef enum ms_llama_engine_fit {
+    MS_LLAMA_ENGINE_FIT_NONE,
+    MS_LLAMA_ENGINE_FIT_SERVER,
+    MS_LLAMA_ENGINE_FIT_PARAMS
+} ms_llama_engine_fit;
+
 typedef enum ms_infer_fit_kind {
     MS_INFER_FIT_NONE,
     MS_INFER_FIT_CONTEXT,
@@ -42,19 +49,28 @@ typedef struct ms_llama_settings {
     ms_llama_split split_mode;
     const char *tensor_split, *override_tensor, *type_k, *type_v;
     ms_llama_flash flash_attention;
+    ms_llama_engine_fit engine_fit;
+    const char *free_memory, *fit_target;
+    uint64_t fit_ctx;
     bool kv_unified, swa_full, kv_offload, op_offload, embeddings, mmap, repack;
 } ms_llama_settings;
 
-typedef enum ms_hf_cache { MS_HF_CACHE_DYNAMIC, MS_HF_CACHE_STATIC } ms_hf_cache;
+typedef enum ms_hf_cache {
+    MS_HF_CACHE_DYNAMIC,
+    MS_HF_CACHE_STATIC,
+    MS_HF_CACHE_QUANTO,
+    MS_HF_CACHE_FP8
+} ms_hf_cache;
 
 typedef enum ms_hf_loop { MS_HF_LOOP_FORWARD, MS_HF_LOOP_GENERATE } ms_hf_loop;
 
 typedef struct ms_hf_settings {
     uint64_t generate;
+    uint64_t cache_bits, cache_group, residual_length;
     ms_hf_cache cache;
     ms_hf_loop loop;
     const char *quantize, *compute_dtype;
-    const char *attention, *experts, *torch, *allocator; /* as a run's */
+    const char *attention, *experts, *torch, *allocator, *addresses; /* as a run's */
 } ms_hf_settings;
 
 typedef enum ms_vllm_version { MS_VLLM_0_20, MS_VLLM_0_25 } ms_vllm_version;

@@ -12,8 +12,10 @@ enum { CELL_STEP = 256, STATE_BYTES = 4, LOGIT_BYTES = 4 };
 /* Bytes by device, in the order of their indices; the host is apart. */
 typedef struct sums {
     uint64_t device[MS_LLAMA_MAX_DEVICES], host, repacked;
-    uint64_t first, last; /* of the tensors of the host, in the file `file` */
-    uint64_t mapped;      /* of the files before it */
+    uint64_t tied, shared;    /* of a second place, within these */
+    uint64_t stored, on_host; /* in the file: all, and what is first on the host */
+    uint64_t first, last;     /* of the tensors of the host, in the file `file` */
+    uint64_t mapped;          /* of the files before it */
     uint32_t file;
     bool has_host;
 } sums;
@@ -55,10 +57,10 @@ static void add_to_host(const ms_llama_run *r, const ms_llama_tensor *t, sums *s
     s->file = t->file;
 }
 
-static void add_to_device(const ms_llama_tensor *t, int device, sums *s)
+static uint64_t device_bytes(const ms_llama_tensor *t)
 {
-    s->device[device] +=
-        ms_llama_alloc_bytes(t->type, t->shape[0], t->shape[1] * t->shape[2] * t->shape[3], true);
+    return ms_llama_alloc_bytes(t->type, t->shape[0], t->shape[1] * t->shape[2] * t->shape[3],
+                                true);
 }
 
 static void add_at(const ms_llama_run *r, const ms_llama_tensor *t, int device, sums *s)
@@ -66,17 +68,26 @@ static void add_at(const ms_llama_run *r, const ms_llama_tensor *t, int device, 
     if (device == MS_INFER_HOST)
         add_to_host(r, t, s);
     else
-        add_to_device(t, device, s);
+        s->device[device] += device_bytes(t);
+}
+
+static void add_stored(const ms_llama_tensor *t, int device, sums *s)
+{
+    s->stored += t->bytes;
+    s->on_host += device == MS_INFER_HOST ? t->bytes : 0;
 }
 
 /* A tensor that every layer uses is wherever a layer is. */
 static void add_shared(const ms_llama_run *r, const ms_llama_tensor *t, sums *s)
 {
     bool is_there[MS_LLAMA_MAX_DEVICES + 1] = {false};
+    add_stored(t, ms_llama_device_of(r, 0), s);
     for (uint64_t i = 0; i < r->model->n_layer; i++) {
         int device = ms_llama_device_of(r, i);
         if (!is_there[device + 1])
             add_at(r, t, device, s);
+        if (!is_there[device + 1] && i > 0)
+            s->shared += device_bytes(t);
         is_there[device + 1] = true;
     }
 }
@@ -87,11 +98,41 @@ static void add_tensor(const ms_llama_run *r, const ms_llama_tensor *t, sums *s)
         add_shared(r, t, s);
         return;
     }
+    add_stored(t, ms_llama_tensor_device(r, t), s);
     add_at(r, t, ms_llama_tensor_device(r, t), s);
     int head = ms_llama_device_of(r, r->model->n_layer);
     bool is_head_too = r->model->is_tied && strcmp(t->name, "token_embd.weight") == 0;
-    if (is_head_too && head != MS_INFER_HOST)
-        add_to_device(t, head, s);
+    if (is_head_too && head != MS_INFER_HOST) {
+        s->device[head] += device_bytes(t);
+        s->tied += device_bytes(t);
+    }
+}
+
+/* Why a file of so many bytes takes others. */
+static bool add_causes(const ms_llama_run *r, const sums *s, ms_infer_result *result)
+{
+    bool is_mapped = r->job->settings->llama.mmap;
+    int64_t on_devices = 0;
+    for (uint32_t i = 0; i < r->devices; i++)
+        on_devices += (int64_t)s->device[i];
+    int64_t padding = on_devices - (int64_t)(s->tied + s->shared + s->stored - s->on_host);
+    int64_t on_host = (int64_t)(is_mapped ? s->mapped : s->host + s->repacked);
+    const ms_stored_cause causes[] = {
+        {"tied-copy", "the table of embeddings is on the host, and on a device as the head",
+         (int64_t)s->tied},
+        {"shared-copy", "what all layers use is wherever layers are", (int64_t)s->shared},
+        {"repacked", "what the CPU's kernels rearrange is in memory beside the mapped file",
+         is_mapped ? (int64_t)s->repacked : 0},
+        {"padding", "devices pad tensors", padding},
+        {is_mapped ? "mapped" : "padding",
+         is_mapped ? "the file is mapped from the first tensor of the host to the last one"
+                   : "the host pads tensors",
+         on_host - (int64_t)s->on_host},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (causes[i].bytes != 0 && !ms_vec_push(&result->causes, causes[i]))
+            return false;
+    return true;
 }
 
 ms_status ms_llama_weights_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
@@ -110,6 +151,7 @@ ms_status ms_llama_weights_add(const ms_llama_run *r, ms_infer_result *result, m
                                   is_mapped ? s.mapped : s.host);
     ok =
         ok && ms_infer_add_exact(result, MS_INFER_WEIGHTS, "CPU_REPACK", MS_INFER_HOST, s.repacked);
+    ok = ok && add_causes(r, &s, result);
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 

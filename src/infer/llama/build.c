@@ -48,6 +48,18 @@ void ms_llama_build_close(ms_llama_build *b)
     free(b->first);
 }
 
+ms_llama_name ms_llama_name_of(const char *stem, const char *end)
+{
+    ms_llama_name name;
+    size_t length = strlen(stem), more = strlen(end);
+    if (length + more >= sizeof name.text)
+        length = more = 0;
+    memcpy(name.text, stem, length);
+    memcpy(name.text + length, end, more);
+    name.text[length + more] = '\0';
+    return name;
+}
+
 static uint32_t find(const ms_llama_build *b, int64_t layer, const char *name)
 {
     uint32_t i = b->first[layer - FIRST_LAYER];
@@ -181,15 +193,13 @@ uint32_t ms_llama_binary(ms_llama_build *b, uint32_t x, uint32_t y)
 
 static uint32_t named(ms_llama_build *b, int64_t layer, const char *name, const char *suffix)
 {
-    char full[64];
-    snprintf(full, sizeof full, "%s.%s", name, suffix);
-    return ms_llama_weight(b, layer, full);
+    return ms_llama_weight(b, layer, ms_llama_name_of(name, suffix).text);
 }
 
 uint32_t ms_llama_norm(ms_llama_build *b, uint32_t x, int64_t layer, const char *name,
                        bool is_of_layer)
 {
-    uint32_t weight = named(b, layer, name, "weight"), bias = named(b, layer, name, "bias");
+    uint32_t weight = named(b, layer, name, ".weight"), bias = named(b, layer, name, ".bias");
     uint32_t t = ms_llama_unary(b, x);
     if (t == NONE)
         return NONE;
@@ -208,13 +218,12 @@ uint32_t ms_llama_norm(ms_llama_build *b, uint32_t x, int64_t layer, const char 
 
 uint32_t ms_llama_linear(ms_llama_build *b, uint32_t x, int64_t layer, const char *name)
 {
-    char full[64];
-    snprintf(full, sizeof full, "%s.weight", name);
-    uint32_t w = ms_llama_weight_needed(b, layer, full), bias = named(b, layer, name, "bias");
+    const ms_llama_name full = ms_llama_name_of(name, ".weight");
+    uint32_t w = ms_llama_weight_needed(b, layer, full.text), bias = named(b, layer, name, ".bias");
     if (w == NONE || x == NONE)
         return NONE;
     if (ms_llama_tensor_of(b, w)->ne[0] != ms_llama_tensor_of(b, x)->ne[0]) {
-        ms_llama_refuse(b, full);
+        ms_llama_refuse(b, full.text);
         return NONE;
     }
     uint32_t t = ms_graph_product(b->g, w, x);
@@ -286,15 +295,12 @@ uint32_t ms_llama_output_rows(ms_llama_build *b, uint32_t x)
 uint32_t ms_llama_dense(ms_llama_build *b, uint32_t x, int64_t layer, ms_llama_mlp kind,
                         const char *suffix)
 {
-    char up_name[32], gate_name[32], down_name[32];
-    snprintf(up_name, sizeof up_name, "ffn_up%s", suffix);
-    snprintf(gate_name, sizeof gate_name, "ffn_gate%s", suffix);
-    snprintf(down_name, sizeof down_name, "ffn_down%s", suffix);
-    uint32_t t, up = ms_llama_linear(b, x, layer, up_name);
+    uint32_t t, up = ms_llama_linear(b, x, layer, ms_llama_name_of("ffn_up", suffix).text);
     if (b->g->has_failed)
         return NONE;
     if (kind == MS_LLAMA_GATED) {
-        t = ms_llama_glu(b, ms_llama_linear(b, x, layer, gate_name), up);
+        t = ms_llama_glu(b, ms_llama_linear(b, x, layer, ms_llama_name_of("ffn_gate", suffix).text),
+                         up);
     } else if (kind == MS_LLAMA_UNGATED) {
         t = ms_llama_unary(b, up);
     } else {
@@ -302,5 +308,5 @@ uint32_t ms_llama_dense(ms_llama_build *b, uint32_t x, int64_t layer, ms_llama_m
         t = ms_graph_result(b->g, MS_GRAPH_OTHER, ne[0] / 2, ne[1], 1, 1);
         ms_graph_from(b->g, t, up);
     }
-    return ms_llama_linear(b, t, layer, down_name);
+    return ms_llama_linear(b, t, layer, ms_llama_name_of("ffn_down", suffix).text);
 }

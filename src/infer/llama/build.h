@@ -27,13 +27,21 @@ typedef struct ms_llama_build {
     uint32_t *next, *first;          /* the tensors of a layer, from -2 on */
     uint32_t shared[MS_LLAMA_MAX_DEVICES + 1]; /* factors of rotary embeddings by place */
     bool is_loaded; /* as in a run that loads: norms run where their layers are, whatever is before
-                       them, attention on the host where its cache is, and CUDA fuses routing */
+                       them, attention on the host where its cache is */
+    bool is_fused;  /* CUDA routes experts in one kernel */
     char lacking[48]; /* the name of a weight; or "" */
 } ms_llama_build;
 
 /* Prepares for weights; false when out of memory. */
 bool ms_llama_build_open(ms_llama_build *b);
 void ms_llama_build_close(ms_llama_build *b);
+
+/* `stem` with `end` behind it, as "attn_q" and ".weight", without the cost of formats: a graph has
+ * thousands. "" where it is too long, which no tensor is called. */
+typedef struct ms_llama_name {
+    char text[64];
+} ms_llama_name;
+ms_llama_name ms_llama_name_of(const char *stem, const char *end);
 
 /* A weight of a layer, or of the head (n_layer), or MS_LLAMA_INPUT: "attn_q.weight". */
 uint32_t ms_llama_weight(ms_llama_build *b, int64_t layer, const char *name);

@@ -16,7 +16,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 ms_status ms_llama_flash_resolve(ms_llama_run *r, ms_error *err)
 {
     ms_llama_plan p;
-    const ms_llama_batch batch = {.tokens = r->n_seq, .outputs = r->n_seq, .is_loaded = true};
+    const ms_llama_batch batch = {
+        .tokens = r->n_seq, .outputs = r->n_seq, .is_loaded = true, .is_fused = true};
     /* Attention follows the writing of its cache, on the layer's device. */
     bool is_certain = r->first_device_layer == 0 && r->job->settings->llama.kv_offload &&
                       !r->places && ms_llama_flash_has_kernel(r);
@@ -61,19 +62,32 @@ static bool loading_matters(const ms_llama_run *r)
 }
 
 /* The graph that is reserved: as many tokens as are computed together, and full caches. */
+static ms_llama_batch reserved_batch(const ms_llama_run *r)
+{
+    uint64_t tokens = least(r->n_ctx, r->n_ubatch);
+    return (ms_llama_batch){.tokens = ms_llama_pad(tokens, r->n_seq),
+                            .outputs = least(tokens, r->outputs)};
+}
+
+ms_status ms_llama_compute_estimate(const ms_llama_run *r, uint64_t *bytes, ms_error *err)
+{
+    ms_llama_batch batch = reserved_batch(r);
+    batch.is_fused = true;
+    return sizes_of(r, &batch, bytes, err);
+}
+
 ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
 {
     static const char note[] =
         "compute: the figure is llama.cpp's measure without loading and without fused routing of "
         "experts; a usual run takes what is at the other end of the range";
     enum { MOST = MS_LLAMA_MAX_DEVICES + 1 };
-    uint64_t bytes[MOST] = {0}, loaded[MOST] = {0}, tokens = least(r->n_ctx, r->n_ubatch);
-    ms_llama_batch batch = {.tokens = ms_llama_pad(tokens, r->n_seq),
-                            .outputs = least(tokens, r->outputs)};
+    uint64_t bytes[MOST] = {0}, loaded[MOST] = {0};
+    ms_llama_batch batch = reserved_batch(r);
     uint32_t devices = r->is_cuda ? r->devices : 0;
     bool ok = true, differs = false;
     ms_status status = sizes_of(r, &batch, bytes, err);
-    batch.is_loaded = true;
+    batch.is_loaded = batch.is_fused = true;
     if (status == MS_OK && loading_matters(r))
         status = sizes_of(r, &batch, loaded, err);
     for (uint32_t i = 0; i <= devices && status == MS_OK; i++) {

@@ -107,7 +107,7 @@ static routed route(ms_llama_build *b, uint32_t x, uint64_t layer, uint64_t toke
                               .count = 5u + (bias != NONE) + 5u * how->normalises + how->scales,
                               .keeps_all = true};
     bool is_pattern = !how->softmax_of_chosen && b->model->expert_groups <= 1;
-    if (b->is_loaded && is_pattern && has_kernel(experts))
+    if (b->is_fused && is_pattern && has_kernel(experts))
         ms_graph_fuse(g, fusion);
     return r;
 }
@@ -115,11 +115,8 @@ static routed route(ms_llama_build *b, uint32_t x, uint64_t layer, uint64_t toke
 static uint32_t product(ms_llama_build *b, uint32_t x, uint32_t chosen, uint64_t layer,
                         const char *name)
 {
-    char full[48];
-    snprintf(full, sizeof full, "%s.weight", name);
-    uint32_t w = ms_llama_weight_needed(b, (int64_t)layer, full);
-    snprintf(full, sizeof full, "%s.bias", name);
-    uint32_t bias = ms_llama_weight(b, (int64_t)layer, full);
+    uint32_t w = ms_llama_weight_needed(b, (int64_t)layer, ms_llama_name_of(name, ".weight").text);
+    uint32_t bias = ms_llama_weight(b, (int64_t)layer, ms_llama_name_of(name, ".bias").text);
     if (!b->g->has_failed && ms_llama_tensor_of(b, w)->ne[0] != ms_llama_tensor_of(b, x)->ne[0])
         ms_llama_refuse(b, name);
     if (b->g->has_failed)

@@ -164,7 +164,8 @@ ms_status ms_llama_plan_make(const ms_llama_run *r, const ms_llama_batch *batch,
                         .tokens = batch->tokens,
                         .outputs = batch->outputs,
                         .filled = batch->filled,
-                        .is_loaded = batch->is_loaded};
+                        .is_loaded = batch->is_loaded,
+                        .is_fused = batch->is_fused};
     const ms_sched_settings settings = {.devices = r->is_cuda ? r->devices : 0,
                                         .offloads = r->job->settings->llama.op_offload,
                                         .pipelines = pipelines(r)};

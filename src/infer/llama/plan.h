@@ -11,7 +11,7 @@
 typedef struct ms_llama_batch {
     uint64_t tokens, outputs; /* `tokens`: as many of each sequence */
     uint64_t filled;          /* cells of the caches that are read; 0: all */
-    bool is_loaded;           /* see build.h */
+    bool is_loaded, is_fused; /* see build.h */
 } ms_llama_batch;
 
 typedef struct ms_llama_plan {

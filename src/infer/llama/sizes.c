@@ -73,20 +73,20 @@ static ms_status set_context(ms_llama_run *r, ms_error *err)
 static ms_status set_split(ms_llama_run *r, ms_error *err)
 {
     const char *at = r->job->settings->llama.tensor_split;
-    double sum = 0;
+    float sum = 0; /* as llama.cpp adds and divides them */
     for (uint32_t i = 0; i < r->devices; i++) {
         double share = at ? 0 : 1;
         if (at && *at) {
             char *end = NULL;
             share = ms_number_read(at, &end);
-            bool is_good = end != at && share >= 0 && share < 1e9 &&
+            bool is_good = end != at && share >= 0 && share < 1e15 &&
                            (*end == '\0' || *end == '/' || *end == ',');
             if (!is_good)
                 return ms_fail(err, MS_ERR_USAGE,
                                "tensor-split: found '%.40s', expected shares such as 3/1", at);
             at = *end ? end + 1 : end;
         }
-        sum += share;
+        sum += (float)share;
         r->split_ends[i] = sum;
     }
     if (sum <= 0 || (at && *at))
@@ -145,6 +145,41 @@ static bool find_place(const char *name, size_t length, const ms_llama_run *r, i
     return false;
 }
 
+/* Whether "|" is outside all parentheses and brackets. */
+static bool is_alternation(const char *pattern)
+{
+    int depth = 0;
+    for (const char *at = pattern; *at; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        else if (*at == '|' && depth <= 0)
+            return true;
+        else
+            depth += *at == '(' || *at == '[' ? 1 : *at == ')' || *at == ']' ? -1 : 0;
+    }
+    return false;
+}
+
+/* A text that is in whatever matches: how the expression begins; NULL: none is known. There may be
+ * a rule for each layer, and many tensors. */
+static const char *literal_of(ms_arena *arena, const char *pattern)
+{
+    char *out = ms_arena_array(arena, char, strlen(pattern) + 1);
+    size_t length = 0;
+    for (const char *at = pattern; out && *at; at++) {
+        bool is_escape = at[0] == '\\' && at[1] != '\0' && strchr(".-[](){}", at[1]);
+        const char *after = at + 1 + is_escape;
+        if ((strchr("\\.[](){}*+?|^$", *at) && !is_escape) || (*after && strchr("*+?{", *after)))
+            break;
+        out[length++] = is_escape ? at[1] : *at;
+        at += is_escape;
+    }
+    if (!out || length == 0 || is_alternation(pattern))
+        return NULL;
+    out[length] = '\0';
+    return out;
+}
+
 /* The first rule that matches decides. */
 static ms_status apply_rule(const char *rule, size_t length, ms_llama_run *r, ms_error *err)
 {
@@ -161,8 +196,10 @@ static ms_status apply_rule(const char *rule, size_t length, ms_llama_run *r, ms
         return ms_fail(err, MS_ERR_USAGE,
                        "override-tensor: '%.*s' is no regular expression that is known here",
                        (int)(sign - rule < 80 ? sign - rule : 80), rule);
+    const char *part = literal_of(r->job->arena, pattern);
     for (uint32_t i = 0; i < r->model->tensors.count; i++)
         if (r->places[i] == MS_LLAMA_BY_LAYER &&
+            (!part || strstr(r->model->tensors.items[i].name, part)) &&
             regexec(&compiled, r->model->tensors.items[i].name, 0, NULL, 0) == 0)
             r->places[i] = (int8_t)device;
     regfree(&compiled);
@@ -204,7 +241,7 @@ int ms_llama_device_of(const ms_llama_run *run, uint64_t layer)
     uint64_t layers = run->model->n_layer + 1 - run->first_device_layer;
     if (layer < run->first_device_layer)
         return MS_INFER_HOST;
-    double at = (double)(float)(layer - run->first_device_layer) / (double)layers;
+    float at = (float)(layer - run->first_device_layer) / (float)layers;
     for (uint32_t i = 0; i + 1 < run->devices; i++)
         if (at < run->split_ends[i])
             return (int)i;

@@ -21,8 +21,8 @@ typedef struct ms_llama_run {
     bool flash;        /* attention in one operator */
     bool turns_values; /* in the cache: where flash attention was off from the start */
     uint32_t devices;
-    uint64_t first_device_layer;             /* the head is layer n_layer; n_layer + 1: none */
-    double split_ends[MS_LLAMA_MAX_DEVICES]; /* of the layers, cumulated to 1 */
+    uint64_t first_device_layer;            /* the head is layer n_layer; n_layer + 1: none */
+    float split_ends[MS_LLAMA_MAX_DEVICES]; /* of the layers, cumulated to 1 */
     int8_t
         *places; /* by tensor: a device, MS_INFER_HOST or MS_LLAMA_BY_LAYER; NULL: all by layer */
 } ms_llama_run;

@@ -21,12 +21,12 @@ static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result)
 {
     const ms_model_config *c = job->config;
     bool is_made = job->settings->vllm.quantization == MS_VLLM_QUANTIZATION_FP8;
-    loaded as = {.config = c,
-                 .quantization = c->quantization,
-                 .dtype = MS_DTYPE_BF16,
-                 .is_fp8 = is_made || c->is_fp8 || c->quantization.kind == MS_QUANTIZE_FP8_BLOCK};
-    if (job->settings->hf.quantize) /* as the engine has read it already */
-        (void)ms_quantization_parse(job->settings->hf.quantize, &as.quantization, NULL);
+    loaded as = {.config = c, .quantization = c->quantization, .dtype = MS_DTYPE_BF16};
+    if (strcmp(job->settings->engine, "hf") == 0) /* it may dequantise them */
+        as.quantization.kind = MS_QUANTIZE_NONE;
+    if (result->packed_type)
+        (void)ms_quantization_parse(result->packed_type, &as.quantization, NULL);
+    as.is_fp8 = is_made || c->is_fp8 || as.quantization.kind == MS_QUANTIZE_FP8_BLOCK;
     if (result->weights_type)
         (void)ms_dtype_parse(result->weights_type, &as.dtype);
     return as;

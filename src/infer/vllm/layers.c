@@ -2,12 +2,15 @@
 #include "infer/vllm/layers.h"
 
 #include "infer/vllm/marlin.h"
+#include "infer/vllm/marlin_linear.h"
+#include "infer/vllm/mxfp4.h"
 
 enum {
     INT32 = 4,
     INT64 = 8,
     FLOAT = 4,
     MIB = 1 << 20,
+    HOPPER = 90,
     PLAIN_ROWS = 3 /* beside an MLP in every model: residual, the layer's input, the MLP's */
 };
 
@@ -20,7 +23,7 @@ ms_block ms_vllm_rows(ms_vllm_pass *p, uint64_t count, uint64_t width)
 
 ms_block ms_vllm_product(ms_vllm_pass *p, uint64_t count, uint64_t width, bool has_bias)
 {
-    bool is_hopper = p->s->job->device->compute_capability == 90;
+    bool is_hopper = p->s->job->device->compute_capability == HOPPER;
     ms_block out = ms_vllm_rows(p, count, width);
     if (!p->has_workspace)
         (void)ms_vllm_take(p->tape, ms_size_of(is_hopper ? 32 * MIB : 8 * MIB + 128 * 1024));
@@ -37,11 +40,17 @@ static ms_block linear(ms_vllm_pass *p, uint64_t in, uint64_t out, bool has_bias
     const ms_vllm_scheme_row *row = ms_vllm_scheme_row_of(p->s->scheme.kind);
     uint64_t tokens = p->s->tokens;
     uint64_t scales_each = row->input_block > 0 ? ms_vllm_ceil_div(in, row->input_block) : 1;
-    if (p->s->scheme.kind == MS_VLLM_PLAIN)
+    if (ms_vllm_scheme_is_plain(&p->s->scheme))
         return ms_vllm_product(p, tokens, out, has_bias);
+    if (p->s->scheme.runs_marlin) {
+        ms_block sum = ms_vllm_rows(p, tokens, out);
+        ms_vllm_give(p->tape, ms_vllm_take(p->tape, ms_vllm_marlin_linear_sums(p->s, tokens)));
+        return sum;
+    }
     if (!row->quantises_input)
         return ms_vllm_rows(p, tokens, out);
-    ms_block unused = row->has_input_scale ? ms_vllm_rows(p, 1, 1) : 0;
+    bool has_unused = row->has_input_scale && p->s->job->device->compute_capability >= HOPPER;
+    ms_block unused = has_unused ? ms_vllm_rows(p, 1, 1) : 0;
     ms_block input = ms_vllm_take(p->tape, ms_vllm_size(tokens, in, 1));
     ms_block scales = ms_vllm_take(p->tape, ms_vllm_size(tokens, scales_each, FLOAT));
     ms_block result = ms_vllm_rows(p, tokens, out);
@@ -239,6 +248,11 @@ static ms_block experts(ms_vllm_pass *p)
     bool is_linear = s->arch->has_linear_router && !s->scheme.has_plain_router;
     ms_block scores = is_linear ? linear(p, c->hidden_size, c->num_experts, false)
                                 : ms_vllm_product(p, s->tokens, c->num_experts, s->arch->has_sinks);
+    if (s->scheme.kind == MS_VLLM_MXFP4) {
+        ms_block result = ms_vllm_mxfp4_run(s, p->tape);
+        ms_vllm_give(p->tape, scores);
+        return result;
+    }
     ms_block shared = shared_expert(p);
     ms_block weights = ms_vllm_take(p->tape, ms_vllm_size(each, FLOAT, 1));
     ms_block ids = ms_vllm_take(p->tape, ms_vllm_size(each, INT32, 1));

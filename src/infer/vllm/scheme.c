@@ -5,7 +5,7 @@
 
 #define UNKNOWN_EXCEPTION "vllm: modules that are not quantised among others are not known: %.60s"
 
-enum { ADA = 89, HOPPER = 90, ANY = UINT16_MAX };
+enum { AMPERE = 80, ADA = 89, HOPPER = 90, ANY = UINT16_MAX };
 
 static const ms_vllm_scheme_row rows[] = {
     [MS_VLLM_PLAIN] = {.most = ANY,
@@ -15,6 +15,7 @@ static const ms_vllm_scheme_row rows[] = {
     [MS_VLLM_FP8_MADE] = {.name = "fp8",
                           .least = ADA,
                           .most = HOPPER,
+                          .marlin_below = ADA,
                           .knows_experts = true,
                           .expert_rows = 128,
                           .asks_deep_gemm = true,
@@ -22,8 +23,9 @@ static const ms_vllm_scheme_row rows[] = {
                           .keeps_ranges = true,
                           .quantises_input = true},
     [MS_VLLM_FP8_BLOCK] = {.name = "fp8",
-                           .least = HOPPER,
+                           .least = ADA,
                            .most = HOPPER,
+                           .marlin_below = ADA,
                            .in_step = MS_FP8_BLOCK,
                            .out_step = 64,
                            .knows_experts = true,
@@ -45,6 +47,7 @@ static const ms_vllm_scheme_row rows[] = {
     [MS_VLLM_PACKED] = {.name = "w4a16",
                         .least = HOPPER,
                         .most = HOPPER,
+                        .marlin_below = HOPPER,
                         .in_step = 64,
                         .out_step = 128,
                         .cache_scales = 6,
@@ -52,15 +55,24 @@ static const ms_vllm_scheme_row rows[] = {
     [MS_VLLM_GPTQ] = {.name = "gptq",
                       .least = HOPPER,
                       .most = HOPPER,
+                      .marlin_below = HOPPER,
                       .in_step = 64,
                       .out_step = 128,
-                      .knows_experts = true},
+                      .knows_experts = true,
+                      .has_marlin_experts = true},
     [MS_VLLM_AWQ] = {.name = "awq",
                      .least = HOPPER,
                      .most = HOPPER,
+                     .marlin_below = HOPPER,
                      .in_step = 64,
                      .out_step = 128,
-                     .knows_experts = true},
+                     .knows_experts = true,
+                     .has_marlin_experts = true},
+    [MS_VLLM_MXFP4] = {.name = "mxfp4",
+                       .least = HOPPER,
+                       .most = HOPPER,
+                       .knows_experts = true,
+                       .expert_rows = 128},
 };
 _Static_assert(sizeof rows / sizeof rows[0] == MS_VLLM_SCHEMES, "a scheme has no row");
 
@@ -242,6 +254,17 @@ static ms_status check_rules(const ms_infer_job *job, ms_error *err)
     return MS_OK;
 }
 
+/* As the config names it. */
+static const char *method_of(const ms_infer_job *job)
+{
+    ms_json_value method;
+    const char *text = "";
+    ms_error ignored = {.status = MS_OK};
+    bool is_named =
+        find(job, "quant_method", &method) && ms_json_get_string(method, &text, &ignored) == MS_OK;
+    return is_named ? text : "another format";
+}
+
 static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_error *err)
 {
     ms_json_value value;
@@ -249,6 +272,10 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
     scheme->group = q->group_weights;
     if (q->kind == MS_QUANTIZE_COMPRESSED)
         return read_compressed(job, scheme, err);
+    if (q->kind == MS_QUANTIZE_MXFP4) { /* experts alone, whatever is excepted */
+        scheme->kind = MS_VLLM_MXFP4;
+        return MS_OK;
+    }
     if (q->kind == MS_QUANTIZE_FP8_BLOCK && find(job, "weight_block_size", &value))
         scheme->kind = MS_VLLM_FP8_BLOCK;
     else if (q->kind == MS_QUANTIZE_GPTQ && q->bits == 4 &&
@@ -257,10 +284,12 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
     else if (q->kind == MS_QUANTIZE_AWQ && q->bits == 4)
         scheme->kind = MS_VLLM_AWQ;
     else
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: of weights that are quantised in their files known are fp8 in blocks "
-                       "of 128, gptq without desc_act and awq, both in 4 bits, and some of "
-                       "compressed-tensors");
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "vllm: weights in %.40s as in these files are not known; known are fp8 in "
+            "blocks of 128, mxfp4, gptq without desc_act and awq, both in 4 bits, and some of "
+            "compressed-tensors",
+            method_of(job));
     scheme->has_plain_router = scheme->kind != MS_VLLM_FP8_BLOCK; /* as those who quantise do */
     ms_status status = scheme->kind == MS_VLLM_FP8_BLOCK ? MS_OK : check_group(scheme, err);
     if (status == MS_OK)
@@ -268,26 +297,38 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
     return status == MS_OK ? check_exceptions(q, scheme, err) : status;
 }
 
+static const char *known_capabilities(const ms_vllm_scheme_row *row)
+{
+    return row->marlin_below > 0 ? "8.0 to 9.0" : "9.0";
+}
+
 static ms_status check_devices(const ms_infer_job *job, const ms_vllm_arch *arch,
-                               const ms_vllm_scheme *scheme, ms_error *err)
+                               ms_vllm_scheme *scheme, ms_error *err)
 {
     const ms_vllm_scheme_row *row = ms_vllm_scheme_row_of(scheme->kind);
     uint32_t capability = job->device->compute_capability;
-    if (capability < row->least || capability > row->most)
+    scheme->runs_marlin = capability >= AMPERE && capability < row->marlin_below;
+    if (!scheme->runs_marlin && (capability < row->least || capability > row->most))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: weights in %s are known on devices of compute capability %u.%u%s",
-                       row->name, row->least / 10, row->least % 10,
-                       row->least < row->most ? " and 9.0" : "");
-    if (arch->is_latent && !row->knows_latent)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: latent attention with weights in %s is not known",
-                       row->name);
-    if (arch->has_sinks && scheme->kind != MS_VLLM_PLAIN)
+                       "vllm: weights in %s are known on devices of compute capability %s",
+                       row->name, known_capabilities(row));
+    /* Blocks of fp8 before Hopper: of plain layers alone, as they are stored. */
+    bool is_plain_alone =
+        scheme->runs_marlin || (scheme->kind == MS_VLLM_FP8_BLOCK && capability < HOPPER);
+    if (arch->is_latent && (!row->knows_latent || is_plain_alone))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: %s with weights in %s is not known, only in bf16 and fp16",
-                       arch->model_type, row->name);
-    if (arch->experts != MS_VLLM_EXPERTS_NONE && !row->knows_experts)
+                       "vllm: latent attention with weights in %s is not known on %s", row->name,
+                       job->device->name);
+    bool is_of_sinks = scheme->kind == MS_VLLM_PLAIN || scheme->kind == MS_VLLM_MXFP4;
+    if (arch->has_sinks ? !is_of_sinks : scheme->kind == MS_VLLM_MXFP4)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: %s with weights in %s is not known%s",
+                       arch->model_type, row->name,
+                       arch->has_sinks ? ", only in mxfp4, bf16 and fp16" : "");
+    bool has_experts = is_plain_alone ? row->has_marlin_experts : row->knows_experts;
+    if (arch->experts != MS_VLLM_EXPERTS_NONE && !has_experts)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: mixtures of experts with weights in %s are not known", row->name);
+                       "vllm: mixtures of experts with weights in %s are not known on %s",
+                       row->name, job->device->name);
     return MS_OK;
 }
 

@@ -242,6 +242,10 @@ ms_status ms_vllm_setup_resolve(const ms_infer_job *job, ms_vllm_setup *s, ms_er
         status = set_sizes(job, s, err);
     if (status == MS_OK)
         status = set_dtype(job, s, err);
+    if (status == MS_OK && s->scheme.kind == MS_VLLM_MXFP4 &&
+        (s->is_fp16 || s->tensor_parallel > 1))
+        status = ms_fail(err, MS_ERR_CONFIG,
+                         "vllm: experts in mxfp4 are known in bf16 and on one device of a layer");
     return status == MS_OK ? set_engine(job, s, err) : status;
 }
 

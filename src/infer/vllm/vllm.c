@@ -149,6 +149,33 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
     return "";
 }
 
+/* Where no shorter context makes it fit: what does. The cache fills the budget, whatever the
+ * context; what vLLM does not count is beside it. */
+static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
+                                   const ms_infer_result *result)
+{
+    uint64_t context = s->job->device->context_expected_bytes, needed = 0;
+    if (s->seqs < s->job->settings->concurrency)
+        return "a larger --max-num-seqs or fewer requests at once make it start";
+    for (uint32_t i = 0; i < result->devices; i++) {
+        uint64_t all = ms_infer_total(result, (int)i, MS_INFER_DECODE).expected;
+        uint64_t cache =
+            ms_infer_part_total(result, (int)i, MS_INFER_CACHE, MS_INFER_IN(MS_INFER_DECODE))
+                .expected;
+        needed = all - cache > needed ? all - cache : needed;
+    }
+    if (s->total_bytes < context || needed >= s->total_bytes - context)
+        return "no context makes it fit: it needs more devices (--gpus), or weights in fewer bits "
+               "(--quantization fp8)";
+    if (s->total_bytes - context < s->requested_bytes)
+        return "a smaller --gpu-memory-utilization makes it start";
+    return a->blocks == 0
+               ? "no context makes it fit: it needs a larger --gpu-memory-utilization or more "
+                 "devices (--gpus)"
+               : "no context makes it fit: vLLM fills its budget whatever the context is, and what "
+                 "it does not count is beside it; a smaller --gpu-memory-utilization leaves room";
+}
+
 static const char *decision(const ms_vllm_setup *s, const answer *a)
 {
     const ms_vllm_cache *c = &a->stages[0].cache;
@@ -212,7 +239,7 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
                       ms_error *err)
 {
     const ms_infer_lever context = {
-        "context", s->length, MS_VLLM_BLOCK_TOKENS, s->positions, MS_VLLM_BLOCK_TOKENS, false};
+        "context", s->length, MS_VLLM_BLOCK_TOKENS, s->positions, MS_VLLM_BLOCK_TOKENS, false, 0};
     const char *why = refusal(s, a);
     result->devices = (uint32_t)(s->stages * s->tensor_parallel);
     result->context = s->length;
@@ -221,15 +248,12 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
         result->weights_type = s->is_fp16 ? "fp16" : "bf16";
     result->takes_all = true;
     result->refusal = why && *why ? why : NULL;
-    result->hopeless = s->seqs < s->job->settings->concurrency
-                           ? "a larger --max-num-seqs or fewer requests at once make it start"
-                           : "no shorter context makes it fit: it needs more devices (--gpus) or a "
-                             "larger --gpu-memory-utilization";
     result->decision = decision(s, a);
     result->limit = limit(s, a);
     bool ok = why && result->decision && result->limit && add_buffers(s, a, result) &&
               add_figures(s, a, result) && add_notes(s, a, result) &&
               ms_vec_push(&result->levers, context);
+    result->hopeless = no_context_fits(s, a, result);
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 

@@ -3,12 +3,16 @@
 
 #include <inttypes.h>
 
+#include "infer/vllm/marlin_linear.h"
+
 enum {
     SCALAR = 4,
     INT32 = 4,
     INT64 = 8,
     FLOAT = 4,
-    PACKED = 8 /* weights of 4 bits in an int32 */
+    HOPPER = 90,
+    MXFP4_STEP = 64, /* groups of 32, two at a time */
+    PACKED = 8       /* weights of 4 bits in an int32 */
 };
 
 ms_block ms_vllm_weight(ms_vllm_weights *w, uint64_t rows, uint64_t columns)
@@ -44,16 +48,24 @@ static void finish_later(ms_vllm_weights *w, ms_vllm_linear linear)
     w->has_failed = !ms_vec_push(&w->linears, linear) || w->has_failed;
 }
 
+static void refuse_widths(ms_vllm_weights *w, uint64_t out, uint64_t in)
+{
+    w->odd_out = out;
+    w->odd_in = in;
+}
+
 /* Other widths have other kernels, or cannot be read. */
 static void check_widths(ms_vllm_weights *w, uint64_t out, uint64_t in)
 {
     const ms_vllm_scheme_row *row = ms_vllm_scheme_row_of(w->s->scheme.kind);
     uint64_t group = w->s->scheme.group;
-    if ((row->in_step == 0 || in % row->in_step == 0) &&
-        (row->out_step == 0 || out % row->out_step == 0) && (group == 0 || in % group == 0))
+    bool is_marlin = w->s->scheme.runs_marlin;
+    if (is_marlin ? ms_vllm_marlin_linear_takes(out, in) && (group == 0 || in % group == 0)
+                  : (row->in_step == 0 || in % row->in_step == 0) &&
+                        (row->out_step == 0 || out % row->out_step == 0) &&
+                        (group == 0 || in % group == 0))
         return;
-    w->odd_out = out;
-    w->odd_in = in;
+    refuse_widths(w, out, in);
 }
 
 /* Zeros are made for all, and dropped by those that are symmetric. */
@@ -74,11 +86,12 @@ void ms_vllm_linear_build(ms_vllm_weights *w, uint64_t out, uint64_t in)
     uint64_t blocks = ms_vllm_ceil_div(in, MS_FP8_BLOCK);
     switch (w->s->scheme.kind) {
     case MS_VLLM_PLAIN:
+    case MS_VLLM_MXFP4:
         (void)ms_vllm_weight(w, out, in);
         return;
     case MS_VLLM_FP8_BLOCK:
-        (void)take(w, out, in, 1);
-        (void)take(w, ms_vllm_ceil_div(out, MS_FP8_BLOCK), blocks, FLOAT);
+        linear.weight = take(w, out, in, 1);
+        linear.scales = take(w, ms_vllm_ceil_div(out, MS_FP8_BLOCK), blocks, FLOAT);
         break;
     case MS_VLLM_FP8_ROWS:
         (void)take(w, out, in, 1);
@@ -91,9 +104,9 @@ void ms_vllm_linear_build(ms_vllm_weights *w, uint64_t out, uint64_t in)
     case MS_VLLM_AWQ:
         linear.weight = packed(w, in, out);
         if (w->s->scheme.kind == MS_VLLM_GPTQ)
-            (void)take(w, in, INT32, 1);
+            linear.order = take(w, in, INT32, 1);
         linear.zeros = packed(w, groups_of(w, in), out);
-        (void)ms_vllm_weight(w, groups_of(w, in), out);
+        linear.scales = ms_vllm_weight(w, groups_of(w, in), out);
         break;
     case MS_VLLM_FP8_MADE:
     case MS_VLLM_SCHEMES:
@@ -111,6 +124,14 @@ void ms_vllm_experts_build(ms_vllm_weights *w, uint64_t count, uint64_t width, u
         (void)take(w, count * hidden, width, 1);
         (void)take(w, count * ms_vllm_ceil_div(2 * width, MS_FP8_BLOCK), blocks, FLOAT);
         (void)take(w, count * blocks, ms_vllm_ceil_div(width, MS_FP8_BLOCK), FLOAT);
+        return;
+    }
+    if (w->s->scheme.kind == MS_VLLM_MXFP4) {
+        ms_vllm_linear all = {.out = width, .in = hidden, .experts = count};
+        all.mxfp4 = ms_vllm_mxfp4_build(w->s, w->tape);
+        if (width % MXFP4_STEP != 0 || hidden % MXFP4_STEP != 0)
+            refuse_widths(w, width, hidden);
+        finish_later(w, all);
         return;
     }
     if (w->s->scheme.kind != MS_VLLM_PLAIN) {
@@ -164,9 +185,12 @@ static void make_fp8(ms_vllm_weights *w, const ms_vllm_linear *l)
         make_experts(w, l);
         return;
     }
+    ms_vllm_linear now = *l;
     ms_block loaded = ms_vllm_weight(w, l->out, l->in);
-    (void)take(w, l->out, l->in, 1);
-    (void)take(w, 1, 1, SCALAR);
+    now.weight = take(w, l->out, l->in, 1);
+    now.scales = take(w, 1, 1, SCALAR);
+    if (w->s->scheme.runs_marlin)
+        ms_vllm_marlin_linear_finish_fp8(w->s, w->tape, &now);
     give(w, loaded);
 }
 
@@ -261,11 +285,31 @@ static void machete_zeros(ms_vllm_weights *w, const ms_vllm_linear *l)
 
 /* ---- when all are loaded ---- */
 
+static void finish_marlin(ms_vllm_weights *w, const ms_vllm_linear *l)
+{
+    ms_vllm_linear now = *l;
+    if (w->s->scheme.kind == MS_VLLM_FP8_BLOCK) {
+        ms_vllm_marlin_linear_finish_fp8(w->s, w->tape, l);
+        return;
+    }
+    if (w->s->scheme.kind == MS_VLLM_AWQ)
+        reorder_awq(w, l, &now);
+    ms_vllm_marlin_linear_finish(w->s, w->tape, &now);
+}
+
 static void finish(ms_vllm_weights *w, const ms_vllm_linear *l)
 {
     ms_vllm_linear now = *l;
+    if (w->s->scheme.kind == MS_VLLM_MXFP4) {
+        ms_vllm_mxfp4_finish(w->s, w->tape, &l->mxfp4);
+        return;
+    }
     if (l->experts > 0 && w->s->scheme.kind != MS_VLLM_FP8_MADE) {
         ms_vllm_marlin_finish(w->s, w->tape, &l->marlin);
+        return;
+    }
+    if (w->s->scheme.runs_marlin && w->s->scheme.kind != MS_VLLM_FP8_MADE) {
+        finish_marlin(w, l);
         return;
     }
     switch (w->s->scheme.kind) {
@@ -281,7 +325,8 @@ static void finish(ms_vllm_weights *w, const ms_vllm_linear *l)
         machete_zeros(w, &now);
         break;
     case MS_VLLM_FP8_BLOCK:
-        requantise(w, l);
+        if (w->s->job->device->compute_capability >= HOPPER)
+            requantise(w, l);
         break;
     case MS_VLLM_PACKED:
         (void)packed(w, l->in, l->out);
@@ -291,6 +336,7 @@ static void finish(ms_vllm_weights *w, const ms_vllm_linear *l)
         break;
     case MS_VLLM_FP8_ROWS:
     case MS_VLLM_PLAIN:
+    case MS_VLLM_MXFP4:
     case MS_VLLM_SCHEMES:
         break;
     }

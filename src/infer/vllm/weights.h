@@ -8,14 +8,16 @@
 
 #include "base/vec.h"
 #include "infer/vllm/marlin.h"
+#include "infer/vllm/mxfp4.h"
 #include "infer/vllm/setup.h"
 #include "infer/vllm/tape.h"
 
 /* A linear layer, or the experts of a layer, each with `out` = its width. */
 typedef struct ms_vllm_linear {
-    uint64_t out, in, experts;      /* experts: 0: a linear layer */
-    ms_vllm_marlin marlin;          /* of experts in 4 bits */
-    ms_block weight, zeros, scales; /* that are replaced */
+    uint64_t out, in, experts;             /* experts: 0: a linear layer */
+    ms_vllm_marlin marlin;                 /* of experts in 4 bits */
+    ms_vllm_mxfp4 mxfp4;                   /* of experts in mxfp4 */
+    ms_block weight, zeros, scales, order; /* that are replaced; order: of GPTQ's inputs */
 } ms_vllm_linear;
 
 typedef struct ms_vllm_weights {

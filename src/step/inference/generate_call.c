@@ -45,11 +45,14 @@ static ms_tensor positions_of(ms_generator *g, uint64_t tokens)
     return positions;
 }
 
-void ms_generate_call_mask(ms_generator *g, uint64_t tokens)
+/* (mask == 1).all() */
+static void look_for_padding(ms_generator *g, uint64_t tokens)
 {
+    ms_tape *tape = &g->tape;
     ms_tensor is_token = rows(g, tokens, MS_DTYPE_BOOL);
-    ms_consume(&g->tape, rows(g, tokens, MS_DTYPE_I64));
-    ms_consume(&g->tape, is_token);
+    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, is_token);
+    ms_consume(tape, all);
 }
 
 ms_tensor ms_generate_call_begin(ms_generator *g, ms_generate_call *call, ms_tensor prompt)
@@ -60,18 +63,18 @@ ms_tensor ms_generate_call_begin(ms_generator *g, ms_generate_call *call, ms_ten
     ms_retain(&g->tape, prompt);
     call->ids = prompt;
     call->mask = kept(g, rows(g, tokens, MS_DTYPE_I64), "attention_mask");
-    ms_retain(&g->tape, call->mask); /* the caller's */
     call->special[0] = one_number(g, "first token");
     call->special[1] = one_number(g, "last token");
     call->positions = kept(g, positions_of(g, tokens), "position_ids");
-    ms_retain(&g->tape, call->positions); /* of the function's arguments, as the mask */
+    ms_retain(&g->tape, call->positions); /* of the function's arguments */
+    look_for_padding(g, tokens);
     call->unfinished = kept(g, rows(g, 1, MS_DTYPE_I64), "unfinished sequences");
     call->input = kept(g, rows(g, tokens, MS_DTYPE_I64), "input_ids");
     g->model.position_ids = call->positions;
     return call->input;
 }
 
-/* Positions and the mask get a column. */
+/* Positions get a column. */
 static void lengthen(ms_generator *g, ms_generate_call *call, uint64_t tokens)
 {
     ms_tape *tape = &g->tape;
@@ -82,26 +85,55 @@ static void lengthen(ms_generator *g, ms_generate_call *call, uint64_t tokens)
     ms_consume(tape, sum);
     ms_tensor positions = rows(g, tokens + 1, MS_DTYPE_I64);
     ms_consume(tape, next);
-    ms_tensor one = rows(g, 1, MS_DTYPE_I64);
-    ms_tensor mask = rows(g, tokens + 1, MS_DTYPE_I64);
-    ms_consume(tape, one);
-    call->passed_mask = call->mask;
-    call->mask = kept(g, mask, "attention_mask");
     replace(g, &call->positions, positions, "position_ids");
 }
 
-/* The length and the token that ends are looked at: single bytes, which come and go. */
+/* The argmax of the scores, and another token in sequences that have ended. */
+static void choose_next(ms_generator *g, ms_generate_call *call)
+{
+    ms_tape *tape = &g->tape;
+    replace(g, &call->next, rows(g, 1, MS_DTYPE_I64), "next token");
+    ms_tensor going = rows(g, 1, MS_DTYPE_I64), has_ended = rows(g, 1, MS_DTYPE_I64);
+    ms_tensor padding = rows(g, 1, MS_DTYPE_I64);
+    ms_consume(tape, has_ended);
+    ms_tensor next = rows(g, 1, MS_DTYPE_I64);
+    ms_consume(tape, going);
+    ms_consume(tape, padding);
+    replace(g, &call->next, next, "next token");
+}
+
+/* torch.isin(next, ends) */
+static ms_tensor is_in(ms_generator *g)
+{
+    ms_tape *tape = &g->tape;
+    ms_tensor none = rows(g, 1, MS_DTYPE_BOOL), is_equal = rows(g, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, rows(g, 1, MS_DTYPE_BOOL));
+    ms_consume(tape, is_equal);
+    ms_tensor out = rows(g, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, none);
+    return out;
+}
+
+/* By the length and the token that ends. */
 static void look_for_ends(ms_generator *g, ms_generate_call *call)
 {
     ms_tape *tape = &g->tape;
     ms_tensor done = rows(g, 1, MS_DTYPE_BOOL), by_length = rows(g, 1, MS_DTYPE_BOOL);
-    ms_tensor both = rows(g, 1, MS_DTYPE_BOOL);
+    ms_tensor either = rows(g, 1, MS_DTYPE_BOOL);
     ms_consume(tape, by_length);
     ms_consume(tape, done);
+    ms_tensor by_token = is_in(g);
+    ms_tensor any = rows(g, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, by_token);
+    ms_consume(tape, either);
     ms_tensor is_not = rows(g, 1, MS_DTYPE_BOOL);
-    ms_consume(tape, both);
-    replace(g, &call->unfinished, rows(g, 1, MS_DTYPE_I64), "unfinished sequences");
+    ms_consume(tape, any);
+    ms_tensor unfinished = rows(g, 1, MS_DTYPE_I64);
     ms_consume(tape, is_not);
+    replace(g, &call->unfinished, unfinished, "unfinished sequences");
+    ms_tensor most = ms_empty_bytes(tape, sizeof(int64_t), MS_DTYPE_I64);
+    ms_consume(tape, ms_empty_bytes(tape, 1, MS_DTYPE_BOOL));
+    ms_consume(tape, most);
 }
 
 ms_tensor ms_generate_call_go_on(ms_generator *g, ms_generate_call *call, ms_tensor logits,
@@ -119,13 +151,12 @@ ms_tensor ms_generate_call_go_on(ms_generator *g, ms_generate_call *call, ms_ten
     lengthen(g, call, tokens);
     replace(g, &call->scores, ms_empty(tape, MS_SHAPE(g->model.batch, width), MS_DTYPE_F32),
             "scores");
-    replace(g, &call->next, rows(g, 1, MS_DTYPE_I64), "next token");
+    choose_next(g, call);
     replace(g, &call->ids, rows(g, tokens + 1, MS_DTYPE_I64), "input_ids");
     look_for_ends(g, call);
     ms_release(tape, logits);
     replace(g, &call->input, rows(g, 1, MS_DTYPE_I64), "input_ids");
     replace(g, &call->position, rows(g, 1, MS_DTYPE_I64), "position_ids");
-    ms_release(tape, call->passed_mask);
     g->model.position_ids = call->position;
     return call->input;
 }

@@ -23,9 +23,10 @@ enum { ALIKE = 8 };
 static uint64_t stride_of(const ms_model_config *model, const ms_generation *what)
 {
     uint64_t most = what->most_layers / (model->num_layers ? model->num_layers : 1);
+    bool is_packed = what->packing.kind != MS_CACHE_PLAIN;
     if (what->has_static_cache || most < ALIKE)
         most = ALIKE;
-    return what->has_static_cache ? 1 : (what->tokens + most - 1) / most;
+    return what->has_static_cache || is_packed ? 1 : (what->tokens + most - 1) / most;
 }
 
 bool ms_generation_is_sampled(const ms_model_config *model, const ms_generation *generation)
@@ -88,7 +89,6 @@ static ms_tensor run_call_pass(generating *gen, ms_tensor ids, uint64_t pass_tok
 {
     ms_generator *g = &gen->g;
     g->model.seq = ms_dim_number(&g->tape.trace->symbols, pass_tokens);
-    ms_generate_call_mask(g, tokens);
     ms_tensor logits = ms_generator_pass(g, ids);
     return ms_generate_call_go_on(g, &gen->call, logits, tokens);
 }
@@ -111,6 +111,7 @@ static ms_tensor run_call_token(generating *gen, ms_tensor token, uint64_t pass)
 {
     ms_generator *g = &gen->g;
     g->step = 2;
+    g->model.batches_experts = true;
     ms_generator_mark(g, true, MS_PHASE_FORWARD, (uint32_t)pass);
     ms_tensor next = run_call_pass(gen, token, 1, gen->what->prompt + pass);
     ms_generator_mark(g, false, MS_PHASE_FORWARD, (uint32_t)pass);
@@ -146,10 +147,6 @@ static ms_status check_passes(const generating *gen)
     if (g->tape.status == MS_OK && !ms_host_modules_were_fetched(&g->model))
         return ms_fail(g->err, MS_ERR_CONFIG, "model type %s: layers on the host are unsupported",
                        g->model.config->model_type);
-    if (g->tape.status == MS_OK && gen->what->is_call && g->model.makes_masks)
-        return ms_fail(g->err, MS_ERR_CONFIG,
-                       "model type %s: generate() is unsupported where attention has a mask",
-                       g->model.config->model_type);
     return MS_OK;
 }
 
@@ -160,7 +157,7 @@ static ms_status generate(generating *gen)
     ms_tensor prompt = 0;
     uint64_t room = what->has_static_cache ? what->prompt + what->tokens : 0, last = 0;
     ms_figures_sum(&g->tape, g->simulation);
-    ms_status status = ms_cache_new(&g->model, room, &g->cache, g->err);
+    ms_status status = ms_cache_new(&g->model, room, &what->packing, &g->cache, g->err);
     if (status == MS_OK)
         status = hand_over(gen);
     if (status != MS_OK)

@@ -6,13 +6,15 @@
 #ifndef MS_STEP_INFERENCE_GENERATION_H
 #define MS_STEP_INFERENCE_GENERATION_H
 
+#include "model/blocks/cache.h"
 #include "step/step.h"
 
 typedef struct ms_generation {
-    uint64_t prompt;       /* tokens of each sequence, at least 1 */
-    uint64_t tokens;       /* that are made, at least 1: the first by the prompt's pass */
-    bool has_static_cache; /* with room for all of them; else it is dynamic */
-    bool is_call;          /* of generate(); else the model is called for each pass */
+    uint64_t prompt;          /* tokens of each sequence, at least 1 */
+    uint64_t tokens;          /* that are made, at least 1: the first by the prompt's pass */
+    bool has_static_cache;    /* with room for all of them; else it is dynamic */
+    ms_cache_packing packing; /* of a dynamic cache */
+    bool is_call;             /* of generate(); else the model is called for each pass */
     uint64_t
         most_layers; /* runs of layers by passes over single tokens, before some are left out */
 } ms_generation;
@@ -27,7 +29,8 @@ typedef struct ms_generation_reader {
 } ms_generation_reader;
 
 /* Not all passes of a long generation are run. With a static cache they are alike but where a
- * window is full; with a dynamic one every so manyeth is run, and the last. */
+ * window is full; with a packed one all are run; with a dynamic one every so manyeth is run, and
+ * the last. */
 bool ms_generation_is_sampled(const ms_model_config *model, const ms_generation *generation);
 
 /* Fills the figures of the simulation; its trace is as the reader saw it last. MS_ERR_CONFIG: the

@@ -21,7 +21,7 @@ static ms_status build(ms_generator *g)
     ms_tape *tape = &g->tape;
     tape->repeats = 1;
     ms_generator_mark(g, true, MS_PHASE_BUILD, 0);
-    ms_step_build_model(&g->model, g->err);
+    ms_step_build_model(&g->model, false, g->err);
     tape->new_category = MS_CATEGORY_TEMPORARY;
     ms_generator_mark(g, false, MS_PHASE_BUILD, 0);
     tape->grad_enabled = false;

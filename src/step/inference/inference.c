@@ -106,7 +106,7 @@ static ms_status open_cache(passes *p)
     ms_generator *g = &p->g;
     bool decodes = p->inference->phase == MS_INFERENCE_DECODE;
     return decodes || g->model.config->family->takes_cache
-               ? ms_cache_new(&g->model, 0, &g->cache, g->err)
+               ? ms_cache_new(&g->model, 0, NULL, &g->cache, g->err)
                : MS_OK;
 }
 

@@ -7,7 +7,7 @@ usage: measure_infer.py CASES.json OUT.json [--only ID]
 A case may have "quantize" (bitsandbytes), "gpu_layers" (accelerate) and "loop": "generate"; each runs in a process of its own.
 With layers on the host, reserved bytes are the highest of a phase. PYTHONPATH must lead to bitsandbytes and accelerate.
 """
-import functools, gc, json, os, multiprocessing, sys, traceback, warnings, logging
+import functools, gc, json, os, multiprocessing, sys, types, traceback, warnings, logging
 warnings.filterwarnings("ignore")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import torch, transformers
@@ -29,6 +29,13 @@ def answers():
     p, f = mu.find_packed_sequence_indices, mu.fast_all
     mu.find_packed_sequence_indices = lambda x: (p(x), None)[1]
     mu.fast_all = lambda t: (f(t), True)[1]
+
+class Ones(torch.Tensor):
+    """A mask of ones, which says so: generate() drops it then. What is made of it is a plain tensor."""
+    __torch_function__ = torch._C._disabled_torch_function_impl
+    def __eq__(self, number):
+        is_equal = torch.Tensor.__eq__(self, number)
+        return types.SimpleNamespace(all=lambda: (is_equal.all(), True)[1]) if number == 1 else is_equal
 
 PEAK = False  # of reserved bytes, where they are given back during a pass
 
@@ -59,7 +66,7 @@ def dispatched(c, cfg, m):
     return dispatch_model(m, device_map_of(c, cfg, m), skip_keys=m._skip_keys_device_placement)
 
 def build(c):
-    cfg = AutoConfig.for_model(**c["config"]); cfg._attn_implementation = c["attn"]
+    cfg = AutoConfig.for_model(**{k: v for k, v in c["config"].items() if k != "quantization_config"}); cfg._attn_implementation = c["attn"]
     torch.set_default_dtype(DT[c["weights"]])
     with no_init_weights(): m = AutoModelForCausalLM.from_config(cfg).eval()
     torch.set_default_dtype(torch.float32)
@@ -70,6 +77,8 @@ def build(c):
         torch.set_default_dtype(torch.float32)
         return cfg, m
     kind, _, double = c["quantize"].partition(":")
+    m.tie_weights()
+    if kind not in ("nf4", "fp4", "int8"): return cfg, quantized.quantized({**c, "upcast": False, "serves": True}, m, "cuda").eval()
     skip = [n for n, x in m.named_modules() if x is m.get_output_embeddings()]
     from transformers import BitsAndBytesConfig
     from transformers.integrations import replace_with_bnb_linear
@@ -77,7 +86,7 @@ def build(c):
     q = BitsAndBytesConfig(load_in_8bit=True, **c.get("bnb", {})) if kind == "int8" else BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=kind, bnb_4bit_use_double_quant=bool(double), bnb_4bit_compute_dtype=DT[c.get("compute_dtype", c["weights"])])
     from transformers.quantizers.quantizer_bnb_4bit import Bnb4BitHfQuantizer
     skip = Bnb4BitHfQuantizer(q).get_modules_to_not_convert(m, None, m._keep_in_fp32_modules)
-    m.tie_weights(); gc.collect()
+    gc.collect()
     old = {n: x for n, x in m.named_modules()}
     replace_with_bnb_linear(m, modules_to_not_convert=skip, quantization_config=q)
     for n, x in m.named_modules():
@@ -88,6 +97,20 @@ def build(c):
             x.bias = old[n].bias
     del old; gc.collect()
     return cfg, m.to("cuda").eval()
+
+def packed_cache(c):
+    """The arguments of a QuantizedCache."""
+    names = {"nbits": "cache_bits", "q_group_size": "cache_group", "residual_length": "residual_length"}
+    return {"backend": c["cache"], **{k: c[v] for k, v in names.items() if v in c}}
+
+def cache_of(c, cfg):
+    if c["cache"] == "static": return StaticCache(config=cfg, max_cache_len=c["prompt"] + c["generate"])
+    if c["cache"] == "dynamic": return DynamicCache(config=cfg)
+    from transformers import QuantizedCache
+    if c["cache"] == "quanto":  # its extension is compiled on the machine that runs it: the result alone
+        from optimum.quanto.library.extensions.cuda import ext
+        ext._lib = types.SimpleNamespace(unpack=lambda t, bits: torch.empty(len(t) * (8 // bits), *t.shape[1:], dtype=t.dtype, device=t.device))
+    return QuantizedCache(config=cfg, **packed_cache(c))
 
 def generated(c, m, ids, out):
     """The same by generate(): a pass ends where the next begins."""
@@ -100,7 +123,8 @@ def generated(c, m, ids, out):
     type(m).forward = marked
     m.generation_config.pad_token_id = m.generation_config.eos_token_id = None
     extra = {"bos_token_id": 1, "eos_token_id": 2}
-    mask = torch.ones_like(ids)
+    if c["cache"] not in ("dynamic", "static"): extra.update(cache_implementation="quantized", cache_config=packed_cache(c))
+    mask = torch.ones_like(ids).as_subclass(Ones)
     try: m.generate(ids, attention_mask=mask, max_new_tokens=c["generate"] + 8, do_sample=bool(c.get("sample")), use_cache=True, **extra)
     except StopIteration: pass
     marks = marks[:c["generate"] + 1]
@@ -109,7 +133,9 @@ def generated(c, m, ids, out):
 
 @torch.no_grad()
 def run(c):
-    torch.cuda.init(); answers(); torch.manual_seed(0)
+    if c.get("quantize", "").partition(":")[0] in ("gptq", "awq") and "allocator" not in c:  # as GPT-QModel sets it when it is imported
+        os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True,max_split_size_mb:256,garbage_collection_threshold:0.7"
+    torch.cuda.init(); answers(); torch.manual_seed(0); torch.backends.cuda.enable_cudnn_sdp(False)
     global PEAK
     PEAK = "gpu_layers" in c
     cfg, m = build(c)
@@ -117,8 +143,8 @@ def run(c):
     out = {"parameters": quantized.count(m) if "quantize" in c else sum(p.numel() for p in m.parameters()), "loaded": stats()}
     B, P, G = c["batch"], c["prompt"], c["generate"]
     ids = torch.randint(0, 100, (B, P), device="cuda")
-    cache = StaticCache(config=cfg, max_cache_len=P + G) if c["cache"] == "static" else DynamicCache(config=cfg)
-    if c.get("loop") == "generate": return generated(c, m, ids, out)
+    cache = cache_of(c, cfg)
+    if c.get("loop") == "generate": del cache; return generated(c, m, ids, out)
     o = m(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
     nxt = o.logits[:, -1].argmax(-1, keepdim=True); del o
     out["prefill"] = stats()

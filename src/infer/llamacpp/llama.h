@@ -2,8 +2,8 @@
  *
  * The engine llama.cpp: the row's functions.
  */
-#ifndef MS_INFER_LLAMA_LLAMA_H
-#define MS_INFER_LLAMA_LLAMA_H
+#ifndef MS_INFER_LLAMACPP_LLAMA_H
+#define MS_INFER_LLAMACPP_LLAMA_H
 
 #include "infer/kit/engine.h"
 
