@@ -45,8 +45,10 @@ typedef struct ms_verdict {
     ms_outcome by_fit;                    /* outcome by the run's verdict alone */
     ms_breach breaches[MS_MOST_BREACHES];
     uint32_t breach_count;
-    const char *fix; /* a plan that fits: "checkpoint 9 of 32 layers, +6.0 % step time"; or NULL */
-    const char *treat;     /* value of --treat for it */
+    const char *fix; /* a plan that fits: "checkpoint 9 of 32 layers, +6.0 % step time"; where there
+                        is none a change of the run that does; or NULL */
+    const char *treat;     /* value of --treat for it, or NULL */
+    const char *option;    /* of a change of the run: "--lora r=16"; or NULL */
     bool has_no_fix;       /* a search found no plan that fits */
     const ms_error *place; /* of the most relevant key: a change, else the limit */
     const ms_error **config_places, **setting_places; /* of the diff's rows; NULL: unknown */

@@ -32,9 +32,9 @@ static uint64_t most_of(const search *s, ms_fit_end *end)
     const ms_fit_what *what = s->answer->what;
     uint64_t most = what->most;
     *end = MS_FIT_MOST;
-    if (what->kind == MS_FIT_SEQ && ms_model_learns_positions(s->question->model->family) &&
-        s->question->model->max_positions < most) {
-        most = s->question->model->max_positions;
+    uint64_t learned = ms_model_learned_positions(s->question->model);
+    if (what->kind == MS_FIT_SEQ && learned < most) {
+        most = learned;
         *end = MS_FIT_POSITIONS;
     }
     return most / s->answer->step * s->answer->step;
@@ -150,7 +150,7 @@ static ms_status find_largest(search *s)
         return ms_fail(s->err, MS_ERR_USAGE,
                        "step: %" PRIu64 " is more than the %" PRIu64
                        " positions the model has learned",
-                       answer->step, s->question->model->max_positions);
+                       answer->step, ms_model_learned_positions(s->question->model));
     ms_status status = bracket(s, most, &low, &high);
     if (status == MS_OK)
         status = halve(s, most, &low, &high);

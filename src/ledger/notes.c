@@ -36,17 +36,9 @@ static bool is_cuda(const ms_ledger *ledger)
     return is_gpu(ledger) && !is_rocm(ledger);
 }
 
-/* Hopper and the data-centre Blackwells; earlier versions tried flash attention first. */
-static bool prefers_cudnn(const ms_ledger *ledger)
+static bool uses_cudnn(const ms_ledger *ledger)
 {
-    enum { HOPPER = 90, FIRST_BLACKWELL = 100, LAST_BLACKWELL = 109 };
-    const ms_run_config *run = ledger->run;
-    uint32_t capability = run->device->compute_capability;
-    bool device =
-        capability == HOPPER || (capability >= FIRST_BLACKWELL && capability <= LAST_BLACKWELL);
-    bool version = run->torch_major > 2 || (run->torch_major == 2 && run->torch_minor >= 9);
-    return device && version && run->attention == MS_ATTENTION_AUTO &&
-           ledger->simulation->attention == MS_ATTENTION_FLASH;
+    return ledger->simulation->attention == MS_ATTENTION_CUDNN;
 }
 
 static bool is_other_torch(const ms_ledger *ledger)
@@ -112,10 +104,9 @@ static const struct {
      "linear attention: the figures are those of transformers' own code, which runs if "
      "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels save "
      "less, and cuDNN, which may run the convolution, needs a workspace"},
-    {prefers_cudnn,
-     "torch 2.11 prefers cuDNN attention on this device; its workspace is not known, "
-     "the figures are those of flash attention "
-     "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch use it)"},
+    {uses_cudnn, "cuDNN attention: its workspace was measured on an H200 (torch 2.11, cuDNN 9.19); "
+                 "another device or version may ask for another "
+                 "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch not use it: --attention flash)"},
     {is_int8, "int8: input columns with outliers (6 and more), which bitsandbytes multiplies "
               "separately in the input's type; their number depends on the data"},
     {is_gptq,

@@ -26,8 +26,8 @@ static uint32_t group_of(const pass *p, uint32_t op)
 {
     const ms_trace *trace = p->source->trace;
     uint32_t row = p->source->layer_count + 1;
-    uint32_t layer =
-        ms_scope_layer(trace, ms_op_scope(trace, &trace->ops.items[op]), p->source->layer_count);
+    uint32_t layer = ms_trace_scope_layer(trace, ms_op_scope(trace, &trace->ops.items[op]),
+                                          p->source->layer_count);
     return p->spans[op].micro_step * row + layer;
 }
 

@@ -22,7 +22,7 @@ static bool belongs(const kind *k, uint32_t storage)
 
 static uint32_t group_of(const kind *k, const ms_storage *storage)
 {
-    return ms_scope_layer(k->source->trace, storage->scope, k->source->layer_count);
+    return ms_trace_scope_layer(k->source->trace, storage->scope, k->source->layer_count);
 }
 
 static void hash_storages(const kind *k, ms_fold *fold)

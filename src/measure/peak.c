@@ -21,13 +21,6 @@ typedef struct composer {
     ms_vec(live_tensor) tensors;
 } composer;
 
-static uint64_t key_of(const composer *c, const ms_storage *s, uint64_t bytes)
-{
-    uint64_t key = s->scope == MS_NONE ? 0 : c->scope_hashes[s->scope];
-    key = ms_hash_mix(key, (uint64_t)(uintptr_t)ms_storage_label(c->trace, s));
-    return ms_hash_mix(ms_hash_mix(key, bytes), (uint64_t)s->category << 8 | s->dtype);
-}
-
 static bool add_storage(composer *c, uint32_t index)
 {
     const ms_storage *s = &c->trace->storages.items[index];
@@ -35,9 +28,11 @@ static bool add_storage(composer *c, uint32_t index)
     c->peak->category_bytes[s->category] += bytes;
     c->peak->category_count[s->category]++;
     c->peak->bytes += bytes;
-    c->layer_bytes[ms_scope_layer(c->trace, s->scope, c->layer_count)] += bytes;
+    c->layer_bytes[ms_trace_scope_layer(c->trace, s->scope, c->layer_count)] += bytes;
     return ms_vec_push(&c->peak->storages, index) &&
-           ms_vec_push(&c->tensors, (live_tensor){bytes, key_of(c, s, bytes), index, 1});
+           ms_vec_push(&c->tensors,
+                       (live_tensor){bytes, ms_storage_key(c->trace, c->scope_hashes, index, bytes),
+                                     index, 1});
 }
 
 static int by_key(const void *a, const void *b)

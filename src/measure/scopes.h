@@ -23,7 +23,7 @@ uint64_t *ms_scope_hashes_create(const ms_trace *trace);
 uint32_t ms_trace_layer_count(const ms_trace *trace);
 
 /* The layer of a module, or `outside`. */
-static inline uint32_t ms_scope_layer(const ms_trace *trace, uint32_t scope, uint32_t outside)
+static inline uint32_t ms_trace_scope_layer(const ms_trace *trace, uint32_t scope, uint32_t outside)
 {
     if (scope == MS_NONE || trace->scopes.items[scope].layer == MS_NONE)
         return outside;

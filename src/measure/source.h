@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "measure/lifetime.h"
+#include "measure/scopes.h"
 #include "measure/usage.h"
 #include "trace/trace.h"
 
@@ -26,6 +27,16 @@ static inline const char *ms_storage_label(const ms_trace *trace, const ms_stora
 {
     const char *name = trace->names.items[storage->name];
     return *name || storage->op == MS_NONE ? name : trace->ops.items[storage->op].name;
+}
+
+/* Equal for equal tensors of different layers. `hashes`: those of ms_scope_hashes_create. */
+static inline uint64_t ms_storage_key(const ms_trace *trace, const uint64_t *hashes,
+                                      uint32_t storage, uint64_t bytes)
+{
+    const ms_storage *s = &trace->storages.items[storage];
+    uint64_t key = s->scope == MS_NONE ? 0 : hashes[s->scope];
+    key = ms_hash_mix(key, (uint64_t)(uintptr_t)ms_storage_label(trace, s));
+    return ms_hash_mix(ms_hash_mix(key, bytes), (uint64_t)s->category << 8 | s->dtype);
 }
 
 /* The module of an operator. For an operator outside all modules (accumulation of gradients): the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Changes of a run that may save memory, for suggestions and findings: a title and a variation.
+ * Changes of a run that findings are about: a title and a variation. Suggestions are made by
+ * advise/advise.h.
  */
 #ifndef MS_SIMULATE_CHANGE_H
 #define MS_SIMULATE_CHANGE_H
@@ -11,15 +12,10 @@
 #include "simulate/variation.h"
 
 typedef struct ms_change {
-    const char *title; /* "half the batch" */
-    bool is_treatment; /* treats layers, which plans do themselves */
-    bool may_be_repeated;
+    const char *title;    /* "expandable segments" */
     bool is_of_allocator; /* events are unchanged; only the allocator is rerun */
     bool (*apply)(ms_variation *v, const char **option); /* see ms_vary_by */
 } ms_change;
-
-/* NULL past the last. */
-const ms_change *ms_change_at(size_t index);
 
 /* Applies the change to the variation and sets the equivalent option, static or in the variation's
  * arena (NULL: out of memory). False when the change does not apply; the variation must then not be
@@ -29,7 +25,7 @@ bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option);
 /* Expandable segments. */
 extern const ms_change ms_allocator_change;
 
-/* For findings: autocast in the device's half precision, for a run in fp32; a quantised base whose
+/* Autocast in the device's half precision, for a run in fp32; a quantised base whose
  * other weights keep their dtype; fp16 instead of bf16. */
 extern const ms_change ms_autocast_change, ms_upcast_change, ms_half_change;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Changes of one run, simulated in parallel, from which suggestions and findings are made.
+ * Changes of one run, simulated in parallel, from which findings are made.
  */
 #ifndef MS_SIMULATE_VARIANTS_H
 #define MS_SIMULATE_VARIANTS_H

@@ -2,9 +2,11 @@
 #include "api/gate/fix.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "advise/advise.h"
 #include "base/error.h"
 #include "config/run/budget.h"
 #include "plan/settings.h"
@@ -12,6 +14,7 @@
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
 #include "report/plan/plan_view.h"
+#include "report/view/suggestions.h"
 
 /* What the device may show when it is expected to show as much: limits on other figures say
  * nothing of layers. 0: none. */
@@ -130,6 +133,50 @@ static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_confi
     return status;
 }
 
+/* ---- changes of the run ---- */
+
+/* Weights, gradients and states alone are too much: no treatment of layers helps. */
+static bool keeps_too_much(const ms_analysis *a, const ms_run_config *run)
+{
+    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
+    return ms_kept_bytes(run, &a->simulated.simulation) > capacity;
+}
+
+static ms_status describe_change(ms_arena *arena, const ms_suggestion *s, ms_verdict *v,
+                                 ms_error *err)
+{
+    char size[MS_BYTES_TEXT], percent[MS_FIXED_TEXT];
+    const char *time = "", *changes = "";
+    if (!isnan(s->added_time))
+        time = ms_arena_printf(arena, ", %s step time", ms_added_time(s->added_time, percent));
+    if (*s->changes)
+        changes = ms_arena_printf(arena, " (%s)", s->changes);
+    if (time && changes)
+        v->fix = ms_arena_printf(arena, "%s%s: %s%s", s->title, changes,
+                                 ms_bytes_text(s->device_bytes, size), time);
+    v->option = ms_arena_strdup(arena, s->option);
+    return v->fix && v->option ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
+}
+
+/* The limit is of the expected value, so what fits just so is enough. */
+static ms_status change_run(ms_arena *arena, const ms_analysis *a, ms_run_config *run,
+                            ms_verdict *v, ms_error *err)
+{
+    ms_summary summary = a->simulated.summary;
+    ms_suggestions list = {0};
+    if (!run->draft)
+        return MS_OK;
+    run->has_budget = true; /* another device has other limits */
+    summary.verdict_reason = MS_FIT_OVER_BUDGET;
+    summary.verdict = MS_VERDICT_NO;
+    const ms_job job = {.model = &a->model, .run = run};
+    ms_status status = ms_advise(&(ms_advised){&job, &summary}, arena, &list, err);
+    if (status == MS_OK && list.count && ms_reason_fits(list.items[0].reason))
+        status = describe_change(arena, &list.items[0], v, err);
+    ms_vec_free(&list);
+    return status;
+}
+
 ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_error *err)
 {
     ms_run_config run = a->run;
@@ -142,9 +189,14 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
         device = ms_device_assume_rates(run.device);
         run.device = &device;
     }
-    ms_status status = solve(arena, a, &run, MS_MAY_CHECKPOINT, v, err);
-    if (status == MS_ERR_INFEASIBLE)
+    ms_status status = MS_ERR_INFEASIBLE;
+    const bool is_hopeless = v->has_no_fix = keeps_too_much(a, &run);
+    if (!is_hopeless)
+        status = solve(arena, a, &run, MS_MAY_CHECKPOINT, v, err);
+    if (!is_hopeless && status == MS_ERR_INFEASIBLE)
         status = solve(arena, a, &run, MS_MAY_ALL, v, err);
+    if (status == MS_ERR_INFEASIBLE)
+        status = change_run(arena, a, &run, v, err);
     return status == MS_ERR_NOMEM ? status
                                   : MS_OK; /* what cannot be planned is checked all the same */
 }

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "advise/advise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/larger_device.h"
+#include "base/parallel.h"
+#include "base/reason.h"
+
+/* A suggestion while it is simulated, alone in its thread. */
+typedef struct attempt {
+    const ms_advised *advised;
+    const ms_trial *known; /* or NULL */
+    ms_suggestion suggestion;
+    ms_arena *arena;
+    bool is_left_out; /* such a run cannot be */
+    bool is_useless;  /* no device is large enough */
+    ms_status status;
+    ms_error err;
+} attempt;
+
+ms_status ms_suggestion_apply(const ms_job *job, const ms_suggestion *suggestion, ms_arena *arena,
+                              ms_variation *v, ms_error *err)
+{
+    const char *option;
+    return ms_combination_apply(job, suggestion->found.set, suggestion->found.device, arena, v,
+                                &option, err);
+}
+
+bool ms_suggestion_helps(const ms_suggestion *suggestion, ms_fit_verdict verdict)
+{
+    return ms_reason_verdict(suggestion->reason) > verdict;
+}
+
+/* ---- figures ---- */
+
+static void read_figures(const ms_summary *before, const ms_summary *s, ms_suggestion *suggestion)
+{
+    suggestion->device_bytes = s->expected_device_bytes;
+    suggestion->saved_device_bytes =
+        (int64_t)(before->expected_device_bytes - s->expected_device_bytes);
+    suggestion->saved_peak_bytes = (int64_t)(before->peak_memory_bytes - s->peak_memory_bytes);
+    suggestion->host_bytes = s->host_memory_bytes;
+    suggestion->reason = s->verdict_reason;
+    suggestion->step_ms = s->step_time_ms > 0 ? s->step_time_ms : 0;
+    suggestion->added_time = s->step_time_ms > 0 && before->step_time_ms > 0
+                                 ? s->step_time_ms / before->step_time_ms - 1
+                                 : NAN;
+}
+
+/* What another device takes, in what time is not asked. */
+static void read_device(const ms_simulated *simulated, ms_suggestion *s)
+{
+    s->device_bytes = simulated->judgement.device_bytes.expected;
+    s->host_bytes = simulated->simulation.host_peak_bytes;
+    s->reason = simulated->judgement.reason;
+    s->added_time = NAN;
+}
+
+static ms_status simulate_found(attempt *a, const ms_found *found)
+{
+    ms_variation v;
+    ms_simulated simulated;
+    const char *option;
+    ms_status status = ms_combination_apply(a->advised->job, found->set, found->device, a->arena,
+                                            &v, &option, &a->err);
+    if (status != MS_OK)
+        return status;
+    const ms_job job = ms_variation_job(&v);
+    bool is_timed = !found->device || job.run->training.eval_batch > 0;
+    status =
+        ms_simulate(&job, is_timed ? MS_SIMULATE_SUMMARY : MS_SIMULATE_USAGE, &simulated, &a->err);
+    if (status != MS_OK)
+        return status;
+    a->suggestion.found = *found;
+    a->suggestion.option = option;
+    if (found->device)
+        read_device(&simulated, &a->suggestion);
+    else
+        read_figures(a->advised->summary, &simulated.summary, &a->suggestion);
+    ms_simulated_free(&simulated);
+    return MS_OK;
+}
+
+enum { MOST_DEVICES = 6 };
+
+static bool cannot_be(ms_status status)
+{
+    return status == MS_ERR_CONFIG || status == MS_ERR_USAGE || status == MS_ERR_LIMIT ||
+           status == MS_ERR_OVERFLOW;
+}
+
+/* The smallest device that is large enough for what the run took on its own, which may be less than
+ * it wants, and from there the next larger ones, until it fits. Those that cannot run it are
+ * passed; where it fits none, the last on which it is tight stands. */
+static ms_status simulate_devices(attempt *a)
+{
+    const ms_advised *advised = a->advised;
+    const ms_device *next = NULL;
+    uint64_t needed_bytes = advised->summary->high_device_bytes;
+    bool has_figures = false;
+    for (int i = 0; i < MOST_DEVICES; i++) {
+        ms_status status =
+            ms_larger_device(a->arena, advised->job->run, needed_bytes, &next, &a->err);
+        if (status != MS_OK)
+            return status;
+        if (!next)
+            break;
+        status = simulate_found(a, &(ms_found){0, next->name});
+        if (status != MS_OK && !cannot_be(status))
+            return status;
+        has_figures |= status == MS_OK;
+        if (status == MS_OK && ms_reason_verdict(a->suggestion.reason) == MS_VERDICT_FITS)
+            return MS_OK;
+        needed_bytes = ms_device_usable_bytes(next) + 1;
+    }
+    a->is_useless = !has_figures || !ms_suggestion_helps(&a->suggestion, advised->summary->verdict);
+    return MS_OK;
+}
+
+static ms_status simulate(attempt *a)
+{
+    const ms_found found = a->suggestion.found;
+    if (found.device)
+        return simulate_devices(a);
+    if (!a->known)
+        return simulate_found(a, &found);
+    ms_variation v;
+    ms_status status = ms_combination_apply(a->advised->job, found.set, NULL, a->arena, &v,
+                                            &a->suggestion.option, &a->err);
+    if (status == MS_OK)
+        read_figures(a->advised->summary, &a->known->summary, &a->suggestion);
+    return status;
+}
+
+static void work(void *context, uint32_t index)
+{
+    attempt *a = &((attempt *)context)[index];
+    a->arena = ms_arena_create(0);
+    a->status = a->arena ? simulate(a) : MS_ERR_NOMEM;
+    a->is_left_out = cannot_be(a->status);
+}
+
+/* ---- the list ---- */
+
+static int by_number(double x, double y)
+{
+    return x < y ? -1 : x > y;
+}
+
+enum { WORTH = 100 };
+
+static bool is_worth(const attempt *a)
+{
+    const ms_suggestion *s = &a->suggestion;
+    const ms_summary *before = a->advised->summary;
+    uint64_t least = before->expected_device_bytes / WORTH;
+    bool saves = s->saved_device_bytes > 0 && (uint64_t)s->saved_device_bytes >= least;
+    return !a->is_left_out && !a->is_useless && (saves || s->found.device);
+}
+
+static bool fill_texts(ms_suggestion *s, ms_arena *arena)
+{
+    s->option = ms_arena_strdup(arena, s->option);
+    const char *device = s->found.device;
+    s->found.device = device ? ms_arena_strdup(arena, device) : NULL;
+    s->title = device ? ms_arena_printf(arena, "a larger device, %s", device)
+                      : ms_combination_title(s->found.set, arena);
+    s->changes = ms_combination_changes(s->found.set, arena);
+    s->count = device ? 1 : ms_combination_count(s->found.set);
+    s->cost = device ? MS_COST_DEVICE : ms_combination_cost(s->found.set);
+    return s->option && s->title && s->changes && (!device || s->found.device);
+}
+
+static ms_status collect(attempt *attempts, uint32_t count, ms_arena *arena, ms_suggestions *list,
+                         ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        attempt *a = &attempts[i];
+        if (a->status != MS_OK && !a->is_left_out)
+            status = ms_fail(err, a->status, "%s",
+                             a->err.text[0] ? a->err.text : "no memory for a suggestion");
+        else if (is_worth(a) &&
+                 (!fill_texts(&a->suggestion, arena) || !ms_vec_push(list, a->suggestion)))
+            status = ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
+    }
+    for (uint32_t i = 0; i < count; i++)
+        ms_arena_free(attempts[i].arena);
+    return status;
+}
+
+/* Simulates in full what was found, and appends what is worth it. */
+static ms_status add(const ms_advised *advised, const ms_trials *trials, const ms_found *found,
+                     uint32_t count, ms_arena *arena, ms_suggestions *list)
+{
+    ms_error *err = trials->err;
+    attempt *attempts = calloc(count ? count : 1, sizeof *attempts);
+    if (!attempts)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
+    for (uint32_t i = 0; i < count; i++) {
+        const ms_trial *known = found[i].device ? NULL : ms_trials_find(trials, found[i].set);
+        attempts[i] = (attempt){.advised = advised,
+                                .known = known && known->has_summary ? known : NULL,
+                                .suggestion.found = found[i]};
+    }
+    ms_parallel_run(count, work, attempts);
+    ms_status status = collect(attempts, count, arena, list, err);
+    free(attempts);
+    return status;
+}
+
+enum { MOST_SINGLES = 6 };
+
+/* Who has room does not look for another training. */
+static bool is_offered_alone(const ms_candidate *c, ms_fit_verdict verdict)
+{
+    return verdict == MS_VERDICT_NO || (c->cost < MS_COST_RESULT && !(c->traits & MS_IS_VARIANT));
+}
+
+static int by_saving(const void *a, const void *b)
+{
+    const ms_suggestion *x = a, *y = b;
+    int order = by_number((double)y->saved_device_bytes, (double)x->saved_device_bytes);
+    return order ? order : strcmp(x->title, y->title);
+}
+
+/* Those that save most. */
+static ms_status add_singles(const ms_advised *advised, const ms_trials *trials,
+                             ms_candidate_set applicable, ms_arena *arena, ms_suggestions *list)
+{
+    ms_found singles[MS_MOST_CANDIDATES];
+    uint32_t count = 0;
+    const uint32_t first = list->count;
+    for (uint32_t i = 0; ms_candidate_at(i); i++)
+        if ((applicable >> i & 1) &&
+            is_offered_alone(ms_candidate_at(i), advised->summary->verdict))
+            singles[count++] = (ms_found){(ms_candidate_set)1 << i, NULL};
+    for (uint32_t i = 0; i < list->count; i++) /* each once */
+        for (uint32_t k = 0; k < count; k++)
+            if (singles[k].set == list->items[i].found.set && !list->items[i].found.device)
+                singles[k] = singles[--count];
+    ms_status status = add(advised, trials, singles, count, arena, list);
+    if (list->count > first + 1)
+        qsort(list->items + first, list->count - first, sizeof *list->items, by_saving);
+    if (list->count > first + MOST_SINGLES)
+        list->count = first + MOST_SINGLES;
+    return status;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const ms_suggestion *x = a, *y = b;
+    bool x_fits = ms_reason_fits(x->reason), y_fits = ms_reason_fits(y->reason);
+    if (x_fits != y_fits)
+        return x_fits ? -1 : 1;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
+    int order =
+        isnan(x->added_time) || isnan(y->added_time) ? 0 : by_number(x->added_time, y->added_time);
+    if (order == 0)
+        order = by_number((double)x->device_bytes, (double)y->device_bytes);
+    return order ? order : strcmp(x->title, y->title);
+}
+
+/* What is known of the unchanged run. */
+static bool begin(const ms_advised *advised, ms_trials *trials)
+{
+    const ms_summary *s = advised->summary;
+    const ms_simulation figures = {.weight_bytes = s->weight_memory_bytes,
+                                   .gradient_bytes = s->grad_memory_bytes,
+                                   .optimizer_state_bytes = s->optimizer_memory_bytes};
+    return ms_vec_push(&trials->known,
+                       (ms_trial){.reason = s->verdict_reason,
+                                  .wanted_bytes = s->reserved_memory_bytes,
+                                  .kept_bytes = ms_kept_bytes(advised->job->run, &figures)});
+}
+
+static bool is_answered(const ms_suggestions *list, ms_fit_verdict verdict)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (ms_suggestion_helps(&list->items[i], verdict) && !list->items[i].found.device)
+            return true;
+    return false;
+}
+
+/* Where an estimate misled the search, it is done again without. */
+static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
+                                  ms_candidate_set applicable, ms_arena *arena,
+                                  ms_suggestions *list)
+{
+    const ms_summary *s = advised->summary;
+    ms_status status = MS_OK;
+    bool is_done = false;
+    for (int i = 0; i < 2 && status == MS_OK && !is_done; i++) {
+        ms_found_list found;
+        uint32_t as_found = 0;
+        trials->is_exact = i > 0;
+        list->count = 0;
+        status = ms_search_combinations(trials, applicable, s->verdict, s->high_device_bytes, arena,
+                                        &found);
+        if (status == MS_OK)
+            status = add(advised, trials, found.items, found.count, arena, list);
+        for (uint32_t k = 0; k < list->count; k++)
+            as_found += ms_suggestion_helps(&list->items[k], s->verdict);
+        is_done = as_found == found.count;
+    }
+    return status;
+}
+
+ms_status ms_advise(const ms_advised *advised, ms_arena *arena, ms_suggestions *list, ms_error *err)
+{
+    const ms_summary *summary = advised->summary;
+    ms_trials trials = {.job = advised->job, .err = err};
+    ms_candidate_set applicable = 0;
+    if (!advised->job->run->draft)
+        return MS_OK;
+    ms_status status = MS_OK;
+    if (begin(advised, &trials))
+        status = ms_search_candidates(&trials, &applicable);
+    else
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
+    if (status == MS_OK && summary->verdict != MS_VERDICT_FITS)
+        status = add_combinations(advised, &trials, applicable, arena, list);
+    if (status == MS_OK && !is_answered(list, summary->verdict))
+        status = add_singles(advised, &trials, applicable, arena, list);
+    if (status == MS_OK && list->count > 1)
+        qsort(list->items, list->count, sizeof *list->items, by_cost);
+    ms_trials_free(&trials);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "advise/trial.h"
+
+#include "advise/estimate.h"
+#include "base/parallel.h"
+
+void ms_trials_free(ms_trials *trials)
+{
+    ms_vec_free(&trials->known);
+}
+
+const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set)
+{
+    for (uint32_t i = 0; i < trials->known.count; i++)
+        if (trials->known.items[i].set == set &&
+            !(trials->is_exact && trials->known.items[i].is_estimate))
+            return &trials->known.items[i];
+    return NULL;
+}
+
+/* What a run cannot be, is not offered; anything else is a failure. */
+static bool is_refusal(ms_status status)
+{
+    return status == MS_ERR_CONFIG || status == MS_ERR_USAGE || status == MS_ERR_LIMIT ||
+           status == MS_ERR_OVERFLOW;
+}
+
+/* Alone in its thread. */
+typedef struct task {
+    const ms_job *job;
+    bool is_exact;
+    ms_trial trial;
+    ms_status status;
+    ms_error err;
+} task;
+
+/* What comes near the budget is likely to be asked for in full. */
+static ms_status simulate(task *t, const ms_variation *v, bool is_near)
+{
+    const ms_job job = ms_variation_job(v);
+    ms_simulated simulated;
+    ms_status status =
+        ms_simulate(&job, is_near ? MS_SIMULATE_SUMMARY : MS_SIMULATE_FIT, &simulated, &t->err);
+    if (status != MS_OK)
+        return status;
+    t->trial.reason = simulated.judgement.reason;
+    t->trial.wanted_bytes = ms_simulated_wanted_bytes(&simulated);
+    t->trial.least_bytes = ms_simulated_least_bytes(&simulated);
+    t->trial.kept_bytes = ms_kept_bytes(&v->run, &simulated.simulation);
+    t->trial.has_summary = is_near;
+    t->trial.summary = simulated.summary;
+    ms_simulated_free(&simulated);
+    return MS_OK;
+}
+
+static ms_status measure(task *t, ms_arena *arena)
+{
+    ms_variation v;
+    const char *option;
+    ms_status status =
+        ms_combination_apply(t->job, t->trial.set, NULL, arena, &v, &option, &t->err);
+    if (status != MS_OK)
+        return status;
+    bool is_estimated = !t->is_exact && ms_trial_may_be_estimated(&v);
+    if (is_estimated)
+        status = ms_trial_estimate(&v, arena, &t->trial, &t->err);
+    return status == MS_OK && !t->trial.is_estimate ? simulate(t, &v, is_estimated) : status;
+}
+
+static void run(task *t)
+{
+    ms_arena *arena = ms_arena_create(0);
+    t->status = MS_ERR_NOMEM;
+    if (arena)
+        t->status = measure(t, arena);
+    ms_arena_free(arena);
+    t->trial.is_refused = is_refusal(t->status);
+    if (t->trial.is_refused)
+        t->status = MS_OK;
+}
+
+static void work(void *context, uint32_t index)
+{
+    run(&((task *)context)[index]);
+}
+
+static ms_status fail(const ms_trials *trials, const task *t)
+{
+    return ms_fail(trials->err, t->status, "%s",
+                   t->err.text[0] ? t->err.text : "no memory for a suggestion");
+}
+
+static ms_status keep(ms_trials *trials, const task *t)
+{
+    if (t->status != MS_OK)
+        return fail(trials, t);
+    return ms_vec_push(&trials->known, t->trial)
+               ? MS_OK
+               : ms_fail(trials->err, MS_ERR_NOMEM, "no memory for a suggestion");
+}
+
+enum { MOST_AT_ONCE = 8 };
+
+ms_status ms_trials_run(ms_trials *trials, const ms_candidate_set *sets, uint32_t count)
+{
+    task tasks[MOST_AT_ONCE];
+    ms_status status = MS_OK;
+    for (uint32_t first = 0; first < count && status == MS_OK;) {
+        uint32_t wanted = 0;
+        for (; first < count && wanted < MOST_AT_ONCE; first++)
+            if (!ms_trials_find(trials, sets[first]))
+                tasks[wanted++] = (task){.job = trials->job,
+                                         .is_exact = trials->is_exact,
+                                         .trial = {.set = sets[first]}};
+        ms_parallel_run(wanted, work, tasks);
+        for (uint32_t i = 0; i < wanted && status == MS_OK; i++)
+            status = keep(trials, &tasks[i]);
+    }
+    return status;
+}
+
+ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial)
+{
+    ms_status status = ms_trials_run(trials, &set, 1);
+    if (status == MS_OK)
+        *trial = *ms_trials_find(trials, set);
+    return status;
+}
+
+ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool *is_refused)
+{
+    ms_error err = {0};
+    ms_variation v;
+    const char *option;
+    ms_arena *arena = ms_arena_create(0);
+    ms_status status = MS_ERR_NOMEM;
+    if (arena)
+        status = ms_combination_apply(trials->job, set, NULL, arena, &v, &option, &err);
+    ms_arena_free(arena);
+    *is_refused = is_refusal(status);
+    return status == MS_OK || *is_refused
+               ? MS_OK
+               : ms_fail(trials->err, status, "no memory for a suggestion");
+}

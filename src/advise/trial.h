@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Combinations that are simulated, each once.
+ */
+#ifndef MS_ADVISE_TRIAL_H
+#define MS_ADVISE_TRIAL_H
+
+#include "advise/combination.h"
+#include "advise/kept.h"
+#include "base/vec.h"
+
+typedef struct ms_trial {
+    ms_candidate_set set;
+    bool is_refused;  /* the changes do not go together */
+    bool is_estimate; /* of a few layers, where that shows whether it fits by far or not */
+    ms_fit_reason reason;
+    uint64_t wanted_bytes; /* reserved, by the step that runs out of memory if one does */
+    uint64_t least_bytes;  /* requested: no allocator does with less */
+    uint64_t kept_bytes;   /* ms_kept_bytes */
+    bool has_summary;      /* it was simulated in full, as the estimate was not clear */
+    ms_summary summary;
+} ms_trial;
+
+typedef struct ms_trials {
+    const ms_job *job; /* its run has a draft */
+    ms_vec(ms_trial) known;
+    bool is_exact; /* nothing is estimated, and estimates are not known */
+    ms_error *err;
+} ms_trials;
+
+void ms_trials_free(ms_trials *trials);
+
+/* Simulates those that are not known, side by side. MS_ERR_NOMEM, MS_ERR_STOPPED or what a
+ * simulation fails with. */
+ms_status ms_trials_run(ms_trials *trials, const ms_candidate_set *sets, uint32_t count);
+/* A trial that was run. */
+const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set);
+/* Runs one, unless it is known. */
+ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial);
+
+/* Whether the changes go together, by the rules of a run; simulates nothing. */
+ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool *is_refused);
+
+#endif
