@@ -239,6 +239,34 @@ ms_status ms_reading_plan(const ms_reading *r)
     return status == MS_OK ? read_treatments(r) : status;
 }
 
+/* Older reports, and those written by hand, may have no timeline. */
+static ms_status read_levels(const ms_reading *r)
+{
+    ms_json_value list, v, member;
+    ms_status status = MS_OK;
+    if (!ms_json_find(r->root, "timeline", &list))
+        return MS_OK;
+    status = ms_json_expect(list, MS_JSON_ARRAY, r->err);
+    uint32_t count = status == MS_OK ? ms_json_length(list) : 0;
+    ms_report_level *levels = ms_arena_array(r->arena, ms_report_level, (size_t)count + 1);
+    if (!levels)
+        return ms_reading_no_memory(r);
+    ms_report_level *at = levels;
+    for (bool more = count > 0 && ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v), at++) {
+        status = ms_json_get_member(v, "event", &member, r->err);
+        if (status == MS_OK)
+            status = ms_json_get_count(member, 0, UINT64_MAX, &at->event, r->err);
+        if (status == MS_OK)
+            status = ms_json_get_member(v, "bytes", &member, r->err);
+        if (status == MS_OK)
+            status = ms_json_get_count(member, 0, UINT64_MAX, &at->bytes, r->err);
+    }
+    r->report->levels = levels;
+    r->report->level_count = count;
+    return status;
+}
+
 ms_status ms_reading_static(const ms_reading *r)
 {
     ms_status status = read_summary(r);
@@ -246,6 +274,8 @@ ms_status ms_reading_static(const ms_reading *r)
         status = read_peak(r);
     if (status == MS_OK)
         status = read_parts(r, r->root, "phases", read_phase, true, &r->report->phases);
+    if (status == MS_OK)
+        status = read_levels(r);
     return status == MS_OK ? ms_report_operators_read(r->arena, r->root, r->report, r->err)
                            : status;
 }

@@ -38,6 +38,11 @@ typedef struct ms_report_parts {
     uint32_t count;
 } ms_report_parts;
 
+/* Allocated bytes at a place of the step. */
+typedef struct ms_report_level {
+    uint64_t event, bytes;
+} ms_report_level;
+
 typedef struct ms_report {
     const char *name;   /* of the model */
     const char *device; /* "" when it is not given */
@@ -59,6 +64,8 @@ typedef struct ms_report {
      * (since 1.4); and bytes that the layers keep plus temporaries of one execution. */
     ms_report_parts operators_at_peak, operators;
     bool has_operators_at_peak;
+    const ms_report_level *levels; /* the timeline of the step, ascending; a plan has none */
+    uint32_t level_count;
 } ms_report;
 
 /* Whether the document is a static report, a plan, or a prediction of inference. */

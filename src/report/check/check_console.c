@@ -11,7 +11,8 @@
 #include "report/kit/markdown.h"
 #include "report/kit/page.h"
 
-enum { MOST_DETAILS = 50, OUTCOME_WIDTH = 8, SIZE_WIDTH = 11 };
+enum { MOST_DETAILS = 50, OUTCOME_WIDTH = 8, SIZE_WIDTH = 11, LEAST_NAME = 12 };
+enum { SIZES_WIDTH = 4 * (SIZE_WIDTH + 1) };
 
 /* "-" for what is not there. */
 static const char *size_text(uint64_t bytes, bool known, char text[MS_SIZE_TEXT_BYTES])
@@ -36,15 +37,26 @@ static ms_tone tone_of(const ms_verdict *v)
                                              : MS_TONE_DIM;
 }
 
+/* Where it is less than LEAST_NAME, a name has a line of its own. */
+static uint32_t name_width(const ms_page *p)
+{
+    return ms_page_room(p, p->columns, 2 + OUTCOME_WIDTH + SIZES_WIDTH);
+}
+
 static void write_row(const ms_page *p, const ms_verdict *v)
 {
     char expected[MS_SIZE_TEXT_BYTES], upper[MS_SIZE_TEXT_BYTES], limit[MS_SIZE_TEXT_BYTES];
     char left[MS_CHANGE_TEXT];
     bool known = v->outcome != MS_OUTCOME_FAILED;
-    uint32_t width = p->columns - 2 - OUTCOME_WIDTH - 4 * (SIZE_WIDTH + 1);
+    uint32_t width = name_width(p);
     fprintf(p->out, "  %s%-*s%s", ms_page_tone(p, tone_of(v)), OUTCOME_WIDTH,
             ms_outcome_names[v->outcome], ms_page_tone(p, MS_TONE_END));
-    ms_page_cell(p, v->budget->name, width);
+    if (width < LEAST_NAME) {
+        ms_page_last_cell(p, v->budget->name, p->columns - 2 - OUTCOME_WIDTH);
+        fprintf(p->out, "%*s", (int)(p->columns - SIZES_WIDTH), "");
+    } else {
+        ms_page_cell(p, v->budget->name, width);
+    }
     fprintf(p->out, " %*s %*s %*s %*s\n", SIZE_WIDTH, size_text(v->expected_bytes, known, expected),
             SIZE_WIDTH, size_text(v->upper_bytes, known, upper), SIZE_WIDTH,
             size_text(v->limit_bytes, known && v->limit_bytes, limit), SIZE_WIDTH,
@@ -87,8 +99,7 @@ bool ms_check_console(FILE *out, const ms_check_view *view)
 {
     const ms_page page = ms_page_begin(out, &view->style);
     fprintf(out, "%s\n\n", view->title);
-    uint32_t width = page.columns - 2 - OUTCOME_WIDTH - 4 * (SIZE_WIDTH + 1);
-    fprintf(out, "  %*s %*s %*s %*s %*s\n", (int)(OUTCOME_WIDTH + width), "", SIZE_WIDTH,
+    fprintf(out, "%*s %*s %*s %*s %*s\n", (int)(page.columns - SIZES_WIDTH), "", SIZE_WIDTH,
             "expected", SIZE_WIDTH, "at most", SIZE_WIDTH, "limit", SIZE_WIDTH, "left");
     for (uint32_t i = 0; i < view->count; i++)
         write_row(&page, view->rows[i].verdict);

@@ -131,6 +131,7 @@ static void write_verdict(ms_json_writer *w, const ms_check_view *view, const ms
     if (v->outcome == MS_OUTCOME_OVER && (v->fix || v->has_no_fix)) {
         ms_json_string(w, "fix", v->fix);
         ms_json_string(w, "treat", v->treat);
+        ms_json_string(w, "option", v->option);
     }
     ms_json_close(w);
 }

@@ -13,8 +13,11 @@ static const char *fix_of(ms_arena *arena, const ms_verdict *v)
 {
     if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
         return "";
-    return v->fix ? ms_arena_printf(arena, "This fits again: %s", v->fix)
-                  : "No plan was found that fits";
+    if (!v->fix)
+        return "No plan was found that fits";
+    return v->option ? ms_arena_printf(arena, "No plan of layers fits, but this does: %s; %s",
+                                       v->fix, v->option)
+                     : ms_arena_printf(arena, "This fits again: %s", v->fix);
 }
 
 /* With the calibration, where the figures have one, and what they leave out of several GPUs. */

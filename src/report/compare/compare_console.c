@@ -10,21 +10,23 @@
 #include "text/number.h"
 #include "report/kit/page.h"
 
-enum { MOST_ROWS = 12, NAME_COLUMNS = 32 };
+enum { MOST_ROWS = 12, NAME_COLUMNS = 32, FIGURES_COLUMNS = 48 };
 
 static void write_side(const ms_recorded *r, const char *name, const ms_page *page)
 {
-    ms_page_put(page, "  %-8s %s: %s%s%s%s%s", name, r->path, ms_compare_mode(r),
-                r->device ? ", " : "", r->device ? r->device : "", r->torch ? ", torch " : "",
-                r->torch ? r->torch : "");
-    fputc('\n', page->out);
+    char text[1024];
+    snprintf(text, sizeof text, "%.600s: %s%s%.160s%s%.160s", r->path, ms_compare_mode(r),
+             r->device ? ", " : "", r->device ? r->device : "", r->torch ? ", torch " : "",
+             r->torch ? r->torch : "");
+    fprintf(page->out, "  %-8s", name);
+    ms_page_rest(page, 10, text);
 }
 
 static void write_head(const ms_compare_view *v, const ms_page *page)
 {
     fputs(ms_page_tone(page, v->is_near ? MS_TONE_GOOD : MS_TONE_BAD), page->out);
-    ms_put_printable(page->out, v->verdict);
-    fprintf(page->out, "%s\n", ms_page_tone(page, MS_TONE_END));
+    ms_page_line(page, v->verdict);
+    fputs(ms_page_tone(page, MS_TONE_END), page->out);
     if (*v->why)
         ms_page_paragraph(page, v->why);
     for (uint32_t i = 0; i < v->note_count; i++)
@@ -32,6 +34,11 @@ static void write_head(const ms_compare_view *v, const ms_page *page)
     fputc('\n', page->out);
     write_side(v->first, "first", page);
     write_side(v->second, "second", page);
+}
+
+static uint32_t name_columns(const ms_page *page)
+{
+    return ms_page_room(page, NAME_COLUMNS, 2 + FIGURES_COLUMNS);
 }
 
 static void write_share(FILE *out, double share)
@@ -47,7 +54,7 @@ static void write_row(const ms_page *page, const ms_compare_row *row)
     if (row->is_known)
         snprintf(residual, sizeof residual, "%+" PRId64, row->residual);
     fputs("  ", out);
-    ms_page_cell(page, ms_compare_row_name(row, name), NAME_COLUMNS);
+    ms_page_name(page, ms_compare_row_name(row, name), name_columns(page));
     fprintf(out, "%9s%9s%14s", row->has_first ? ms_gib(row->first_bytes, first) : "-",
             row->has_second ? ms_gib(row->second_bytes, second) : "-", residual);
     write_share(out, row->of_peak);
@@ -63,7 +70,7 @@ static void write_table(const ms_compare_view *v, ms_compare_table table, const 
         return;
     ms_page_heading(page, ms_compare_titles[table].title,
                     "  (GiB; bytes; % of the first peak and of the total difference)");
-    fprintf(page->out, "  %-*s%9s%9s%14s%8s%8s\n", NAME_COLUMNS, "", "first", "second",
+    fprintf(page->out, "  %*s%9s%9s%14s%8s%8s\n", (int)name_columns(page), "", "first", "second",
             "difference", "peak", "share");
     for (uint32_t i = 0; i < (is_cut ? MOST_ROWS : rows->count); i++)
         write_row(page, &rows->items[i]);
@@ -74,23 +81,25 @@ static void write_table(const ms_compare_view *v, ms_compare_table table, const 
 static void write_timelines(const ms_compare_view *v, const ms_page *page)
 {
     const ms_compare_parting *p = &v->parting;
-    char a[MS_GIB_TEXT], b[MS_GIB_TEXT];
+    char a[MS_GIB_TEXT], b[MS_GIB_TEXT], text[320];
     if (!p->is_known)
         return;
     ms_page_heading(page, "Event by event", "  (allocations and frees of the step)");
-    fprintf(page->out,
-            "  recorded up to event %" PRIu64 " of the first, %" PRIu64 " of the second\n",
-            p->first_events, p->second_events);
+    snprintf(text, sizeof text,
+             "recorded up to event %" PRIu64 " of the first, %" PRIu64 " of the second",
+             p->first_events, p->second_events);
+    ms_page_paragraph(page, text);
     if (p->has_parted)
-        ms_page_put(page,
-                    "  they diverge after event %" PRIu64 ", at %" PRIu64
-                    ", in %s: %s and %s GiB, %+" PRId64 " bytes",
-                    p->same_event, p->event, p->phase, ms_gib(p->first_bytes, a),
-                    ms_gib(p->second_bytes, b), (int64_t)(p->second_bytes - p->first_bytes));
+        snprintf(text, sizeof text,
+                 "they diverge after event %" PRIu64 ", at %" PRIu64
+                 ", in %.80s: %s and %s GiB, %+" PRId64 " bytes",
+                 p->same_event, p->event, p->phase, ms_gib(p->first_bytes, a),
+                 ms_gib(p->second_bytes, b), (int64_t)(p->second_bytes - p->first_bytes));
     else
-        fprintf(page->out, "  they do not diverge: %s%" PRId64 " bytes at every event in both",
-                p->from_start > 0 ? "+" : "", p->from_start);
-    fputc('\n', page->out);
+        snprintf(text, sizeof text,
+                 "they do not diverge: %s%" PRId64 " bytes at every event in both",
+                 p->from_start > 0 ? "+" : "", p->from_start);
+    ms_page_paragraph(page, text);
 }
 
 bool ms_compare_console(FILE *out, const ms_compare_view *v)

@@ -3,26 +3,50 @@
  * A comparison as an HTML page: verdict first, then both timelines, then the tables.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "compare/compare_verdict.h"
-#include "report/compare/compare_picture.h"
 #include "report/kit/writer_list.h"
 #include "report/kit/html.h"
-#include "report/pictures/picture.h"
+#include "report/view/fit_words.h"
+#include "report/pictures/curves.h"
+
+/* False: out of memory. */
+static bool copy_curve(const ms_recorded *r, const char *name, ms_memory_curve *curve)
+{
+    ms_curve_spot *spots = malloc(((size_t)r->point_count + 1) * sizeof *spots);
+    for (uint32_t i = 0; spots && i < r->point_count; i++)
+        spots[i] = (ms_curve_spot){(double)r->timeline[i].event, r->timeline[i].bytes};
+    *curve = (ms_memory_curve){name, spots, spots ? r->point_count : 0};
+    return spots != NULL;
+}
+
+static bool write_curves(FILE *out, const ms_compare_view *v)
+{
+    ms_two_curves both = {
+        .x_title = "allocations and frees of the step",
+        .label = "Bytes over the allocations and frees of both steps; the tables below show how "
+                 "they differ.",
+        .has_mark = v->parting.has_parted,
+        .mark_x = (double)v->parting.event};
+    bool ok = copy_curve(v->first, "first", &both.curves[0]) &&
+              copy_curve(v->second, "second", &both.curves[1]);
+    if (ok)
+        ms_two_curves_html(out, &both);
+    for (int i = 0; i < 2; i++)
+        free(both.curves[i].spots);
+    return ok;
+}
 
 static bool write_timelines(FILE *out, const void *view)
 {
     const ms_compare_view *v = view;
     const ms_compare_parting *p = &v->parting;
+    fputs("<figure>\n", out);
+    bool ok = write_curves(out, v);
     fprintf(out,
-            "<figure>\n<div class=\"wide\"><svg class=\"picture\" viewBox=\"0 0 %d %d\" "
-            "role=\"img\" aria-label=\"Bytes over the allocations and frees of both steps; the "
-            "tables below show how they differ.\">\n",
-            MS_PICTURE_WIDTH, MS_COMPARE_PICTURE_HEIGHT);
-    ms_compare_picture(out, v);
-    fprintf(out,
-            "</svg></div>\n<figcaption>Line: the first, recorded up to event %" PRIu64
-            ". Dotted: the second, up to %" PRIu64 ".",
+            "<figcaption>Line: the first, recorded up to event %" PRIu64
+            ". Dashed: the second, up to %" PRIu64 ".",
             p->first_events, p->second_events);
     if (p->has_parted)
         fprintf(out, " They diverge after event %" PRIu64 ", at %" PRIu64 " (mark).", p->same_event,
@@ -31,7 +55,7 @@ static bool write_timelines(FILE *out, const void *view)
         fprintf(out, " They do not diverge: %+" PRId64 " bytes at every event recorded in both.",
                 p->from_start);
     fputs("</figcaption>\n</figure>\n", out);
-    return true;
+    return ok;
 }
 
 static void write_bytes(FILE *out, bool is_there, uint64_t bytes)
@@ -120,9 +144,8 @@ bool ms_compare_html(FILE *out, const ms_compare_view *v)
         links[i] = (ms_html_link){sections[i].id, sections[i].title, i == 0 && !has_timelines};
     ms_html_begin(out, &head);
     if (*v->why)
-        ms_html_paragraph(out, "", v->why);
+        ms_html_note(out, ms_fit_why_label, v->why);
     for (uint32_t i = 0; i < v->note_count; i++)
         ms_html_paragraph(out, "note", v->notes[i]);
-    ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
-    return true;
+    return ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
 }

@@ -12,6 +12,7 @@
 #include "report/plan/plan_view.h"
 
 enum { MOST_ROWS = 12, CHANGE_WIDTH = 8, SIZE_WIDTH = 11, LABEL_WIDTH = 32, MOST_LABEL = 72 };
+enum { SIZES_WIDTH = 3 * (SIZE_WIDTH + 1) + 1, VALUES_WIDTH = 30 };
 
 static ms_tone tone_of(uint64_t a_bytes, uint64_t b_bytes)
 {
@@ -40,23 +41,26 @@ static void write_name(const ms_page *page, const char *side, const char *name,
 
 static void write_figures(const ms_page *page, const ms_diff_view *v)
 {
-    fprintf(page->out, "\n  %-*s %*s %*s  %*s\n", LABEL_WIDTH, "", SIZE_WIDTH, "A", SIZE_WIDTH, "B",
+    const uint32_t width = ms_page_room(page, LABEL_WIDTH, SIZES_WIDTH + 2);
+    fprintf(page->out, "\n  %*s %*s %*s  %*s\n", (int)width, "", SIZE_WIDTH, "A", SIZE_WIDTH, "B",
             SIZE_WIDTH, "change");
     for (uint32_t i = 0; i < v->figure_count; i++) {
         const ms_diff_figure *f = &v->figures[i];
         if (f->a_bytes == 0 && f->b_bytes == 0)
             continue;
-        fprintf(page->out, "  %-*s", LABEL_WIDTH, f->title);
+        fputs("  ", page->out);
+        ms_page_name(page, f->title, width);
         put_sizes(page, f->a_bytes, f->b_bytes);
         fputc('\n', page->out);
     }
     const ms_report *a = v->diff->a, *b = v->diff->b;
-    ms_page_put(page, "  %-*s %*s %*s", LABEL_WIDTH, "the peak is in", SIZE_WIDTH, a->peak_phase,
-                SIZE_WIDTH, b->peak_phase);
+    fputs("  ", page->out);
+    ms_page_name(page, "the peak is in", width);
+    ms_page_put(page, " %*s %*s", SIZE_WIDTH, a->peak_phase, SIZE_WIDTH, b->peak_phase);
     fputc('\n', page->out);
     char before[MS_FIXED_TEXT], after[MS_FIXED_TEXT];
     if (a->step_ms > 0 && b->step_ms > 0)
-        fprintf(page->out, "  %-*s %*s %*s\n", LABEL_WIDTH, "step, ms", SIZE_WIDTH,
+        fprintf(page->out, "  %-*s %*s %*s\n", (int)width, "step, ms", SIZE_WIDTH,
                 ms_fixed(a->step_ms, 1, before), SIZE_WIDTH, ms_fixed(b->step_ms, 1, after));
 }
 
@@ -64,30 +68,35 @@ static void write_fields(const ms_page *page, const char *title, const ms_field_
                          uint32_t count)
 {
     char values[MS_VALUES_TEXT];
+    const uint32_t width = ms_page_room(page, LABEL_WIDTH, VALUES_WIDTH);
     if (count == 0)
         return;
     ms_page_heading(page, title, "");
     for (uint32_t i = 0; i < count; i++) {
         fprintf(page->out, "  %-*s", CHANGE_WIDTH, ms_diff_kind_names[rows[i].change]);
-        ms_page_cell(page, rows[i].name, LABEL_WIDTH);
-        ms_page_put(page, " %s", ms_values_text(&rows[i], values));
-        fputc('\n', page->out);
+        ms_page_cell(page, rows[i].name, width);
+        ms_page_rest(page, 2 + CHANGE_WIDTH + width, ms_values_text(&rows[i], values));
     }
 }
 
 /* Names differ at their end. */
 static void put_label(const ms_page *page, const ms_part_change *row, uint32_t width)
 {
+    enum { LEAST = 16 };
     char label[512];
     snprintf(label, sizeof label, "%.400s%s%.80s", row->name, *row->where ? ", " : "", row->where);
+    if (width < LEAST) {
+        ms_page_end_cell(page, label, page->columns - 2 - CHANGE_WIDTH);
+        fprintf(page->out, "\n%*s", (int)(2 + CHANGE_WIDTH + width), "");
+        return;
+    }
     ms_page_end_cell(page, label, width);
 }
 
 /* What a reader of the longest names has room for. */
 static uint32_t label_width(const ms_page *page)
 {
-    uint32_t used = 2 + CHANGE_WIDTH + 3 * (SIZE_WIDTH + 1) + 1, left = page->columns - used;
-    return left < MOST_LABEL ? left : MOST_LABEL;
+    return ms_page_room(page, MOST_LABEL, 2 + CHANGE_WIDTH + SIZES_WIDTH);
 }
 
 static void write_table(const ms_page *page, const ms_diff *diff, ms_diff_table table)

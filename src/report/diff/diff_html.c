@@ -3,10 +3,13 @@
  * A diff as an HTML page: the sections of the console view, with sortable tables.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "report/kit/writer_list.h"
 #include "report/diff/diff_view.h"
 #include "report/kit/html.h"
+#include "report/pictures/curves.h"
+#include "report/view/fit_words.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/draw.h"
 
@@ -101,12 +104,51 @@ static void write_parts(FILE *out, const ms_diff *diff, ms_diff_table table)
     ms_html_end_table(out);
 }
 
+/* Over the share of the step's events, as two steps need not have equally many. False: out of
+ * memory. */
+static bool copy_curve(const ms_report *r, const char *name, ms_memory_curve *curve)
+{
+    uint64_t last = r->level_count ? r->levels[r->level_count - 1].event : 0;
+    ms_curve_spot *spots = malloc(((size_t)r->level_count + 1) * sizeof *spots);
+    for (uint32_t i = 0; spots && i < r->level_count; i++)
+        spots[i] = (ms_curve_spot){100.0 * (double)r->levels[i].event / (double)(last ? last : 1),
+                                   r->levels[i].bytes};
+    *curve = (ms_memory_curve){name, spots, spots ? r->level_count : 0};
+    return spots != NULL;
+}
+
+static bool has_curves(const ms_diff_view *v)
+{
+    return v->diff->a->level_count > 0 && v->diff->b->level_count > 0;
+}
+
+static bool write_curves(FILE *out, const ms_diff_view *v)
+{
+    ms_two_curves both = {.x_title = "% of the step's events",
+                          .label = "Bytes over both steps; the tables below show how they differ."};
+    bool ok = copy_curve(v->diff->a, "A", &both.curves[0]) &&
+              copy_curve(v->diff->b, "B", &both.curves[1]);
+    fputs("<figure>\n", out);
+    if (ok)
+        ms_two_curves_html(out, &both);
+    fputs("<figcaption>Line: A, ", out);
+    ms_xml_text(out, v->a_name);
+    fputs(". Dashed: B, ", out);
+    ms_xml_text(out, v->b_name);
+    fputs(".</figcaption>\n</figure>\n", out);
+    for (int i = 0; i < 2; i++)
+        free(both.curves[i].spots);
+    return ok;
+}
+
 /* In this order; the tables of parts follow. */
-enum { FIGURES, CONFIG, SETTINGS, TABLES, SECTIONS = TABLES + MS_DIFF_TABLES };
+enum { CURVES, FIGURES, CONFIG, SETTINGS, TABLES, SECTIONS = TABLES + MS_DIFF_TABLES };
 
 static bool write_section(FILE *out, const void *view, size_t index)
 {
     const ms_diff_view *v = view;
+    if (index == CURVES)
+        return write_curves(out, v);
     if (index == FIGURES)
         write_figures(out, v);
     else if (index == CONFIG)
@@ -122,6 +164,7 @@ bool ms_diff_html(FILE *out, const ms_diff_view *v)
 {
     const ms_diff *diff = v->diff;
     ms_html_link links[SECTIONS] = {
+        [CURVES] = {"curves", "Memory over both steps", !has_curves(v)},
         [FIGURES] = {"figures", "Peaks and figures", false},
         [CONFIG] = {"config", "The config", diff->config_count == 0},
         [SETTINGS] = {"run", "The run", diff->settings_count == 0},
@@ -129,7 +172,7 @@ bool ms_diff_html(FILE *out, const ms_diff_view *v)
     for (int i = 0; i < MS_DIFF_TABLES; i++)
         links[TABLES + i] = (ms_html_link){ms_diff_titles[i].key, ms_diff_titles[i].title,
                                            diff->tables[i].count == 0};
-    char verdict[160], change[MS_CHANGE_TEXT];
+    char why[MS_DIFF_WHY_TEXT], verdict[160], change[MS_CHANGE_TEXT];
     uint64_t a = diff->a->peak_bytes, b = diff->b->peak_bytes;
     if (diff->is_same)
         snprintf(verdict, sizeof verdict, "Nothing differs.");
@@ -138,6 +181,7 @@ bool ms_diff_html(FILE *out, const ms_diff_view *v)
                  ms_change_text(a, b, change));
     ms_html_begin(out, &(ms_html_head){"A memory comparison", verdict,
                                        .tone = b <= a ? MS_VERDICT_FITS : MS_VERDICT_NO});
-    (void)ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
-    return true;
+    if (*ms_diff_why(v, why))
+        ms_html_note(out, ms_fit_why_label, why);
+    return ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
 }

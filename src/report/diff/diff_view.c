@@ -35,6 +35,22 @@ ms_diff_view ms_diff_view_make(const ms_diff *diff, const char *a_name, const ch
     return view;
 }
 
+const char *ms_diff_why(const ms_diff_view *view, char text[MS_DIFF_WHY_TEXT])
+{
+    enum { MOST_PARTS = 3 };
+    const ms_diff *diff = view->diff;
+    char change[MS_CHANGE_TEXT];
+    int length = 0;
+    *text = '\0';
+    for (uint32_t i = 0; i < diff->tables[MS_DIFF_CATEGORIES].count && i < MOST_PARTS; i++) {
+        const ms_part_change *row = &diff->tables[MS_DIFF_CATEGORIES].items[i];
+        length += snprintf(text + length, MS_DIFF_WHY_TEXT - (size_t)length, "%s%.40s %s",
+                           i ? ", " : "at the peak, ", row->name,
+                           ms_change_text(row->a_bytes, row->b_bytes, change));
+    }
+    return text;
+}
+
 const char *ms_diff_note(const ms_diff_view *view, int side)
 {
     return ms_report_setting(side ? view->diff->b : view->diff->a, "several_gpus");

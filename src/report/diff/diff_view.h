@@ -28,6 +28,10 @@ typedef struct ms_diff_view {
 ms_diff_view ms_diff_view_make(const ms_diff *diff, const char *a_name, const char *b_name,
                                const ms_style *style);
 
+/* What changes most at the peak: "optimizer states +7.37 GiB, ..."; "" where nothing does. */
+enum { MS_DIFF_WHY_TEXT = 320 };
+const char *ms_diff_why(const ms_diff_view *view, char text[MS_DIFF_WHY_TEXT]);
+
 /* What a side leaves out of several GPUs, or NULL; 0 is A. */
 const char *ms_diff_note(const ms_diff_view *view, int side);
 

@@ -3,14 +3,16 @@
  * A prediction of inference as console text.
  */
 #include <inttypes.h>
+#include <string.h>
 
+#include "report/infer/choice_view.h"
 #include "report/infer/rows_console.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/writer_list.h"
 #include "text/number.h"
 
-enum { MOST_COLUMNS = 5 }; /* places side by side */
+enum { MOST_COLUMNS = 5, NAME_COLUMNS = 14, FIGURE_COLUMNS = 11 }; /* places side by side */
 
 static void write_head(const ms_page *p, const ms_infer_groups *c)
 {
@@ -62,10 +64,11 @@ static void write_places(const ms_page *p, const ms_infer_view *v, const ms_infe
                          void (*write)(const ms_page *, const ms_infer_view *,
                                        const ms_infer_groups *))
 {
-    for (uint32_t first = 0; first < all->count; first += MOST_COLUMNS) {
+    const uint32_t room = (p->columns - NAME_COLUMNS) / FIGURE_COLUMNS;
+    const uint32_t most = room < MOST_COLUMNS ? room : MOST_COLUMNS;
+    for (uint32_t first = 0; first < all->count; first += most) {
         uint32_t left = all->count - first;
-        const ms_infer_groups columns = {all->items + first,
-                                         left < MOST_COLUMNS ? left : MOST_COLUMNS};
+        const ms_infer_groups columns = {all->items + first, left < most ? left : most};
         if (first > 0)
             fputc('\n', p->out);
         write(p, v, &columns);
@@ -78,8 +81,10 @@ static bool write_speed(const ms_page *p, const ms_infer_view *v)
     if (!prefill || !decode)
         return false;
     ms_page_heading(p, "Speed", "  (upper bounds)");
-    fprintf(p->out, "  %-12s %s\n", "prefill", prefill);
-    fprintf(p->out, "  %-12s %s\n", "decode", decode);
+    fprintf(p->out, "  %-12s", "prefill");
+    ms_page_rest(p, NAME_COLUMNS, prefill);
+    fprintf(p->out, "  %-12s", "decode");
+    ms_page_rest(p, NAME_COLUMNS, decode);
     return true;
 }
 
@@ -102,15 +107,37 @@ static bool write_stored(const ms_page *p, const ms_infer_view *v)
     return !ms_arena_has_failed(v->arena);
 }
 
-/* Where it is not there all the time. */
-static void write_times(const ms_page *p, const ms_infer_view *v, const ms_infer_buffer *b)
+enum { BYTES_COLUMNS = 43, GROUP_COLUMNS = 12, REMARK_TEXT = 256 };
+
+static void add_words(char remark[REMARK_TEXT], const char *words)
 {
-    unsigned all = v->answer->engine->phases, phases = b->phases & all;
-    const char *before = "  in ";
+    size_t length = strlen(remark);
+    snprintf(remark + length, REMARK_TEXT - length, "%s", words);
+}
+
+/* " 4096 cells in 32 layers, 1 to 2, in decode": the last where it is not there all the time. */
+static void put_remark(const ms_infer_buffer *b, unsigned all, char remark[REMARK_TEXT])
+{
+    unsigned phases = b->phases & all;
+    const char *before = " in ";
+    char words[64];
+    *remark = '\0';
+    if (b->cells) {
+        snprintf(words, sizeof words, " %" PRIu64 " cells in %" PRIu64 " layers", b->cells,
+                 b->layers);
+        add_words(remark, words);
+    }
+    if (b->low != b->high) {
+        snprintf(words, sizeof words, "%s %" PRIu64 " to %" PRIu64, *remark ? "," : "", b->low,
+                 b->high);
+        add_words(remark, words);
+    }
     for (int phase = 0; phase < MS_INFER_PHASES && phases != all; phase++) {
         if (!(phases & MS_INFER_IN(phase)))
             continue;
-        fprintf(p->out, "%s%s", before, ms_infer_phase_names[phase]);
+        add_words(remark, *remark && *before == ' ' ? "," : "");
+        add_words(remark, before);
+        add_words(remark, ms_infer_phase_names[phase]);
         before = ", ";
     }
 }
@@ -127,6 +154,7 @@ static const ms_infer_group *group_of(const ms_infer_groups *groups, int device)
 static void write_buffers(const ms_page *p, const ms_infer_view *v, const ms_infer_groups *groups)
 {
     const ms_infer_result *r = &v->answer->result;
+    char remark[REMARK_TEXT];
     ms_page_heading(p, "Buffers", r->devices > 1 ? "  (bytes of each)" : "  (bytes)");
     for (uint32_t i = 0; i < r->buffers.count; i++) {
         const ms_infer_buffer *b = &r->buffers.items[i];
@@ -137,12 +165,8 @@ static void write_buffers(const ms_page *p, const ms_infer_view *v, const ms_inf
         if (r->devices > 1)
             fprintf(p->out, "%-11s ", group->name);
         fprintf(p->out, "%15" PRIu64, b->bytes);
-        if (b->cells)
-            fprintf(p->out, "  %" PRIu64 " cells in %" PRIu64 " layers", b->cells, b->layers);
-        if (b->low != b->high)
-            fprintf(p->out, "  %" PRIu64 " to %" PRIu64, b->low, b->high);
-        write_times(p, v, b);
-        fputc('\n', p->out);
+        put_remark(b, v->answer->engine->phases, remark);
+        ms_page_rest(p, BYTES_COLUMNS + (r->devices > 1 ? GROUP_COLUMNS : 0), remark);
     }
 }
 
@@ -152,10 +176,13 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
         return ms_infer_rows_console(out, v);
     const ms_page page = ms_page_begin(out, v->style);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
+    const char *choice = ms_infer_choice_text(v), *range = ms_infer_choice_range(v);
     const ms_infer_groups groups = ms_infer_groups_of(v);
-    if (!title || !verdict || !next || !groups.items)
+    if (!title || !verdict || !next || !choice || !range || !groups.items)
         return false;
     ms_page_title(&page, title, v->answer->fits ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
+    if (*choice)
+        ms_page_paragraph(&page, choice);
     if (*next)
         ms_page_paragraph(&page, next);
     ms_page_heading(&page, "Parts", "  (GiB)");
@@ -169,5 +196,7 @@ bool ms_infer_console(FILE *out, const ms_infer_view *v)
     write_buffers(&page, v, &groups);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_page_note(&page, "note:", v->answer->result.notes.items[i]);
+    if (*range)
+        ms_page_note(&page, "note:", range);
     return !ms_arena_has_failed(v->arena);
 }

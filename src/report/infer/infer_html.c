@@ -5,10 +5,12 @@
  */
 #include <inttypes.h>
 
+#include "report/infer/choice_view.h"
 #include "report/infer/rows_view.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/html.h"
+#include "report/view/fit_words.h"
 #include "report/kit/writer_list.h"
 
 /* Colours are those of categories of a step. */
@@ -114,20 +116,69 @@ static bool write_section(FILE *out, const void *view, size_t index)
     return true;
 }
 
+/* "device 0 needs most in decode, 0.98 GiB: 512.00 MiB context, 236.08 MiB weights": of the place
+ * that needs most, its largest parts. NULL: out of memory. */
+static const char *why_of(const ms_infer_view *v)
+{
+    enum { MOST_PARTS = 4 };
+    const ms_infer_result *r = &v->answer->result;
+    const char *place, *name = "";
+    uint64_t most = 0, before = UINT64_MAX;
+    int device, worst = MS_INFER_HOST;
+    char size[MS_BYTES_TEXT];
+    for (uint32_t i = 0; (place = ms_infer_place_at(v, i, &device)) != NULL; i++) {
+        uint64_t bytes = ms_infer_total(r, device, ms_infer_peak(r, device)).expected;
+        if (bytes <= most || (device == MS_INFER_HOST && i > 0))
+            continue;
+        most = bytes;
+        worst = device;
+        name = place;
+    }
+    ms_infer_phase phase = ms_infer_peak(r, worst);
+    const char *text = ms_arena_printf(v->arena, "%s needs most in %s, %s:", name,
+                                       ms_infer_phase_names[phase], ms_bytes_text(most, size));
+    for (int shown = 0; text && shown < MOST_PARTS; shown++) {
+        uint64_t largest = 0;
+        int which = 0;
+        for (int part = 0; part < MS_INFER_PARTS; part++) {
+            uint64_t bytes =
+                ms_infer_part_total(r, worst, (ms_infer_part)part, MS_INFER_IN(phase)).expected;
+            if (bytes > largest && bytes < before) {
+                largest = bytes;
+                which = part;
+            }
+        }
+        if (largest == 0)
+            break;
+        before = largest;
+        text = ms_arena_printf(v->arena, "%s%s %s %s", text, shown ? "," : "",
+                               ms_bytes_text(largest, size), ms_infer_part_names[which]);
+    }
+    return text;
+}
+
 static bool write_notes(FILE *out, const ms_infer_view *v)
 {
+    const char *why = why_of(v);
+    if (why)
+        ms_html_note(out, ms_fit_why_label, why);
     const char *next = ms_infer_next(v);
     const char *prefill = ms_infer_prefill_text(v), *decode = ms_infer_decode_text(v);
     const char *speed = prefill && decode
                             ? ms_arena_printf(v->arena, "Prefill: %s. Decode: %s.", prefill, decode)
                             : NULL;
+    const char *choice = ms_infer_choice_text(v), *range = ms_infer_choice_range(v);
+    if (choice && *choice)
+        ms_html_paragraph(out, "", choice);
     if (next && *next)
         ms_html_paragraph(out, "", next);
     if (speed)
         ms_html_paragraph(out, "", speed);
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_html_note(out, "Note:", v->answer->result.notes.items[i]);
-    return next && speed;
+    if (range && *range)
+        ms_html_note(out, "Note:", range);
+    return why && next && speed && choice && range;
 }
 
 /* ---- a table ---- */

@@ -4,6 +4,7 @@
  */
 #include "json/write.h"
 #include "memscope/infer.h"
+#include "report/infer/choice_view.h"
 #include "report/infer/rows_json.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
@@ -125,6 +126,8 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);
     if (v->answer->fit.what)
         ms_infer_fit_json(&w, &v->answer->fit);
+    if (v->answer->choice.program)
+        ms_infer_choice_json(&w, &v->answer->choice);
     ms_infer_speed_json(&w, &v->answer->speed);
     if (ms_infer_has_stored(v))
         ms_infer_stored_json(&w, v);

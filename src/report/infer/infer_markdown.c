@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "report/infer/choice_view.h"
 #include "report/infer/rows_console.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
@@ -77,9 +78,14 @@ bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
     if (v->rows)
         return ms_infer_rows_markdown(out, v);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
-    if (!title || !verdict || !next)
+    const char *choice = ms_infer_choice_text(v), *range = ms_infer_choice_range(v);
+    if (!title || !verdict || !next || !choice || !range)
         return false;
     ms_markdown_title(out, "memscope infer", verdict, title);
+    if (*choice) {
+        fputc('\n', out);
+        ms_markdown_text(out, choice);
+    }
     fprintf(out, "\n%s%s", next, *next ? "\n" : "");
     write_table(out, v, "part");
     for (int part = 0; part < MS_INFER_PARTS; part++)
@@ -93,5 +99,7 @@ bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
         return false;
     for (uint32_t i = 0; i < v->answer->result.notes.count; i++)
         ms_markdown_note(out, "note", v->answer->result.notes.items[i]);
+    if (*range)
+        ms_markdown_note(out, "note", range);
     return !ms_arena_has_failed(v->arena);
 }

@@ -61,10 +61,11 @@ static const char *load_of(const ms_infer_view *v)
 {
     const ms_infer_settings *s = v->settings;
     uint64_t context = context_of(v);
-    bool has_context = context > 0, has_concurrency = !differs(v, "concurrency");
+    bool is_chosen = s->llama.engine_fit != MS_LLAMA_ENGINE_FIT_NONE; /* row by row */
+    bool has_context = context > 0, has_concurrency = !differs(v, "concurrency") && !is_chosen;
     if (s->llama.ctx_size && !differs(v, "ctx-size"))
-        return ms_arena_printf(v->arena, ", %" PRIu64 " sequences, %" PRIu64 " cells",
-                               s->concurrency, s->llama.ctx_size);
+        return ms_arena_printf(v->arena, ", %" PRIu64 " sequence%s, %" PRIu64 " cells",
+                               s->concurrency, s->concurrency == 1 ? "" : "s", s->llama.ctx_size);
     if (has_context && has_concurrency)
         return ms_arena_printf(v->arena, ", %" PRIu64 " x %" PRIu64 " tokens", s->concurrency,
                                context);

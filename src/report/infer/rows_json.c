@@ -62,6 +62,8 @@ static void write_figures(ms_json_writer *w, const ms_infer_row *row)
     ms_infer_lever_json(w, row->lever, row->lever_value);
     if (row->fit.what)
         ms_infer_fit_json(w, &row->fit);
+    if (row->chosen)
+        ms_json_string(w, "engine_fit_arguments", row->chosen);
 }
 
 static void write_row(ms_json_writer *w, const ms_infer_view *v, const ms_infer_row *row)
@@ -127,6 +129,7 @@ static void put_figures(FILE *out, const ms_infer_row *row)
     put_text(out, row->fit.value);
     put_text(out, row->fit.safe);
     put_text(out, row->fit.next);
+    put_text(out, row->chosen);
     put_text(out, row->reason);
     fputc('\n', out);
 }
@@ -139,7 +142,7 @@ bool ms_infer_csv(FILE *out, const ms_infer_view *v)
         put_text(out, rows->fields[i]);
     fputs(",verdict,bytes,low_bytes,high_bytes,budget_bytes,weight_bytes,cache_bytes,"
           "host_bytes,prefill_tokens_per_s,decode_tokens_per_s,most_setting,most_value,"
-          "fit_value,fit_safe_value,fit_next,error\n",
+          "fit_value,fit_safe_value,fit_next,engine_fit,error\n",
           out);
     for (uint32_t i = 0; i < rows->rows.count; i++) {
         const ms_infer_row *row = &rows->rows.items[i];

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/infer/choice_view.h"
 #include "text/number.h"
 
 const char *ms_infer_row_verdict(const ms_infer_row *row)
@@ -95,11 +96,14 @@ static const char *host(const ms_infer_view *v, const ms_infer_row *row)
     return gib(v, "", row->host_bytes);
 }
 
-/* Of `fit` where it was asked for, else what fits instead or how much more does. */
+/* Of `fit` where it was asked for, or what the engine chooses itself; else what fits instead or how
+ * much more does. */
 static const char *largest(const ms_infer_view *v, const ms_infer_row *row)
 {
     if (row->fit.what)
         return row->fit.value ? row->fit.value : "none";
+    if (row->chosen)
+        return ms_infer_choice_short(v->arena, row->chosen);
     if (row->lever)
         return ms_arena_printf(v->arena, "--%s %" PRIu64, row->lever, row->lever_value);
     return "";

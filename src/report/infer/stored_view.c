@@ -24,7 +24,7 @@ const char *ms_infer_stored_kind(const ms_infer_view *v, uint32_t index)
     if (index >= s->kinds.count)
         return NULL;
     const ms_stored_kind *k = &s->kinds.items[index];
-    return ms_arena_printf(v->arena, "%s%s%s", k->type->name, k->role == MS_ROLE_WEIGHT ? "" : " ",
+    return ms_arena_printf(v->arena, "%s%s%s", k->name, k->role == MS_ROLE_WEIGHT ? "" : " ",
                            k->role == MS_ROLE_WEIGHT ? "" : ms_stored_role_names[k->role]);
 }
 
@@ -61,7 +61,7 @@ void ms_infer_stored_json(ms_json_writer *w, const ms_infer_view *v)
     for (uint32_t i = 0; i < s->kinds.count; i++) {
         const ms_stored_kind *k = &s->kinds.items[i];
         ms_json_object_inline(w, NULL);
-        ms_json_string(w, "type", k->type->name);
+        ms_json_string(w, "type", k->name);
         ms_json_string(w, "role", ms_stored_role_names[k->role]);
         ms_json_uint(w, "tensors", k->tensors);
         ms_json_uint(w, "bytes", k->bytes);

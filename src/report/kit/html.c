@@ -125,10 +125,30 @@ void ms_html_number_cell(FILE *out, double value, uint32_t decimals)
             ms_fixed(isnan(value) ? 0 : value, 3, exact), ms_fixed(value, decimals, shown));
 }
 
+/* The headings as the style reads them where a table has no room for columns: --h1:'name'. */
+static void write_heads(FILE *out, const char *headings)
+{
+    fputs(" style=\"", out);
+    for (int i = 1; *headings; i++) {
+        headings += *headings == '#';
+        int length = (int)strcspn(headings, "|");
+        if (length > 0)
+            fprintf(out, "--h%d:'", i);
+        for (int k = 0; k < length; k++)
+            if (!strchr("'\"\\<&", headings[k]))
+                fputc(headings[k], out);
+        fputs(length > 0 ? "';" : "", out);
+        headings += length + (headings[length] == '|');
+    }
+    fputs("\"", out);
+}
+
 void ms_html_table(FILE *out, const char *class_name, const char *caption, const char *headings)
 {
-    fprintf(out, "<div class=\"wide\"><table%s%s%s>\n<caption>", *class_name ? " class=\"" : "",
-            class_name, *class_name ? "\"" : "");
+    fprintf(out, "<div class=\"wide\"><table%s%s%s", *class_name ? " class=\"" : "", class_name,
+            *class_name ? "\"" : "");
+    write_heads(out, headings);
+    fputs(">\n<caption>", out);
     ms_xml_text(out, caption);
     fputs("</caption>\n<thead><tr>", out);
     for (const char *at = headings; *at;) {

@@ -7,7 +7,8 @@
 #include "base/locale.h"
 #include "base/printable.h"
 
-enum { MIN_COLUMNS = 60, MAX_COLUMNS = 120, MAX_PIECE = 2048 };
+enum { MIN_COLUMNS = 50, MAX_COLUMNS = 120, MAX_PIECE = 2048 };
+enum { INDENT = 4, LEAST_ROOM = 16, LEAST_NAME = 24 };
 
 ms_page ms_page_begin(FILE *out, const ms_style *style)
 {
@@ -30,14 +31,6 @@ ms_tone ms_page_verdict_tone(ms_fit_verdict verdict)
                                          : MS_TONE_BAD;
 }
 
-void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer)
-{
-    ms_put_printable(p->out, title);
-    fprintf(p->out, "\n\n  %s", ms_page_tone(p, tone));
-    ms_put_printable(p->out, answer);
-    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
-}
-
 void ms_page_put(const ms_page *p, const char *format, ...)
 {
     char text[MAX_PIECE];
@@ -46,13 +39,6 @@ void ms_page_put(const ms_page *p, const char *format, ...)
     ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     ms_put_printable(p->out, text);
-}
-
-void ms_page_heading(const ms_page *p, const char *text, const char *units)
-{
-    fprintf(p->out, "\n%s", ms_page_tone(p, MS_TONE_BOLD));
-    ms_put_printable(p->out, text);
-    fprintf(p->out, "%s%s\n", ms_page_tone(p, MS_TONE_END), units);
 }
 
 void ms_page_bar(const ms_page *p, uint32_t permille, uint32_t width)
@@ -135,12 +121,14 @@ void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width)
     fputc('\n', p->out);
 }
 
+/* ---- words ---- */
+
 void ms_page_word(ms_paragraph *g, const char *word, uint32_t length)
 {
     uint32_t columns = count_columns(word, word, word + length);
     if (g->column + 1 + columns > g->page->columns) {
-        fputs("\n    ", g->page->out);
-        g->column = 4;
+        fprintf(g->page->out, "\n%*s", (int)g->indent, "");
+        g->column = g->indent;
     } else {
         fputs(g->column ? " " : "  ", g->page->out);
         g->column += g->column ? 1 : 2;
@@ -149,7 +137,7 @@ void ms_page_word(ms_paragraph *g, const char *word, uint32_t length)
     g->column += columns;
 }
 
-static void put_words(ms_paragraph *g, const char *text)
+void ms_page_words(ms_paragraph *g, const char *text)
 {
     while (*text) {
         uint32_t length = (uint32_t)strcspn(text, " ");
@@ -158,24 +146,88 @@ static void put_words(ms_paragraph *g, const char *text)
     }
 }
 
+/* Words whose first one begins where the line is; continuation lines are indented. */
+static void put_here(const ms_page *p, uint32_t column, const char *text)
+{
+    const char *end = text + strcspn(text, " ");
+    ms_put_escaped(p->out, text, text, end, NULL);
+    ms_paragraph g = {p, column + count_columns(text, text, end), INDENT};
+    ms_page_words(&g, end + (*end == ' '));
+}
+
+void ms_page_line(const ms_page *p, const char *text)
+{
+    put_here(p, 0, text);
+    fputc('\n', p->out);
+}
+
+void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer)
+{
+    put_here(p, 0, title);
+    fprintf(p->out, "\n\n  %s", ms_page_tone(p, tone));
+    put_here(p, 2, answer);
+    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
+}
+
+void ms_page_heading(const ms_page *p, const char *text, const char *units)
+{
+    const char *end = text + strlen(text);
+    fprintf(p->out, "\n%s", ms_page_tone(p, MS_TONE_BOLD));
+    ms_put_printable(p->out, text);
+    fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    if (count_columns(text, text, end) + strlen(units) <= p->columns) {
+        fprintf(p->out, "%s\n", units);
+        return;
+    }
+    fputc('\n', p->out);
+    ms_page_paragraph(p, units + strspn(units, " "));
+}
+
 void ms_page_paragraph(const ms_page *p, const char *text)
 {
-    ms_paragraph g = {p, 0};
-    put_words(&g, text);
+    ms_paragraph g = {p, 0, INDENT};
+    ms_page_words(&g, text);
+    fputc('\n', p->out);
+}
+
+void ms_page_rest(const ms_page *p, uint32_t column, const char *text)
+{
+    ms_paragraph g = {p, column, column + 1};
+    if (g.indent + LEAST_ROOM > p->columns)
+        g.indent = INDENT;
+    ms_page_words(&g, text);
     fputc('\n', p->out);
 }
 
 void ms_page_note(const ms_page *p, const char *label, const char *text)
 {
-    ms_paragraph g = {p, 0};
-    put_words(&g, label);
-    put_words(&g, text);
+    ms_paragraph g = {p, 0, INDENT};
+    ms_page_words(&g, label);
+    ms_page_words(&g, text);
     fputc('\n', p->out);
+}
+
+/* ---- names before figures ---- */
+
+uint32_t ms_page_room(const ms_page *p, uint32_t wanted, uint32_t others)
+{
+    uint32_t room = p->columns > others ? p->columns - others : 0;
+    return room < wanted ? room : wanted;
+}
+
+void ms_page_name(const ms_page *p, const char *name, uint32_t width)
+{
+    if (width >= LEAST_NAME || count_columns(name, name, name + strlen(name)) <= width) {
+        ms_page_end_cell(p, name, width);
+        return;
+    }
+    put_shortened(p, name, p->columns - 2, 0);
+    fprintf(p->out, "\n  %*s", (int)width, "");
 }
 
 void ms_page_run(const ms_page *p, const ms_field *fields, uint32_t count)
 {
-    ms_paragraph g = {p, 0};
+    ms_paragraph g = {p, 0, INDENT};
     ms_page_heading(p, "The run", "  (defaults unless given)");
     for (uint32_t i = 0; i < count; i++) {
         const ms_field *f = &fields[i];

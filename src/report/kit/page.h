@@ -33,8 +33,9 @@ ms_page ms_page_begin(FILE *out, const ms_style *style);
 
 const char *ms_page_tone(const ms_page *p, ms_tone tone); /* escape sequence, or "" */
 ms_tone ms_page_verdict_tone(ms_fit_verdict verdict);
-/* Writes the title, and the verdict below it. */
+/* Writes the title, and the verdict below it, as words that wrap. */
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer);
+/* The units, "  (GiB)", follow on the line where there is room. */
 void ms_page_heading(const ms_page *p, const char *text, const char *units);
 /* Writes part of a line, made printable, at most 2 KiB. */
 __attribute__((format(printf, 2, 3))) void ms_page_put(const ms_page *p, const char *format, ...);
@@ -46,16 +47,29 @@ void ms_page_cell(const ms_page *p, const char *text, uint32_t width);
 void ms_page_end_cell(const ms_page *p, const char *text, uint32_t width);
 void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width); /* ends the line */
 
-/* Word-wrapped text; continuation lines are indented by two more. */
+/* How wide a column of names may be, at most `wanted`, where `others` columns are needed besides.
+ */
+uint32_t ms_page_room(const ms_page *p, uint32_t wanted, uint32_t others);
+/* A name in `width` columns, before figures, behind two columns. Where there is little room, a
+ * longer one gets a line of its own; else it loses its beginning, as names differ at their end. */
+void ms_page_name(const ms_page *p, const char *name, uint32_t width);
+
+/* Word-wrapped text; continuation lines are indented. */
 typedef struct ms_paragraph {
     const ms_page *page;
-    uint32_t column;
+    uint32_t column, indent;
 } ms_paragraph;
 
 void ms_page_word(ms_paragraph *g, const char *word, uint32_t length);
+void ms_page_words(ms_paragraph *g, const char *text); /* separated by blanks */
 /* A paragraph with a label: "note: ...". */
 void ms_page_note(const ms_page *p, const char *label, const char *text);
+/* The rest of a line behind `column` columns; continuation lines are aligned with its first word,
+ * unless that leaves them no room. */
+void ms_page_rest(const ms_page *p, uint32_t column, const char *text);
 void ms_page_paragraph(const ms_page *p, const char *text);
+/* A paragraph whose first line is not indented. */
+void ms_page_line(const ms_page *p, const char *text);
 
 /* Writes the fields of the run: "batch 1, seq 4096, ..." */
 void ms_page_run(const ms_page *p, const ms_field *fields, uint32_t count);

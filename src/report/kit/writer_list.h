@@ -17,6 +17,7 @@
     X(PLAN, struct ms_plan_view, "a plan") /* or a curve */ \
     X(FILE_PLAN, struct ms_file_plan, "a plan for figures in a file") \
     X(FIT, struct ms_fit_view, "a fit") \
+    X(RUNS, struct ms_runs_view, "a table of devices") \
     X(DIFF, struct ms_diff_view, "a comparison") /* of two runs: memscope diff */ \
     X(COMPARE, struct ms_compare_view, "a comparison") /* of two steps: memscope compare */ \
     X(CHECK, struct ms_check_view, "a check") \
@@ -70,6 +71,9 @@ enum {
     X(FILE_PLAN, ms_file_plan_json, "json", NOTHING, "the whole plan, for programs", "plan.json") \
     X(FIT, ms_fit_report_console, "console", NOTHING, "for people, at a terminal", "fit.txt") \
     X(FIT, ms_fit_report_json, "json", NOTHING, "the answer, for programs", "fit.json") \
+    X(RUNS, ms_runs_console, "console", NOTHING, "for people, at a terminal", "devices.txt") \
+    X(RUNS, ms_runs_json, "json", NOTHING, "every figure, for programs", "devices.json") \
+    X(RUNS, ms_runs_markdown, "md", NOTHING, "for people, as Markdown", "devices.md") \
     X(DIFF, ms_diff_console, "console", NOTHING, "for people, at a terminal", "diff.txt") \
     X(DIFF, ms_diff_json, "json", NOTHING, "every row, for programs", "diff.json") \
     X(DIFF, ms_diff_markdown, "md", NOTHING, "for people, as Markdown", "diff.md") \

@@ -69,7 +69,7 @@ static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rect
 {
     char size[MS_BYTES_TEXT];
     ms_bytes_text(c->bytes, size);
-    fprintf(out, "<g><title>");
+    fputs("<g class=\"tensor\"><title>", out);
     ms_xml_text(out, c->name);
     fprintf(out, ": %s in %" PRIu32 " tensor%s (%s)</title><rect class=\"cell %s\"", size, c->count,
             c->count == 1 ? "" : "s", ms_category_name((ms_category)category),
@@ -85,18 +85,22 @@ static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rect
     fputs("</g>\n", out);
 }
 
-static void draw_head(FILE *out, const ms_view *view, uint32_t category, const ms_rectangle *f)
+/* Opens the group of a category, with its frame, and its title where there is room. */
+static void begin_category(FILE *out, const ms_view *view, uint32_t category, const ms_rectangle *f,
+                           bool has_head)
 {
     const ms_peak *peak = view->ledger->peak;
     char text[96], size[MS_BYTES_TEXT];
     uint32_t share = ms_permille(peak->category_bytes[category], peak->bytes);
-    fprintf(out, "<rect class=\"cell %s\"", ms_json_category((uint8_t)category));
-    ms_draw_frame(out, f);
-    fputs("/>\n", out);
     snprintf(text, sizeof text, "%s %s, %" PRIu32 ".%" PRIu32 " %%",
              ms_category_name((ms_category)category),
              ms_bytes_text(peak->category_bytes[category], size), share / 10, share % 10);
-    if (f->height < HEAD_HEIGHT)
+    fprintf(out, "<g class=\"category\" aria-label=\"%s\" data-head=\"%d\">\n", text,
+            has_head ? HEAD_HEIGHT : 0);
+    fprintf(out, "<rect class=\"cell head %s\"", ms_json_category((uint8_t)category));
+    ms_draw_frame(out, f);
+    fputs("/>\n", out);
+    if (!has_head || f->height < HEAD_HEIGHT)
         return;
     bool fits = bold_letter_width * (double)strlen(text) < f->width - 8;
     put_label(out, (ms_spot){f->x + 4, f->y + 13}, f->width - 8, "class=\"on-cell strong\"",
@@ -112,13 +116,13 @@ static bool draw_category(FILE *out, const ms_view *view, uint32_t category, ms_
     double head = frame.height > 3 * HEAD_HEIGHT ? HEAD_HEIGHT : 0;
     ms_rectangle body = {frame.x, frame.y + head, frame.width, frame.height - head};
     double whole = (double)view->ledger->peak->category_bytes[category];
-    if (head > 0)
-        draw_head(out, view, category, &frame);
+    begin_category(out, view, category, &frame, head > 0);
     for (uint32_t i = 0; i < count; i++)
         sizes[i] = (double)cells[i].bytes / whole * body.width * body.height;
     ms_treemap(sizes, count, body, frames);
     for (uint32_t i = 0; i < count; i++)
         draw_cell(out, &cells[i], category, &frames[i]);
+    fputs("</g>\n", out);
     return true;
 }
 
@@ -137,10 +141,10 @@ static uint32_t order_categories(const ms_peak *peak, uint32_t order[MS_CATEGORY
     return count;
 }
 
-bool ms_picture_composition(FILE *out, const ms_view *view)
+bool ms_picture_composition(FILE *out, const ms_view *view, const ms_picture_shape *shape)
 {
     const ms_peak *peak = view->ledger->peak;
-    const ms_rectangle frame = {0, 0, MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT};
+    const ms_rectangle frame = {0, 0, shape->width, shape->composition_height};
     uint32_t order[MS_CATEGORY_COUNT], count = order_categories(peak, order);
     double sizes[MS_CATEGORY_COUNT] = {0};
     ms_rectangle frames[MS_CATEGORY_COUNT];

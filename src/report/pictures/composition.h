@@ -8,6 +8,6 @@
 #include "report/pictures/picture.h"
 
 /* A treemap of categories, divided into tensors. False: out of memory. */
-bool ms_picture_composition(FILE *out, const ms_view *view);
+bool ms_picture_composition(FILE *out, const ms_view *view, const ms_picture_shape *shape);
 
 #endif

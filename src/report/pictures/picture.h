@@ -9,8 +9,14 @@
 #include "report/kit/draw.h"
 #include "report/view/view.h"
 
-/* Sizes of the pictures in pixels, and the plot area of the timeline. */
-enum { MS_PICTURE_WIDTH = 1040, MS_TIMELINE_HEIGHT = 420, MS_COMPOSITION_HEIGHT = 380 };
-extern const ms_rectangle ms_timeline_plot;
+/* Sizes of the pictures in pixels: for pages and files, and for the width of a phone. */
+typedef struct ms_picture_shape {
+    const char *name; /* a class of the page's style */
+    bool is_narrow;   /* without a legend; short labels */
+    int width, timeline_height, composition_height;
+    ms_rectangle plot; /* the area of the timeline */
+} ms_picture_shape;
+
+extern const ms_picture_shape ms_wide_pictures, ms_narrow_pictures;
 
 #endif

@@ -7,8 +7,10 @@
 #include "report/pictures/picture.h"
 #include "report/kit/category_id.h"
 
-const ms_rectangle ms_timeline_plot = {56, 40, MS_PICTURE_WIDTH - 56 - 20,
-                                       MS_TIMELINE_HEIGHT - 40 - 78};
+const ms_picture_shape ms_wide_pictures = {
+    "wide-picture", false, 1040, 420, 380, {56, 40, 1040 - 56 - 20, 420 - 40 - 78}};
+const ms_picture_shape ms_narrow_pictures = {
+    "narrow-picture", true, 362, 300, 420, {40, 40, 362 - 40 - 8, 300 - 40 - 62}};
 
 enum { LAYERS_GAP = 6, LAYERS_HEIGHT = 10, LETTER_WIDTH = 7 };
 
@@ -16,6 +18,8 @@ typedef struct plot {
     FILE *out;
     const ms_view *view;
     const ms_ledger *ledger;
+    const ms_picture_shape *shape;
+    ms_rectangle frame;
     ms_plot_axis gib;
     uint64_t limit_bytes; /* of what is reserved; 0: none is shown */
 } plot;
@@ -23,13 +27,13 @@ typedef struct plot {
 static double x_of(const plot *p, double ms)
 {
     double end = p->ledger->schedule.end_ms;
-    return ms_timeline_plot.x + (end > 0 ? ms / end : 0) * ms_timeline_plot.width;
+    return p->frame.x + (end > 0 ? ms / end : 0) * p->frame.width;
 }
 
 static double y_of(const plot *p, uint64_t bytes)
 {
-    double bottom = ms_timeline_plot.y + ms_timeline_plot.height;
-    return ms_plot_axis_along(&p->gib, ms_draw_gib(bytes), bottom, ms_timeline_plot.y);
+    double bottom = p->frame.y + p->frame.height;
+    return ms_plot_axis_along(&p->gib, ms_draw_gib(bytes), bottom, p->frame.y);
 }
 
 static double event_ms(const plot *p, uint32_t event)
@@ -80,8 +84,8 @@ static void draw_phases(const plot *p)
     for (uint32_t i = 0; i < profile->spans.count; number++) {
         uint32_t end = phase_end(profile, i);
         double x = x_of(p, begin_ms(p, i)), width = x_of(p, begin_ms(p, end)) - x;
-        const ms_rectangle band = {x, ms_timeline_plot.y - 24, width,
-                                   ms_timeline_plot.height + 24 + LAYERS_GAP + LAYERS_HEIGHT};
+        const ms_rectangle band = {x, p->frame.y - 24, width,
+                                   p->frame.height + 24 + LAYERS_GAP + LAYERS_HEIGHT};
         char label[64];
         phase_label(p, &profile->spans.items[i], label, sizeof label);
         fprintf(p->out, "<g><title>%s</title><rect class=\"%s\"", label,
@@ -89,7 +93,7 @@ static void draw_phases(const plot *p)
         ms_draw_frame(p->out, &band);
         fputs("/>", p->out);
         if (width > LETTER_WIDTH * (double)strlen(label) + 4)
-            ms_draw_text(p->out, (ms_spot){x + width / 2, ms_timeline_plot.y - 9},
+            ms_draw_text(p->out, (ms_spot){x + width / 2, p->frame.y - 9},
                          "text-anchor=\"middle\" class=\"faint\"", label);
         fputs("</g>\n", p->out);
         i = end;
@@ -104,16 +108,14 @@ static void draw_layers(const plot *p)
         if (s->layer == MS_NONE)
             continue;
         double x = x_of(p, begin_ms(p, i)), width = x_of(p, begin_ms(p, i + 1)) - x;
-        const ms_rectangle tick = {x, ms_timeline_plot.y + ms_timeline_plot.height + LAYERS_GAP,
-                                   width, LAYERS_HEIGHT};
+        const ms_rectangle tick = {x, p->frame.y + p->frame.height + LAYERS_GAP, width,
+                                   LAYERS_HEIGHT};
         fprintf(p->out, "<rect class=\"layer%s\"", s->layer % 2 ? " odd" : "");
         ms_draw_frame(p->out, &tick);
         fprintf(p->out, "><title>layer %" PRIu32 ", %s</title></rect>\n", s->layer,
                 ms_phase_name((ms_phase)s->phase));
     }
-    ms_draw_text(p->out,
-                 (ms_spot){ms_timeline_plot.x - 8,
-                           ms_timeline_plot.y + ms_timeline_plot.height + LAYERS_GAP + 9},
+    ms_draw_text(p->out, (ms_spot){p->frame.x - 8, p->frame.y + p->frame.height + LAYERS_GAP + 9},
                  "text-anchor=\"end\" class=\"small faint\"", "layers");
 }
 
@@ -121,7 +123,7 @@ static void draw_layers(const plot *p)
 
 static void draw_axes(const plot *p)
 {
-    const ms_rectangle *f = &ms_timeline_plot;
+    const ms_rectangle *f = &p->frame;
     double bottom = f->y + f->height, end_ms = p->ledger->schedule.end_ms;
     bool is_timed = p->ledger->schedule.is_timed;
     double last = is_timed ? end_ms : end_ms * 1e3;
@@ -142,8 +144,9 @@ static void draw_axes(const plot *p)
     }
     ms_draw_text(p->out, (ms_spot){f->x + f->width / 2, bottom + LAYERS_GAP + LAYERS_HEIGHT + 38},
                  "text-anchor=\"middle\" class=\"faint\"",
-                 is_timed ? "predicted time of the step (ms)"
-                          : "events of the step (the device's rates are not known)");
+                 is_timed              ? "predicted time of the step (ms)"
+                 : p->shape->is_narrow ? "events of the step"
+                                       : "events of the step (the device's rates are not known)");
     ms_draw_text(p->out, (ms_spot){f->x - 8, f->y - 9}, "text-anchor=\"end\" class=\"faint\"",
                  "GiB");
 }
@@ -199,28 +202,29 @@ static void draw_reserved(const plot *p)
 
 static void draw_limit(const plot *p)
 {
-    const ms_rectangle *f = &ms_timeline_plot;
+    const ms_rectangle *f = &p->frame;
     char text[96], gib[MS_GIB_TEXT];
     if (p->limit_bytes == 0)
         return;
     double y = y_of(p, p->limit_bytes);
     ms_draw_line(p->out, (ms_spot){f->x, y}, (ms_spot){f->x + f->width, y}, "limit");
-    snprintf(text, sizeof text, "limit %s GiB: the budget without the CUDA context",
-             ms_gib(p->limit_bytes, gib));
+    snprintf(text, sizeof text, "limit %s GiB%s", ms_gib(p->limit_bytes, gib),
+             p->shape->is_narrow ? "" : ": the budget without the CUDA context");
     ms_draw_text(p->out, (ms_spot){f->x + 6, y - 5}, "class=\"limit-text small halo\"", text);
 }
 
 static void draw_pin(const plot *p)
 {
-    const ms_rectangle *f = &ms_timeline_plot;
+    const ms_rectangle *f = &p->frame;
     const ms_peak *peak = p->ledger->peak;
     double x = x_of(p, event_ms(p, peak->event)), y = y_of(p, peak->bytes);
     bool is_right = x > f->x + f->width / 2;
     char text[64], gib[MS_GIB_TEXT];
-    const char *attributes = is_right ? "class=\"strong halo\" text-anchor=\"end\" id=\"pin\""
-                                      : "class=\"strong halo\" id=\"pin\"";
+    const char *attributes =
+        is_right ? "class=\"strong halo\" text-anchor=\"end\"" : "class=\"strong halo\"";
     ms_draw_line(p->out, (ms_spot){x, y}, (ms_spot){x, f->y + f->height}, "pin");
-    fputs("<circle class=\"pin-head\" r=\"5\"", p->out);
+    fprintf(p->out, "<circle class=\"pin-head\"%s r=\"5\"",
+            p->shape->is_narrow ? "" : " id=\"pin\"");
     char a[MS_FIXED_TEXT], b[MS_FIXED_TEXT];
     fprintf(p->out, " cx=\"%s\" cy=\"%s\"/>\n", ms_fixed(x, 1, a), ms_fixed(y, 1, b));
     snprintf(text, sizeof text, "peak %s GiB", ms_gib(peak->bytes, gib));
@@ -229,11 +233,12 @@ static void draw_pin(const plot *p)
 }
 
 /* A limit far above everything would leave the picture empty. */
-static plot plot_of(FILE *out, const ms_view *view)
+static plot plot_of(FILE *out, const ms_view *view, const ms_picture_shape *shape)
 {
     const ms_summary *s = view->summary;
     uint64_t context_bytes = s->expected_device_bytes - s->reserved_memory_bytes, most = 0;
-    plot p = {.out = out, .view = view, .ledger = view->ledger};
+    plot p = {
+        .out = out, .view = view, .ledger = view->ledger, .shape = shape, .frame = shape->plot};
     for (uint32_t i = 0; i < p.ledger->timeline.count; i++) {
         const ms_timeline_point *point = &p.ledger->timeline.items[i];
         most = point->bytes > most ? point->bytes : most;
@@ -248,9 +253,9 @@ static plot plot_of(FILE *out, const ms_view *view)
     return p;
 }
 
-void ms_picture_timeline(FILE *out, const ms_view *view)
+void ms_picture_timeline(FILE *out, const ms_view *view, const ms_picture_shape *shape)
 {
-    const plot p = plot_of(out, view);
+    const plot p = plot_of(out, view, shape);
     draw_phases(&p);
     draw_axes(&p);
     for (uint32_t c = MS_CATEGORY_COUNT; c-- > 0;)

@@ -8,7 +8,7 @@
 #include "report/pictures/picture.h"
 
 /* Draws stacked categories, phases and layers, the peak, reserved memory and the limit. */
-void ms_picture_timeline(FILE *out, const ms_view *view);
+void ms_picture_timeline(FILE *out, const ms_view *view, const ms_picture_shape *shape);
 /* Draws a legend of the timeline's categories, from the top, as a row at `at`. */
 void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at);
 /* A sentence that describes the timeline, in the view's arena; NULL: out of memory. */

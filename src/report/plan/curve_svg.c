@@ -102,7 +102,7 @@ static void write_keep_all(const picture *p)
     double legend_x = WIDTH - RIGHT - 150;
     fprintf(p->out, "<circle class=\"keep\" cx=\"%s\" cy=\"%d\" r=\"7\"/>\n",
             ms_fixed(legend_x, 1, x), TOP - 27);
-    ms_draw_text(p->out, (ms_spot){legend_x + 14, TOP - 22}, "", "everything kept");
+    ms_draw_text(p->out, (ms_spot){legend_x + 14, TOP - 22}, "class=\"key\"", "everything kept");
 }
 
 static bool overlaps(ms_spot a, ms_spot b)

@@ -10,7 +10,9 @@
 #include "report/view/fit_words.h"
 #include "report/step/html_report.h"
 #include "report/plan/plan_needs.h"
+#include "report/plan/plan_suggestions.h"
 #include "report/kit/writer_list.h"
+#include "report/plan/html_plan_curves.h"
 #include "report/plan/curve_svg.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/category_id.h"
@@ -277,6 +279,11 @@ static bool has_analysis(const ms_plan_view *v)
     return v->analysis != NULL;
 }
 
+static bool has_kept(const ms_plan_view *v)
+{
+    return v->analysis != NULL && v->kept != NULL;
+}
+
 static bool has_decisions(const ms_plan_view *v)
 {
     return v->plan && v->plan->decisions.count && !v->is_fallback;
@@ -302,29 +309,25 @@ static bool has_targets(const ms_plan_view *v)
     return v->plan && v->answer->targets && v->answer->targets->count;
 }
 
-static bool has_suggestions(const ms_plan_view *v)
-{
-    return v->plan && v->plan->suggestions.count;
-}
-
 static bool has_compared(const ms_plan_view *v)
 {
     return v->plan && v->plan->compared.count;
 }
-
-enum { SUGGESTIONS };
 
 static const struct {
     const char *id, *title;
     bool (*write)(FILE *out, const ms_plan_view *v);
     bool (*is_there)(const ms_plan_view *v); /* NULL: always */
 } sections[] = {
-    [SUGGESTIONS] = {"suggestions", NULL, write_suggestions, has_suggestions}, /* title: below */
+    /* title: ms_plan_suggestions_title */
+    {"suggestions", NULL, write_suggestions, ms_plan_suggestions_lead},
     {"curve", "Time against memory", write_curve, is_timed_curve},
     {"points", "Budgets", write_points, is_curve},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
     {"needs", "At run time", ms_plan_needs_html, has_needs},
     {"target", "For the trainer", write_target, has_target},
+    {"suggestions", NULL, write_suggestions, ms_plan_suggestions_follow},
+    {"both", "As planned, and with everything kept", ms_plan_both_html, has_kept},
     {"timeline", "Memory over the step as planned", write_timeline, has_analysis},
     {"peak", "What the peak is made of", write_composition, has_analysis},
     {"beside", "Compared with keeping or checkpointing all", write_columns, is_plan},
@@ -347,16 +350,17 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
     const ms_html_head head = {.title = v->title, .verdict = v->verdict, .tone = v->tone};
     ms_html_link links[SECTION_COUNT];
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        links[i] = (ms_html_link){sections[i].id, sections[i].title,
+        links[i] = (ms_html_link){sections[i].id,
+                                  !sections[i].title && v->plan ? ms_plan_suggestions_title(v->plan)
+                                                                : sections[i].title,
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
-    if (*v->why)
-        ms_html_note(out, ms_fit_why_label, v->why);
+    if (*v->why || v->analysis)
+        ms_html_note(out, ms_fit_why_label, *v->why ? v->why : v->analysis->peak_why);
     if (v->run->several_gpus.text)
         ms_html_note(out, "Note:", v->run->several_gpus.text);
     ms_calibrated_html(out, v->run, v->arena);
     if (v->plan) {
-        links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
         if (*v->evaluation)

@@ -29,6 +29,7 @@ typedef struct ms_plan_answer {
     const ms_curve *curve;            /* NULL when there is a plan */
     const ms_target_answers *targets; /* in addition to the plan; may be empty */
     const ms_view *analysis; /* of the run as planned, where the format shows it; or NULL */
+    const ms_view *kept;     /* the same with everything kept; NULL also where that is the plan */
     ms_style style;
 } ms_plan_answer;
 

@@ -13,16 +13,17 @@
 #include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
 #include "report/plan/plan_curve.h"
+#include "report/plan/plan_suggestions.h"
 #include "report/plan/plan_view.h"
 
-enum { LABEL_WIDTH = 28, MAX_DECISIONS = 12, MAX_TARGET_LINES = 20 };
+enum { LABEL_WIDTH = 28, MAX_DECISIONS = 12, MAX_TARGET_LINES = 20, LEAST_TREATMENT = 10 };
 
 static const int column_widths[MS_PLAN_COLUMNS] = {10, 10, 16};
 
 static void row_label(const ms_page *p, const char *label)
 {
     fputs("  ", p->out);
-    ms_page_cell(p, label, LABEL_WIDTH);
+    ms_page_name(p, label, ms_page_room(p, LABEL_WIDTH, 38));
 }
 
 static void write_verdict(const ms_page *p, const ms_plan_view *v)
@@ -164,10 +165,21 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
 
 /* ---- decisions ---- */
 
+/* Where there is little room, on a line of its own. */
+static void write_treatment(const ms_page *p, const char *text, uint32_t width)
+{
+    if (width >= LEAST_TREATMENT) {
+        ms_page_cell(p, text, width);
+        return;
+    }
+    ms_page_last_cell(p, text, p->columns - 18);
+    fprintf(p->out, "  %*s", (int)(16 + width), "");
+}
+
 static void write_decisions(const ms_page *p, const ms_plan_view *v)
 {
     const ms_step_plan *plan = v->plan;
-    const uint32_t width = p->columns - 50;
+    const uint32_t width = ms_page_room(p, p->columns, 50);
     uint32_t count = plan->decisions.count;
     if (count == 0 || v->is_fallback)
         return;
@@ -178,7 +190,7 @@ static void write_decisions(const ms_page *p, const ms_plan_view *v)
         const ms_decision *d = &plan->decisions.items[i];
         char place[MS_PLAN_PLACE_TEXT], freed[MS_GIB_TEXT], host[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
         fprintf(p->out, "  %-16s", ms_plan_place(d, place));
-        ms_page_cell(p, ms_plan_short(v, d->treatment), width);
+        write_treatment(p, ms_plan_short(v, d->treatment), width);
         fprintf(p->out, "%10s%10s%12s\n", ms_gib(d->freed_bytes, freed),
                 d->host_bytes ? ms_gib(d->host_bytes, host) : "", ms_fixed(d->added_ms, 1, ms));
     }
@@ -241,7 +253,7 @@ static bool target_is_long(const ms_plan_view *v)
 }
 
 static void target_row(const ms_page *p, const ms_plan_view *v, const char *name,
-                       const ms_step_plan *plan, uint32_t width)
+                       const ms_step_plan *plan)
 {
     const ms_step_figures *f = &plan->plan, *free_plan = v->figures;
     char step[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], gib[MS_GIB_TEXT], more[MS_FIXED_TEXT];
@@ -256,7 +268,7 @@ static void target_row(const ms_page *p, const ms_plan_view *v, const char *name
     fprintf(p->out, "%10s%10s%10s%10s  ", ms_plan_ms(f->time.step_ms, 1, step), ms,
             ms_gib(f->peak_bytes, gib),
             ms_plan_gib_more(f->peak_bytes, free_plan->peak_bytes, more));
-    ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", width);
+    ms_plan_treat_cell(p, *f->treat ? f->treat : "keep everything", 56);
 }
 
 static void unsupported_row(const ms_page *p, const ms_target_answer *a)
@@ -269,50 +281,21 @@ static void unsupported_row(const ms_page *p, const ms_target_answer *a)
 static void write_targets(const ms_page *p, const ms_plan_view *v)
 {
     const ms_target_answers *targets = v->answer->targets;
-    const uint32_t width = p->columns - 56;
     if (!targets || targets->count == 0)
         return;
     ms_page_heading(p, "Trainers", "  (ms, GiB; --target NAME shows what to type)");
     fprintf(p->out, "  %s%-12s%10s%10s%10s%10s%s\n", ms_page_tone(p, MS_TONE_DIM), "", "step",
             "longer", "peak", "higher", ms_page_tone(p, MS_TONE_END));
-    target_row(p, v, v->answer->task->target, v->plan, width);
+    target_row(p, v, v->answer->task->target, v->plan);
     for (uint32_t i = 0; i < targets->count; i++)
         if (!targets->items[i].unsupported)
-            target_row(p, v, targets->items[i].target->name, &targets->items[i].plan, width);
+            target_row(p, v, targets->items[i].target->name, &targets->items[i].plan);
     for (uint32_t i = 0; i < targets->count; i++)
         if (targets->items[i].unsupported)
             unsupported_row(p, &targets->items[i]);
 }
 
 /* ---- what else ---- */
-
-/* The last column: for a suggestion what to type, for another planner its plan. */
-static const char *alternative_text(const ms_alternative *a)
-{
-    if (!ms_reason_fits(a->figures.reason))
-        return "does not fit";
-    if (a->option && *a->option)
-        return a->option;
-    return *a->figures.treat ? a->figures.treat : "keep everything";
-}
-
-static void write_suggestions(const ms_page *p, const ms_plan_view *v)
-{
-    const ms_step_plan *plan = v->plan;
-    if (plan->suggestions.count == 0)
-        return;
-    ms_page_heading(p, ms_plan_suggestions_title(plan),
-                    "  (GiB on the device, ms; each simulated)");
-    for (uint32_t i = 0; i < plan->suggestions.count; i++) {
-        const ms_alternative *a = &plan->suggestions.items[i];
-        char gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
-        fputs("  ", p->out);
-        ms_page_cell(p, a->name, 32);
-        fprintf(p->out, "%8s%10s  ", a->has_figures ? ms_gib(a->figures.device_bytes, gib) : "-",
-                a->has_figures ? ms_plan_ms(a->figures.time.step_ms, 1, ms) : "-");
-        ms_page_last_cell(p, alternative_text(a), p->columns - 52);
-    }
-}
 
 static void write_compared(const ms_page *p, const ms_plan_view *v)
 {
@@ -332,7 +315,7 @@ static void write_compared(const ms_page *p, const ms_plan_view *v)
         }
         fprintf(p->out, "%8s%10s%11s  ", ms_gib(a->figures.device_bytes, gib),
                 ms_plan_ms(step_ms, 1, ms), ms_plan_percent(ms_plan_overhead(v, step_ms), percent));
-        ms_page_last_cell(p, alternative_text(a), p->columns - 49);
+        ms_plan_treat_cell(p, ms_plan_alternative_text(a), 49);
     }
 }
 
@@ -365,11 +348,14 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
         return ms_plan_curve_console(out, view);
     const ms_page p = ms_page_begin(out, &view->answer->style);
     write_verdict(&p, view);
+    if (ms_plan_suggestions_lead(view))
+        ms_plan_suggestions_console(&p, view);
     write_treat(&p, view);
     bool ok = ms_plan_needs_console(&p, view);
     if (!target_is_long(view))
         write_target(&p, view);
-    write_suggestions(&p, view);
+    if (ms_plan_suggestions_follow(view))
+        ms_plan_suggestions_console(&p, view);
     write_peak(&p, view);
     write_time(&p, view);
     write_decisions(&p, view);

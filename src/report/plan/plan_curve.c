@@ -8,6 +8,7 @@
 
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
+#include "report/plan/plan_suggestions.h"
 #include "report/kit/writer_list.h"
 
 /* ---- at a terminal ---- */
@@ -21,7 +22,7 @@ static void write_point(const ms_page *p, const ms_plan_view *v, const ms_curve_
             ms_gib(f->device_bytes, device), ms_gib(f->peak_bytes, peak),
             f->host_bytes ? ms_gib(f->host_bytes, host) : "-", ms_plan_ms(f->time.step_ms, 1, ms),
             ms_plan_percent(ms_plan_overhead(v, f->time.step_ms), percent), ms_fit_cell(f->reason));
-    ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", p->columns - 65);
+    ms_plan_treat_cell(p, *f->treat ? f->treat : "keep everything", 65);
 }
 
 bool ms_plan_curve_console(FILE *out, const ms_plan_view *view)

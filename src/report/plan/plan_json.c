@@ -129,6 +129,10 @@ static void write_alternatives(ms_json_writer *w, const ms_plan_view *v, const c
         ms_json_object(w, NULL);
         ms_json_string(w, "name", items[i].name);
         ms_json_string(w, "option", items[i].option ? items[i].option : "");
+        if (items[i].changes) {
+            ms_json_string(w, "cost", ms_advice_cost_names[items[i].cost]);
+            ms_json_string(w, "changes_result", *items[i].changes ? items[i].changes : NULL);
+        }
         if (items[i].has_figures)
             write_figures(w, v, &items[i].figures);
         ms_json_close(w);

@@ -10,6 +10,7 @@
 #include "report/kit/markdown.h"
 #include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
+#include "report/plan/plan_suggestions.h"
 #include "report/plan/plan_view.h"
 
 static void write_treat(FILE *out, const ms_plan_view *v)
@@ -214,6 +215,13 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     }
 }
 
+static void write_suggestions(FILE *out, const ms_plan_view *v)
+{
+    const ms_step_plan *plan = v->plan;
+    write_alternatives(out, NULL, ms_plan_suggestions_title(plan), "change", "option",
+                       plan->suggestions.items, plan->suggestions.count);
+}
+
 static bool write_plan(FILE *out, const ms_plan_view *v)
 {
     const ms_step_plan *plan = v->plan;
@@ -227,11 +235,13 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
         fprintf(out, "\n%s.\n", v->evaluation);
     if (*v->steep)
         fprintf(out, "\n%s.\n", v->steep);
+    if (ms_plan_suggestions_lead(v))
+        write_suggestions(out, v);
     write_treat(out, v);
     bool ok = ms_plan_needs_markdown(out, v);
     write_target(out, v);
-    write_alternatives(out, NULL, ms_plan_suggestions_title(plan), "change", "option",
-                       plan->suggestions.items, plan->suggestions.count);
+    if (ms_plan_suggestions_follow(v))
+        write_suggestions(out, v);
     write_peak(out, v);
     write_time(out, v);
     write_decisions(out, v);

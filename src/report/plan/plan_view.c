@@ -355,6 +355,7 @@ ms_status ms_plan_view_create(const ms_plan_answer *answer, ms_plan_view *view, 
                            .plan = answer->plan,
                            .curve = answer->curve,
                            .analysis = answer->analysis,
+                           .kept = answer->kept,
                            .arena = ms_arena_create(0)};
     if (view->arena && fill(view))
         return MS_OK;

@@ -26,6 +26,7 @@ typedef struct ms_plan_view {
     const ms_run_config *run;
     const ms_step_plan *plan; /* NULL: a curve */
     const ms_curve *curve;    /* or NULL */
+    const ms_view *kept;      /* of the run with everything kept, to compare; or NULL */
     const ms_view *analysis;  /* of the run as planned; NULL: for a format that has none */
     ms_arena *arena;
     const ms_step_figures *figures;  /* the plan's, or of the least that was found */

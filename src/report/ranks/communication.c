@@ -87,21 +87,28 @@ static const char *exposed_text(const row *r, const char *why, char text[MS_FIXE
     return ms_fixed(why ? NAN : r->work->exposed_ms, 3, text);
 }
 
+static void write_row(const ms_page *page, const row *r, const char *why, uint32_t width)
+{
+    char gib[MS_GIB_TEXT], exposed[MS_FIXED_TEXT];
+    fputs("  ", page->out);
+    ms_page_name(page, r->kind, width);
+    fprintf(page->out, "%10s%8" PRIu64 "%12s  %s\n", ms_gib(r->work->bytes, gib), r->work->calls,
+            why ? "" : exposed_text(r, why, exposed), r->link);
+}
+
 void ms_communication_console(const ms_page *page, const ms_view *view)
 {
     row rows[MOST_ROWS];
-    char gib[MS_GIB_TEXT], exposed[MS_FIXED_TEXT];
     uint32_t count = rows_of(view, rows);
     const char *why = why_untimed(view), *missing = what_is_missing(view);
     if (count == 0)
         return;
     ms_page_heading(page, "Communication of a step", "  (GiB through this rank's link)");
-    fprintf(page->out, "  %s%-24s%10s%8s%12s  %s%s\n", ms_page_tone(page, MS_TONE_DIM), "", "GiB",
-            "calls", why ? "" : "exposed ms", "link", ms_page_tone(page, MS_TONE_END));
+    const uint32_t width = ms_page_room(page, 24, 49);
+    fprintf(page->out, "  %s%*s%10s%8s%12s  %s%s\n", ms_page_tone(page, MS_TONE_DIM), (int)width,
+            "", "GiB", "calls", why ? "" : "exposed ms", "link", ms_page_tone(page, MS_TONE_END));
     for (uint32_t i = 0; i < count; i++)
-        fprintf(page->out, "  %-24s%10s%8" PRIu64 "%12s  %s\n", rows[i].kind,
-                ms_gib(rows[i].work->bytes, gib), rows[i].work->calls,
-                why ? "" : exposed_text(&rows[i], why, exposed), rows[i].link);
+        write_row(page, &rows[i], why, width);
     if (why)
         ms_page_note(page, "no exposed time:", why);
     else

@@ -81,12 +81,16 @@ void ms_one_device_console(const ms_page *page, const ms_view *view)
         ms_page_note(page, "not compared:", one_of(view)->unknown);
         return;
     }
-    fprintf(page->out, "  %s%-30s%10s%12s%10s%s\n", ms_page_tone(page, MS_TONE_DIM), "",
+    const uint32_t width = ms_page_room(page, 30, 34);
+    fprintf(page->out, "  %s%*s%10s%12s%10s%s\n", ms_page_tone(page, MS_TONE_DIM), (int)width, "",
             "this rank", "one device", "change", ms_page_tone(page, MS_TONE_END));
     uint32_t count = all_figures(view, figures);
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(page->out, "  %-30s%10s%12s%10s\n", figures[i].label, ms_gib(figures[i].rank, rank),
+    for (uint32_t i = 0; i < count; i++) {
+        fputs("  ", page->out);
+        ms_page_name(page, figures[i].label, width);
+        fprintf(page->out, "%10s%12s%10s\n", ms_gib(figures[i].rank, rank),
                 ms_gib(figures[i].one, one), change_text(&figures[i], change));
+    }
     ms_page_note(page, "one device:", one_of(view)->meaning);
 }
 

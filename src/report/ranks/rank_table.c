@@ -50,13 +50,16 @@ void ms_rank_table_console(const ms_page *page, const ms_view *view)
     if (!ms_rank_table_is_there(view))
         return;
     ms_page_heading(page, "Ranks", "  (GiB)");
-    fprintf(page->out, "  %s%-24s%10s%10s%10s%10s%s\n", ms_page_tone(page, MS_TONE_DIM), "",
-            "weights", "allocated", "reserved", "device", ms_page_tone(page, MS_TONE_END));
+    const uint32_t width = ms_page_room(page, 24, 42);
+    fprintf(page->out, "  %s%*s%10s%10s%10s%10s%s\n", ms_page_tone(page, MS_TONE_DIM), (int)width,
+            "", "weights", "allocated", "reserved", "device", ms_page_tone(page, MS_TONE_END));
     for (uint32_t i = 0; i < table_of(view)->count; i++) {
         const ms_rank_need need = need_at(view, i);
-        fprintf(page->out, "  %-24s%10s%10s%10s%10s\n", ranks_text(&need, text),
-                ms_gib(need.weight_bytes, a), ms_gib(need.peak_bytes, b),
-                ms_gib(need.reserved_bytes, c), ms_gib(need.device_bytes, d));
+        fputs("  ", page->out);
+        ms_page_name(page, ranks_text(&need, text), width);
+        fprintf(page->out, "%10s%10s%10s%10s\n", ms_gib(need.weight_bytes, a),
+                ms_gib(need.peak_bytes, b), ms_gib(need.reserved_bytes, c),
+                ms_gib(need.device_bytes, d));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "report/view/calibrated.h"
 #include "report/pictures/chart.h"
 #include "report/view/fit_words.h"
+#include "report/view/suggestions.h"
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
@@ -16,7 +17,7 @@
 #include "report/ranks/one_device_table.h"
 #include "report/ranks/rank_table.h"
 
-enum { MAX_LAYER_ROWS = 6 };
+enum { MAX_LAYER_ROWS = 6, LABEL_WIDTH = 30, SHARE_WIDTH = 22 };
 
 static void share_row(const ms_page *p, const ms_view_row *row, uint32_t label_width,
                       uint64_t whole)
@@ -35,7 +36,8 @@ static void total_row(const ms_page *p, const char *label, uint32_t label_width,
     char gib[MS_GIB_TEXT];
     fputs("  ", p->out);
     ms_page_cell(p, label, label_width);
-    fprintf(p->out, "%10s%s%s\n", ms_gib(bytes, gib), *remark ? "  " : "", remark);
+    fprintf(p->out, "%10s%s", ms_gib(bytes, gib), *remark ? " " : "");
+    ms_page_rest(p, label_width + 13, remark);
 }
 
 static void write_verdict(const ms_page *p, const ms_view *v)
@@ -46,6 +48,8 @@ static void write_verdict(const ms_page *p, const ms_view *v)
         ms_page_note(p, ms_fit_why_label, v->why);
     for (uint32_t i = 0; i < v->finding_count; i++)
         ms_page_note(p, "note:", v->findings[i].text);
+    if (ms_suggestions_lead(v))
+        ms_suggestions_console(p, v);
 }
 
 static void host_row(const ms_page *p, const ms_summary *s, uint32_t label_width)
@@ -73,7 +77,7 @@ static void reserved_row(const ms_page *p, const ms_summary *s, uint32_t label_w
 static void write_peak(const ms_page *p, const ms_view *v)
 {
     const ms_summary *s = v->summary;
-    const uint32_t label_width = 30;
+    const uint32_t label_width = ms_page_room(p, LABEL_WIDTH, SHARE_WIDTH);
     ms_page_heading(p, "At the peak", "  (GiB)");
     fprintf(p->out, "  %sin %s%s%s%s\n", ms_page_tone(p, MS_TONE_DIM), s->peak_stage,
             *v->peak_operator ? ", " : "", v->peak_operator, ms_page_tone(p, MS_TONE_END));
@@ -81,7 +85,7 @@ static void write_peak(const ms_page *p, const ms_view *v)
         const ms_view_row *row = &v->categories[i];
         share_row(p, row, label_width, s->peak_memory_bytes);
         ms_page_bar(p, ms_permille(row->bytes, s->peak_memory_bytes),
-                    p->columns - label_width - 24);
+                    ms_page_room(p, p->columns, label_width + 24));
         fputc('\n', p->out);
     }
     total_row(p, "allocated", label_width, s->peak_memory_bytes, "");
@@ -104,9 +108,27 @@ static void write_layers(const ms_page *p, const ms_view *v)
         return;
     ms_page_heading(p, "Where", "  (GiB at the peak)");
     for (uint32_t i = 0; i < v->layer_count; i++) {
-        share_row(p, &v->layers[i], 30, v->summary->peak_memory_bytes);
+        share_row(p, &v->layers[i], ms_page_room(p, LABEL_WIDTH, SHARE_WIDTH),
+                  v->summary->peak_memory_bytes);
         fputc('\n', p->out);
     }
+}
+
+/* Narrower than usual where that leaves room for the names of phases. */
+static int figure_width(const ms_page *p)
+{
+    return p->columns < 60 ? 9 : 10;
+}
+
+static uint32_t phase_width(const ms_page *p)
+{
+    return ms_page_room(p, 20, 2 + 4 * (uint32_t)figure_width(p));
+}
+
+static void put_four(const ms_page *p, const char *a, const char *b, const char *c, const char *d)
+{
+    int width = figure_width(p);
+    fprintf(p->out, "%*s%*s%*s%*s", width, a, width, b, width, c, width, d);
 }
 
 static void phase_row(const ms_page *p, const ms_phase_usage *u, bool numbered)
@@ -118,17 +140,20 @@ static void phase_row(const ms_page *p, const ms_phase_usage *u, bool numbered)
     if (numbered && micro)
         snprintf(label, sizeof label, "%s %s", ms_phase_name((ms_phase)u->phase),
                  ms_micro_step_text(u, number));
-    fprintf(p->out, "  %-20s%10s%10s%10s%10s\n", label, ms_gib(u->start_bytes, start),
-            ms_gib(u->peak_bytes, peak), ms_gib(u->end_bytes, end),
-            ms_gib(u->peak_reserved_bytes, reserved));
+    fputs("  ", p->out);
+    ms_page_name(p, label, phase_width(p));
+    put_four(p, ms_gib(u->start_bytes, start), ms_gib(u->peak_bytes, peak),
+             ms_gib(u->end_bytes, end), ms_gib(u->peak_reserved_bytes, reserved));
+    fputc('\n', p->out);
 }
 
 static void write_phases(const ms_page *p, const ms_view *v)
 {
     const ms_usage *usage = v->ledger->usage;
     ms_page_heading(p, "Phases of a step", "  (GiB)");
-    fprintf(p->out, "  %s%-20s%10s%10s%10s%10s%s\n", ms_page_tone(p, MS_TONE_DIM), "", "start",
-            "peak", "end", "reserved", ms_page_tone(p, MS_TONE_END));
+    fprintf(p->out, "  %s%*s", ms_page_tone(p, MS_TONE_DIM), (int)phase_width(p), "");
+    put_four(p, "start", "peak", "end", "reserved");
+    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
         phase_row(p, &usage->phases.items[i], v->ledger->run->training.accumulate > 1);
     const ms_phase_usage *evaluation = ms_ledger_evaluation(v->ledger);
@@ -141,7 +166,7 @@ static void operator_row(const ms_page *p, const char *name, uint64_t saved_byte
 {
     char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
     fputs("  ", p->out);
-    ms_page_cell(p, name, p->columns - 41);
+    ms_page_name(p, name, ms_page_room(p, p->columns, 41));
     fprintf(p->out, "%10s%10s", ms_gib(saved_bytes, saved), ms_gib(all_bytes - saved_bytes, other));
     if (times)
         fprintf(p->out, "  %-9s %6" PRIu32, phase, times);
@@ -155,7 +180,7 @@ static void write_largest(const ms_page *p, const ms_view *v)
         return;
     ms_page_heading(p, "Largest operators", "  (GiB alive at the peak)");
     fprintf(p->out, "  %s%-*s%10s%10s  %-9s %6s%s\n", ms_page_tone(p, MS_TONE_DIM),
-            (int)(p->columns - 41), "", "saved", "other", "phase", "times",
+            (int)ms_page_room(p, p->columns, 41), "", "saved", "other", "phase", "times",
             ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = 0; i < v->largest_count; i++) {
         const ms_record *r = v->largest[i];
@@ -166,24 +191,6 @@ static void write_largest(const ms_page *p, const ms_view *v)
     operator_row(p, label, v->operator_saved_bytes, v->operator_bytes, "", 0);
     ms_page_paragraph(p, "saved: activations for the backward pass; other: temporaries, workspaces "
                          "and short-lived gradients; over all executions in a step");
-}
-
-static void write_advice(const ms_page *p, const ms_view *v)
-{
-    const ms_advice *advice = v->advice;
-    if (!advice || advice->suggestions.count == 0)
-        return;
-    ms_page_heading(p, "What would help most", "  (GiB on the device, each simulated)");
-    for (uint32_t i = 0; i < advice->suggestions.count; i++) {
-        const ms_suggestion *s = &advice->suggestions.items[i];
-        char saved[MS_GIB_TEXT], left[MS_GIB_TEXT];
-        ms_fit_verdict then = ms_reason_verdict(s->reason);
-        bool is_better = then > v->summary->verdict;
-        fprintf(p->out, "  -%-8s to %-8s %-32s %s%s%s\n",
-                ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
-                s->title, s->option, is_better ? "  " : "",
-                is_better ? ms_fit_verdict_name(then) : "");
-    }
 }
 
 static void write_notes(const ms_page *p, const ms_view *v)
@@ -207,7 +214,8 @@ bool ms_report_console(FILE *out, const ms_view *view)
     ms_communication_console(&p, view);
     write_phases(&p, view);
     write_largest(&p, view);
-    write_advice(&p, view);
+    if (ms_suggestions_follow(view))
+        ms_suggestions_console(&p, view);
     ms_calibrated_console(&p, view->ledger->run, view->arena);
     ms_page_run(&p, view->metadata, view->metadata_count);
     write_notes(&p, view);

@@ -5,12 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "json/write.h"
-#include "report/step/html_report.h"
-#include "report/step/json_operators.h"
-#include "report/pictures/picture.h"
+#include "report/kit/html.h"
 
-enum { MOST_ROWS = 1500 }; /* more than that, unrolled, would make the page slow and large */
+enum { MOST_ROWS = 1200 }; /* more than that, unrolled, would make the page slow and large */
 
 static uint64_t weight_of(const ms_record *r)
 {
@@ -88,48 +85,4 @@ bool ms_html_operators(FILE *out, const ms_view *v)
                 " smaller records are left out; the CSV and JSON reports have all.</p>\n",
                 left_out);
     return true;
-}
-
-static void write_points(ms_json_writer *w, const ms_ledger *ledger)
-{
-    ms_json_array(w, "points");
-    for (uint32_t i = 0; i < ledger->timeline.count; i++) {
-        const ms_timeline_point *p = &ledger->timeline.items[i];
-        ms_json_object_inline(w, NULL);
-        ms_json_uint(w, "event", p->event);
-        ms_json_string(w, "phase", ms_phase_name((ms_phase)p->phase));
-        ms_json_double(w, "ms", p->ms, 6);
-        ms_json_uint(w, "bytes", p->bytes);
-        ms_json_array(w, "categories");
-        for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
-            ms_json_uint(w, NULL, p->category_bytes[c]);
-        ms_json_close(w);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
-
-void ms_html_timeline_data(FILE *out, const ms_view *v)
-{
-    const ms_ledger *ledger = v->ledger;
-    const ms_rectangle *f = &ms_timeline_plot;
-    ms_json_writer w = {.out = out};
-    fputs("<script type=\"application/json\" id=\"timeline-data\">\n", out);
-    ms_json_object(&w, NULL);
-    ms_json_bool(&w, "is_timed", ledger->schedule.is_timed);
-    ms_json_double(&w, "end_ms", ledger->schedule.end_ms, 6);
-    ms_json_uint(&w, "peak_event", ledger->peak->event - ledger->usage->steady_first_event);
-    ms_json_object_inline(&w, "frame");
-    ms_json_double(&w, "x", f->x, 1);
-    ms_json_double(&w, "y", f->y, 1);
-    ms_json_double(&w, "width", f->width, 1);
-    ms_json_double(&w, "height", f->height, 1);
-    ms_json_close(&w);
-    ms_json_array_inline(&w, "categories");
-    for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
-        ms_json_string(&w, NULL, ms_category_name((ms_category)c));
-    ms_json_close(&w);
-    write_points(&w, ledger);
-    ms_json_close(&w);
-    fputs("\n</script>\n", out);
 }

@@ -10,12 +10,14 @@
 #include "report/pictures/composition.h"
 #include "report/pictures/timeline_svg.h"
 #include "report/step/html_operators.h"
+#include "report/step/html_timeline.h"
 #include "report/ranks/communication.h"
 #include "report/ranks/one_device_table.h"
 #include "report/ranks/rank_table.h"
 #include "report/view/calibrated.h"
 #include "report/view/times.h"
 #include "report/view/fit_words.h"
+#include "report/view/suggestions.h"
 #include "report/pictures/picture.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
@@ -47,26 +49,34 @@ void ms_html_headroom(FILE *out, const ms_view *v)
     ms_html_bar(out, v->verdict, pieces, count, device + free_bytes, s->budget_bytes);
 }
 
+static void write_timeline(FILE *out, const ms_view *v, const ms_picture_shape *shape,
+                           const char *sentence)
+{
+    fprintf(out,
+            "<svg id=\"%s\" class=\"picture timeline %s\" viewBox=\"0 0 %d %d\" role=\"img\" "
+            "tabindex=\"0\" aria-label=\"",
+            shape->is_narrow ? "timeline-narrow" : "timeline-svg", shape->name, shape->width,
+            shape->timeline_height);
+    ms_xml_text(out, sentence);
+    fputs(" Arrow keys read it.\" aria-describedby=\"reading\">\n", out);
+    ms_picture_timeline(out, v, shape);
+    if (!shape->is_narrow)
+        ms_picture_legend(out, v, (ms_spot){shape->plot.x, shape->timeline_height - 4});
+    fputs("</svg>\n", out);
+}
+
 bool ms_html_timeline(FILE *out, const ms_view *v)
 {
     const char *sentence = ms_timeline_sentence(v);
     if (!sentence)
         return false;
-    fprintf(out,
-            "<figure>\n<div class=\"wide\"><svg id=\"timeline-svg\" class=\"picture\" viewBox=\"0 "
-            "0 %d %d\" role=\"img\" tabindex=\"0\" aria-label=\"",
-            MS_PICTURE_WIDTH, MS_TIMELINE_HEIGHT);
-    ms_xml_text(out, sentence);
-    fputs(" Arrow keys read it.\" aria-describedby=\"reading\">\n", out);
-    ms_picture_timeline(out, v);
-    ms_picture_legend(out, v, (ms_spot){ms_timeline_plot.x, MS_TIMELINE_HEIGHT - 4});
-    fputs("</svg></div>\n<p class=\"reading\" id=\"reading\" aria-live=\"polite\"></p>\n"
-          "<figcaption>",
-          out);
+    fputs("<figure>\n", out);
+    write_timeline(out, v, &ms_wide_pictures, sentence);
+    write_timeline(out, v, &ms_narrow_pictures, sentence);
+    fputs("<div class=\"reading\" id=\"reading\" aria-live=\"polite\"></div>\n<figcaption>", out);
     ms_xml_text(out, sentence);
     fputs(" Dotted: reserved memory.</figcaption>\n</figure>\n", out);
-    ms_html_timeline_data(out, v);
-    return true;
+    return ms_html_timeline_data(out, v);
 }
 
 static void categories_table(FILE *out, const ms_view *v)
@@ -97,17 +107,25 @@ static void layers_table(FILE *out, const ms_view *v)
     ms_html_end_table(out);
 }
 
-bool ms_html_composition(FILE *out, const ms_view *v)
+static bool write_composition(FILE *out, const ms_view *v, const ms_picture_shape *shape)
 {
     fprintf(
         out,
-        "<figure>\n<div class=\"wide\"><svg id=\"composition-svg\" class=\"picture\" "
-        "viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Areas in proportion to what is alive at "
-        "the peak: categories, and in them their largest tensors. The table below has the "
-        "categories.\">\n",
-        MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT);
-    bool ok = ms_picture_composition(out, v);
-    fputs("</svg></div>\n</figure>\n", out);
+        "<svg class=\"picture composition %s\" viewBox=\"0 0 %d %d\" role=\"img\" "
+        "aria-label=\"Areas in proportion to what is alive at the peak: categories, and in them "
+        "their largest tensors. The table below has the categories.\">\n",
+        shape->name, shape->width, shape->composition_height);
+    bool ok = ms_picture_composition(out, v, shape);
+    fputs("</svg>\n", out);
+    return ok;
+}
+
+bool ms_html_composition(FILE *out, const ms_view *v)
+{
+    fputs("<figure>\n", out);
+    bool ok = write_composition(out, v, &ms_wide_pictures) &&
+              write_composition(out, v, &ms_narrow_pictures);
+    fputs("</figure>\n", out);
     categories_table(out, v);
     layers_table(out, v);
     return ok;
@@ -158,21 +176,6 @@ static void summary_list(FILE *out, const ms_view *v)
             ms_fixed(s->step_time_ms > 0 ? s->step_time_ms : NAN, 3, text));
 }
 
-static void advice_table(FILE *out, const ms_view *v)
-{
-    ms_html_table(out, "", "Each was simulated", "change|option|#saves|#then needs|fits");
-    for (uint32_t i = 0; i < v->advice->suggestions.count; i++) {
-        const ms_suggestion *s = &v->advice->suggestions.items[i];
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", s->title);
-        ms_html_code_cell(out, s->option);
-        ms_html_bytes_cell(out, (uint64_t)s->saved_device_bytes);
-        ms_html_bytes_cell(out, s->device_bytes);
-        ms_html_cell(out, ms_fit_cell(s->reason));
-        fputs("</tr>\n", out);
-    }
-    ms_html_end_table(out);
-}
-
 void ms_html_not_modelled(FILE *out, const ms_view *v)
 {
     const char *text;
@@ -201,7 +204,7 @@ static bool write_summary(FILE *out, const ms_view *v)
 
 static bool write_advice(FILE *out, const ms_view *v)
 {
-    advice_table(out, v);
+    ms_suggestions_html(out, v);
     return true;
 }
 
@@ -223,11 +226,6 @@ static bool write_not_modelled(FILE *out, const ms_view *v)
     return true;
 }
 
-static bool has_advice(const ms_view *v)
-{
-    return v->advice && v->advice->suggestions.count;
-}
-
 static bool has_treatments(const ms_view *v)
 {
     return ms_html_is_treated(&v->ledger->run->treatments, v->ledger->model->num_layers);
@@ -238,13 +236,14 @@ static const struct {
     bool (*write)(FILE *out, const ms_view *v);
     bool (*is_there)(const ms_view *v); /* NULL: always */
 } sections[] = {
+    {"advice", NULL, write_advice, ms_suggestions_lead}, /* title: ms_suggestions_title */
     {"timeline", "Memory over the step", ms_html_timeline, NULL},
     {"peak", "What the peak is made of", ms_html_composition, NULL},
     {"ranks", "Ranks", ms_rank_table_html, ms_rank_table_is_there},
     {"one-device", "Compared with one device", ms_one_device_html, ms_one_device_is_there},
     {"communication", "Communication of a step", ms_communication_html, ms_communication_is_there},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
-    {"advice", "What would help most", write_advice, has_advice},
+    {"advice", NULL, write_advice, ms_suggestions_follow},
     {"phases", "Phases of a step", write_phases, NULL},
     {"operators", "Operators", ms_html_operators, NULL},
     {"figures", "All figures", write_summary, NULL},
@@ -271,7 +270,8 @@ bool ms_report_html(FILE *out, const ms_view *v)
         .title = v->title, .verdict = v->verdict, .tone = v->summary->verdict};
     ms_html_link links[SECTION_COUNT];
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        links[i] = (ms_html_link){sections[i].id, sections[i].title,
+        links[i] = (ms_html_link){sections[i].id,
+                                  sections[i].title ? sections[i].title : ms_suggestions_title(v),
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
     if (*v->why)

@@ -8,6 +8,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/config_fields.h"
 #include "report/view/fit_words.h"
+#include "report/view/suggestions.h"
 #include "report/step/json_levels.h"
 #include "report/step/json_operators.h"
 #include "report/step/json_peak.h"
@@ -119,23 +120,6 @@ static void write_evaluation(ms_json_writer *w, const ms_phase_usage *evaluation
         write_phase(w, "evaluation", evaluation);
 }
 
-static void write_suggestions(ms_json_writer *w, const ms_view *view)
-{
-    ms_json_array(w, "suggestions");
-    for (uint32_t i = 0; view->advice && i < view->advice->suggestions.count; i++) {
-        const ms_suggestion *s = &view->advice->suggestions.items[i];
-        ms_json_object(w, NULL);
-        ms_json_string(w, "title", s->title);
-        ms_json_string(w, "option", s->option);
-        ms_json_int(w, "saved_device_bytes", s->saved_device_bytes);
-        ms_json_int(w, "saved_peak_bytes", s->saved_peak_bytes);
-        ms_json_uint(w, "device_bytes", s->device_bytes);
-        ms_fit_json(w, s->reason);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
-
 static void write_notes(ms_json_writer *w, const ms_view *view)
 {
     ms_json_array(w, "notes");
@@ -193,6 +177,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_json_object(&w, NULL);
     ms_json_string(&w, "schema_version", MS_REPORT_SCHEMA_VERSION);
     write_summary(&w, view->summary);
+    ms_json_string(&w, "why", view->peak_why);
     write_metadata(&w, view);
     bool ok = write_config(&w, view);
     ms_rank_table_json(&w, view);
@@ -203,7 +188,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_json_peak(&w, view);
     ok = ms_json_modules(&w, view) && ok;
     write_notes(&w, view);
-    write_suggestions(&w, view);
+    ms_suggestions_json(&w, view);
     ms_calibrated_json(&w, view->ledger->run, view->arena);
     ms_json_times(&w, view);
     write_not_modelled(&w, view);

@@ -143,7 +143,7 @@ static uint32_t list_modules(const ms_ledger *ledger, const uint64_t *hashes, mo
                      .bytes = ledger->usage->block_bytes[storage],
                      .rounded_bytes = ms_usage_rounded_bytes(trace, ledger->usage, storage),
                      .scope = scope,
-                     .layer = ms_scope_layer(trace, scope, MS_NONE),
+                     .layer = ms_trace_scope_layer(trace, scope, MS_NONE),
                      .count = 1};
     }
     return fold(modules, ledger->peak->storages.count);

@@ -6,6 +6,7 @@
 
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
+#include "report/view/suggestions.h"
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
@@ -128,22 +129,6 @@ static void write_largest(FILE *out, const ms_view *v)
     fputs(".\n", out);
 }
 
-static void write_advice(FILE *out, const ms_view *v)
-{
-    if (!v->advice || v->advice->suggestions.count == 0)
-        return;
-    fputs("\n## What would help most\n\nEach simulated alone.\n\n"
-          "| change | option | saves GiB | leaves GiB | fits |\n|---|---|---:|---:|---|\n",
-          out);
-    for (uint32_t i = 0; i < v->advice->suggestions.count; i++) {
-        const ms_suggestion *s = &v->advice->suggestions.items[i];
-        char saved[MS_GIB_TEXT], left[MS_GIB_TEXT];
-        fprintf(out, "| %s | `%s` | %s | %s | %s |\n", s->title, s->option,
-                ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
-                ms_fit_cell(s->reason));
-    }
-}
-
 static void write_findings(FILE *out, const ms_view *v)
 {
     for (uint32_t i = 0; i < v->finding_count; i++)
@@ -157,13 +142,16 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
     if (*view->why)
         ms_markdown_note(out, ms_fit_why_label, view->why);
     write_findings(out, view);
+    if (ms_suggestions_lead(view))
+        ms_suggestions_markdown(out, view);
     write_peak(out, view);
     ms_rank_table_markdown(out, view);
     ms_one_device_markdown(out, view);
     ms_communication_markdown(out, view);
     write_phases(out, view);
     write_largest(out, view);
-    write_advice(out, view);
+    if (ms_suggestions_follow(view))
+        ms_suggestions_markdown(out, view);
     ms_calibrated_markdown(out, view->ledger->run, view->arena);
     ms_markdown_run(out, view->metadata, view->metadata_count);
     fputs("\n## Not in these figures\n\n", out);

@@ -131,7 +131,7 @@ static void put_new_frames(snapshot *s, uint32_t id)
 {
     enum { TEXT = 256 };
     const ms_storage *storage = &s->trace->storages.items[id];
-    uint32_t layer = ms_scope_layer(s->trace, storage->scope, MS_NONE);
+    uint32_t layer = ms_trace_scope_layer(s->trace, storage->scope, MS_NONE);
     uint64_t index = 0;
     char text[TEXT], path[TEXT];
     const char *label = ms_storage_label(s->trace, storage);

@@ -3,6 +3,7 @@
  * A streamed model as console text, and its table as CSV.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"
@@ -14,19 +15,30 @@
 
 /* ---- at a terminal ---- */
 
+/* Columns of figures, as wide as their names, and wide enough for figures. */
+static const char *const memory_columns[] = {"layers",    "outside",  "cache", "others",
+                                             "allocated", "reserved", "device"};
+enum { MEMORY_COLUMNS = sizeof memory_columns / sizeof memory_columns[0], LEAST_WIDTH = 7 };
+
+static int width_of(const char *name)
+{
+    int length = (int)strlen(name);
+    return length < LEAST_WIDTH ? LEAST_WIDTH : length;
+}
+
 static void write_memory_row(const ms_page *p, const ms_stream_row *r)
 {
-    const uint64_t bytes[] = {r->places_bytes,
-                              r->outside_bytes,
-                              r->cache_bytes,
-                              r->other_bytes,
-                              r->peak_bytes,
-                              r->reserved_bytes,
-                              r->judgement.device_bytes.expected};
+    const uint64_t bytes[MEMORY_COLUMNS] = {r->places_bytes,
+                                            r->outside_bytes,
+                                            r->cache_bytes,
+                                            r->other_bytes,
+                                            r->peak_bytes,
+                                            r->reserved_bytes,
+                                            r->judgement.device_bytes.expected};
     fprintf(p->out, "  %5" PRIu64, r->prefetch);
-    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
+    for (size_t i = 0; i < MEMORY_COLUMNS; i++) {
         char text[MS_GIB_TEXT];
-        fprintf(p->out, " %9s", ms_gib(bytes[i], text));
+        fprintf(p->out, " %*s", width_of(memory_columns[i]), ms_gib(bytes[i], text));
     }
     fprintf(p->out, "  %s\n", ms_fit_cell(r->judgement.reason));
 }
@@ -34,30 +46,37 @@ static void write_memory_row(const ms_page *p, const ms_stream_row *r)
 static void write_memory(const ms_page *p, const ms_stream_table *t)
 {
     ms_page_heading(p, "On the device", "  (GiB, at the peak of a pass)");
-    fprintf(p->out, "  %s%5s %9s %9s %9s %9s %9s %9s %9s  fits%s\n", ms_page_tone(p, MS_TONE_DIM),
-            "ahead", "layers", "outside", "cache", "others", "allocated", "reserved", "device",
-            ms_page_tone(p, MS_TONE_END));
+    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
+    for (size_t i = 0; i < MEMORY_COLUMNS; i++)
+        fprintf(p->out, " %*s", width_of(memory_columns[i]), memory_columns[i]);
+    fprintf(p->out, "  fits%s\n", ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = 0; i < t->rows.count; i++)
         write_memory_row(p, &t->rows.items[i]);
 }
 
+/* Those of ms_stream_times_list, and the last. */
+static const char *const time_columns[MS_STREAM_TIMES + 1] = {
+    "computing", "copies", "hidden", "exposed", "together", "first", "tokens/s"};
+
 static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r)
 {
-    double ms[MS_STREAM_TIMES];
+    double figures[MS_STREAM_TIMES + 1];
     char text[MS_FIXED_TEXT];
-    ms_stream_times_list(&r->times, ms);
+    ms_stream_times_list(&r->times, figures);
+    figures[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
     fprintf(p->out, "  %5" PRIu64, r->prefetch);
-    for (int i = 0; i < MS_STREAM_TIMES; i++)
-        fprintf(p->out, " %9s", ms_fixed(ms[i], 2, text));
-    fprintf(p->out, " %11s\n", ms_fixed(ms_stream_tokens_per_s(t, r), 2, text));
+    for (int i = 0; i <= MS_STREAM_TIMES; i++)
+        fprintf(p->out, " %*s", width_of(time_columns[i]), ms_fixed(figures[i], 2, text));
+    fputc('\n', p->out);
 }
 
 static void write_times(const ms_page *p, const ms_stream_table *t)
 {
     ms_page_heading(p, "A pass", "  (ms, in the steady state; tokens/s at most)");
-    fprintf(p->out, "  %s%5s %9s %9s %9s %9s %9s %9s %11s%s\n", ms_page_tone(p, MS_TONE_DIM),
-            "ahead", "computing", "copies", "hidden", "exposed", "together", "first", "tokens/s",
-            ms_page_tone(p, MS_TONE_END));
+    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
+    for (int i = 0; i <= MS_STREAM_TIMES; i++)
+        fprintf(p->out, " %*s", width_of(time_columns[i]), time_columns[i]);
+    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = 0; i < t->rows.count; i++)
         write_time_row(p, t, &t->rows.items[i]);
 }

@@ -95,6 +95,9 @@ static void add_key(list *l, const ms_key *key)
     case MS_KEY_DENSE_LAYERS:
         add_layers(l, key->name, MS_LAYER_SPARSE, false);
         break;
+    case MS_KEY_SPARSE_LAYERS:
+        add_layers(l, key->name, MS_LAYER_SPARSE, true);
+        break;
     case MS_KEY_ROPE:
         add_text(l, key->name, l->model->long_rotary ? "longrope" : "any");
         break;

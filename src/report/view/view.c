@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/view/fit_words.h"
+#include "report/view/why.h"
 
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT])
 {
@@ -244,13 +245,19 @@ static const char *verdict(const ms_view *view)
                                                        : verdict_of_one(view, &t);
 }
 
+/* Why it needs that much, and why the verdict is not a plain one. */
 static const char *why(const ms_view *view)
 {
     const ms_summary *s = view->summary;
-    return ms_fit_why(view->arena, &(ms_fit_facts){.reason = s->verdict_reason,
-                                                   .budget_bytes = s->budget_bytes,
-                                                   .high_device_bytes = s->high_device_bytes,
-                                                   .retries = s->allocator_retries});
+    const char *fit =
+        ms_fit_why(view->arena, &(ms_fit_facts){.reason = s->verdict_reason,
+                                                .budget_bytes = s->budget_bytes,
+                                                .high_device_bytes = s->high_device_bytes,
+                                                .retries = s->allocator_retries});
+    if (!fit || !*fit)
+        return fit ? view->peak_why : NULL;
+    return ms_arena_printf(view->arena, "%s. %c%s", view->peak_why,
+                           (char)(*fit >= 'a' && *fit <= 'z' ? *fit - 'a' + 'A' : *fit), fit + 1);
 }
 
 const char *ms_view_millions(ms_arena *arena, uint64_t count)
@@ -345,10 +352,13 @@ static bool fill(ms_view *view)
     view->metadata_count = metadata.count;
     view->title = title(view);
     view->verdict = verdict(view);
-    view->why = why(view);
     view->peak_operator = peak_operator(view);
-    return view->title && view->verdict && view->why && fill_categories(view) &&
-           fill_tensors(view) && fill_layers(view) && fill_largest(view) && fill_findings(view);
+    if (!view->title || !view->verdict || !fill_categories(view))
+        return false;
+    view->peak_why = ms_why_text(view);
+    view->why = view->peak_why ? why(view) : NULL;
+    return view->why && fill_tensors(view) && fill_layers(view) && fill_largest(view) &&
+           fill_findings(view);
 }
 
 ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,

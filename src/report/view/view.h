@@ -32,7 +32,8 @@ typedef struct ms_view {
     ms_arena *arena;
     const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
     const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
-    const char *why;      /* it is tight, and what to do about it; or "" */
+    const char *why;      /* it needs that: ms_why_text, and of a tight one what to do about it */
+    const char *peak_why; /* ms_why_text alone */
     ms_finding *findings; /* shown beside the verdict */
     uint32_t finding_count;
     const char *peak_operator; /* running at the peak, or "" */

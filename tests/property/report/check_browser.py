@@ -16,6 +16,21 @@ import subprocess
 import sys
 import tempfile
 
+EVERY = int(os.environ.get("CHECK_EVERY", "1"))
+REPORTS = "tests/golden/cli/compare/differs/files"
+PAGES = [
+    ("analysis", "analyze", "--config llama-3.1-8b --seq 4096 --device h100-80gb"),
+    ("ranks", "analyze", "--config llama-3.1-8b --seq 4096 --device h100-80gb --parallel fsdp=8 --rank all"),
+    ("plan", "plan", "--config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048"),
+    ("no plan", "plan", "--config llama-3.1-8b --device rtx-4090"),
+    ("trainers", "plan", "--config smollm2-135m --batch 8 --seq 1024 --device t4 --budget 4GiB --target all"),
+    ("curve", "plan", "--config smollm2-135m --batch 8 --seq 1024 --device a10 --curve --points 4"),
+    ("diff", "diff", "llama-3.2-1b llama-3.2-3b"),
+    ("compare", "compare", f"{REPORTS}/null.json {REPORTS}/cuda.json"),
+    ("inference", "infer", "gpt2 --device rtx-4090 --budget 700MiB"),
+    ("vllm", "infer", "llama-3.1-8b --engine vllm --device h100-80gb --context 8192 --concurrency 32"),
+    ("settings", "infer", "llama-3.1-8b --quant Q8_0 --device t4,rtx-4090 --concurrency 1,8 --fit context"),
+]
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 WATCH = """<script>
 window.problems = [];
@@ -29,15 +44,17 @@ addEventListener("load", () => setTimeout(() => {
   const result = { problems, fetched: performance.getEntriesByType("resource").map((e) => e.name) };
   result.data = Object.fromEntries(all("data[id]").map((e) => [e.id, e.value]));
   result.ready_ms = performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart;
+  result.width = innerWidth;
+  result.scrolled = all("body *").filter((e) => e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX)).map((e) => e.className || e.tagName);
   result.overflow = document.documentElement.scrollWidth - innerWidth;
   result.ground = getComputedStyle(document.body).backgroundColor;
   result.ink = getComputedStyle(document.body).color;
-  result.unlabelled = all("svg, .bar, .strip").filter((e) => e.getAttribute("role") !== "img" || !e.getAttribute("aria-label")).length
-    + all("input").filter((e) => !e.labels.length).length + all("button").filter((e) => !e.textContent.trim()).length
+  result.unlabelled = all("svg, .bar, .strip").filter((e) => !["img", "group"].includes(e.getAttribute("role")) || !e.getAttribute("aria-label")).length
+    + all("input").filter((e) => !e.labels.length).length + all("[role=button]").filter((e) => !e.getAttribute("aria-label")).length + all("button").filter((e) => !e.textContent.trim()).length
     + all("table").filter((e) => !e.caption || !e.tHead).length + all("section").filter((e) => !document.getElementById(e.getAttribute("aria-labelledby"))).length;
   const table = document.querySelector("#operators table");
-  if (table) {
-    const at = all("th", table.tHead).findIndex((cell) => cell.textContent.trim().startsWith("allocates"));
+  const at = table ? all("th", table.tHead).findIndex((cell) => cell.textContent.trim().startsWith("allocates")) : -1;
+  if (at >= 0) {
     const values = () => all("tbody tr", table).map((row) => Number(row.cells[at].querySelector("data").value));
     const heading = table.tHead.rows[0].cells[at], button = heading.querySelector("button");
     button.click();
@@ -62,7 +79,20 @@ addEventListener("load", () => setTimeout(() => {
     result.at_peak = document.getElementById("reading").textContent;
     result.at_home = press("Home");
     result.at_next = press("PageDown");
+    result.tensors = document.querySelectorAll("#reading li").length;
     result.at_end = press("End");
+  }
+  const composition = document.querySelector("svg.composition.wide-picture");
+  if (composition) {
+    const group = composition.querySelector("g.category"), count = () => composition.querySelectorAll("g.category:not([visibility])").length;
+    const press = (key) => group.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    const areas = () => all("rect", composition).map((e) => e.getAttribute("width")).join();
+    const before = areas();
+    result.zoom = [count(), group.getAttribute("tabindex"), group.getAttribute("aria-label")];
+    press("Enter");
+    result.zoomed = [count(), group.getAttribute("aria-pressed"), Number(group.querySelector("rect.head").getAttribute("width"))];
+    press("Escape");
+    result.is_back = count() === result.zoom[0] && areas() === before && group.getAttribute("aria-pressed") === "false";
   }
   const out = document.createElement("pre");
   out.id = "probe";
@@ -81,7 +111,8 @@ class Browser:
         self.program, self.browser, self.folder = program, browser, pathlib.Path(folder)
 
     def report(self, command, arguments, form):
-        ran = subprocess.run([self.program, command, "-q", *arguments.split(), "--format", form],
+        quiet = [] if command in ("compare", "infer", "diff") else ["-q"]
+        ran = subprocess.run([self.program, command, *quiet, *arguments.split(), "--format", form],
                              capture_output=True, check=False)
         assert ran.returncode in (0, 1, 3), ran.stderr
         return ran.stdout.decode()
@@ -105,6 +136,33 @@ class Browser:
         found = re.search(r'<pre id="probe">(.*?)</pre>', self.run(page, *options), re.S)
         assert found, "the probe has not run"
         return json.loads(html.unescape(found.group(1)))
+
+
+def phone(page):
+    """The page in a frame as wide as a phone, whose probe the outer page repeats."""
+    inner = page.replace("<title>", WATCH + "<title>", 1).replace("</body>", PROBE + "</body>", 1)
+    return (f'<iframe style="border:0;width:390px;height:800px" srcdoc="{html.escape(inner)}"></iframe>'
+            '<script>const look = () => { const probe = document.querySelector("iframe").contentDocument.getElementById("probe");'
+            'if (probe) document.body.append(document.importNode(probe, true)); else setTimeout(look, 20); };'
+            'addEventListener("load", look);</script>')
+
+
+def check_phone(browser, page):
+    """390 pixels: nothing is scrolled sideways, neither the page nor a part of it."""
+    found = re.search(r'<pre id="probe">(.*?)</pre>', browser.run(phone(page), "--window-size=800,900", "--virtual-time-budget=5000"), re.S)
+    assert found, "the probe has not run"
+    result = json.loads(html.unescape(found.group(1)))
+    assert result["width"] == 390, result["width"]
+    check_quiet(result)
+    assert not result["scrolled"], result["scrolled"]
+
+
+def check_page(browser, page):
+    check_phone(browser, page)
+    if EVERY == 1:
+        check_quiet(browser.probe(page, "--window-size=1280,900"))
+    bare = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert "<h1>" in bare and 'id="verdict"' in bare
 
 
 def check_quiet(result):
@@ -131,6 +189,9 @@ def check_analysis(browser, arguments):
     gib = f"{report['peak']['bytes'] / 2**30:.2f} GiB"
     assert gib in result["at_peak"] or report["peak"]["bytes"] < 2**30, (gib, result["at_peak"])
     assert len({result["at_home"], result["at_next"], result["at_end"]}) == 3
+    assert result["tensors"] > 0 and "Largest that come and go" in result["at_peak"], result["at_peak"]
+    assert result["zoom"][1] == "0" and result["zoom"][0] > 1 and result["zoom"][2], result["zoom"]
+    assert result["zoomed"] == [1, "true", 1040] and result["is_back"], result["zoomed"]
 
 
 def check_looks(browser, arguments):
@@ -162,11 +223,6 @@ def check_without_script(browser, arguments):
     for what in ('id="pin"', "not-modelled-title", f'value="{report["summary"]["peak_memory_bytes"]}"'):
         assert what in seen, what
     assert "<button" not in seen and 'id="filter"' not in seen
-
-
-def check_plan(browser, arguments):
-    result = browser.probe(browser.report("plan", arguments, "html"), "--window-size=1280,900")
-    check_quiet(result)
 
 
 def check_diff(browser, arguments):
@@ -203,8 +259,8 @@ def main():
         attempt(large, check_looks, browser, large)
         attempt(large, check_without_script, browser, large)
         attempt("126 layers", check_speed, browser)
-        attempt("plan", check_plan, browser, "--config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048")
-        attempt("curve", check_plan, browser, "--config smollm2-135m --batch 8 --seq 1024 --device a10 --curve --points 4")
+        for label, command, arguments in PAGES:
+            attempt(label, lambda c, a: check_page(browser, browser.report(c, a, "html")), command, arguments)
         attempt("diff", check_diff, browser, "llama-3.2-1b llama-3.2-3b")
     print(f"{passed} passed, {failed} failed")
     return failed > 0

@@ -122,8 +122,8 @@ def check_operators(page, report):
     told = [(o["name"], [o["extra"]["count"], o["extra"]["peak_bytes"], o["extra"]["peak_saved_bytes"],
                          o["memory_bytes"], o["extra"].get("saved_bytes", 0),
                          o["extra"].get("temporary_bytes", 0)], o["formula"]) for o in operators]
-    if len(operators) > 1500:
-        assert len(shown) == 1500 and set(map(str, shown)) <= set(map(str, told))
+    if len(operators) > 1200:
+        assert len(shown) == 1200 and set(map(str, shown)) <= set(map(str, told))
         return
     # What stays was not saved; the report tells no such figures of it.
     for row, operator in zip(shown, told):
@@ -349,29 +349,6 @@ PLANS = [
 ]
 
 
-def contrast(a, b):
-    def luminance(color):
-        parts = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-    high, low = sorted((luminance(a), luminance(b)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-def check_contrast(scheme):
-    """WCAG AA for all text: on the page, and on each colour of a category."""
-    text = (ROOT / "src" / "report" / "kit" / "html" / "picture.css").read_text()
-    blocks = [dict(re.findall(r"--([a-z_-]+): (#[0-9a-f]{6})", block))
-              for block in re.findall(r":root \{(.*?)\}", text, re.S)]
-    colors = blocks[0] | (blocks[1] if scheme == "dark" else {})
-    for ink in ("ink", "faint", "good", "tight", "bad", "link"):
-        for ground in ("ground", "panel", "band"):
-            assert contrast(colors[ink], colors[ground]) >= 4.5, (scheme, ink, ground)
-    for category in ("weight", "buffer", "gradient", "optimizer_state", "input", "activation",
-                     "temporary", "workspace"):
-        assert contrast(colors["on-cell"], colors[category]) >= 4.5, (scheme, category)
-
-
 # A slow program, as sanitizers make it, is asked less.
 EVERY = int(os.environ.get("CHECK_EVERY", "1"))
 
@@ -397,8 +374,6 @@ def main():
     attempt("126 layers, unrolled", check_large, program)
     for arguments, code in PLANS[::EVERY]:
         attempt(f"plan {arguments}", check_plan_page, program, arguments, code)
-    for scheme in ("light", "dark"):
-        attempt(scheme, check_contrast, scheme)
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

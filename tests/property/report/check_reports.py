@@ -159,10 +159,16 @@ def check_summary(report):
 
 
 def check_suggestions(report):
-    saved = [s["saved_device_bytes"] for s in report["suggestions"]]
-    assert saved == sorted(saved, reverse=True)
+    """What fits comes first, then what costs least; nothing saves less than a hundredth."""
+    costs = ["none", "time", "rounding", "result", "device"]
+    order = [(not s["fits"], costs.index(s["cost"])) for s in report["suggestions"]]
+    assert order == sorted(order), order
+    least = report["summary"]["expected_device_bytes"] // 100
     for suggestion in report["suggestions"]:
-        assert suggestion["saved_device_bytes"] > 0
+        if suggestion["cost"] == "device":
+            continue
+        assert suggestion["saved_device_bytes"] >= least
+        assert (suggestion["changes_result"] is None) == (suggestion["cost"] in ("none", "time"))
         assert (suggestion["device_bytes"] + suggestion["saved_device_bytes"]
                 == report["summary"]["expected_device_bytes"])
 
@@ -185,7 +191,11 @@ def check_suggestions_hold(report, program, arguments):
     for suggestion in report["suggestions"]:
         summary = run(program, arguments + " " + suggestion["option"])["summary"]
         assert summary["expected_device_bytes"] == suggestion["device_bytes"], suggestion
+        assert summary["verdict"] == suggestion["verdict"], suggestion
+        if suggestion["cost"] == "device":
+            continue
         assert before - summary["peak_memory_bytes"] == suggestion["saved_peak_bytes"], suggestion
+        assert summary["step_time_ms"] == suggestion["step_time_ms"], suggestion
         assert summary["fits"] == suggestion["fits"], suggestion
 
 

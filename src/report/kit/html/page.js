@@ -7,6 +7,10 @@
     return (unit ? n.toFixed(2) : n) + " " + units[unit];
   };
 
+  const put = (element, values) => {
+    for (const [name, value] of Object.entries(values)) element.setAttribute(name, value);
+  };
+
   /* Columns of a table are sorted by the button in their heading; numbers by their exact value. */
   const valueOf = (row, column) => {
     const cell = row.cells[column], data = cell.querySelector("data");
@@ -64,47 +68,160 @@
     apply();
   }
 
-  /* A line that follows pointer or arrow keys over the timeline, and what there is at that time. */
-  const source = document.getElementById("timeline-data"), svg = document.getElementById("timeline-svg");
-  if (source && svg) {
-    const data = JSON.parse(source.textContent);
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    const reading = document.getElementById("reading");
+  const make = (parent, tag, class_name, text) => {
+    const element = parent.appendChild(document.createElement(tag));
+    if (class_name) element.className = class_name;
+    if (text) element.textContent = text;
+    return element;
+  };
+
+  /* A line that follows pointer or arrow keys over the timeline, and beside it what there is at that time. */
+  const source = document.getElementById("timeline-data"), reading = document.getElementById("reading");
+  if (source && reading) {
+    const data = JSON.parse(source.textContent), figure = reading.closest("figure");
+    const names = Array.from(document.querySelectorAll("#timeline-names li"), (item) => item.textContent);
+    const pictures = Array.from(figure.querySelectorAll("svg.timeline"), (svg, i) => {
+      const frame = data.frames[i], line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+      put(line, { class: "cross", y1: frame.y, y2: frame.y + frame.height, visibility: "hidden" });
+      svg.append(line);
+      return { svg, frame, line };
+    });
     let at = data.points.findIndex((point) => point.event === data.peak_event);
-    line.setAttribute("class", "cross");
-    line.setAttribute("y1", data.frame.y);
-    line.setAttribute("y2", data.frame.y + data.frame.height);
-    line.setAttribute("visibility", "hidden");
-    svg.append(line);
-    const show = (index) => {
-      at = Math.max(0, Math.min(data.points.length - 1, index));
-      const point = data.points[at];
-      const x = data.frame.x + (data.end_ms > 0 ? point.ms / data.end_ms : 0) * data.frame.width;
-      line.setAttribute("x1", x);
-      line.setAttribute("x2", x);
-      line.setAttribute("visibility", "visible");
+    const fill = (point) => {
       const when = data.is_timed ? point.ms.toFixed(1) + " ms" : "event " + point.event;
-      const parts = data.categories.map((name, i) => [name, point.categories[i]])
-        .filter(([, n]) => n > 0).map(([name, n]) => name + " " + bytes(n));
-      reading.textContent = when + ", " + point.phase + ": " + bytes(point.bytes) + " (" + parts.join(", ") + ")";
+      const layer = point.layer === undefined ? "" : ", layer " + point.layer;
+      reading.replaceChildren();
+      make(reading, "strong", "", when + ", " + point.phase + layer + ": " + bytes(point.bytes));
+      if (point.op !== undefined) make(reading, "code", "", names[point.op]);
+      make(reading, "span", "", data.categories.map((name, i) => [name, point.categories[i]])
+        .filter(([, n]) => n > 0).map(([name, n]) => name + " " + bytes(n)).join(", "));
+      if (!point.alive.length) return;
+      make(reading, "span", "faint", "Largest that come and go:");
+      const list = make(reading, "ul", "", "");
+      for (const [name, count, n, category] of point.alive)
+        make(list, "li", "", bytes(n) + " " + data.categories[category] + ": " + (count > 1 ? count + " x " : "") + names[name]);
     };
-    svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect();
+    /* On the side of the line where there is more room. */
+    const place = ({ svg }, x) => {
+      const box = svg.getBoundingClientRect(), frame = figure.getBoundingClientRect();
+      const left = box.left - frame.left + x / svg.viewBox.baseVal.width * box.width;
+      const is_left = left > frame.width / 2;
+      reading.style.left = is_left ? "auto" : left + 12 + "px";
+      reading.style.right = is_left ? frame.width - left + 12 + "px" : "auto";
+    };
+    const show = (picture, index) => {
+      at = Math.max(0, Math.min(data.points.length - 1, index));
+      const point = data.points[at], { frame, line } = picture;
+      const x = frame.x + (data.end_ms > 0 ? point.ms / data.end_ms : 0) * frame.width;
+      put(line, { x1: x, x2: x, visibility: "visible" });
+      fill(point);
+      place(picture, x);
+    };
+    const hide = ({ line }) => {
+      line.setAttribute("visibility", "hidden");
+      reading.replaceChildren();
+    };
+    const follow = (picture, event) => {
+      const { svg, frame } = picture, box = svg.getBoundingClientRect();
       const x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
-      const ms = (x - data.frame.x) / data.frame.width * data.end_ms;
+      const ms = (x - frame.x) / frame.width * data.end_ms;
       let best = 0;
       data.points.forEach((point, i) => {
         if (Math.abs(point.ms - ms) < Math.abs(data.points[best].ms - ms)) best = i;
       });
-      show(best);
-    });
-    svg.addEventListener("keydown", (event) => {
+      show(picture, best);
+    };
+    const press = (picture, event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 }[event.key];
       const place = { Home: 0, End: data.points.length - 1 }[event.key];
+      if (event.key === "Escape") hide(picture);
       if (step === undefined && place === undefined) return;
-      show(place === undefined ? at + step : place);
+      show(picture, place === undefined ? at + step : place);
       event.preventDefault();
-    });
-    svg.addEventListener("focus", () => show(at));
+    };
+    for (const picture of pictures) {
+      const { svg } = picture;
+      svg.addEventListener("pointermove", (event) => follow(picture, event));
+      svg.addEventListener("pointerdown", (event) => follow(picture, event));
+      svg.addEventListener("pointerleave", (event) => {
+        if (event.pointerType === "mouse" && document.activeElement !== svg) hide(picture);
+      });
+      svg.addEventListener("keydown", (event) => press(picture, event));
+      svg.addEventListener("focus", () => show(picture, at));
+      svg.addEventListener("blur", () => hide(picture));
+    }
+  }
+
+  /* A category of the treemap fills the picture when it is chosen, and gives it back when it is chosen again. */
+  for (const composition of document.querySelectorAll("svg.composition")) {
+    const whole = { width: composition.viewBox.baseVal.width, height: composition.viewBox.baseVal.height };
+    const head = 18, letter = 6.5, line = 14;
+    const groups = Array.from(composition.querySelectorAll("g.category"));
+    const note = document.createElement("p");
+    note.setAttribute("aria-live", "polite");
+    const hint = "Choose a category to see it larger.";
+    note.textContent = hint;
+    note.className = "note " + (composition.classList.contains("narrow-picture") ? "narrow-picture" : "wide-picture");
+    composition.after(note);
+    const numbers = (rect) => ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)));
+    /* The end of a name tells tensors apart. */
+    const shorten = (text, width) => {
+      const room = Math.floor(width / letter);
+      return room < 5 ? "" : text.length <= room ? text : "\u2026" + text.slice(text.length - room + 1);
+    };
+    const fit = (cell, from, to) => {
+      const rect = cell.querySelector("rect"), [x, y, width, height] = numbers(rect);
+      const fx = to.width / from.width, fy = to.height / from.height;
+      const now = { x: to.x + (x - from.x) * fx, y: to.y + (y - from.y) * fy, width: width * fx, height: height * fy };
+      put(rect, now);
+      for (const text of cell.querySelectorAll("text")) text.remove();
+      const [name, size] = cell.querySelector("title").textContent.split(/: (?=[^:]*$)/);
+      [name, size.replace(/ \(.*/, "")].forEach((text, i) => {
+        if (now.height < (i + 1) * line + 4) return;
+        const label = cell.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "text"));
+        put(label, { x: now.x + 4, y: now.y + (i + 1) * line, class: "on-cell small" });
+        label.textContent = shorten(text, now.width - 8);
+      });
+    };
+    let zoomed = null, before = "";
+    const leave = () => {
+      zoomed.innerHTML = before;
+      zoomed.setAttribute("aria-pressed", "false");
+      for (const group of groups) group.removeAttribute("visibility");
+      zoomed = null;
+      note.textContent = hint;
+    };
+    const enter = (group) => {
+      before = group.innerHTML;
+      zoomed = group;
+      for (const other of groups) if (other !== group) other.setAttribute("visibility", "hidden");
+      const rect = group.querySelector("rect.head"), [x, y, width, height] = numbers(rect);
+      const title = group.getAttribute("aria-label");
+      put(rect, { x: 0, y: 0, width: whole.width, height: whole.height });
+      for (const text of group.querySelectorAll(":scope > text")) text.remove();
+      const label = group.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "text"));
+      put(label, { x: 4, y: 13, class: "on-cell strong" });
+      label.textContent = title;
+      const taken = Number(group.dataset.head);
+      for (const cell of group.querySelectorAll("g.tensor"))
+        fit(cell, { x, y: y + taken, width, height: height - taken },
+          { x: 0, y: head, width: whole.width, height: whole.height - head });
+      group.setAttribute("aria-pressed", "true");
+      note.textContent = title + ". Choose it again, or press Escape, to see all categories.";
+    };
+    const choose = (group) => {
+      if (zoomed) leave();
+      else enter(group);
+    };
+    composition.setAttribute("role", "group");
+    for (const group of groups) {
+      put(group, { role: "button", tabindex: "0", "aria-pressed": "false" });
+      group.addEventListener("click", () => choose(group));
+      group.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" ? !zoomed : event.key !== "Enter" && event.key !== " ") return;
+        choose(group);
+        event.preventDefault();
+      });
+    }
   }
 })();

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/view/suggestions.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/kit/html.h"
+#include "report/kit/markdown.h"
+#include "report/view/fit_words.h"
+
+static const char *const cost_texts[] = {
+    [MS_COST_FREE] = "the same result in the same time",
+    [MS_COST_TIME] = "the same result, at a cost in time",
+    [MS_COST_ROUNDING] = "the same training, rounded otherwise",
+    [MS_COST_RESULT] = "another training",
+    [MS_COST_DEVICE] = "another device",
+};
+
+const char *ms_cost_text(ms_advice_cost cost)
+{
+    return cost_texts[cost];
+}
+
+const char *ms_added_time(double added_time, char text[MS_FIXED_TEXT])
+{
+    char number[MS_FIXED_TEXT];
+    if (isnan(added_time))
+        return ms_fixed(added_time, 1, text);
+    ms_fixed(100 * added_time, 1, number);
+    snprintf(text, MS_FIXED_TEXT, "%s%.20s %%", *number == '-' ? "" : "+", number);
+    return text;
+}
+
+/* ---- where ---- */
+
+static bool are_there(const ms_view *v)
+{
+    return v->advice && v->advice->suggestions.count > 0;
+}
+
+bool ms_suggestions_lead(const ms_view *view)
+{
+    return are_there(view) && view->summary->verdict != MS_VERDICT_FITS;
+}
+
+bool ms_suggestions_follow(const ms_view *view)
+{
+    return are_there(view) && view->summary->verdict == MS_VERDICT_FITS;
+}
+
+static bool any_helps(const ms_view *v)
+{
+    for (uint32_t i = 0; i < v->advice->suggestions.count; i++)
+        if (ms_suggestion_helps(&v->advice->suggestions.items[i], v->summary->verdict))
+            return true;
+    return false;
+}
+
+const char *ms_suggestions_title(const ms_view *view)
+{
+    if (!ms_suggestions_lead(view) || !any_helps(view))
+        return "What would help most";
+    return view->summary->verdict == MS_VERDICT_NO ? "What makes it fit" : "What makes it safe";
+}
+
+/* ---- console ---- */
+
+enum { FIGURES_COLUMNS = 28 };
+
+static void put_line(const ms_page *page, const char *text)
+{
+    fputs("     ", page->out);
+    ms_page_rest(page, 5, text);
+}
+
+void ms_suggestion_console(const ms_page *page, const ms_suggestion_lines *l, ms_advice_cost before)
+{
+    char gib[MS_GIB_TEXT], time[MS_FIXED_TEXT];
+    if (l->cost != before)
+        fprintf(page->out, "  %s%s%s\n", ms_page_tone(page, MS_TONE_DIM), ms_cost_text(l->cost),
+                ms_page_tone(page, MS_TONE_END));
+    fprintf(page->out, "  %8s  %-5s %9s ", ms_gib(l->device_bytes, gib), ms_fit_cell(l->reason),
+            ms_added_time(l->added_time, time));
+    ms_page_rest(page, FIGURES_COLUMNS, l->title);
+    if (l->changes && *l->changes)
+        put_line(page, l->changes);
+    put_line(page, l->option);
+}
+
+void ms_suggestions_console(const ms_page *page, const ms_view *view)
+{
+    ms_advice_cost before = MS_COST_COUNT;
+    ms_page_heading(page, ms_suggestions_title(view),
+                    "  (GiB on the device, time of a step; each simulated)");
+    for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
+        const ms_suggestion *s = &view->advice->suggestions.items[i];
+        const ms_suggestion_lines lines = {s->title,        s->changes, s->option,    s->cost,
+                                           s->device_bytes, s->reason,  s->added_time};
+        ms_suggestion_console(page, &lines, before);
+        before = s->cost;
+    }
+}
+
+/* "paged 8-bit AdamW + checkpoint every layer (optimizer states in 8 bits)" */
+static const char *title_text(const ms_view *v, const ms_suggestion *s)
+{
+    const char *text =
+        *s->changes ? ms_arena_printf(v->arena, "%s (%s)", s->title, s->changes) : s->title;
+    return text ? text : "";
+}
+
+/* ---- Markdown ---- */
+
+void ms_suggestions_markdown(FILE *out, const ms_view *view)
+{
+    fprintf(out,
+            "\n## %s\n\nEach simulated with all its options.\n\n"
+            "| change | option | needs GiB | saves GiB | fits | time | cost |\n"
+            "|---|---|---:|---:|---|---:|---|\n",
+            ms_suggestions_title(view));
+    for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
+        const ms_suggestion *s = &view->advice->suggestions.items[i];
+        char left[MS_GIB_TEXT], saved[MS_GIB_TEXT], time[MS_FIXED_TEXT];
+        uint64_t bytes = s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0;
+        fprintf(out, "| %s | `%s` | %s | %s | %s | %s | %s |\n", title_text(view, s), s->option,
+                ms_gib(s->device_bytes, left), ms_gib(bytes, saved), ms_fit_cell(s->reason),
+                ms_added_time(s->added_time, time), ms_cost_text(s->cost));
+    }
+}
+
+/* ---- HTML ---- */
+
+void ms_suggestions_html(FILE *out, const ms_view *view)
+{
+    ms_html_table(out, "", "Each was simulated with all its options",
+                  "change|option|#then needs|#saves|fits|#time|cost");
+    for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
+        const ms_suggestion *s = &view->advice->suggestions.items[i];
+        char time[MS_FIXED_TEXT];
+        fputs("<tr><th scope=\"row\">", out);
+        ms_xml_text(out, title_text(view, s));
+        fputs("</th>", out);
+        ms_html_code_cell(out, s->option);
+        ms_html_bytes_cell(out, s->device_bytes);
+        ms_html_bytes_cell(out, s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0);
+        ms_html_cell(out, ms_fit_cell(s->reason));
+        fprintf(out, "<td class=\"n\">%s</td>", ms_added_time(s->added_time, time));
+        ms_html_cell(out, ms_cost_text(s->cost));
+        fputs("</tr>\n", out);
+    }
+    ms_html_end_table(out);
+}
+
+/* ---- JSON ---- */
+
+static void write_suggestion(ms_json_writer *w, const ms_suggestion *s)
+{
+    ms_json_object(w, NULL);
+    ms_json_string(w, "title", s->title);
+    ms_json_string(w, "option", s->option);
+    ms_json_uint(w, "changes", s->count);
+    ms_json_string(w, "cost", ms_advice_cost_names[s->cost]);
+    ms_json_string(w, "changes_result", *s->changes ? s->changes : NULL);
+    ms_json_int(w, "saved_device_bytes", s->saved_device_bytes);
+    ms_json_int(w, "saved_peak_bytes", s->saved_peak_bytes);
+    ms_json_uint(w, "device_bytes", s->device_bytes);
+    ms_json_uint(w, "host_memory_bytes", s->host_bytes);
+    ms_json_double(w, "step_time_ms", s->step_ms > 0 ? s->step_ms : NAN, 3);
+    ms_json_double(w, "overhead_pct", 100 * s->added_time, 2);
+    ms_fit_json(w, s->reason);
+    ms_json_close(w);
+}
+
+void ms_suggestions_json(ms_json_writer *w, const ms_view *view)
+{
+    ms_json_array(w, "suggestions");
+    for (uint32_t i = 0; view->advice && i < view->advice->suggestions.count; i++)
+        write_suggestion(w, &view->advice->suggestions.items[i]);
+    ms_json_close(w);
+}
