@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define MS_CHECK_SCHEMA_VERSION "1.1"
+#define MS_CHECK_SCHEMA_VERSION "1.2"
 
 typedef struct ms_check ms_check;
 

@@ -33,8 +33,8 @@ const ms_run_field *ms_sweep_fields(size_t *count);
  * field. */
 const char *ms_sweep_field_choice(const char *field, size_t index);
 ms_status ms_sweep_set(ms_sweep *sweep, const char *field, const char *value, ms_error *err);
-/* The value of a field that decides how rows are written: "format", "objectives", and "frontier",
- * which is "" when it is off. NULL for other fields. */
+/* The value of a field that decides how rows are written: "format", "objectives", and "frontier"
+ * and "shard", which are "" when they are off. NULL for other fields. */
 const char *ms_sweep_get(const ms_sweep *sweep, const char *field);
 
 /* Adds values of a field of the run: "1,2,4", "1024:131072:*2", "8:64:+8", "all". Every point has
@@ -83,6 +83,11 @@ ms_status ms_sweep_merge(const char *const *paths, size_t count, FILE *out, ms_e
  * columns separated by commas; NULL: the usual ones. The file is read twice, from its start. */
 ms_status ms_sweep_frontier(FILE *rows, const char *name, const char *objectives, FILE *out,
                             ms_error *err);
+
+/* Writes rows in CSV as a table for people, in their order, with the options that differ from row
+ * to row. The file is read from where it is. MS_ERR_LIMIT: it has more than 100,000 rows. */
+ms_status ms_sweep_write_table(FILE *rows, const char *name, const ms_style *style, FILE *out,
+                               ms_error *err);
 
 /* Names of the formats; NULL past the last. */
 const char *ms_sweep_format_at(size_t index);

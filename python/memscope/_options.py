@@ -40,7 +40,7 @@ class RunOptions(TypedDict, total=False):
     quantize: Text                              # type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block [as in the config]
     upcast: YesNo                               # cast a quantised base's other weights to fp32, as PEFT prepares them [yes for bitsandbytes]
     checkpoint_kind: Text                       # non-reentrant or reentrant [non-reentrant]
-    attention: Text                             # auto, flash, efficient, math, eager or cpu-flash [auto]
+    attention: Text                             # auto, flash, efficient, cudnn, math, eager or cpu-flash [auto]
     experts: Text                               # how mixtures of experts run: auto, grouped or eager [auto]
     routing: Text                               # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
     parallel: Text                              # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), tp=4 or tp=2,fsdp=4 (tensor parallelism), cp=4 or cp=4,fsdp=2 (context parallelism), zero=2,dp=8 (DeepSpeed), pp=4,schedule=1f1b,microbatches=8 (pipeline) [none]
@@ -88,6 +88,7 @@ class RunOptions(TypedDict, total=False):
     allocator: Text                             # raw, cuda or cuda-expandable [cuda; raw on cpu]
     max_split_size: Text                        # largest block the allocator splits, e.g. 128MiB, or none [none]
     roundup_power2_divisions: Number            # round sizes to N steps per power of two, or none [none]
+    addresses: Text                             # where the driver puts new segments: up, or down, as on an H200 [up]
     budget: Text                                # memory the run may use, e.g. 80GiB [all of the device]
 
 
@@ -159,11 +160,13 @@ class SweepOptions(RunOptions, total=False):
     checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
     treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
-    format: Text         # csv or jsonl [by the file name's ending, else csv]
-    file: File           # output file; FILE.part until all rows are written
+    format: Text         # console, csv or jsonl [by the file name's ending, else console]
+    file: File           # output file; csv and jsonl are FILE.part until complete
     resume: bool         # continue after the rows in FILE.part
     jobs: Number         # points computed in parallel [one per processor]
     quiet: bool          # no progress, no messages but errors
+    color: Text          # auto, always or never
+    no_color: bool       # the same as --color=never
 
 
 class DiffOptions(RunOptions, total=False):
@@ -304,6 +307,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
         ("roundup-power2-divisions", "N", "none"),
+        ("addresses", "NAME", "up"),
         ("budget", "SIZE", "all of the device"),
         ("format", "NAME", None),
         ("file", "FILE", None),
@@ -414,6 +418,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
         ("roundup-power2-divisions", "N", "none"),
+        ("addresses", "NAME", "up"),
         ("format", "NAME", None),
         ("file", "FILE", None),
         ("quiet", None, None),
@@ -499,6 +504,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
         ("roundup-power2-divisions", "N", "none"),
+        ("addresses", "NAME", "up"),
         ("budget", "SIZE", "all of the device"),
         ("what", "NAME", "batch"),
         ("step", "N", "1, for seq 64"),
@@ -593,12 +599,15 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
         ("roundup-power2-divisions", "N", "none"),
+        ("addresses", "NAME", "up"),
         ("budget", "SIZE", "all of the device"),
-        ("format", "NAME", "by the file name's ending, else csv"),
+        ("format", "NAME", "by the file name's ending, else console"),
         ("file", "FILE", None),
         ("resume", None, None),
         ("jobs", "N", "one per processor"),
         ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
     ],
     "diff": [
         ("training-args", "FILE", "none"),
@@ -679,6 +688,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
         ("roundup-power2-divisions", "N", "none"),
+        ("addresses", "NAME", "up"),
         ("budget", "SIZE", "all of the device"),
         ("format", "NAME", None),
         ("file", "FILE", None),

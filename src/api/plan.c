@@ -2,21 +2,18 @@
  *
  * Plans: for a run when it has a config, else for figures in a file.
  */
+#include "api/plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "api/every_target.h"
 #include "api/planned_step.h"
 #include "base/error.h"
-#include "base/limit.h"
 #include "config/resolve/resolve_between_steps.h"
 #include "model/load.h"
 #include "config/resolve/resolve.h"
-#include "config/run/run_fields.h"
-#include "memscope/plan.h"
 #include "plan/costs/layouts.h"
-#include "plan/file_plan.h"
 #include "plan/needs/needs.h"
 #include "plan/rank_plan.h"
 #include "plan/search/curve.h"
@@ -24,27 +21,6 @@
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
 #include "report/plan_report.h"
-
-struct ms_plan {
-    ms_arena *arena;
-    ms_plan_settings settings;
-    ms_run_draft draft; /* only to refuse a bad value at once, and to see which fields are set */
-    ms_vec(ms_run_setting) run_settings;
-    ms_watch *watch; /* of the run */
-    ms_stop stop;
-    ms_style style;
-    ms_notes notes;
-    ms_file_plan file; /* for figures in a file */
-    /* for a run */
-    ms_model_config model;
-    ms_run_config run;
-    ms_device device; /* of the run, when rates had to be assumed */
-    ms_step_task task;
-    ms_step_plan step;
-    ms_curve curve;
-    ms_target_answers targets;
-    bool is_solved; /* there is an answer for a run */
-};
 
 ms_plan *ms_plan_create(void)
 {
@@ -292,7 +268,7 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
         status = solve_step(plan, err);
-    if (status == MS_OK && !s->curve)
+    if (status == MS_OK && !s->curve && !plan->is_brief)
         status = ms_plan_needs_find(plan->arena, &plan->task, &plan->step, err);
     if (status == MS_OK && is_for_all(plan))
         status = ms_every_target_solve(plan->arena, &plan->task, &plan->step, &plan->targets, err);
@@ -319,7 +295,9 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
         return ms_fail_null(err);
     const ms_plan_settings *s = &plan->settings;
     const char *file_option = s->graph ? "--graph" : "--ops";
-    bool has_config = ms_run_field_is_set(&plan->draft, "config");
+    bool is_of_file = s->graph || s->ops; /* else training arguments may name the model */
+    bool has_config = ms_run_field_is_set(&plan->draft, "config") ||
+                      (!is_of_file && ms_run_field_is_set(&plan->draft, "training-args"));
     forget_answer(plan);
     if (has_config && (s->graph || s->ops))
         return ms_fail(err, MS_ERR_USAGE, "a plan is for a model or for %s, not for both",
@@ -360,12 +338,18 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
         return ms_fail_null(err);
     if (!plan->is_solved)
         return ms_file_plan_report_write(&plan->file, format, out, err);
-    ms_planned_step step;
-    bool is_detailed = has_detail(plan, format);
+    ms_planned_step step, kept;
+    bool is_detailed = has_detail(plan, format), has_kept = is_detailed && *plan->step.plan.treat;
     ms_status status = MS_OK;
     if (is_detailed)
         status = ms_planned_step_run(&plan->model, &plan->run, &plan->step.plan.treatments,
                                      &plan->style, &step, err);
+    if (status == MS_OK && has_kept) {
+        status = ms_planned_step_run(&plan->model, &plan->run, &plan->step.keep_all.treatments,
+                                     &plan->style, &kept, err);
+        if (status != MS_OK)
+            ms_planned_step_free(&step);
+    }
     if (status != MS_OK)
         return status;
     const ms_plan_answer answer = {
@@ -374,10 +358,13 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
         .curve = plan->settings.curve ? &plan->curve : NULL,
         .targets = &plan->targets,
         .analysis = is_detailed ? &step.view : NULL,
+        .kept = has_kept ? &kept.view : NULL,
         .style = plan->style,
     };
     status = ms_plan_report_write(&answer, format, out, err);
     if (is_detailed)
         ms_planned_step_free(&step);
+    if (has_kept)
+        ms_planned_step_free(&kept);
     return status;
 }

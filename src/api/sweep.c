@@ -99,6 +99,8 @@ const char *ms_sweep_get(const ms_sweep *sweep, const char *field)
         return sweep->settings.objectives;
     if (strcmp(field, "frontier") == 0)
         return sweep->settings.frontier ? "true" : "";
+    if (strcmp(field, "shard") == 0)
+        return sweep->settings.shards > 1 ? "true" : "";
     return NULL;
 }
 
@@ -148,11 +150,14 @@ static ms_status write_header(ms_sweep *sweep, ms_error *err)
     return MS_OK;
 }
 
+/* A model, or training arguments that may name it. */
 static bool names_config(const ms_grid *grid)
 {
-    for (uint32_t i = 0; i < ms_grid_input_count(grid); i++)
-        if (strcmp(ms_run_field_name(ms_grid_input_field(grid, i)), "config") == 0)
+    for (uint32_t i = 0; i < ms_grid_input_count(grid); i++) {
+        const char *name = ms_run_field_name(ms_grid_input_field(grid, i));
+        if (strcmp(name, "config") == 0 || strcmp(name, "training-args") == 0)
             return true;
+    }
     return false;
 }
 

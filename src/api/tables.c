@@ -56,7 +56,7 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
     const ms_simulation *built = &simulated.simulation;
     bool sparse = built->active_param_count < built->param_count;
     fprintf(out,
-            "%-22s %-16s %9s %9s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
+            "%-25s %-16s %9s %9s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
             " %7" PRIu64 "\n",
             name, m.model_type, count_text(total, sizeof total, built->param_count),
             count_text(active, sizeof active, sparse ? built->active_param_count : 0), m.num_layers,
@@ -67,7 +67,7 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
 
 static ms_status write_models(ms_arena *arena, FILE *out, ms_error *err)
 {
-    fprintf(out, "%-22s %-16s %9s %9s %6s %6s %6s %5s %8s %7s\n", "NAME", "FAMILY", "PARAMS",
+    fprintf(out, "%-25s %-16s %9s %9s %6s %6s %6s %5s %8s %7s\n", "NAME", "FAMILY", "PARAMS",
             "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB");
     const char *name;
     for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {

@@ -142,13 +142,6 @@ static ms_status push_range(const adding *a, const char *text, const char *colon
 
 /* ---- all of a known set ---- */
 
-static int by_size(const void *left, const void *right)
-{
-    const ms_device *a = *(const ms_device *const *)left, *b = *(const ms_device *const *)right;
-    uint64_t of_a = ms_device_usable_bytes(a), of_b = ms_device_usable_bytes(b);
-    return of_a < of_b ? -1 : of_a > of_b ? 1 : a < b ? -1 : 1;
-}
-
 static ms_status push_devices(const adding *a)
 {
     const ms_device *devices;
@@ -161,8 +154,7 @@ static ms_status push_devices(const adding *a)
         return ms_fail(a->err, MS_ERR_NOMEM, "no memory for devices");
     for (uint32_t i = 0; i < count; i++)
         order[i] = &devices[i];
-    if (a->of->by_size)
-        qsort(order, count, sizeof *order, by_size);
+    qsort(order, count, sizeof *order, ms_device_by_size);
     for (uint32_t i = 0; i < count && status == MS_OK; i++)
         if (!order[i]->is_cpu)
             status = push_text(a, order[i]->name);

@@ -17,7 +17,6 @@ typedef struct ms_sweep_axis_of {
     /* Refuses a value of a field. */
     ms_status (*check)(ms_arena *arena, const char *field, const char *value, ms_error *err);
     bool texts_have_commas; /* a field of any text is split at ";" alone */
-    bool by_size;           /* all devices: the smallest first */
 } ms_sweep_axis_of;
 
 /* A part of the values: one text, or a range of numbers from `first` on. */

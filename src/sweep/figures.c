@@ -37,7 +37,7 @@ static uint64_t in_e4(double value)
     return isfinite(value) && value > 0 && value < 1e14 ? (uint64_t)(value * 1e4 + 0.5) : 0;
 }
 
-static uint64_t tokens_of(const ms_run_config *run)
+uint64_t ms_figures_tokens(const ms_run_config *run)
 {
     uint64_t tokens;
     bool overflow = __builtin_mul_overflow(run->batch, run->seq_tokens, &tokens);
@@ -48,7 +48,7 @@ static uint64_t tokens_of(const ms_run_config *run)
 static void add_times(const ms_run_config *run, ms_figures *figures)
 {
     double ms = figures->summary.step_time_ms;
-    figures->tokens = tokens_of(run);
+    figures->tokens = ms_figures_tokens(run);
     figures->step_time_ms_e4 = in_e4(ms);
     if (ms > 0)
         figures->tokens_per_s_e4 = in_e4((double)figures->tokens / ms * 1e3);

@@ -26,6 +26,9 @@ typedef struct ms_figures {
     uint64_t step_time_ms_e4, tokens_per_s_e4;
 } ms_figures;
 
+/* Of a step, of all micro-batches; 0: too many to count. */
+uint64_t ms_figures_tokens(const ms_run_config *run);
+
 /* Texts are in the arena or static. A failure concerns only this point. */
 ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input_count,
                           const ms_question *question, ms_figures *figures, ms_error *err);

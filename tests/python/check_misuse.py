@@ -26,7 +26,7 @@ ROWS = [
     (lambda: memscope.analyze(dict), "cannot read a config from a type"),
     (lambda: memscope.analyze("gpt2", "gpt2"), "two configs given: gpt2 and gpt2"),
     (lambda: memscope.analyze(CONFIG, config="gpt2"), "two configs given: a dict and gpt2"),
-    (lambda: memscope.analyze("gpt-2"), "did you mean 'gpt2'?"),
+    (lambda: memscope.analyze("gtp2"), "did you mean 'gpt2'?"),
     (lambda: memscope.analyze("gpt2", batc=2), "did you mean 'batch'?"),
     (lambda: memscope.analyze("gpt2", batch="x"), "expected a whole number"),
     (lambda: memscope.analyze("gpt2", batch=-1), "expected a whole number"),

@@ -6,6 +6,16 @@ from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint
 from .checkpoint_layer import recompute
 
 
+_CUDNN = "_scaled_dot_product_cudnn_attention"
+_ATTENTION = {_CUDNN, "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention"}
+
+
+def _means(saved: Any, name: str, number: int) -> bool:
+    """cuDNN's attention takes the place of the others by device and version of PyTorch, and they its."""
+    names = {name} if name not in _ATTENTION else _ATTENTION if name == _CUDNN else {name, _CUDNN}
+    return any(n in saved or f"{n}#{number}" in saved for n in names)
+
+
 def selective_contexts(saved: Any) -> Any:
     """The context_fn of checkpoint(): keep the outputs of the operators in `saved` ("mm", "mm#2"), recompute others.
 
@@ -22,7 +32,7 @@ def selective_contexts(saved: Any) -> Any:
         name = op._schema.name.partition("::")[2]
         number = seen[context.is_recompute, name]
         seen[context.is_recompute, name] += 1
-        keep = name in saved or f"{name}#{number}" in saved
+        keep = _means(saved, name, number)
         return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
 
     return create_selective_checkpoint_contexts(policy)

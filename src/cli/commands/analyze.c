@@ -8,6 +8,7 @@
 #include "cli/capture/check_with.h"
 #include "cli/capture/records.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/devices.h"
 #include "cli/output/file.h"
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
@@ -82,7 +83,7 @@ static const ms_cli_option options[] = {
 
 static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = ms_cli_run_fields,
+    .fields = ms_cli_many_run_fields,
     .take_word = ms_cli_take_config,
     .format_at = format_at,
     .notes =
@@ -255,8 +256,33 @@ static ms_status check_outputs(const ms_cli_settings *s, ms_error *err)
     return status;
 }
 
+/* What a table of devices has no room for. */
+static ms_status check_for_devices(const ms_cli_settings *s, ms_error *err)
+{
+    const char *refused = s->output_count          ? "output"
+                          : s->directory           ? "out"
+                          : s->events              ? "events"
+                          : s->checks_with_capture ? "check-with"
+                          : s->unroll              ? "unroll"
+                          : s->chart               ? "chart"
+                                                   : NULL;
+    return refused ? ms_cli_fail(err, MS_ERR_USAGE, "--%s is for one device, not for --device %s",
+                                 refused, s->devices)
+                   : MS_OK;
+}
+
+static int analyze_on_devices(const ms_cli_settings *s, ms_error *err)
+{
+    if (check_for_devices(s, err) != MS_OK)
+        return ms_cli_complain(err);
+    return ms_cli_write_devices(s, ms_devices_analyze(s->run, s->devices, err), MS_ERR_OVER_BUDGET,
+                                err);
+}
+
 static int analyze(const ms_cli_settings *s, ms_error *err)
 {
+    if (s->devices)
+        return analyze_on_devices(s, err);
     if (s->checks_with_capture && check_outputs(s, err) != MS_OK)
         return ms_cli_complain(err);
     ms_analysis *analysis = ms_analyze(s->run, err);
@@ -280,6 +306,8 @@ static int run(const ms_cli_call *call)
 static const char *const examples[] = {
     "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb",
     "a built-in model on a built-in device",
+    "memscope analyze llama-3.1-8b --checkpointing all --device all",
+    "which devices it fits, the smallest first; also --device l40s,rtx-4090",
     "memscope analyze --config path/to/config.json --batch 4 --checkpointing all",
     "a Hugging Face config.json, or the directory that holds it",
     "memscope analyze --config gpt2 --budget 24GiB --format json -o report.json",
@@ -288,7 +316,8 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] = "  0   the step fits --budget, else the device, even if only just "
-                               "(tight)\n  1   it does not fit\n";
+                               "(tight); of several devices,\n"
+                               "      one of them\n  1   it does not fit\n";
 
 const ms_cli_command ms_cli_analyze = {
     .name = "analyze",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/devices.h"
 #include "cli/output/file.h"
 #include "cli/output/message.h"
 #include "cli/output/terminal.h"
@@ -63,7 +64,7 @@ static const ms_cli_option options[] = {
 
 static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = ms_cli_run_fields,
+    .fields = ms_cli_many_run_fields,
     .take_word = ms_cli_take_config,
     .format_at = ms_fit_format_at,
     .notes =
@@ -88,8 +89,11 @@ static ms_status write_answer(const ms_cli_settings *s, ms_fit *fit, ms_error *e
 
 static int find(const ms_cli_settings *s, ms_error *err)
 {
-    const char *note;
-    ms_fit *fit = ms_fit_find(s->run, s->what ? s->what : default_what, s->step, err);
+    const char *note, *what = s->what ? s->what : default_what;
+    if (s->devices)
+        return ms_cli_write_devices(s, ms_devices_fit(s->run, s->devices, what, s->step, err),
+                                    MS_ERR_OVER_BUDGET, err);
+    ms_fit *fit = ms_fit_find(s->run, what, s->step, err);
     if (!fit)
         return ms_cli_complain(err);
     for (size_t i = 0; !s->quiet && (note = ms_fit_note(fit, i)) != NULL; i++)
@@ -114,11 +118,14 @@ static const char *const examples[] = {
     "the longest sequence",
     "memscope fit llama-3.1-70b --what gpus --step 8 --checkpointing all --device h100-80gb",
     "the fewest GPUs, in hosts of eight",
+    "memscope fit llama-3.1-8b --what seq --checkpointing all --device all",
+    "the longest sequence on each device",
     NULL,
 };
 
 static const char outcomes[] =
-    "  0   something fits, even if only just (tight)\n  1   nothing fits\n";
+    "  0   something fits, even if only just (tight); of several devices, one of them\n"
+    "  1   nothing fits\n";
 
 const ms_cli_command ms_cli_fit = {
     .name = "fit",

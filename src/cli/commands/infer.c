@@ -55,7 +55,8 @@ static const ms_cli_grammar grammar = {
         "only headers are read. Figures are those of the engine's own allocations.\n"
         "\nAn option takes a list, as those of memscope sweep do: --device all, --quant all,\n"
         "--context 4096:131072:*2, --concurrency 1,4,16. Every combination is a row of a table.\n"
-        "--fit WHAT finds the largest value that fits; its own value is ignored then.\n",
+        "--fit WHAT finds the largest value that fits; its own value is ignored then.\n"
+        "--engine-fit is another thing: what llama.cpp's own --fit, on by default, will do.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -95,6 +96,8 @@ static const char *const examples[] = {
     "a table of all devices, the smallest first",
     "memscope infer llama-3.1-8b --quant Q8_0 --device rtx-4090 --fit context",
     "the largest context that fits",
+    "memscope infer ./model-Q4_K_M.gguf --device rtx-4090 --engine-fit server",
+    "what llama-server will run with on this card, by default",
     "memscope infer llama-3.1-8b --quant all --context 4096:131072:*2 --format csv",
     "every combination, one per line",
     "memscope infer ./model-Q4_K_M.gguf --device rtx-4090 --concurrency 4",

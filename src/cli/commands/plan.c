@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/devices.h"
 #include "cli/output/file.h"
 #include "cli/output/interrupt.h"
 #include "cli/output/message.h"
@@ -29,7 +30,8 @@ static ms_status set_plan(ms_cli_settings *s, const char *field, const char *val
 
 static ms_status set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
 {
-    return ms_plan_set_run(s->plan, field, value, err);
+    return ms_cli_take_devices(s, field, value) ? MS_OK
+                                                : ms_plan_set_run(s->plan, field, value, err);
 }
 
 static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err)
@@ -93,9 +95,19 @@ static void stop(void *plan)
     ms_plan_stop(plan);
 }
 
+static int solve_on_devices(const ms_cli_settings *s, ms_error *err)
+{
+    ms_cli_stop_on_signal(SIGINT, stop, s->plan);
+    ms_devices *table = ms_devices_plan(s->plan, s->devices, err);
+    ms_cli_stop_on_signal(SIGINT, NULL, NULL);
+    return ms_cli_write_devices(s, table, MS_ERR_INFEASIBLE, err);
+}
+
 /* That nothing fits is an answer: it is written before the message. */
 static int solve(const ms_cli_settings *s, ms_error *err)
 {
+    if (s->devices)
+        return solve_on_devices(s, err);
     ms_cli_stop_on_signal(SIGINT, stop, s->plan);
     ms_status status = ms_plan_solve(s->plan, err);
     ms_cli_stop_on_signal(SIGINT, NULL, NULL);
@@ -127,6 +139,8 @@ static const char *const examples[] = {
     "what a trainer can express; memscope analyze --plan plan.json reads it",
     "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
     "time against budget, as a picture",
+    "memscope plan llama-3.1-8b --seq 8192 --device all",
+    "which devices a plan fits, and what it costs in time",
     "memscope plan --graph modules.json --budget 40GiB --world-size 8",
     "which modules to checkpoint, with the least recomputation",
     "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
@@ -135,7 +149,7 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] =
-    "  0   the plan fits the budget, even if only just (tight)\n"
+    "  0   the plan fits the budget, even if only just (tight); of several devices, one of them\n"
     "  3   no plan was found that fits the budget\n"
     "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
 

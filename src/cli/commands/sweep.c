@@ -47,13 +47,23 @@ static ms_status set_resume(ms_cli_settings *s, const char *value, ms_error *err
     return MS_OK;
 }
 
+/* The table for people, then the formats of rows. */
+static const char for_people[] = "console", for_merge[] = "csv";
+
+static const char *format_at(size_t index)
+{
+    return index == 0 ? for_people : ms_sweep_format_at(index - 1);
+}
+
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "csv or jsonl [by the file name's ending, else csv]",  ms_cli_set_format},
-    {"file",     'o', "FILE", "output file; FILE.part until all rows are written",  ms_cli_set_file},
+    {"format",   0,   "NAME", "console, csv or jsonl [by the file name's ending, else console]", ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; csv and jsonl are FILE.part until complete", ms_cli_set_file},
     {"resume",   0,   NULL,   "continue after the rows in FILE.part",        set_resume},
     {"jobs",     'j', "N",    "points computed in parallel [one per processor]",      set_jobs},
     {"quiet",    'q', NULL,   "no progress, no messages but errors",               ms_cli_set_quiet},
+    {"color",    0,   "WHEN", "auto, always or never",                                 ms_cli_set_color},
+    {"no-color", 0,   NULL,   "the same as --color=never",                             ms_cli_set_no_color},
     {"help",     'h', NULL,   "print this help",                                         ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                                NULL},
 };
@@ -69,7 +79,7 @@ static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_config,
-    .format_at = ms_sweep_format_at,
+    .format_at = format_at,
     .notes =
         "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
         "512:8192:+512,\n"
@@ -79,7 +89,9 @@ static const ms_cli_grammar grammar = {
         "of each;\n"
         "the last option given changes fastest. With --runs each line of the file is "
         "taken\n"
-        "with each of these points; an empty cell sets nothing.\n",
+        "with each of these points; an empty cell sets nothing.\n"
+        "\nThe table for people is written once all points are computed; rows in csv or jsonl are\n"
+        "written as they come, and --resume and --shard are for them.\n",
 };
 
 /* ---- running ---- */
@@ -89,7 +101,8 @@ typedef struct sweeping {
     ms_sweep *sweep;
     ms_cli_rows rows;
     ms_cli_progress progress;
-    FILE *spool; /* rows that are chosen from at the end; else NULL */
+    bool is_table; /* rows are shown at the end, in a table */
+    FILE *spool;   /* rows that are shown or chosen from at the end; else NULL */
     ms_error *err;
 } sweeping;
 
@@ -126,18 +139,21 @@ static ms_status resume(sweeping *w)
     return status;
 }
 
+static ms_status make_spool(FILE **spool, ms_error *err)
+{
+    *spool = tmpfile();
+    return *spool ? MS_OK : ms_cli_fail_errno(err, "make", "a temporary file");
+}
+
 /* Opens what rows go to, and finds out how many are there. */
 static ms_status open_rows(sweeping *w)
 {
     const ms_cli_settings *s = w->settings;
-    ms_status status = ms_cli_rows_open(&w->rows, s->file, s->resume, w->err);
+    ms_status status = w->is_table ? MS_OK : ms_cli_rows_open(&w->rows, s->file, s->resume, w->err);
     if (status == MS_OK && s->resume)
         status = resume(w);
-    if (status == MS_OK && has_frontier(w) && !w->rows.part) {
-        w->spool = tmpfile();
-        if (!w->spool)
-            return ms_cli_fail_errno(w->err, "make", "a temporary file");
-    }
+    if (status == MS_OK && (w->is_table || (has_frontier(w) && !w->rows.part)))
+        status = make_spool(&w->spool, w->err);
     const char *header = ms_sweep_header(w->sweep);
     if (status == MS_OK && w->rows.whole_bytes == 0 && *header)
         status = take_row(w, header, strlen(header), w->err);
@@ -178,8 +194,35 @@ static ms_status write_frontier(FILE *out, const ms_cli_source *source, ms_error
     return status;
 }
 
+static ms_status write_table(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    static const char name[] = "the rows";
+    const sweeping *w = source->data;
+    ms_style style = ms_cli_style(w->settings->file ? MS_COLOR_NEVER : w->settings->color);
+    FILE *rows = w->spool, *chosen = NULL;
+    ms_status status = MS_OK;
+    if (has_frontier(w)) {
+        rewind(rows);
+        status = make_spool(&chosen, err);
+        if (status == MS_OK)
+            status =
+                ms_sweep_frontier(rows, name, ms_sweep_get(w->sweep, "objectives"), chosen, err);
+        rows = chosen;
+    }
+    if (status == MS_OK) {
+        rewind(rows);
+        status = ms_sweep_write_table(rows, name, &style, out, err);
+    }
+    if (chosen)
+        fclose(chosen);
+    return status;
+}
+
 static ms_status finish(sweeping *w)
 {
+    const ms_cli_source table = {.write = write_table, .data = w};
+    if (w->is_table)
+        return ms_cli_write_file(w->settings->file ? w->settings->file : "-", &table, w->err);
     const ms_cli_source frontier = {.write = write_frontier, .data = w};
     if (!has_frontier(w))
         return ms_cli_rows_finish(&w->rows, w->err);
@@ -206,16 +249,35 @@ static int report(const sweeping *w, ms_status status)
     if (w->rows.part && !w->settings->quiet)
         ms_cli_say("wrote %s: %" PRIu64 " rows%s", w->settings->file, p->rows,
                    has_frontier(w) ? ", reduced to the frontier" : "");
-    if (p->errors > 0 && !w->settings->quiet)
+    if (p->errors > 0 && !w->settings->quiet && !w->is_table)
         fprintf(stderr, "%" PRIu64 " of them without figures; their last column states why\n",
                 p->errors);
     return p->errors > 0 ? EXIT_OVER_BUDGET : EXIT_FITS;
 }
 
+/* Rows that are continued or joined are for programs. */
+static const char *format_of(const ms_cli_settings *s, bool is_shard)
+{
+    const char *format = ms_cli_format(s);
+    bool is_chosen = s->format || strcmp(format, for_people) != 0;
+    return !is_chosen && (s->resume || is_shard) ? for_merge : format;
+}
+
+static ms_status set_format(sweeping *w)
+{
+    const ms_cli_settings *s = w->settings;
+    const char *format = format_of(s, *ms_sweep_get(w->sweep, "shard") != '\0');
+    w->is_table = strcmp(format, for_people) == 0;
+    if (w->is_table && s->resume)
+        return ms_cli_fail(w->err, MS_ERR_USAGE,
+                           "--resume is for rows in csv or jsonl: a table is written at the end");
+    return ms_sweep_set(w->sweep, "format", w->is_table ? for_merge : format, w->err);
+}
+
 static int sweep(const ms_cli_settings *s, ms_error *err)
 {
     sweeping w = {.settings = s, .sweep = s->sweep, .rows = {.fd = -1}, .err = err};
-    ms_status status = ms_sweep_set(s->sweep, "format", ms_cli_format(s), err);
+    ms_status status = set_format(&w);
     if (status == MS_OK)
         status = ms_sweep_open(s->sweep, err);
     if (status == MS_OK)

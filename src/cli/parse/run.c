@@ -53,17 +53,26 @@ static bool find_option(const ms_cli_grammar *grammar, word *w)
            find_other(grammar, name, w);
 }
 
+/* One letter, which its value may follow, or a word with one dash, as llama.cpp writes them. */
+static ms_status read_letters(const ms_cli_grammar *grammar, const char *argument, word *w,
+                              ms_error *err)
+{
+    snprintf(w->text, sizeof w->text, "%s", argument);
+    if (find_other(grammar, argument + 1, w))
+        return MS_OK;
+    if (!ms_cli_find_letter(grammar, argument[1], &w->choice))
+        return ms_cli_fail(err, MS_ERR_USAGE, "no option %s", w->text);
+    w->text[2] = '\0';
+    w->value = argument[2] ? argument + 2 : NULL;
+    return MS_OK;
+}
+
 static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, word *w,
                            ms_error *err)
 {
     char hint[MS_CLI_HINT_BYTES];
-    if (argument[1] != '-') {
-        snprintf(w->text, sizeof w->text, "-%c", argument[1]);
-        w->value = argument[2] ? argument + 2 : NULL;
-        return ms_cli_find_letter(grammar, argument[1], &w->choice)
-                   ? MS_OK
-                   : ms_cli_fail(err, MS_ERR_USAGE, "no option %s", w->text);
-    }
+    if (argument[1] != '-')
+        return read_letters(grammar, argument, w, err);
     const char *name = argument + 2, *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(w->text, sizeof w->text, "--%.*s", (int)(length < 40 ? length : 40), name);

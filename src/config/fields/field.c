@@ -58,7 +58,12 @@ ms_status ms_config_field_set(const ms_config_table *table, void *object, ms_are
     if (index < 0)
         return ms_fail(err, MS_ERR_USAGE, "unknown field '%.40s'%s", name,
                        ms_config_field_hint(table, name, hint));
-    ms_status status = read_value(&table->rows[index], object, arena, value, err);
+    const ms_config_field *field = &table->rows[index];
+    if (field->is_added_to && ms_config_field_is_set(table, object, (size_t)index))
+        value = ms_arena_printf(arena, "%s,%s", *(const char **)member_of(field, object), value);
+    if (!value)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory");
+    ms_status status = read_value(field, object, arena, value, err);
     if (status == MS_OK)
         *word_of(table, object, (size_t)index) |= bit_of((size_t)index);
     return status;

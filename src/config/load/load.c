@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/adapter/adapter_parse.h"
 #include "config/model/input.h"
 #include "config/model/load_model.h"
 #include "text/nearest.h"
 #include "config/resolve/resolve.h"
 #include "config/resolve/resolve_adapter.h"
+#include "config/load/named_model.h"
+#include "config/load/again.h"
 #include "config/load/run_file.h"
 #include "config/trainers/training_args.h"
 #include "json/read.h"
@@ -172,46 +173,20 @@ static ms_status apply_training_args(loading *l, const char *run_path)
 
 static ms_status take_adapter(loading *l, ms_json_value root)
 {
-    ms_adapter *adapter = ms_arena_array(l->arena, ms_adapter, 1);
-    l->run->adapter = l->adapter = adapter;
-    if (!adapter)
+    l->adapter = ms_arena_array(l->arena, ms_adapter, 1);
+    if (!l->adapter)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the adapter");
-    return ms_adapter_read(l->arena, root, adapter, l->err);
-}
-
-static ms_status parse_adapter(loading *l)
-{
-    ms_adapter *adapter = ms_arena_array(l->arena, ms_adapter, 1);
-    l->run->adapter = l->adapter = adapter;
-    if (!adapter)
-        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the adapter");
-    return ms_adapter_parse(l->arena, l->draft.lora, adapter, l->err);
+    return ms_adapter_read(l->arena, root, l->adapter, l->err);
 }
 
 static ms_status apply_adapter(loading *l, const char *run_path)
 {
-    bool has_file = ms_run_field_is_set(&l->draft, "adapter");
-    bool has_text = ms_run_has_lora(&l->draft);
-    bool has_dtype = ms_run_field_is_set(&l->draft, "adapter-dtype");
-    if (has_file && has_text)
-        return ms_fail(l->err, MS_ERR_USAGE,
-                       "adapter and lora specify the same thing: give one of them");
-    if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
-        return ms_fail(
-            l->err, MS_ERR_USAGE,
-            "parameter-device host is not supported with an adapter: the host keeps what "
-            "the optimizer updates, and a frozen base is not updated; leave out one of them");
-    if (!has_file && !has_text)
-        return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
-                                   "adapter-dtype without an adapter: give adapter or lora too")
-                         : MS_OK;
-    ms_status status = has_text
-                           ? parse_adapter(l)
-                           : read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
-    if (status != MS_OK)
-        return status;
-    return ms_resolve_adapter(l->run, l->model, has_dtype ? &l->draft.adapter_dtype : NULL,
-                              l->adapter, l->err);
+    ms_status status = ms_run_adapter_check(&l->draft, l->run, l->err);
+    if (status == MS_OK && ms_run_field_is_set(&l->draft, "adapter"))
+        status = read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
+    return status == MS_OK
+               ? ms_run_adapter_resolve(l->arena, &l->draft, l->model, l->adapter, l->run, l->err)
+               : status;
 }
 
 /* ---- calibration ---- */
@@ -245,6 +220,17 @@ static ms_status check_stored_type(const loading *l)
                    "another type with dtype");
 }
 
+/* The files it came from are closed soon; texts of a draft are in the arena. */
+static ms_status keep_draft(loading *l)
+{
+    ms_run_draft *kept = ms_arena_array(l->arena, ms_run_draft, 1);
+    if (!kept)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a run");
+    *kept = l->draft;
+    l->run->draft = kept;
+    return MS_OK;
+}
+
 static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
@@ -273,7 +259,9 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
     l->run->unsupported = l->unsupported;
-    return status == MS_OK ? apply_adapter(l, in->path) : status;
+    if (status == MS_OK)
+        status = apply_adapter(l, in->path);
+    return status == MS_OK ? keep_draft(l) : status;
 }
 
 static void tell_place(const loading *l)
@@ -354,13 +342,8 @@ ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
 {
     loading l = begin(arena, families, into, err);
     const char *config = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (ms_name_equal(settings[i].field, "config"))
-            config = settings[i].value;
-    if (!config || !*config)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "no config given; name a built-in model, a config.json or a directory");
-    return load_config(&l, config, settings, count);
+    ms_status status = ms_config_find_model(arena, settings, count, &config, err);
+    return status == MS_OK ? load_config(&l, config, settings, count) : status;
 }
 
 /* ---- a device alone ---- */

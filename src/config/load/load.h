@@ -32,8 +32,9 @@ typedef struct ms_loaded {
 /* "config" among the settings names, tried in this order: a built-in model (so that a name means
  * the same everywhere; write ./gpt2 for a folder of that name), "-" for standard input, a directory
  * with memscope.run.json or config.json, a file. A file with a "model" key is a run file, any other
- * a Hugging Face config.json, whose model type is looked up among the families. Everything that
- * `into` refers to is in the arena, or static. */
+ * a Hugging Face config.json, whose model type is looked up among the families. Without it the file
+ * of "training-args" may name the model. Everything that `into` refers to is in the arena, or
+ * static. */
 ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
                          const ms_run_setting *settings, size_t count, ms_loaded into,
                          ms_error *err);

@@ -31,6 +31,9 @@ static ms_status resolve_device(const ms_resolving *c)
     uint32_t count = 0;
     char hint[MS_DEVICE_HINT_BYTES];
     const char *name = c->draft->device;
+    c->run->device = c->draft->run.device;
+    if (c->run->device)
+        return MS_OK;
     ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
     if (status != MS_OK)
         return status;
@@ -48,8 +51,7 @@ static ms_status resolve_tokens(const ms_resolving *c)
     if (image_tokens && ms_resolve_is_set(c, "seq"))
         return ms_resolve_fail(c, "seq", "the sequence follows from the image: %" PRIu64 " tokens",
                                image_tokens);
-    bool learns = ms_model_learns_positions(c->model->family);
-    uint64_t learned = learns ? c->model->max_positions : UINT64_MAX;
+    uint64_t learned = ms_model_learned_positions(c->model);
     if (run->batch > 1 && c->model->head == MS_HEAD_LAST_TOKEN &&
         c->model->pad_token_id == UINT64_MAX)
         return ms_resolve_fail(
@@ -63,7 +65,8 @@ static ms_status resolve_tokens(const ms_resolving *c)
         return ms_resolve_fail(
             c, "seq", "%" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
             run->seq_tokens, learned);
-    if (run->seq_tokens > c->model->max_positions)
+    /* ALiBi's biases know no largest position. */
+    if (c->model->max_positions > 0 && run->seq_tokens > c->model->max_positions)
         return ms_note_add(c->notes, c->arena, c->err,
                            "%" PRIu64 " tokens are more than the %" PRIu64
                            " positions the model was trained for",
@@ -178,6 +181,9 @@ static ms_status resolve_allocator(const ms_resolving *c)
         return ms_resolve_fail(c, "max-split-size", "the raw allocator does not split blocks");
     if (options->kind == MS_ALLOCATOR_RAW && options->roundup_power2_divisions > 0)
         return ms_resolve_fail(c, "roundup-power2-divisions", "the raw allocator does not round");
+    if (options->kind != MS_ALLOCATOR_CUDA && options->addresses != MS_ADDRESSES_UP)
+        return ms_resolve_fail(c, "addresses",
+                               "only the segments of CUDA's caching allocator have an order");
     return MS_OK;
 }
 

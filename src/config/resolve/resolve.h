@@ -19,6 +19,7 @@ typedef struct ms_run_origins {
     const ms_error *places[MS_RUN_FIELD_COUNT]; /* places in a plan file, which is already closed */
 } ms_run_origins;
 
+/* A draft whose run has a device already, with its rates, keeps that. */
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
                          const ms_model_config *model, ms_run_config *run, ms_notes *notes,
                          ms_error *err);

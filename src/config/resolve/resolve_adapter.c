@@ -41,8 +41,8 @@ static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, boo
         return refuse(parallel, "an adapter other than plain LoRA", err);
     if (adapter->dtype != parallel->shard_dtype && !parallel->has_param_dtype)
         return refuse(parallel,
-                      "an adapter in another type than the weights (set adapter-dtype or "
-                      "param-dtype)",
+                      "an adapter in another type than the weights: param-dtype, such as bf16, "
+                      "gathers both in one",
                       err);
     if (parallel->units == MS_UNITS_TORCHTITAN)
         return refuse(parallel, "an adapter and fsdp-units torchtitan", err);
@@ -72,7 +72,8 @@ static bool is_compared_with_adapters(const ms_model_config *model)
     return false;
 }
 
-/* Linear layers in the decoder's layers: there the order of modules was compared. */
+/* Linear layers in the decoder's layers, as PEFT's own targets of these types are: there the order
+ * of modules was compared. */
 static bool adapts_layers_only(const ms_adapter *adapter)
 {
     static const char *const names[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
@@ -84,7 +85,7 @@ static bool adapts_layers_only(const ms_adapter *adapter)
         if (!is_known)
             return false;
     }
-    return !adapter->targets.pattern && (adapter->all_linear || adapter->targets.count > 0);
+    return !adapter->targets.pattern;
 }
 
 /* ZeRO-3 divides an adapter with the model. */

@@ -230,8 +230,9 @@ static ms_status resolve_packed(const ms_resolving *c)
     if (!parallel->shares_packed && parallel->units != MS_UNITS_ACCELERATE)
         return ms_resolve_fail(c, "quantize",
                                "fully_shard divides no bytes: pack the weights as numbers, as in "
-                               "nf4:%s (accelerate leaves bytes whole: fsdp-units accelerate)",
-                               type);
+                               "nf4:%s%s, and give param-dtype %s (accelerate leaves bytes whole: "
+                               "fsdp-units accelerate)",
+                               c->run->quantization.is_double ? "double:" : "", type, type);
     if (!parallel->shares_packed &&
         ms_note_add(c->notes, c->arena, c->err,
                     "the packed weights are bytes, which accelerate leaves whole on each rank: "
@@ -241,7 +242,8 @@ static ms_status resolve_packed(const ms_resolving *c)
     if (parallel->casts_back && !parallel->has_param_dtype)
         return ms_resolve_fail(c, "upcast",
                                "with weights of several types param-dtype must say in which they "
-                               "are gathered: give it, or upcast no");
+                               "are gathered: give param-dtype %s, or upcast no",
+                               type);
     return MS_OK;
 }
 

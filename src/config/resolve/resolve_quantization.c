@@ -34,6 +34,10 @@ static ms_status check_family(const ms_resolving *c)
 {
     const ms_model_config *model = c->model;
     bool is_gpt_oss = strcmp(model->model_type, "gpt_oss") == 0;
+    if (ms_is_packed(&c->run->quantization) && model->family->has_linear_router)
+        return ms_resolve_fail(c, "quantize",
+                               "transformers packs the routers of %s too, and then cannot run them",
+                               model->model_type);
     switch (c->run->quantization.kind) {
     case MS_QUANTIZE_MXFP4:
         if (!is_gpt_oss)

@@ -10,8 +10,9 @@ enum { LARGEST_FLASH_HEAD = 256, HALF_ALIGNMENT = 8, FLOAT_ALIGNMENT = 4 };
 
 const char *const ms_attention_names[MS_ATTENTION_COUNT + 1] = {
     [MS_ATTENTION_AUTO] = "auto",           [MS_ATTENTION_FLASH] = "flash",
-    [MS_ATTENTION_EFFICIENT] = "efficient", [MS_ATTENTION_MATH] = "math",
-    [MS_ATTENTION_EAGER] = "eager",         [MS_ATTENTION_CPU_FLASH] = "cpu-flash",
+    [MS_ATTENTION_CUDNN] = "cudnn",         [MS_ATTENTION_EFFICIENT] = "efficient",
+    [MS_ATTENTION_MATH] = "math",           [MS_ATTENTION_EAGER] = "eager",
+    [MS_ATTENTION_CPU_FLASH] = "cpu-flash",
 };
 
 static ms_dtype compute_dtype(const ms_run_config *run)
@@ -98,6 +99,29 @@ static bool drops_attention(const ms_model_config *model, const ms_run_config *r
     return model->attention_dropout > 0;
 }
 
+static bool before_cudnn(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)model;
+    return !ms_device_is_hopper(run->device) && !ms_device_is_blackwell(run->device);
+}
+
+/* On Blackwell heads of at most 128, but for DeepSeek's keys. */
+static bool too_wide_for_cudnn(const ms_model_config *model, const ms_run_config *run)
+{
+    enum { LARGEST_ON_BLACKWELL = 128, DEEPSEEK_KEY = 192 };
+    uint64_t key = ms_key_dim(model), value = ms_value_dim(model);
+    uint64_t widest = key > value ? key : value;
+    if (ms_device_is_hopper(run->device))
+        return widest > LARGEST_FLASH_HEAD;
+    return widest > LARGEST_ON_BLACKWELL && !(key == DEEPSEEK_KEY && value == LARGEST_ON_BLACKWELL);
+}
+
+static bool among_sequence_parts(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)model;
+    return run->parallel.layout.context > 1;
+}
+
 #define EAGER_ONLY "is not available for this family: the framework runs it in eager mode only"
 #define UNEQUAL_HEADS "needs keys and values of the same width"
 
@@ -132,6 +156,13 @@ static const refusal refusals[] = {
     {MS_ATTENTION_FLASH,     has_wide_heads,      "needs head sizes of at most 256", false},
     {MS_ATTENTION_FLASH,     has_unequal_heads,   UNEQUAL_HEADS, false},
     {MS_ATTENTION_FLASH,     always_masks,        "takes no mask, but the model always has one", false},
+    {MS_ATTENTION_CUDNN,     is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_CUDNN,     before_cudnn,        "is predicted for compute capability 9.0 and 10.x", false},
+    {MS_ATTENTION_CUDNN,     is_fp32,             "takes bf16 or fp16, but the run is fp32", false},
+    {MS_ATTENTION_CUDNN,     has_unaligned_heads, "needs head sizes that are a multiple of 8", false},
+    {MS_ATTENTION_CUDNN,     too_wide_for_cudnn,  "needs head sizes of at most 256, on compute capability 10.x of at most 128", false},
+    {MS_ATTENTION_CUDNN,     broadcasts_kv,       "needs one key head per query head, but the model has a single one", false},
+    {MS_ATTENTION_CUDNN,     among_sequence_parts, "is not predicted with context parallelism", false},
     {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
     {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, but the device has less", false},
     {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "needs head sizes that are a multiple of 8 (fp32: 4)", false},
@@ -160,13 +191,25 @@ const char *ms_attention_refusal(ms_attention backend, const ms_model_config *mo
     return refusal_of(backend, model, run, model->family->always_masks);
 }
 
+/* Since torch 2.9, unless TORCH_CUDNN_SDPA_DEPRIORITIZED is set (check_prefer_cudnn_attention of
+ * its sdp_utils.cpp). A run that asks for flash attention has set it. */
+static bool prefers_cudnn(const ms_run_config *run)
+{
+    enum { FIRST_MINOR = 9 };
+    bool is_late =
+        run->torch_major > 2 || (run->torch_major == 2 && run->torch_minor >= FIRST_MINOR);
+    return is_late && run->attention == MS_ATTENTION_AUTO;
+}
+
 static ms_attention first_that_runs(const ms_model_config *model, const ms_run_config *run,
                                     bool with_mask)
 {
-    static const ms_attention order[] = {MS_ATTENTION_FLASH, MS_ATTENTION_CPU_FLASH,
-                                         MS_ATTENTION_EFFICIENT, MS_ATTENTION_MATH};
-    for (size_t i = with_mask ? 1 : 0; i < sizeof order / sizeof *order; i++)
-        if (!refusal_of(order[i], model, run, with_mask))
+    static const ms_attention order[] = {MS_ATTENTION_CUDNN, MS_ATTENTION_FLASH,
+                                         MS_ATTENTION_CPU_FLASH, MS_ATTENTION_EFFICIENT,
+                                         MS_ATTENTION_MATH};
+    for (size_t i = prefers_cudnn(run) ? 0 : 1; i < sizeof order / sizeof *order; i++)
+        if (!(with_mask && order[i] == MS_ATTENTION_FLASH) &&
+            !refusal_of(order[i], model, run, with_mask))
             return order[i];
     return MS_ATTENTION_EAGER;
 }
@@ -180,7 +223,8 @@ ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_conf
 
 ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run)
 {
-    if (run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER)
+    if (run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER ||
+        run->attention == MS_ATTENTION_CUDNN)
         return run->attention;
     return first_that_runs(model, run, true);
 }

@@ -38,6 +38,7 @@ typedef enum ms_attention {
     MS_ATTENTION_AUTO, /* the back end that this version of PyTorch selects on this device */
     MS_ATTENTION_FLASH,
     MS_ATTENTION_EFFICIENT,
+    MS_ATTENTION_CUDNN,
     MS_ATTENTION_MATH,
     MS_ATTENTION_EAGER,
     MS_ATTENTION_CPU_FLASH,
@@ -140,7 +141,9 @@ typedef struct ms_run_config {
     bool has_budget;                   /* a budget was given */
     uint64_t budget_bytes;             /* as given, else the device's usable bytes; 0: unknown */
     ms_several_gpus several_gpus;
-    ms_notes unsupported; /* unsupported settings of the training arguments */
+    ms_notes unsupported;             /* unsupported settings of the training arguments */
+    const struct ms_run_draft *draft; /* what it was resolved from, to resolve it again with other
+                                         settings (config/load/again.h); NULL: from nothing */
 } ms_run_config;
 
 /* Whether head and loss are the model's own; only such a loss can be chunked. */

@@ -110,7 +110,7 @@
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \
       "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
       .report = "checkpoint_kind") \
-    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
+    X("attention", "NAME", "auto, flash, efficient, cudnn, math, eager or cpu-flash", "auto", \
       "Training", attention, AT(run.attention), .choices = ms_attention_names, .synonyms = attentions, \
       .report = "attention", .show_report = show_attention, .detail = "attention_asked") \
     X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
@@ -282,6 +282,9 @@
     X("roundup-power2-divisions", "N", "round sizes to N steps per power of two, or none", "none", \
       "Device", power, AT(run.allocator.roundup_power2_divisions), .minimum = 1, .maximum = 1024, \
       .detail = "roundup_power2_divisions") \
+    X("addresses", "NAME", "where the driver puts new segments: up, or down, as on an H200", "up", \
+      "Device", choice, AT(run.allocator.addresses), .choices = ms_address_order_names, \
+      .report = "addresses", .show_report = show_addresses) \
     X("budget", "SIZE", "memory the run may use, e.g. 80GiB", "all of the device", \
       "Device", size, AT(run.budget_bytes), .minimum = 1, .default_is_words = true, \
       .detail = "budget_bytes")

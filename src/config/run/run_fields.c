@@ -68,6 +68,14 @@ static void show_routing(const void *source, ms_arena *arena, ms_config_shown *s
         show_text(shown, ms_routing_names[seen->run->routing]);
 }
 
+static void show_addresses(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    ms_address_order order = ((const ms_run_seen *)source)->run->allocator.addresses;
+    (void)arena;
+    if (order != MS_ADDRESSES_UP)
+        show_text(shown, ms_address_order_names[order]);
+}
+
 static void show_device(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;

@@ -111,10 +111,13 @@ static bool is_op_name(piece p)
     return true;
 }
 
+#define CUDNN_ATTENTION "cudnn_attention"
+
 /* ATen's full names of operators that go by a shorter one here. */
 static const char *const aten_names[][2] = {
     {"_scaled_dot_product_flash_attention", "flash_attention"},
     {"_scaled_dot_product_efficient_attention", "efficient_attention"},
+    {"_scaled_dot_product_cudnn_attention", CUDNN_ATTENTION},
     {"_to_copy", "to"},
     {"native_layer_norm", "layer_norm"},
     {"_softmax", "softmax"},
@@ -326,6 +329,18 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
 bool ms_treatment_sends(const ms_treatment *treatment)
 {
     return treatment->kind == MS_TREAT_OFFLOAD || treatment->input != MS_INPUT_ON_DEVICE;
+}
+
+static bool is_gpu_attention(const char *name)
+{
+    return strcmp(name, "flash_attention") == 0 || strcmp(name, "efficient_attention") == 0 ||
+           strcmp(name, CUDNN_ATTENTION) == 0;
+}
+
+bool ms_kept_name_means(const char *kept, const char *op)
+{
+    bool has_cudnn = strcmp(kept, CUDNN_ATTENTION) == 0 || strcmp(op, CUDNN_ATTENTION) == 0;
+    return strcmp(kept, op) == 0 || (has_cudnn && is_gpu_attention(kept) && is_gpu_attention(op));
 }
 
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)

@@ -55,6 +55,10 @@ typedef struct ms_kept_op {
     uint32_t occurrence; /* 0-based in the layer's forward, or UINT32_MAX: all */
 } ms_kept_op;
 
+/* Whether the name of an operator to keep means this one: the same, or both attention's kernel, one
+ * of them cuDNN's, which takes the others' place by device and version of PyTorch. */
+bool ms_kept_name_means(const char *kept, const char *op);
+
 /* Treatments of parts of a layer. */
 typedef enum ms_part {
 #define MS_PART_CONSTANT(constant, row) MS_PART_##constant,

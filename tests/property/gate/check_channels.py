@@ -112,9 +112,16 @@ def test_fix_fits(folder):
 
 
 def test_no_plan_fits(folder):
-    project(folder, {"name": "b", "run": {"model": "llama-3.1-8b", "seq": 512, "device": "a100-80gb"}, "limits": {"max": "40 GiB"}})
+    """What a check names instead is a change of the run, and it is within the limit when it is run."""
+    run_ = {"model": "llama-3.1-8b", "seq": 512, "device": "a100-80gb"}
+    project(folder, {"name": "b", "run": run_, "limits": {"max": "40 GiB"}})
     code, found, _ = check(folder)
-    assert code == 3 and found["budgets"][0]["fix"] is None
+    verdict = found["budgets"][0]
+    assert code == 3 and verdict["treat"] is None and verdict["fix"], verdict
+    words = verdict["option"].split()
+    changed = {name[2:]: value for name, value in zip(words[::2], words[1::2])}
+    project(folder, {"name": "b", "run": {**run_, **changed}, "limits": {"max": "40 GiB"}})
+    assert check(folder)[0] == 0
 
 
 def test_changed_key_on_its_line(folder):

@@ -90,7 +90,7 @@ fi
 
 # ---- lists ----
 
-points() { sweep gpt2 "$@" | awk -F, 'NR > 1 { printf "%s%s", $6, ";" }'; }
+points() { sweep gpt2 --format csv "$@" | awk -F, 'NR > 1 { printf "%s%s", $6, ";" }'; }
 check "a range by factors" [ "$(points --seq '64:512:*2')" = '64;128;256;512;' ]
 check "a range by steps" [ "$(points --batch 1:8:+3)" = '1;4;7;' ]
 check "a range" [ "$(points --batch 2:4)" = '2;3;4;' ]
@@ -184,14 +184,14 @@ check "going on after a full disk" cmp full.csv whole.csv
 [ ! -e /dev/full ] || check "a full device" refuses 'No space left' sweep $small -o /dev/full
 check "a read-only target" refuses 'cannot write' sweep gpt2 -o /proc/none.csv
 check "a directory as target" refuses 'is a directory' sweep gpt2 -o .
-sweep gpt2 --batch 1:2000 | head -3 > out
+sweep gpt2 --batch 1:2000 --format csv | head -3 > out
 check "the reader goes away" [ "$(wc -l < out)" -eq 3 ]
 
 # Killed at random points, a hundred times; each time there are whole rows, but perhaps for the last,
 # and in the end all of them, once.
 long="gpt2 --batch 1:20 --seq 64:640:+64 --checkpointing none,all"
 # shellcheck disable=SC2086
-sweep $long > long.csv
+sweep $long --format csv > long.csv
 kills=0 bad=0
 echo 'previous' > kill.csv
 : > kill.csv.part
@@ -267,7 +267,7 @@ check "a frontier of a shard" refuses 'memscope merge --frontier' sweep gpt2 --s
 
 grid="gpt2 --batch 1:12 --checkpointing none,all,every:2 --device rtx-4090 --accumulate 1,3"
 # shellcheck disable=SC2086
-sweep $grid > all.csv
+sweep $grid --format csv > all.csv
 # Every row against every other one, by the names of the columns.
 awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR > 1) print; next }
     { fits = $at["fits"] == "true"; memory = $at["expected_device_bytes"]; rate = $at["tokens_per_s"] }
@@ -291,7 +291,7 @@ check "an objective that is none" refuses "did you mean 'tokens_per_s'" merge --
 
 # ---- the largest that fits ----
 
-sweep gpt2 --device rtx-4090,h100-80gb --checkpointing none,all --fit batch > fit.csv
+sweep gpt2 --device rtx-4090,h100-80gb --checkpointing none,all --fit batch --format csv > fit.csv
 for i in 1 2 3 4; do
     device=$(sed -n "$((i + 1))p" fit.csv | cut -d, -f6) spec=$(sed -n "$((i + 1))p" fit.csv | cut -d, -f7)
     "$MEMSCOPE" fit gpt2 --device "$device" --checkpointing "$spec" --format json > one.json

@@ -8,6 +8,7 @@
 
 #include "memscope/calibrate.h"
 #include "memscope/check.h"
+#include "memscope/devices.h"
 #include "memscope/diff.h"
 #include "memscope/fit.h"
 #include "memscope/infer.h"
@@ -27,6 +28,7 @@ static struct {
     ms_analysis *analysis;
     ms_check *check;
     ms_comparison *comparison;
+    ms_devices *devices;
     ms_fit *fit;
     ms_plan *plan;
     ms_calibrator *calibrator;
@@ -295,6 +297,28 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_sweep_frontier(NULL, "a", NULL, the.out, &err))                                      \
     STATUS(ms_sweep_frontier(the.out, NULL, NULL, the.out, &err))                                  \
     STATUS(ms_sweep_frontier(the.out, "a", NULL, NULL, &err))                                      \
+    STATUS(ms_sweep_write_table(NULL, "a", &style, the.out, &err))                                 \
+    STATUS(ms_sweep_write_table(the.out, NULL, &style, the.out, &err))                             \
+    STATUS(ms_sweep_write_table(the.out, "a", NULL, the.out, &err))                                \
+    STATUS(ms_sweep_write_table(the.out, "a", &style, NULL, &err))                                 \
+    MAKES(ms_devices_analyze(NULL, "t4,l4", &err))                                                 \
+    MAKES(ms_devices_analyze(the.run, NULL, &err))                                                 \
+    MAKES(ms_devices_fit(NULL, "t4,l4", "batch", 1, &err))                                         \
+    MAKES(ms_devices_fit(the.run, NULL, "batch", 1, &err))                                         \
+    MAKES(ms_devices_fit(the.run, "t4,l4", NULL, 1, &err))                                         \
+    MAKES(ms_devices_plan(NULL, "t4,l4", &err))                                                    \
+    MAKES(ms_devices_plan(the.plan, NULL, &err))                                                   \
+    ZERO(ms_devices_are_listed(NULL))                                                              \
+    ZERO(ms_devices_fit_count(NULL))                                                               \
+    NONE(ms_devices_note(NULL, 0))                                                                 \
+    NONE(ms_devices_note(the.devices, SIZE_MAX))                                                   \
+    VOID(ms_devices_free(NULL))                                                                    \
+    VOID(ms_devices_set_style(NULL, &style))                                                       \
+    VOID(ms_devices_set_style(the.devices, NULL))                                                  \
+    STATUS(ms_devices_write(NULL, "json", the.out, &err))                                          \
+    STATUS(ms_devices_write(the.devices, NULL, the.out, &err))                                     \
+    STATUS(ms_devices_write(the.devices, "json", NULL, &err))                                      \
+    NONE(ms_devices_format_at(SIZE_MAX))                                                           \
     NONE(ms_sweep_format_at(SIZE_MAX))                                                             \
     ZERO(ms_printable(NULL, NULL, 0))                                                              \
     VOID(ms_run_free(NULL))                                                                        \
@@ -384,6 +408,7 @@ static int make(void **state)
                              &(ms_check_options){.no_plans = true}, &err);
     the.comparison = ms_comparison_make("gpt2", "gpt2", the.run, &err);
     the.fit = ms_fit_find(the.run, "batch", 4096, &err);
+    the.devices = ms_devices_analyze(the.run, "t4,l4", &err);
     the.plan = ms_plan_create();
     the.calibrator = ms_calibrator_create();
     the.probe = ms_probe_create();
@@ -411,6 +436,7 @@ static int drop(void **state)
     ms_inference_free(the.inference);
     ms_plan_free(the.plan);
     ms_fit_free(the.fit);
+    ms_devices_free(the.devices);
     ms_comparison_free(the.comparison);
     ms_check_free(the.check);
     ms_analysis_free(the.analysis);

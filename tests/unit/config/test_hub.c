@@ -22,6 +22,63 @@ static const hub_case cases[] = {
     {"nothing", "", NULL, 0},
 };
 
+/* By parts: one family, generation and size, whatever stands between them. */
+static const hub_case by_parts[] = {
+    {"a tag", "llama3.1:8b", "llama-3.1-8b", 0},
+    {"another generation", "llama-3-8b", "llama-3.1-8b", 8192},
+    {"no such size", "llama-2-8b", NULL, 0},
+    {"no such generation", "llama-9-8b", NULL, 0},
+    {"no size", "llama3.1", NULL, 0},
+    {"parts in another order", "qwen2.5-7b-coder", "qwen2.5-7b", 32768},
+    {"an unknown word", "qwen2.5-7b-1m", NULL, 0},
+    {"an older one without a number", "gemma:2b", "gemma-2b", 0},
+    {"a newer one of that size", "gemma2:2b", "gemma-2-2b", 0},
+    {"packed weights", "Llama-3.1-8B-Instruct-GGUF", NULL, 0},
+    {"packed weights as a tag", "qwen2.5:7b-instruct-q4_K_M", NULL, 0},
+    {"who copies models", "unsloth/Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768},
+    {"who may change them", "somebody/Qwen2.5-7B-Instruct", NULL, 0},
+    {"blanks", "Llama 3.1 8B Instruct", "llama-3.1-8b", 0},
+    {"without a part of the size", "qwen3:30b", NULL, 0},
+    {"a long one",
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+     NULL, 0},
+    {"many parts", "1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17-18", NULL, 0},
+    {"nothing but signs", "-:_", NULL, 0},
+    {"a pattern", "llama-3.1-8b*", NULL, 0},
+    {"a file", "llama-3.1-8b.json", NULL, 0},
+};
+
+typedef struct hint_case {
+    const char *label, *name, *text; /* in the message */
+} hint_case;
+
+static const hint_case hints[] = {
+    {"another size", "llama-2-8b",
+     "; of that generation there are 'llama-2-13b', 'llama-2-70b' and 'llama-2-7b'"},
+    {"one of that generation", "smollm3-1b", "; of that generation there is 'smollm3-3b'"},
+    {"more than are listed", "qwen3-15b", "'qwen3-235b-a22b' and others"},
+    {"another generation", "llama-9-8b", "; `memscope models` lists the built-in ones"},
+    {"an unknown word", "qwen2.5-7b-1m", "; did you mean 'qwen2.5-7b' or 'qwen2.5-vl-7b'?"},
+    {"packed as files", "Llama-3.1-8B-GGUF",
+     "; its weights are packed: did you mean 'llama-3.1-8b', for infer with --quant?"},
+    {"packed by bitsandbytes", "unsloth/llama-3.1-8b-bnb-4bit",
+     "; its weights are packed: did you mean 'llama-3.1-8b' with --quantize nf4:double? Or"},
+    {"packed, of no known size", "llama-2-71b-gptq",
+     "; of that generation there are 'llama-2-13b', 'llama-2-70b' and 'llama-2-7b'"},
+};
+
+static void hints_at(void **state)
+{
+    const hint_case *c = *state;
+    ms_arena *arena = ms_arena_create(0);
+    ms_error err = {.status = MS_OK};
+    assert_int_not_equal(ms_fail_no_config(arena, c->name, &err), MS_OK);
+    if (!strstr(err.text, c->text))
+        fail_msg("%s", err.text);
+    ms_arena_free(arena);
+}
+
 static void finds(void **state)
 {
     const hub_case *c = *state;
@@ -88,9 +145,12 @@ static void reads_address(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 * COUNT_OF(cases) + COUNT_OF(addresses)];
+    struct CMUnitTest
+        tests[2 * COUNT_OF(cases) + COUNT_OF(by_parts) + COUNT_OF(hints) + COUNT_OF(addresses)];
     size_t count = ADD_ROWS(tests, finds, cases);
     count += ADD_ROWS(tests + count, opens, cases);
+    count += ADD_ROWS(tests + count, opens, by_parts);
+    count += ADD_ROWS(tests + count, hints_at, hints);
     count += ADD_ROWS(tests + count, reads_address, addresses);
     return _cmocka_run_group_tests("models of the Hub", tests, count, NULL, NULL);
 }

@@ -243,12 +243,12 @@ static void nothing_is_found(void **state)
 {
     (void)state;
     const ms_run_setting hub = {"config", "openai/gpt-oss-20b"};
-    const ms_run_setting misspelt = {"config", "qwen-3-8b"}, strange = {"config", "opus"},
+    const ms_run_setting misspelt = {"config", "qwne3-8b"}, strange = {"config", "opus"},
                          missing = {"config", "none.json"}, batch = {"batch", "2"};
     loaded l = load(&misspelt, 1);
     assert_string_equal(
         l.err.text,
-        "'qwen-3-8b' is not a built-in model, file or directory; did you mean 'qwen3-8b'?");
+        "'qwne3-8b' is not a built-in model, file or directory; did you mean 'qwen3-8b'?");
     ms_arena_free(l.arena);
     l = load(&hub, 1);
     assert_string_equal(

@@ -20,17 +20,18 @@ typedef struct note_case {
 
 #define AUTO MS_ATTENTION_AUTO
 #define FLASH MS_ATTENTION_FLASH
+#define CUDNN MS_ATTENTION_CUDNN
 #define MATH MS_ATTENTION_MATH
 
 /* clang-format off */
 static const note_case cases[] = {
     {"A100",                 false, 80,  11, AUTO,  FLASH, "CUDA context",     "cuDNN attention", 0, {0}},
-    {"H100",                 false, 90,  11, AUTO,  FLASH, "cuDNN attention",  "HIP", 0, {0}},
+    {"H100",                 false, 90,  11, AUTO,  CUDNN, "cuDNN attention",  "HIP", 0, {0}},
     {"H100, flash asked",    false, 90,  11, FLASH, FLASH, "CUDA context",     "cuDNN attention", 0, {0}},
     {"H100, math",           false, 90,  11, AUTO,  MATH,  "CUDA context",     "cuDNN attention", 0, {0}},
     {"H100, older torch",    false, 90,  6,  AUTO,  FLASH, "torch 2.11 with",  "cuDNN attention", 0, {0}},
-    {"B200",                 false, 100, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with", 0, {0}},
-    {"B300",                 false, 103, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with", 0, {0}},
+    {"B200",                 false, 100, 11, AUTO,  CUDNN, "cuDNN attention",  "torch 2.11 with", 0, {0}},
+    {"B300",                 false, 103, 11, AUTO,  CUDNN, "cuDNN attention",  "torch 2.11 with", 0, {0}},
     {"RTX 5090",             false, 120, 11, AUTO,  FLASH, "CUDA context",     "cuDNN attention", 0, {0}},
     {"AMD",                  false, 0,   11, AUTO,  MATH,  "HIP context",      "CUDA context", 0, {0}},
     {"CPU",                  true,  0,   11, AUTO,  MATH,  "AVX-512",          "context", 0, {0}},

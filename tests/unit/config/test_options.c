@@ -251,6 +251,7 @@ typedef struct report_run {
 /* Together they have each option that a report may have. */
 static const report_run report_runs[] = {
     {"plain", {{"config", "gpt2"}}, 1},
+    {"addresses", {{"config", "gpt2"}, {"addresses", "down"}}, 2},
     {"experts", {{"config", "mixtral-8x7b"}, {"experts", "eager"}}, 2},
     {"quantised",
      {{"config", "llama-3.2-1b"}, {"quantize", "nf4"}, {"lora", "r=8,targets=all-linear"}},

@@ -30,6 +30,7 @@ static const field_case field_cases[] = {
     {"budget", "budget", "80 GB", MS_OK, ""},
     {"no split", "max-split-size", "none", MS_OK, ""},
     {"roundup", "roundup-power2-divisions", "8", MS_OK, ""},
+    {"addresses", "addresses", "down", MS_OK, ""},
     {"flag", "ignore-sharding", "true", MS_OK, ""},
     {"flag that is off", "ignore_sharding", "false", MS_OK, ""},
     {"flag by another word", "ignore-sharding", "maybe", MS_ERR_USAGE,
@@ -67,7 +68,8 @@ static const field_case field_cases[] = {
     {"blank", "accumulate", " 1", MS_ERR_USAGE,
      "accumulate: found ' 1', expected a whole number from 1 to 4096"},
     {"choice", "attention", "flsh", MS_ERR_USAGE,
-     "attention: found 'flsh', expected one of auto, flash, efficient, math, eager, cpu-flash"},
+     "attention: found 'flsh', expected one of auto, flash, efficient, cudnn, math, eager, "
+     "cpu-flash"},
     {"clip zero", "clip", "0", MS_ERR_USAGE,
      "clip: found '0', expected a number above 0, such as 1.0, or none"},
     {"clip infinite", "clip", "inf", MS_ERR_USAGE,

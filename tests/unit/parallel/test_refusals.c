@@ -90,8 +90,8 @@ static const refusal cases[] = {
      "parallel: FSDP1 is not predicted with an adapter; `memscope capture --world N` measures it"},
     {"an adapter of another type",
      {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "bf16"}},
-     "parallel: FSDP2 is not predicted with an adapter in another type than the weights (set "
-     "adapter-dtype or param-dtype); `memscope capture --world N` measures it"},
+     "parallel: FSDP2 is not predicted with an adapter in another type than the weights: "
+     "param-dtype, such as bf16, gathers both in one; `memscope capture --world N` measures it"},
     {"an adapter of another type that is cast",
      {{"parallel", "fsdp=8"}, {"lora", "r=8"}, {"dtype", "bf16"}, {"param-dtype", "bf16"}},
      NULL},

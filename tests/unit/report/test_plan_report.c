@@ -111,12 +111,16 @@ static void set_plan(scene *s, fixture which)
     if (which == NO_PLAN)
         s->plan.plan = (ms_step_figures){0};
     if (which == INFEASIBLE)
-        assert_true(
-            ms_vec_push(&s->plan.suggestions, (ms_alternative){"half the batch", "--batch 1", true,
-                                                               figures(s, "", 1024, 60)}));
-    assert_true(
-        ms_vec_push(&s->plan.compared, (ms_alternative){"greedy", "", true,
-                                                        figures(s, "0-11=checkpoint", 2900, 118)}));
+        assert_true(ms_vec_push(&s->plan.suggestions,
+                                (ms_alternative){.name = "half the batch",
+                                                 .option = "--batch 1",
+                                                 .has_figures = true,
+                                                 .figures = figures(s, "", 1024, 60)}));
+    assert_true(ms_vec_push(&s->plan.compared,
+                            (ms_alternative){.name = "greedy",
+                                             .option = "",
+                                             .has_figures = true,
+                                             .figures = figures(s, "0-11=checkpoint", 2900, 118)}));
     assert_true(ms_vec_push(&s->plan.compared, (ms_alternative){.name = "uniform"}));
 }
 
@@ -263,7 +267,7 @@ static const report_case report_cases[] = {
       "nothing has to be treated: no combination of these options is faster"}, {"--treat", "proven", "Treated"}},
     {"console, infeasible", INFEASIBLE, "console",
      {"does not fit: short by 0.50 GiB (2.50 is the smallest budget found, of 2.00 on a100-80gb)",
-      "other combinations of these options are not ruled out", "The smallest plan found", "What would fit", "half the batch", "--batch 1",
+      "other combinations of these options are not ruled out", "What would fit", "half the batch", "--batch 1", "The smallest plan found",
       "At the peak", "verdict                             no        no              no"}, {"proven"}},
     {"console, a planner without a plan", NO_PLAN, "console",
      {"short by up to 0.75 GiB (needs 2.75 of 2.00", "the greedy planner has no plan; another may have one",
@@ -325,8 +329,8 @@ static const report_case report_cases[] = {
      {"**fits: 3.75", "--treat 0-9", "| **allocated** | 3.00 | 7.00 | 2.00 |",
       "copies hide \\| behind computing", "Kept: layers 10-11,13-29."}, {"nan"}},
     {"md, infeasible", INFEASIBLE, "md",
-     {"**does not fit", "The smallest plan found:", "## What would fit",
-      "| half the batch | 1.00 | 1.75 | 60.000 | - | fits | `--batch 1` |"}, {NULL}},
+     {"**does not fit", "## What would fit",
+      "| half the batch | 1.00 | 1.75 | 60.000 | - | fits | `--batch 1` |", "The smallest plan found:"}, {NULL}},
     {"md, all trainers", ALL_TARGETS, "md", {"## Trainers", "| free |", "`all=checkpoint`", "hf is not compared: no layer runs"}, {"nan"}},
     {"md, curve", CURVE, "md", {"# Time against memory", "| 4.00 |", "| 6.88 |"}, {NULL}},
     {"html, fits", FITS, "html",
@@ -338,8 +342,8 @@ static const report_case report_cases[] = {
     {"html, all trainers", ALL_TARGETS, "html", {"<h2 id=\"trainers-title\">Trainers</h2>", "hf is not compared: no layer runs an operator"},
      {"<mm>"}},
     {"html, curve", CURVE, "html", {"id=\"curve-svg\"", "<polyline", "4.00 GiB"}, {NULL}},
-    {"html, a curve without rates", NO_RATES_CURVE, "html", {"id=\"points\""}, {"curve-svg", "nan"}},
-    {"html, curve without points", EMPTY_CURVE, "html", {"stopped before"}, {"curve-svg", "nan"}},
+    {"html, a curve without rates", NO_RATES_CURVE, "html", {"id=\"points\""}, {"id=\"curve-svg\"", "nan"}},
+    {"html, curve without points", EMPTY_CURVE, "html", {"stopped before"}, {"id=\"curve-svg\"", "nan"}},
     {"csv", CURVE, "csv",
      {"budget_bytes,fits,", ",treat\n4294967296,true,fits,within-budget,3221225472,3489660928,4026531840,0,166.125000,",
       ",\"0-1=checkpoint,loss=chunk:2\"\n", "99.000000,0.010000,\"\"\n"}, {NULL}},

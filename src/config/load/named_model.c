@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/load/named_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/model/input.h"
+#include "config/trainers/training_keys.h"
+#include "json/read.h"
+#include "json/yaml.h"
+#include "text/nearest.h"
+
+/* Where each format names its model. */
+static const struct {
+    ms_training_format format;
+    const char *pointer;
+} keys[] = {
+    {MS_TRAINING_AXOLOTL, "/base_model"},    {MS_TRAINING_FACTORY, "/model_name_or_path"},
+    {MS_TRAINING_HF, "/model_name_or_path"}, {MS_TRAINING_TORCHTUNE, "/model/_component_"},
+    {MS_TRAINING_TITAN, "/model/name"},
+};
+
+/* torchtune 0.6's builders, without "lora_" and "qlora_", and models with these sizes. */
+static const struct {
+    const char *builder, *model;
+} builders[] = {
+    {"gemma_2b", "google/gemma-2b"},
+    {"gemma_7b", "google/gemma-7b"},
+    {"gemma2_2b", "google/gemma-2-2b-it"},
+    {"gemma2_9b", "google/gemma-2-9b-it"},
+    {"gemma2_27b", "google/gemma-2-27b-it"},
+    {"llama2_7b", "meta-llama/Llama-2-7b-hf"},
+    {"llama2_13b", "meta-llama/Llama-2-13b-hf"},
+    {"llama3_8b", "meta-llama/Meta-Llama-3-8B"},
+    {"llama3_70b", "meta-llama/Meta-Llama-3-70B"},
+    {"llama3_1_8b", "meta-llama/Llama-3.1-8B"},
+    {"llama3_1_70b", "meta-llama/Llama-3.1-70B"},
+    {"llama3_1_405b", "meta-llama/Llama-3.1-405B"},
+    {"llama3_2_1b", "meta-llama/Llama-3.2-1B"},
+    {"llama3_2_3b", "meta-llama/Llama-3.2-3B"},
+    {"llama3_3_70b", "meta-llama/Llama-3.3-70B-Instruct"},
+    {"mistral_7b", "mistralai/Mistral-7B-v0.1"},
+    {"phi3_mini", "microsoft/Phi-3-mini-4k-instruct"},
+    {"phi4_14b", "microsoft/phi-4"},
+    {"qwen2_5_0_5b", "Qwen/Qwen2.5-0.5B"},
+    {"qwen2_5_1_5b_base", "Qwen/Qwen2.5-1.5B"},
+    {"qwen2_5_1_5b_instruct", "Qwen/Qwen2.5-1.5B-Instruct"},
+    {"qwen2_5_3b", "Qwen/Qwen2.5-3B"},
+    {"qwen2_5_7b_base", "Qwen/Qwen2.5-7B"},
+    {"qwen2_5_7b_instruct", "Qwen/Qwen2.5-7B-Instruct"},
+    {"qwen2_5_14b_base", "Qwen/Qwen2.5-14B"},
+    {"qwen2_5_14b_instruct", "Qwen/Qwen2.5-14B-Instruct"},
+    {"qwen2_5_32b_base", "Qwen/Qwen2.5-32B"},
+    {"qwen2_5_32b_instruct", "Qwen/Qwen2.5-32B-Instruct"},
+    {"qwen2_5_72b_base", "Qwen/Qwen2.5-72B"},
+    {"qwen2_5_72b_instruct", "Qwen/Qwen2.5-72B-Instruct"},
+    {"qwen3_0_6b_base", "Qwen/Qwen3-0.6B-Base"},
+    {"qwen3_0_6b_instruct", "Qwen/Qwen3-0.6B"},
+    {"qwen3_1_7b_base", "Qwen/Qwen3-1.7B-Base"},
+    {"qwen3_1_7b_instruct", "Qwen/Qwen3-1.7B"},
+    {"qwen3_4b_base", "Qwen/Qwen3-4B-Base"},
+    {"qwen3_4b_instruct", "Qwen/Qwen3-4B"},
+    {"qwen3_8b_base", "Qwen/Qwen3-8B-Base"},
+    {"qwen3_8b_instruct", "Qwen/Qwen3-8B"},
+    {"qwen3_32b", "Qwen/Qwen3-32B"},
+};
+
+static const char *of_builder(const char *component)
+{
+    static const char *const adapted[] = {"qlora_", "lora_"};
+    const char *dot = strrchr(component, '.'), *name = dot ? dot + 1 : component;
+    for (size_t i = 0; i < sizeof adapted / sizeof adapted[0]; i++)
+        if (strncmp(name, adapted[i], strlen(adapted[i])) == 0)
+            name += strlen(adapted[i]);
+    for (size_t i = 0; i < sizeof builders / sizeof builders[0]; i++)
+        if (strcmp(name, builders[i].builder) == 0)
+            return builders[i].model;
+    return NULL;
+}
+
+/* "llama3" with its flavor: "llama3-8B". */
+static const char *with_flavor(ms_arena *arena, ms_json_value root, const char *name)
+{
+    ms_json_value value;
+    const char *flavor;
+    if (!ms_json_find_pointer(root, "/model/flavor", &value) ||
+        ms_json_get_string(value, &flavor, NULL) != MS_OK)
+        return name;
+    return ms_arena_printf(arena, "%s-%s", name, flavor);
+}
+
+static ms_status find_value(ms_json_value root, ms_training_format format, ms_json_value *value,
+                            ms_error *err)
+{
+    const char *pointer = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (keys[i].format == format)
+            pointer = keys[i].pointer;
+    if (pointer && ms_json_find_pointer(root, pointer, value))
+        return MS_OK;
+    return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_USAGE,
+                        "no model is given, and this file names none; name a built-in model, a "
+                        "config.json or a directory");
+}
+
+static ms_status find_in_document(ms_arena *arena, ms_json_value root, const char **config,
+                                  ms_error *err)
+{
+    ms_training_format format = MS_TRAINING_HF;
+    ms_json_value value;
+    const char *name = NULL;
+    ms_status status = ms_training_format_find(root, &format, err);
+    if (status == MS_OK)
+        status = find_value(root, format, &value, err);
+    if (status == MS_OK)
+        status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    *config = format == MS_TRAINING_TORCHTUNE ? of_builder(name)
+              : format == MS_TRAINING_TITAN   ? with_flavor(arena, root, name)
+                                              : name;
+    if (*config && (ms_is_preset(*config) || ms_is_there(*config)))
+        return MS_OK;
+    if (ms_arena_has_failed(arena))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a model's name");
+    ms_error reason = {0};
+    (void)ms_fail_no_config(arena, *config ? *config : name, &reason);
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s", reason.text);
+}
+
+/* The last of that field; NULL: none. */
+static const char *setting_of(const ms_run_setting *settings, size_t count, const char *field)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, field))
+            value = settings[i].value;
+    return value && *value ? value : NULL;
+}
+
+/* The model that the training arguments name, read apart from their settings. */
+static ms_status find_in_file(ms_arena *arena, const char *path, const char **config, ms_error *err)
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    const char *found = NULL;
+    ms_status status = ms_json_read(ms_arena_inputs(arena), path, &source, &text, err);
+    if (status == MS_OK)
+        status = ms_json_or_yaml_parse(&source, &document, err);
+    if (status == MS_OK)
+        status = find_in_document(arena, ms_json_root(document), &found, err);
+    if (status == MS_OK && !(*config = ms_arena_strdup(arena, found)))
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a model's name");
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+ms_status ms_config_find_model(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                               const char **config, ms_error *err)
+{
+    const char *args = setting_of(settings, count, "training-args");
+    *config = setting_of(settings, count, "config");
+    if (*config)
+        return MS_OK;
+    if (!args || strcmp(args, "-") == 0 || strcmp(args, "none") == 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "no config given; name a built-in model, a config.json or a directory");
+    return find_in_file(arena, args, config, err);
+}
