@@ -197,7 +197,7 @@ IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),16,9)
 TRY_EVERY ?= $(if $(IS_ASAN),576,192)
 NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
-            %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
+            %/check_channels.py %/check_completions.py %/check_devices.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_gpus.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
             %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/hf/cases.json %/vllm/cases.json %/cuda_step_sm80.json %/norms_cuda.json %/treat_cuda.json \
             %/parallel/further_cases.json %/parallel/pipeline_tensor_cases.json %/parallel/accelerate_cases.json \
@@ -209,7 +209,7 @@ LONG    := tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep
 SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% tests/golden/cli/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
 CASES   := $(patsubst %/,%,$(wildcard tests/golden/cli/*/))
 CHECKS  := $(sort $(wildcard tests/property/*/check_*.py tests/python/check_*.py))
-ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/llamacpp/cases.json tests/oracle/hf/*.json tests/oracle/vllm/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
+ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/llamacpp/cases.json tests/oracle/llamacpp/engine_fit.json tests/oracle/hf/*.json tests/oracle/gpu/step_h200.json tests/oracle/gpu/*default_h200.json tests/oracle/gpu/infer_h200.json tests/oracle/vllm/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
 of_replay  := $(foreach t,$(REPLAY),replay=$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
@@ -394,12 +394,13 @@ $(BUILD)/memscope.pc: scripts/memscope.pc.in Makefile FORCE
 	@sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' -e 's|@includedir@|$(includedir)|' \
 	    -e 's|@version@|$(VERSION)|' -e 's|@libs@|$(strip $(DEP_LIBS))|' $< > $@
 
-# Pages of commands and files, from the tables of the program itself.
+# Pages of commands and files, from the tables of the program itself. RUN stands in front of a program of
+# another architecture: RUN=qemu-aarch64-static.
 $(BUILD)/man/made: $(BINARY)
 	@$(call say,MAN  $(@D))
 	$(Q)mkdir -p $(@D) && rm -f $(@D)/*.[15]
-	$(Q)for page in $$($(BINARY) help --man); do name=$${page#memscope-}; \
-	    $(BINARY) help --man $${name%.*} > $(@D)/$$page || exit 1; done
+	$(Q)for page in $$($(RUN) $(BINARY) help --man); do name=$${page#memscope-}; \
+	    $(RUN) $(BINARY) help --man $${name%.*} > $(@D)/$$page || exit 1; done
 	@touch $@
 completions: $(BINARY)               ## make the completions of zsh and fish anew
 	$(BINARY) help --completion zsh > completions/_memscope
@@ -423,6 +424,9 @@ $(STATIC): $(CLI_OBJ) $(LIB)
 	    { echo 'memscope: every library is needed as an archive: see docs/install.md' >&2; exit 1; }
 STATIC_LIBS ?= $(addprefix -l,$(foreach l,amd colamd suitesparseconfig gmp z ltdl dl,$(if $(filter /%,$(shell $(CC) -print-file-name=lib$(l).a)),$(l))))
 static: $(STATIC)                    ## one static binary that needs no libraries
+
+release:                             ## every file of a release, in build/dist, with checksums and a bill of materials
+	sh scripts/release.sh
 
 # What a Python wheel has beside Python: scripts/wheel_files.sh says where its parts lie.
 WHEEL := $(BUILD)/wheel
@@ -456,5 +460,5 @@ FORCE:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
         lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
-        uninstall man completions static wheel-files deb clean help FORCE
+        uninstall man completions static wheel-files deb release clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

@@ -23,15 +23,16 @@ autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention dtensor
 treatments:base text tensor config trace autograd:.
 parallel:base tensor device config trace autograd:kit zero .
-model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
+model:base json text tensor device config trace autograd ops treatments:blocks decoder recurrent family encoder vision dense mixture .
 step:base tensor allocator config trace autograd ops treatments parallel model:pipeline . inference
 measure:base tensor device allocator config trace:.
 simulate:base tensor device allocator config trace step measure:.
+advise:base device config measure simulate:.
 weights:base json:.
 stream:base json tensor device allocator weights config trace replay step measure simulate:.
-infer:base json text tensor device allocator weights config trace step measure model:kit ggml llama hf vllm files speed .
-ledger:base text tensor device allocator config trace step measure simulate:.
-plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
+infer:base json text tensor device allocator weights config trace step measure model:kit ggml llama llamacpp hf vllm files speed .
+ledger:base text tensor device allocator config trace step measure simulate advise:.
+plan:base json text tensor device allocator config trace measure simulate advise ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.
 sweep:base json text device config model simulate plan largest:.
 document:base json text:.
@@ -39,8 +40,8 @@ diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
 calibrate:base json text tensor device config document:.
-report:base json text tensor device allocator config trace replay step measure simulate stream infer ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream infer runtime compare diff check others .
-api:base json text tensor device allocator config trace replay model measure simulate stream infer ledger plan largest sweep document diff compare gate calibrate report:. inference gate
+report:base json text tensor device allocator config trace replay step measure simulate advise stream infer ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream infer runs runtime compare diff check others .
+api:base json text tensor device allocator config trace replay model measure simulate advise stream infer ledger plan largest sweep document diff compare gate calibrate report:. inference gate devices
 cli:base:output parse capture commands .
 nulldevice::. driver libraries
 '

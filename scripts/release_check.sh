@@ -5,7 +5,7 @@
 # any, Debian 12 and Ubuntu 24.04.
 #
 #   --base FOLDER   keep there what debootstrap made, and use it the next time
-#   --only WORD     only the checks that begin so: quickstart, test, install, deb, static
+#   --only WORD     only the checks that begin so: quickstart, test, install, deb, static, release, container
 #   --torch FOLDER  site-packages with PyTorch for CUDA, for the distribution's own Python: the Python
 #                   program of docs/capture.md is captured by the installed package
 #
@@ -72,11 +72,16 @@ fresh() {
 # namespace's own, and processes that are left end with it.
 inside() {
     unshare --mount --pid --fork --kill-child sh -ec '
+        mkdir -p "$1/torch" "$1/outside"
+        mount --bind "$1" "$1"
+        mount --make-private "$1"
         mount -t proc proc "$1/proc"
         mount -t tmpfs tmpfs "$1/dev/shm"
-        mkdir -p "$1/torch"
         [ -z "$4" ] || mount --bind -o ro "$4" "$1/torch"
-        exec chroot "$1" setpriv --reuid "$2" --regid "$2" --init-groups env -i HOME="/home/$2" \
+        cd "$1"
+        pivot_root . outside
+        umount -l outside
+        exec chroot . setpriv --reuid "$2" --regid "$2" --init-groups env -i HOME="/home/$2" \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -exc "cd /home/someone/memscope
 fails() { if \"\$@\"; then exit 1; fi; }
 find_any() { find \"\$@\" -xdev \( -type f -o -type l \) -path \"*memscope*\" | grep .; }
@@ -119,7 +124,7 @@ installed='cd "$(mktemp -d)"
 memscope --version
 memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb --format json -o - > report.json
 grep -q peak_memory_bytes report.json
-test "$(memscope sweep gpt2 --batch 1:3 | wc -l)" -eq 4
+test "$(memscope sweep gpt2 --batch 1:3 --format csv | wc -l)" -eq 4
 fails memscope capture -- true 2> said
 grep -qx "memscope: found no Python process of true to follow, nor a use of CUDA; it exited with status 0" said
 sudo apt-get install -qq python3 > /dev/null
@@ -190,6 +195,50 @@ build/release/memscope-static analyze gpt2 --format json -o - > static.json
 build/release/memscope analyze gpt2 --format json -o - | cmp - static.json"
 }
 
+# What a release has, made in one bare system and tried in others that have nothing but the smallest system.
+check_release() {
+    fresh && check release someone "$no_questions$(lines_with 'sudo dpkg --add-architecture')
+cd build/dist
+sha256sum -c --quiet SHA256SUMS
+grep -q STATIC_LINK memscope-*.spdx.json" || return
+    rm -rf "$work/dist" && cp -r "$root/home/someone/memscope/build/dist" "$work/dist" && chmod -R a+rX "$work/dist"
+    cp "$root/usr/bin/qemu-aarch64-static" "$work/" && fresh && cp -r "$work/dist" "$root/dist" && cp "$work/qemu-aarch64-static" "$root/usr/bin/" || return
+    sudo_xz='sudo apt-get install -qq xz-utils > /dev/null
+'
+    check release/x86_64 someone "$no_questions$sudo_xz$unpacked
+PATH=\"\$(pwd)/\$(echo memscope-*-linux-x86_64)/bin:\$PATH\"
+$installed"
+    check release/aarch64 someone "$unpacked
+memscope-*-linux-x86_64/bin/memscope plan llama-3.2-1b --batch 4 --seq 2048 --device rtx-4090 > x86_64
+qemu-aarch64-static memscope-*-linux-aarch64/bin/memscope plan llama-3.2-1b --batch 4 --seq 2048 --device rtx-4090 > aarch64
+cmp x86_64 aarch64"
+    check release/source someone "$no_questions$sudo_xz$(lines_with 'sudo make install' | grep apt-get)
+mkdir ~/source && cd ~/source
+tar -xJf /dist/memscope-*[0-9].tar.xz
+make -s -C memscope-*
+memscope-*/build/release/memscope analyze gpt2 | grep GiB"
+}
+unpacked='mkdir ~/try && cd ~/try
+for archive in /dist/*-linux-*.tar.xz; do tar -xJf "$archive"; done
+fails ldd memscope-*-linux-x86_64/bin/memscope
+test -s memscope-*-linux-x86_64/share/doc/memscope/licenses/libglpk-dev
+'
+
+# The image, on a base that is this bare system, by a builder that needs no daemon.
+check_container() {
+    fresh && cp "$tar" "$root/base.tar" && check container root "$(echo "$no_questions" | sed 's/sudo //g')
+apt-get install -qq --no-install-recommends buildah > /dev/null
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+base=\$(buildah from scratch)
+buildah add -q \$base /base.tar /
+buildah commit -q \$base docker.io/library/debian:bookworm-slim
+buildah bud --pull=false --network host -t memscope -f Containerfile .
+image=\$(buildah from --pull=false memscope)
+folder=\$(buildah mount \$image)
+test \"\$(ls \$folder | sort | tr '\\n' ' ')\" = 'LICENSE memscope work '
+chroot \$folder /memscope analyze gpt2 | grep GiB"
+}
+
 [ $# -gt 0 ] || set -- debian/bookworm ubuntu/noble
 for system in "$@"; do
     tar=${base:-$work}/$(echo "$system" | tr / -).tar
@@ -205,6 +254,12 @@ tail -1 tests.log | grep -x '[0-9]* passed, 0 failed'"; }
     ! chosen install || check_install
     ! chosen deb || { check_deb && check_deb_capture && check_deb_removed; }
     ! chosen static || check_static
+    case $system in
+    debian/*)
+        ! chosen release || check_release
+        ! chosen container || check_container
+        ;;
+    esac
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -87,6 +87,11 @@ took() {
     [ "$seconds" -lt 10 ] || echo " ($seconds s)"
 }
 
+# skipped LOG: what a test says that it left out, and why
+skipped() {
+    sed -n 's/^\([a-z_]*: \)\{0,1\}\(skipped[:,] .*\)$/ (\2)/p' "$1" | head -n 1
+}
+
 # report LABEL LOG STATUS
 report() {
     set -- "$1" "$2" "$3" $(count "$2")
@@ -98,7 +103,7 @@ report() {
     fi
     echo "$1 $passed $failed" >> "$results"
     if [ "$3" -eq 0 ] && [ "$failed" -eq 0 ]; then
-        printf '%-42s %6d passed%s\n' "$1" "$passed" "$(took "$2")"
+        printf '%-42s %6d passed%s%s\n' "$1" "$passed" "$(took "$2")" "$(skipped "$2")"
     else
         cat "$2"
         printf '%-42s %6d passed, %d failed (exit %d)\n' "$1" "$passed" "$failed" "$3"

@@ -5,8 +5,13 @@
 #   want PACKAGE...   the same, but goes on without (optional tools)
 #   demand PACKAGE... installs nothing: stops with a sentence that names what is missing
 
+# PACKAGE or PACKAGE:ARCHITECTURE; without one, this system's own (or of no architecture at all).
 installed() {
-    dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed
+    case $1 in
+    *:*) dpkg-query -W -f '${db:Status-Status}\n' "$1" 2> /dev/null | grep -qx installed ;;
+    *) dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$1" 2> /dev/null |
+        grep -qxE "($(dpkg --print-architecture)|all) installed" ;;
+    esac
 }
 
 missing() {
@@ -75,8 +80,10 @@ demand() {
 BUILD_PACKAGES="gcc make pkg-config libc6-dev libcjson-dev libyaml-dev libglpk-dev"
 TEST_PACKAGES="libcmocka-dev git"
 TEST_OPTIONAL="python3 python3-jsonschema g++ cmark-gfm libxml2-utils"
-DEB_PACKAGES="git debhelper lintian"
+DEB_PACKAGES="git build-essential debhelper lintian"
 STATIC_PACKAGES="dpkg-dev libltdl-dev"
+ARM64_PACKAGES="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static libcjson-dev:arm64 libyaml-dev:arm64 libglpk-dev:arm64 libltdl-dev:arm64"
+RELEASE_PACKAGES="git xz-utils"
 LINT_PACKAGES="clang clang-tidy clang-format cppcheck valgrind binutils"
 
 cores() {

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 folder=${1:-build/static}
 # shellcheck disable=SC2086
 demand $BUILD_PACKAGES $STATIC_PACKAGES
-version=$(dpkg-query -W -f '${source:Version}' libcjson-dev)
+version=$(dpkg-query -W -f '${source:Version}\n' libcjson-dev | sed -n 1p)
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
