@@ -55,7 +55,7 @@ OTHERS = [
     *(f"compare tests/golden/cli/compare/compare/files/runtime.json tests/golden/cli/compare/compare/files/runtime.json --format {f} -o -" for f in ("console", "json", "md", "html")),
     *(f"calibrate tests/golden/cli/calibrate/calibrate/files/points.csv --format {f} -o -" for f in ("console", "json")),
     *(f"sweep llama-3.2-1b,gpt2 --batch 1,2,4 --seq 256:1024:*2 --checkpointing none,all --device rtx-4090,h100-80gb --format {f} -o -" for f in ("csv", "jsonl")),
-    "sweep llama-3.2-1b --batch 1:8 --checkpointing none,all --frontier -o -", "sweep llama-3.2-1b --checkpointing none,all --device all --fit seq -o -",
+    "sweep llama-3.2-1b --batch 1:8 --checkpointing none,all --frontier --format csv -o -", "sweep llama-3.2-1b --checkpointing none,all --device all --fit seq --format csv -o -",
     *(f"plan {PLAIN} --curve --points 6 --format {f} -o -" for f in ("console", "json", "md", "csv", "svg", "html")),
     "models", "devices", "schema", "help", "help --man", "help --completion zsh", "help --completion fish", "", "nosuch", "analyze --nosuch",
 ]

@@ -117,7 +117,9 @@ if [ -x "$program" ]; then
         program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format
     done
     program_case "baselines" baseline --budgets tests/oom/memscope.budgets.json
-    program_case "sweep" sweep --config tests/oom/llama.json --batch 1,2 -j 1
+    program_case "sweep" sweep --config tests/oom/llama.json --batch 1,2 -j 1 --format csv
+    program_case "sweep as a table" sweep --config tests/oom/llama.json --batch 1,2 -j 1 --frontier
+    program_case "several devices" analyze --config tests/oom/llama.json --device t4,l4
     program_case "sweep over a table" sweep --runs tests/oom/runs.csv -j 1 --frontier --format jsonl
     "$program" sweep --config tests/oom/llama.json --batch 1:4 --shard 1/2 > "$work/1.csv"
     "$program" sweep --config tests/oom/llama.json --batch 1:4 --shard 2/2 > "$work/2.csv"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes tests/golden/config/valid/*/totals: what transformers makes of each config.json.
+"""Writes tests/golden/config/valid/*/totals, or those of the named folders: what transformers makes of each config.json.
 
 Needs torch and transformers; the tests do not. Values by the framework's own reader, parameters by
 building the model on the meta device.
@@ -15,6 +15,11 @@ import transformers
 
 # What the first Falcon files call their keys; the class of today reads other names.
 OLD_FALCON = {"n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_head_kv": "num_kv_heads"}
+
+
+# Of families whose default class is no causal language model.
+DEFAULT_CLASSES = {"bert": "BertForMaskedLM", "distilbert": "DistilBertForMaskedLM", "roberta": "RobertaForMaskedLM", "xlm-roberta": "XLMRobertaForMaskedLM",
+                   "camembert": "CamembertForMaskedLM", "modernbert": "ModernBertForMaskedLM", "electra": "ElectraForMaskedLM", "vit": "ViTForImageClassification"}
 
 
 def config_of(values):
@@ -36,14 +41,14 @@ def effective_kv_heads(config):
 
 def positions_of(config):
     if config.model_type != "vit":
-        return config.max_position_embeddings
+        return getattr(config, "max_position_embeddings", 0)
     sides = [s if isinstance(s, (list, tuple)) else (s, s) for s in (config.image_size, config.patch_size)]
     return (sides[0][0] // sides[1][0]) * (sides[0][1] // sides[1][1]) + 1
 
 
 def totals(values):
     config = config_of(values)
-    name = (config.architectures or [{"bert": "BertForMaskedLM", "vit": "ViTForImageClassification"}.get(config.model_type)])[0]
+    name = (config.architectures or [DEFAULT_CLASSES.get(config.model_type)])[0]
     with torch.device("meta"):
         if name:
             model = getattr(transformers, name)._from_config(config)
@@ -53,14 +58,16 @@ def totals(values):
     config = config.get_text_config()
     heads = config.num_attention_heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
-    if config.model_type == "gpt2":
+    if config.model_type == "bloom":
+        middle = 4 * config.hidden_size
+    elif config.model_type in ("gpt2", "gptj"):
         middle = config.n_inner or 4 * config.n_embd
     else:
-        middle = next((getattr(config, key) for key in ("intermediate_size", "ffn_dim", "ffn_hidden_size") if hasattr(config, key)), 0)
-    window = getattr(config, "sliding_window", None) or 0
+        middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim") if hasattr(config, key)), 0)
+    window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None) or 0
     types = getattr(config, "layer_types", None)
     layers = config.num_hidden_layers
-    sliding = types.count("sliding_attention") if types else layers if window else 0
+    sliding = types.count("sliding_attention") + types.count("chunked_attention") if types else layers if window else 0
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * getattr(model.base_model, "language_model", model.base_model).rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
     count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
@@ -96,6 +103,8 @@ def totals(values):
 
 def main():
     for folder in sorted((pathlib.Path(__file__).parent / "valid").iterdir()):
+        if sys.argv[1:] and folder.name not in sys.argv[1:]:
+            continue
         values = json.loads((folder / "config.json").read_text())
         text = "".join(f"{key} {value}\n" for key, value in totals(values).items())
         (folder / "totals").write_text(text)
