@@ -15,6 +15,7 @@
 #include "model/load.h"
 #include "text/nearest.h"
 #include "device/device.h"
+#include "infer/engines.h"
 #include "json/embedded.h"
 #include "json/value.h"
 #include "memscope/memscope.h"
@@ -46,7 +47,7 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
     ms_model_config m = {0};
     ms_run_config run;
     ms_simulated simulated;
-    char total[16], active[16];
+    char total[16], active[16], engines[MS_INFER_TAKERS_SIZE];
     ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
     const ms_job job = {.model = &m, .run = &run};
     if (status == MS_OK)
@@ -54,21 +55,23 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
     if (status != MS_OK)
         return status;
     const ms_simulation *built = &simulated.simulation;
+    ms_infer_engine_takers(&m, " ", engines);
     bool sparse = built->active_param_count < built->param_count;
     fprintf(out,
             "%-25s %-16s %9s %9s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
-            " %7" PRIu64 "\n",
+            " %7" PRIu64 "  %s\n",
             name, m.model_type, count_text(total, sizeof total, built->param_count),
             count_text(active, sizeof active, sparse ? built->active_param_count : 0), m.num_layers,
-            m.hidden_size, m.num_heads, m.num_kv_heads, m.intermediate_size, m.vocab_size);
+            m.hidden_size, m.num_heads, m.num_kv_heads, m.intermediate_size, m.vocab_size,
+            *engines ? engines : "-");
     ms_simulated_free(&simulated);
     return MS_OK;
 }
 
 static ms_status write_models(ms_arena *arena, FILE *out, ms_error *err)
 {
-    fprintf(out, "%-25s %-16s %9s %9s %6s %6s %6s %5s %8s %7s\n", "NAME", "FAMILY", "PARAMS",
-            "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB");
+    fprintf(out, "%-25s %-16s %9s %9s %6s %6s %6s %5s %8s %7s  %s\n", "NAME", "FAMILY", "PARAMS",
+            "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB", "INFER");
     const char *name;
     for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
         ms_status status = write_model(arena, name, out, err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/engines.h"
 
+#include <stdio.h>
+
 #include "infer/hf/hf.h"
 #include "infer/llamacpp/fit.h"
 #include "infer/llamacpp/llama.h"
@@ -19,6 +21,7 @@ static const ms_infer_engine engines[] = {
      .scope = MS_INFER_OF_LLAMA_CPP,
      .quant_at = ms_llama_quant_at,
      .most_sequences = MS_LLAMA_MOST_SEQUENCES,
+     .takes = ms_llama_takes,
      .run = ms_llama_infer,
      .choose = ms_llama_choose,
      .work = ms_llama_work},
@@ -30,6 +33,7 @@ static const ms_infer_engine engines[] = {
      .loading = "buffers are made, and blocks rounded up to 512 bytes",
      .is_slow = true,
      .reads_inventory = true,
+     .takes = ms_hf_takes,
      .run = ms_hf_infer,
      .work = ms_config_work},
     {.name = "vllm",
@@ -39,6 +43,7 @@ static const ms_infer_engine engines[] = {
      .scope = MS_INFER_OF_VLLM,
      .loading = "tables, padding and each device's own copies",
      .reads_inventory = true,
+     .takes = ms_vllm_takes,
      .run = ms_vllm_infer,
      .work = ms_config_work},
 };
@@ -69,4 +74,40 @@ ms_status ms_infer_engine_find(const char *name, const ms_infer_engine **engine,
     ms_status status = ms_value_choice_of("engine", name, name_at, NULL, &choice, err);
     *engine = &engines[choice];
     return status;
+}
+
+void ms_infer_engine_takers(const ms_model_config *config, const char *between,
+                            char out[MS_INFER_TAKERS_SIZE])
+{
+    const ms_infer_engine *engine;
+    int used = 0;
+    *out = 0;
+    for (size_t i = 0; (engine = ms_infer_engine_at(i)) != NULL; i++)
+        if (engine->takes(config) == MS_INFER_TAKES_CONFIG && used < MS_INFER_TAKERS_SIZE)
+            used += snprintf(out + used, (size_t)(MS_INFER_TAKERS_SIZE - used), "%s%s",
+                             used > 0 ? between : "", engine->name);
+}
+
+ms_status ms_infer_engine_check(const ms_infer_engine *engine, const ms_model_config *config,
+                                ms_error *err)
+{
+    const char *type = config->family->model_type;
+    ms_infer_takes takes = engine->takes(config);
+    char takers[MS_INFER_TAKERS_SIZE];
+    ms_infer_engine_takers(config, " or ", takers);
+    if (takes == MS_INFER_TAKES_CONFIG)
+        return MS_OK;
+    if (takes == MS_INFER_TAKES_GGUF)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "engine %s: a config.json of type %.60s is not converted; give its GGUF "
+                       "file%s%s",
+                       engine->name, type, *takers ? ", or try --engine " : "", takers);
+    if (*takers)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "engine %s: models of type %.60s are not predicted; try --engine %s",
+                       engine->name, type, takers);
+    return ms_fail(err, MS_ERR_CONFIG,
+                   "models of type %.60s are not predicted with any engine; analyze predicts their "
+                   "training",
+                   type);
 }

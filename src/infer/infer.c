@@ -188,6 +188,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     if (status == MS_OK)
         status = ms_infer_settings_check(settings, a->engine->name, a->engine->scope, err);
     limit_context(in, &a->settings);
+    if (status == MS_OK && in->document)
+        status = ms_infer_engine_check(a->engine, &in->config, err);
     if (status == MS_OK)
         status = ms_infer_choose(in, a->engine, &a->settings, &a->choice, err);
     if (status == MS_OK && settings->fit != MS_INFER_FIT_NONE)

@@ -192,6 +192,11 @@ static ms_status predict(const ms_infer_job *job, const ms_hf_run *r, uint64_t l
     return status;
 }
 
+ms_infer_takes ms_hf_takes(const ms_model_config *config)
+{
+    return config->family->takes_cache ? MS_INFER_TAKES_CONFIG : MS_INFER_TAKES_NONE;
+}
+
 /* First beside the largest context that there may be: what then fits is safe. */
 ms_status ms_hf_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)
 {

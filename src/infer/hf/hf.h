@@ -8,6 +8,7 @@
 #include "infer/kit/engine.h"
 
 /* See ms_infer_engine. */
+ms_infer_takes ms_hf_takes(const ms_model_config *config);
 ms_status ms_hf_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
 
 #endif

@@ -33,6 +33,13 @@ typedef struct ms_infer_job {
     ms_arena *arena;
 } ms_infer_job;
 
+/* Of which models an engine is predicted. */
+typedef enum ms_infer_takes {
+    MS_INFER_TAKES_NONE,
+    MS_INFER_TAKES_GGUF, /* of their GGUF files alone */
+    MS_INFER_TAKES_CONFIG
+} ms_infer_takes;
+
 typedef struct ms_infer_engine {
     const char *name;  /* "llama.cpp" */
     const char *about; /* its version, as far as figures depend on it */
@@ -45,6 +52,9 @@ typedef struct ms_infer_engine {
     uint64_t most_sequences; /* that it takes at a time; 0: any number */
     bool is_slow;            /* a run takes up to a second: few are tried beyond need */
     bool reads_inventory;    /* of a config: rows share one */
+    /* Whether models of the config's family and class are predicted; `run` may refuse others of
+     * their settings. */
+    ms_infer_takes (*takes)(const ms_model_config *config);
     /* Fills an empty result; frees nothing after a failure. */
     ms_status (*run)(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
     /* Sets in `settings`, those of the job, what the engine chooses itself where that is asked for,

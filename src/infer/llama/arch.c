@@ -2,6 +2,7 @@
 #include "infer/llama/arch.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* clang-format off */
 static const ms_llama_arch_info archs[] = {
@@ -24,4 +25,24 @@ _Static_assert(sizeof archs / sizeof archs[0] == MS_LLAMA_ARCHS, "an architectur
 const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch)
 {
     return &archs[arch];
+}
+
+bool ms_llama_arch_of_type(const char *model_type, ms_llama_arch *arch)
+{
+    enum { MOST = sizeof archs[0].model_types / sizeof archs[0].model_types[0] };
+    for (int i = 0; i < MS_LLAMA_ARCHS; i++)
+        for (size_t k = 0; k < MOST && archs[i].model_types[k]; k++)
+            if (strcmp(archs[i].model_types[k], model_type) == 0) {
+                *arch = (ms_llama_arch)i;
+                return true;
+            }
+    return false;
+}
+
+bool ms_llama_arch_is_known(const char *name)
+{
+    for (int i = 0; i < MS_LLAMA_ARCHS; i++)
+        if (strcmp(archs[i].name, name) == 0)
+            return true;
+    return false;
 }

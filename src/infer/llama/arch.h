@@ -5,6 +5,7 @@
 #ifndef MS_INFER_LLAMA_ARCH_H
 #define MS_INFER_LLAMA_ARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Architectures, by the name in a GGUF file. */
@@ -32,5 +33,9 @@ typedef struct ms_llama_arch_info {
 } ms_llama_arch_info;
 
 const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch);
+/* The architecture that a config.json of this type is converted to; false: none is known. */
+bool ms_llama_arch_of_type(const char *model_type, ms_llama_arch *arch);
+/* Whether GGUF files of an architecture of this name are known. */
+bool ms_llama_arch_is_known(const char *name);
 
 #endif

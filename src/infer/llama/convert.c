@@ -9,19 +9,6 @@
 /* The converter cuts rows of the table of embeddings for which the tokenizer has no token. */
 enum { GEMMA3_TOKENS = 262144 };
 
-static bool find_arch(const char *model_type, ms_llama_arch *arch)
-{
-    for (int i = 0; i < MS_LLAMA_ARCHS; i++) {
-        const ms_llama_arch_info *info = ms_llama_arch_info_of((ms_llama_arch)i);
-        for (size_t k = 0; k < sizeof info->model_types / sizeof info->model_types[0]; k++)
-            if (info->model_types[k] && strcmp(info->model_types[k], model_type) == 0) {
-                *arch = (ms_llama_arch)i;
-                return true;
-            }
-    }
-    return false;
-}
-
 static ms_status convert_layers(const ms_model_config *c, ms_arena *arena, ms_llama_model *m,
                                 ms_error *err)
 {
@@ -95,12 +82,9 @@ static ms_status check(const ms_model_config *c, const ms_llama_model *m, ms_err
 ms_status ms_llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
 {
     const ms_model_config *c = job->config;
-    if (!find_arch(c->family->model_type, &m->arch))
-        return ms_fail(
-            err, MS_ERR_CONFIG,
-            "llama.cpp: a config.json of type %.60s is not converted here; give its GGUF "
-            "file",
-            c->family->model_type);
+    if (!ms_llama_arch_of_type(c->family->model_type, &m->arch))
+        return ms_fail(err, MS_ERR_CONFIG, "llama.cpp: a config.json of type %.60s is unsupported",
+                       c->family->model_type);
     if (c->quantization.kind == MS_QUANTIZE_COMPRESSED)
         return ms_fail(err, MS_ERR_CONFIG,
                        "llama.cpp: weights of compressed-tensors are not converted");

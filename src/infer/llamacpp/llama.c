@@ -98,6 +98,15 @@ static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_erro
     return status;
 }
 
+ms_infer_takes ms_llama_takes(const ms_model_config *config)
+{
+    ms_llama_arch arch;
+    const char *type = config->family->model_type;
+    if (ms_llama_arch_of_type(type, &arch))
+        return MS_INFER_TAKES_CONFIG;
+    return ms_llama_arch_is_known(type) ? MS_INFER_TAKES_GGUF : MS_INFER_TAKES_NONE;
+}
+
 ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)
 {
     ms_llama_model model;

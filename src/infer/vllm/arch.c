@@ -95,15 +95,6 @@ const ms_vllm_arch *ms_vllm_arch_of(const char *model_type)
     return NULL;
 }
 
-const char *ms_vllm_arch_names(ms_arena *arena)
-{
-    const char *text = archs[0].model_type;
-    for (size_t i = 1; text && i < ARCHS; i++)
-        text = ms_arena_printf(arena, "%s%s%s", text, i + 1 < ARCHS ? ", " : " and ",
-                               archs[i].model_type);
-    return text;
-}
-
 bool ms_vllm_has_bias(ms_vllm_bias bias, const ms_model_config *config)
 {
     return bias == MS_VLLM_BIAS_ALWAYS || (bias == MS_VLLM_BIAS_ASKED && config->attention_bias);

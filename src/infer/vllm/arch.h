@@ -63,8 +63,6 @@ typedef struct ms_vllm_arch {
 
 /* By model_type; NULL: not known. */
 const ms_vllm_arch *ms_vllm_arch_of(const char *model_type);
-/* "llama, mistral and ...", for messages; NULL when out of memory. */
-const char *ms_vllm_arch_names(ms_arena *arena);
 bool ms_vllm_has_bias(ms_vllm_bias bias, const ms_model_config *config);
 
 #endif

@@ -78,13 +78,9 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
         return ms_fail(err, MS_ERR_CONFIG, "vllm: a GGUF file is not known; give a config.json");
     s->config = c;
     s->arch = ms_vllm_arch_of(c->family->model_type);
-    if (!s->arch) {
-        const char *names = ms_vllm_arch_names(job->arena);
-        if (!names)
-            return ms_infer_no_memory(err);
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: models of type %.60s are not known; known are %s",
-                       c->family->model_type, names);
-    }
+    if (!s->arch)
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: models of type %.60s are unsupported",
+                       c->family->model_type);
     if (c->head != MS_HEAD_CAUSAL_LM)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: only models that predict the next token");
     ms_status status = check_experts(job, s, err);

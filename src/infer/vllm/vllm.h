@@ -7,6 +7,8 @@
 
 #include "infer/kit/engine.h"
 
+/* See ms_infer_engine. */
+ms_infer_takes ms_vllm_takes(const ms_model_config *config);
 ms_status ms_vllm_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
 
 #endif

@@ -2,8 +2,8 @@
 #include "report/others/fit_report.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 
-#include "base/printable.h"
 #include "text/size.h"
 #include "json/write.h"
 #include "memscope/fit.h"
@@ -33,38 +33,46 @@ static const char *why_there_is_no_next(const ms_fit_answer *a)
     return NULL;
 }
 
+/* A sentence of the answer: a line, or more where the page is narrow. */
+__attribute__((format(printf, 2, 3))) static void say(const ms_page *page, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ms_page_paragraph(page, text);
+}
+
 static bool is_of_gpus(const ms_fit_view *v)
 {
     return v->answer->what->kind == MS_FIT_GPUS;
 }
 
-static void write_why(const ms_fit_view *v, FILE *out)
+static void write_why(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
     char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
     const ms_step_figures *f = &a->at_next;
     const char *why = why_there_is_no_next(a);
     if (a->end == MS_FIT_LEAST && a->step > 1)
-        fprintf(out, "  no smaller multiple of %" PRIu64 " can share the training in this way\n",
-                a->step);
+        say(page, "no smaller multiple of %" PRIu64 " can share the training in this way", a->step);
     if (why) {
         if (*why)
-            fprintf(out, "  %s\n", why);
+            say(page, "%s", why);
         return;
     }
-    if (is_of_gpus(v) && a->next > 1)
-        fprintf(out, "  %" PRIu64 " do not: each needs up to %s GiB, ", a->next,
-                ms_gib(f->device_bytes, need));
-    else
-        fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
-                ms_gib(f->device_bytes, need));
+    const char *verb =
+        is_of_gpus(v) && a->next > 1 ? "do not: each needs up to" : "does not: it needs";
+    ms_gib(f->device_bytes, need);
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
-        fprintf(out, "%s too many, and its peak is in %s\n",
-                more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
-                ms_phase_name(f->peak_phase));
+        say(page, "%" PRIu64 " %s %s GiB, %s too many, and its peak is in %s", a->next, verb, need,
+            more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
+            ms_phase_name(f->peak_phase));
     else
-        fprintf(out, "and the allocator runs out of room in %s\n", ms_phase_name(f->peak_phase));
+        say(page, "%" PRIu64 " %s %s GiB, and the allocator runs out of room in %s", a->next, verb,
+            need, ms_phase_name(f->peak_phase));
 }
 
 /* The values that there are, side by side: safe where it is another one, largest, next. */
@@ -147,7 +155,7 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
 }
 
 /* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */
-static bool write_gpus(const ms_fit_view *v, FILE *out, ms_arena *arena, uint64_t gpus,
+static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *arena, uint64_t gpus,
                        const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
@@ -155,37 +163,37 @@ static bool write_gpus(const ms_fit_view *v, FILE *out, ms_arena *arena, uint64_
     const ms_layout layout = ms_fit_layout(v->answer, gpus);
     const char *text = ms_layout_text(arena, &layout);
     const char *verb = is_tight ? (is_one ? "is tight" : "are tight") : is_one ? "fits" : "fit";
-    fprintf(out, "  %" PRIu64 " x %s %s: %s%s of %s GiB%s", gpus, v->run->device->name, verb,
-            is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
-            ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each");
-    fprintf(out, is_one || !text ? "\n" : ", with --parallel %s\n", text);
+    bool has_layout = text && !is_one;
+    say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name, verb,
+        is_one ? "" : "up to ", ms_gib(f->device_bytes, need), ms_gib(v->run->budget_bytes, budget),
+        is_one ? "" : " on each", has_layout ? ", with --parallel " : "", has_layout ? text : "");
     return text != NULL;
 }
 
-static bool write_value(const ms_fit_view *v, FILE *out, ms_arena *arena, uint64_t value,
+static bool write_value(const ms_fit_view *v, const ms_page *page, ms_arena *arena, uint64_t value,
                         const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
     bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
     if (is_of_gpus(v))
-        return write_gpus(v, out, arena, value, f);
-    fprintf(out, "  %s %" PRIu64 " %s: %s of %s GiB on %s\n", v->answer->what->name, value,
-            is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
-            ms_gib(v->run->budget_bytes, budget), v->run->device->name);
+        return write_gpus(v, page, arena, value, f);
+    say(page, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name, value,
+        is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
+        ms_gib(v->run->budget_bytes, budget), v->run->device->name);
     return true;
 }
 
-static void write_none(const ms_fit_view *v, FILE *out)
+static void write_none(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
     ms_gib(v->run->budget_bytes, budget);
     if (is_of_gpus(v))
-        fprintf(out, "  no number up to %" PRIu64 " x %s fits, with %s GiB on each\n", a->next,
-                v->run->device->name, budget);
+        say(page, "no number up to %" PRIu64 " x %s fits, with %s GiB on each", a->next,
+            v->run->device->name, budget);
     else
-        fprintf(out, "  %s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s\n",
-                a->what->name, a->step, budget, v->run->device->name);
+        say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s", a->what->name,
+            a->step, budget, v->run->device->name);
 }
 
 /* The safe value first, then the largest and why it is only just one. */
@@ -202,11 +210,11 @@ static bool write_values(const ms_fit_view *v, const ms_page *page)
             : NULL;
     bool done = why != NULL;
     if (done && a->value == 0) {
-        write_none(v, page->out);
+        write_none(v, page);
     } else if (done) {
         if (has_safe_column(a))
-            done = write_value(v, page->out, arena, a->safe_value, &a->at_safe);
-        done = write_value(v, page->out, arena, a->value, &a->at_value) && done;
+            done = write_value(v, page, arena, a->safe_value, &a->at_safe);
+        done = write_value(v, page, arena, a->value, &a->at_value) && done;
         if (*why)
             ms_page_note(page, ms_fit_why_label, why);
     }
@@ -244,15 +252,18 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
     const ms_fit_answer *a = v->answer;
     const ms_page page = ms_page_begin(out, v->style);
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
-    ms_put_printable(out, name);
+    char title[512];
     if (is_of_gpus(v))
-        fprintf(out, ": fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens\n\n",
-                v->run->batch, v->run->seq_tokens);
+        snprintf(title, sizeof title,
+                 "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens", name,
+                 v->run->batch, v->run->seq_tokens);
     else
-        fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
+        snprintf(title, sizeof title, "%s: largest %s, %s", name, a->what->name, a->what->unit);
+    ms_page_line(&page, title);
+    fputc('\n', out);
     if (!write_values(v, &page))
         return false;
-    write_why(v, out);
+    write_why(v, &page);
     write_notes(v, &page);
     if (v->run->several_gpus.text)
         ms_page_note(&page, "note:", v->run->several_gpus.text);
