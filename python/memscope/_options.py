@@ -83,6 +83,7 @@ class RunOptions(TypedDict, total=False):
     stage3_param_persistence_threshold: Number  # parameters of at most so many elements stay gathered in ZeRO-3 [100000]
     device: Text                                # a device of `memscope devices`, or cpu [a100-80gb]
     calibration: File                           # a calibration.json from `memscope calibrate` for that device [none]
+    prices: File                                # JSON: US dollars per hour by device, e.g. {"h100-80gb": 2.99} [none]
     mfu: Number                                 # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
     torch: Text                                 # version of PyTorch [2.11]
     allocator: Text                             # raw, cuda or cuda-expandable [cuda; raw on cpu]
@@ -302,6 +303,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("stage3-param-persistence-threshold", "N", "100000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
+        ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
@@ -413,6 +415,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("stage3-param-persistence-threshold", "N", "100000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
+        ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
@@ -499,6 +502,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("stage3-param-persistence-threshold", "N", "100000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
+        ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
@@ -594,6 +598,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("stage3-param-persistence-threshold", "N", "100000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
+        ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
@@ -683,6 +688,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("stage3-param-persistence-threshold", "N", "100000"),
         ("device", "NAME", "a100-80gb"),
         ("calibration", "FILE", "none"),
+        ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),

@@ -49,6 +49,7 @@ typedef struct ms_device {
     uint64_t margin_ppm;            /* in use beyond reserved memory, millionths; calibrated */
     double slowdown[MS_OP_CLASSES]; /* measured / roofline time of operators; 0: not calibrated */
     double mfu; /* share of the peak rate at which products and attention run; 0: not given */
+    double usd_per_hour;          /* as the user says; 0: not given */
     const struct ms_rates *rates; /* that it reaches; NULL: times are those of the roofline */
     ms_assumed_rates assumed;     /* for this kind of device */
     bool has_assumed_rates;       /* some of the rates above are assumed */

@@ -99,12 +99,12 @@ ms_status ms_infer_engine_check(const ms_infer_engine *engine, const ms_model_co
         return MS_OK;
     if (takes == MS_INFER_TAKES_GGUF)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "engine %s: a config.json of type %.60s is not converted; give its GGUF "
+                       "engine %s: this config.json of type %.60s is not converted; give its GGUF "
                        "file%s%s",
                        engine->name, type, *takers ? ", or try --engine " : "", takers);
     if (*takers)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "engine %s: models of type %.60s are not predicted; try --engine %s",
+                       "engine %s: this model of type %.60s is not predicted; try --engine %s",
                        engine->name, type, takers);
     return ms_fail(err, MS_ERR_CONFIG,
                    "models of type %.60s are not predicted with any engine; analyze predicts their "

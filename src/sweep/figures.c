@@ -45,13 +45,30 @@ uint64_t ms_figures_tokens(const ms_run_config *run)
     return overflow ? 0 : tokens;
 }
 
+/* Ranks that train the same tokens: each of a million costs the time of all of them, which work at
+ * it in a way that step times do not cover. */
+static bool shares_tokens(const ms_run_config *run)
+{
+    const ms_layout *layout = &run->parallel.layout;
+    return layout->tensor > 1 || layout->context > 1 || layout->pipeline.ranks > 1;
+}
+
+double ms_figures_usd(const ms_run_config *run, double tokens_per_s)
+{
+    return tokens_per_s > 0 && !shares_tokens(run)
+               ? run->device->usd_per_hour / 3600 / tokens_per_s * 1e6
+               : 0;
+}
+
 static void add_times(const ms_run_config *run, ms_figures *figures)
 {
     double ms = figures->summary.step_time_ms;
     figures->tokens = ms_figures_tokens(run);
+    double tokens_per_s = ms > 0 ? (double)figures->tokens / ms * 1e3 : 0;
     figures->step_time_ms_e4 = in_e4(ms);
-    if (ms > 0)
-        figures->tokens_per_s_e4 = in_e4((double)figures->tokens / ms * 1e3);
+    figures->tokens_per_s_e4 = in_e4(tokens_per_s);
+    figures->usd_per_hour_e4 = in_e4(run->device->usd_per_hour);
+    figures->usd_per_million_tokens_e4 = in_e4(ms_figures_usd(run, tokens_per_s));
 }
 
 static ms_status summarize(const ms_job *job, ms_figures *figures, ms_error *err)

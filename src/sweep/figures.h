@@ -24,10 +24,15 @@ typedef struct ms_figures {
     uint64_t tokens; /* per step, of all micro-batches */
     /* in 1/10,000 of the unit, so that rows are the same on every machine; 0: unknown */
     uint64_t step_time_ms_e4, tokens_per_s_e4;
+    /* of one device; of a million tokens trained: unknown where devices share them */
+    uint64_t usd_per_hour_e4, usd_per_million_tokens_e4;
 } ms_figures;
 
 /* Of a step, of all micro-batches; 0: too many to count. */
 uint64_t ms_figures_tokens(const ms_run_config *run);
+/* US dollars for a million tokens at so many a second of a rank; 0: not known, as the device has no
+ * price, or ranks share their tokens. */
+double ms_figures_usd(const ms_run_config *run, double tokens_per_s);
 
 /* Texts are in the arena or static. A failure concerns only this point. */
 ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input_count,

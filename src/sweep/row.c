@@ -71,6 +71,8 @@ static const column columns[] = {
     {"tokens",                   CELL_COUNT,  OWN(tokens),                        BOTH, 1},
     {"step_time_ms",             CELL_E4,     OWN(step_time_ms_e4),               BOTH, -1},
     {"tokens_per_s",             CELL_E4,     OWN(tokens_per_s_e4),               BOTH, 1},
+    {"usd_per_hour",             CELL_E4,     OWN(usd_per_hour_e4),               BOTH, -1},
+    {"usd_per_million_tokens",   CELL_E4,     OWN(usd_per_million_tokens_e4),     BOTH, -1},
 };
 /* clang-format on */
 enum { COLUMNS = sizeof columns / sizeof columns[0] };

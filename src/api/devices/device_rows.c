@@ -82,6 +82,8 @@ static void take_figures(const ms_figures *f, ms_runs_row *row)
     row->needed_bytes = s->expected_device_bytes;
     row->step_ms = (double)f->step_time_ms_e4 / 1e4;
     row->tokens_per_s = (double)f->tokens_per_s_e4 / 1e4;
+    row->usd_per_hour = (double)f->usd_per_hour_e4 / 1e4;
+    row->usd_per_million_tokens = (double)f->usd_per_million_tokens_e4 / 1e4;
 }
 
 ms_status ms_device_rows_find(ms_arena *arena, const ms_device_run *run,
@@ -148,6 +150,8 @@ static ms_status take_plan(ms_arena *arena, const ms_plan *plan, ms_runs_row *ro
     row->keep_all_ms = step->keep_all.time.step_ms > 0 ? step->keep_all.time.step_ms : 0;
     if (row->step_ms > 0)
         row->tokens_per_s = (double)ms_figures_tokens(&plan->run) / row->step_ms * 1e3;
+    row->usd_per_hour = plan->run.device->usd_per_hour;
+    row->usd_per_million_tokens = ms_figures_usd(&plan->run, row->tokens_per_s);
     return row->treat ? MS_OK : MS_ERR_NOMEM;
 }
 

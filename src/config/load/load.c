@@ -7,6 +7,7 @@
 #include "config/model/input.h"
 #include "config/model/load_model.h"
 #include "text/nearest.h"
+#include "config/resolve/prices.h"
 #include "config/resolve/resolve.h"
 #include "config/resolve/resolve_adapter.h"
 #include "config/load/named_model.h"
@@ -207,6 +208,24 @@ static ms_status apply_calibration(loading *l, const char *run_path)
     return read_beside(l, "calibration", l->draft.calibration, run_path, take_calibration);
 }
 
+/* ---- prices ---- */
+
+static ms_status take_prices(loading *l, ms_json_value root)
+{
+    ms_prices *prices = ms_arena_array(l->arena, ms_prices, 1);
+    if (!prices)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for prices");
+    l->draft.known_prices = prices;
+    return ms_prices_read(l->arena, root, prices, l->err);
+}
+
+static ms_status apply_prices(loading *l, const char *run_path)
+{
+    if (!ms_run_field_is_set(&l->draft, "prices"))
+        return MS_OK;
+    return read_beside(l, "prices", l->draft.prices, run_path, take_prices);
+}
+
 /* ---- all of it ---- */
 
 /* The type of the weights is the run's, so the config's is refused only where nobody says another.
@@ -255,6 +274,8 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
         status = apply_plan(l, in->path);
     if (status == MS_OK)
         status = apply_calibration(l, in->path);
+    if (status == MS_OK)
+        status = apply_prices(l, in->path);
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
@@ -367,6 +388,8 @@ ms_status ms_config_load_device(ms_arena *arena, const ms_run_setting *settings,
     ms_status status = apply_settings(&l, settings, count);
     if (status == MS_OK)
         status = apply_calibration(&l, NULL);
+    if (status == MS_OK)
+        status = apply_prices(&l, NULL);
     return status == MS_OK ? ms_run_resolve_device(arena, &l.draft, &l.origins, run, notes, err)
                            : status;
 }

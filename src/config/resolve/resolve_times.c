@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/resolve/prices.h"
 #include "device/rates.h"
 
 static ms_status calibrate(const ms_resolving *c, ms_device *device)
@@ -40,6 +41,7 @@ ms_status ms_resolve_times(const ms_resolving *c)
     if (!device)
         return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for a device");
     *device = *c->run->device;
+    device->usd_per_hour = ms_price_of(c->draft->known_prices, device->name);
     if (rates)
         ms_rates_apply(rates, device);
     status = calibrate(c, device);

@@ -267,6 +267,9 @@
     X("calibration", "FILE", "a calibration.json from `memscope calibrate` for that device", "none", \
       "Device", file, AT(calibration), .default_is_words = true, .report = "calibration", \
       .show_report = show_calibration) \
+    X("prices", "FILE", "JSON: US dollars per hour by device, e.g. {\"h100-80gb\": 2.99}", "none", \
+      "Device", file, AT(prices), .default_is_words = true, .detail = "usd_per_hour", \
+      .show_detail = show_price) \
     X("mfu", "X", "products and attention run at X of the peak rate at most, 0.45 for 45 %", \
       "the rates the device reaches", \
       "Device", part, AT(mfu), .minimum = 0.001, .maximum = 1, .default_is_words = true, \

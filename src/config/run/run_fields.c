@@ -98,6 +98,14 @@ static void show_calibration(const void *source, ms_arena *arena, ms_config_show
                                          calibration->points == 1 ? "" : "s"));
 }
 
+static void show_price(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    double price = ((const ms_run_seen *)source)->run->device->usd_per_hour;
+    (void)arena;
+    if (price > 0)
+        *shown = (ms_config_shown){.form = MS_SHOWN_NUMBER, .number = price};
+}
+
 static void show_mfu(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     double mfu = ((const ms_run_seen *)source)->run->device->mfu;

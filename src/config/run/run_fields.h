@@ -24,7 +24,7 @@ enum {
 /* The options that were set; ms_run_resolve fills in the rest. */
 typedef struct ms_run_draft {
     ms_run_config run; /* first member; 0 where nothing is set */
-    const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration;
+    const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration, *prices;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
     bool is_inference; /* nothing is trained */
@@ -34,6 +34,7 @@ typedef struct ms_run_draft {
     bool keeps_orig_params;                /* --use-orig-params */
     double mfu;                            /* 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
+    const struct ms_prices *known_prices;  /* content of the file of prices; NULL: none */
     uint64_t is_set[MS_CONFIG_WORDS(MS_RUN_FIELD_COUNT)];
 } ms_run_draft;
 

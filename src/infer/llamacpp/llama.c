@@ -102,8 +102,9 @@ ms_infer_takes ms_llama_takes(const ms_model_config *config)
 {
     ms_llama_arch arch;
     const char *type = config->family->model_type;
+    /* Factors of longrope are not made from a config.json. */
     if (ms_llama_arch_of_type(type, &arch))
-        return MS_INFER_TAKES_CONFIG;
+        return config->long_rotary ? MS_INFER_TAKES_GGUF : MS_INFER_TAKES_CONFIG;
     return ms_llama_arch_is_known(type) ? MS_INFER_TAKES_GGUF : MS_INFER_TAKES_NONE;
 }
 

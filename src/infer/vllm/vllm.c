@@ -259,8 +259,8 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
 
 ms_infer_takes ms_vllm_takes(const ms_model_config *config)
 {
-    return ms_vllm_arch_of(config->family->model_type) ? MS_INFER_TAKES_CONFIG
-                                                       : MS_INFER_TAKES_NONE;
+    bool is_known = ms_vllm_arch_of(config->family->model_type) && !config->long_rotary;
+    return is_known ? MS_INFER_TAKES_CONFIG : MS_INFER_TAKES_NONE;
 }
 
 ms_status ms_vllm_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)

@@ -109,6 +109,22 @@ static const char *tighter_than(const ms_runs_view *v, const ms_runs_row *safe)
     return "";
 }
 
+/* Of the devices with a price whose fit is safe, the one with the cheapest tokens. */
+static const char *cheapest(const ms_runs_view *v)
+{
+    const ms_runs_row *best = NULL;
+    char usd[MS_FIXED_TEXT];
+    for (uint32_t i = 0; i < v->count; i++) {
+        const ms_runs_row *row = &v->rows[i];
+        if (ms_runs_are_safe(row) && row->usd_per_million_tokens > 0 &&
+            (!best || row->usd_per_million_tokens < best->usd_per_million_tokens))
+            best = row;
+    }
+    return best ? ms_arena_printf(v->arena, "; a token costs least on %s, $%s a million",
+                                  best->values[0], ms_fixed(best->usd_per_million_tokens, 4, usd))
+                : "";
+}
+
 /* The smallest is the first, and the last of those that do not fit is the largest. */
 static const char *decide_on_devices(const ms_runs_view *v, uint32_t fits)
 {
@@ -117,13 +133,14 @@ static const char *decide_on_devices(const ms_runs_view *v, uint32_t fits)
     if (!first)
         first = first_that(v, ms_runs_fits);
     if (first) {
-        const char *end = merit(v, first), *tight = tighter_than(v, first);
-        return end && tight ? ms_arena_printf(v->arena,
-                                              "%sfits on %" PRIu32 " of %" PRIu32
-                                              " devices; the smallest is %s%s%s%s",
-                                              subject, fits, v->count, first->values[0],
-                                              ms_runs_are_safe(first) ? "" : " (tight)", end, tight)
-                            : NULL;
+        const char *end = merit(v, first), *tight = tighter_than(v, first), *least = cheapest(v);
+        return end && tight && least
+                   ? ms_arena_printf(v->arena,
+                                     "%sfits on %" PRIu32 " of %" PRIu32
+                                     " devices; the smallest is %s%s%s%s%s",
+                                     subject, fits, v->count, first->values[0],
+                                     ms_runs_are_safe(first) ? "" : " (tight)", end, tight, least)
+                   : NULL;
     }
     for (uint32_t i = 0; i < v->count; i++)
         figures = has_figures(&v->rows[i]) ? &v->rows[i] : figures;
@@ -205,6 +222,16 @@ static const char *tokens(const ms_runs_view *v, const ms_runs_row *row)
     return fixed(v, time_of(v, row) > 0 ? row->tokens_per_s : 0, 0);
 }
 
+static const char *hour(const ms_runs_view *v, const ms_runs_row *row)
+{
+    return fixed(v, row->usd_per_hour, 2);
+}
+
+static const char *million(const ms_runs_view *v, const ms_runs_row *row)
+{
+    return fixed(v, time_of(v, row) > 0 ? row->usd_per_million_tokens : 0, 4);
+}
+
 static const char *plan(const ms_runs_view *v, const ms_runs_row *row)
 {
     (void)v;
@@ -213,7 +240,8 @@ static const char *plan(const ms_runs_view *v, const ms_runs_row *row)
     return *row->treat ? row->treat : "keep everything";
 }
 
-enum { OF_ANALYZE = 1, OF_FIT = 2, OF_PLAN = 4, OF_ALL = 7 };
+/* OF_PRICED: where a row has a price. */
+enum { OF_ANALYZE = 1, OF_FIT = 2, OF_PLAN = 4, OF_ALL = 7, OF_PRICED = 8 };
 
 /* Behind the fields that differ and the verdict. */
 static const struct {
@@ -222,15 +250,31 @@ static const struct {
     unsigned questions;
     bool is_text, may_go;
 } columns[] = {
-    {NULL, value, OF_FIT, false, false},       {"safe", safe, OF_FIT, false, true},
-    {"needs", needs, OF_ALL, false, false},    {"left", left, OF_ALL, false, true},
-    {"longer", longer, OF_PLAN, false, true},  {"ms", milliseconds, OF_ALL, false, true},
-    {"tokens/s", tokens, OF_ALL, false, true}, {"plan", plan, OF_PLAN, true, false},
+    {NULL, value, OF_FIT, false, false},
+    {"safe", safe, OF_FIT, false, true},
+    {"needs", needs, OF_ALL, false, false},
+    {"left", left, OF_ALL, false, true},
+    {"longer", longer, OF_PLAN, false, true},
+    {"ms", milliseconds, OF_ALL, false, true},
+    {"tokens/s", tokens, OF_ALL, false, true},
+    {"$/h", hour, OF_PRICED, false, true},
+    {"$/Mtokens", million, OF_PRICED, false, false},
+    {"plan", plan, OF_PLAN, true, false},
 };
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
+static bool has_prices(const ms_runs_view *v)
+{
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->rows[i].usd_per_hour > 0)
+            return true;
+    return false;
+}
+
 static bool is_asked(const ms_runs_view *v, uint32_t which)
 {
+    if (columns[which].questions == OF_PRICED)
+        return has_prices(v);
     return (columns[which].questions & (1u << v->question)) != 0;
 }
 
