@@ -33,6 +33,7 @@
     X(olmo3)                          \
     X(exaone4)                        \
     X(ernie4_5)                       \
+    X(ernie4_5_moe)                   \
     X(arcee)                          \
     X(internlm3)                      \
     X(lfm2)                           \
