@@ -16,6 +16,8 @@ SHAPES = {"lfm2": LLAMA[:-1], "qwen2_5_vl": LLAMA[:-1], "qwen3_next": HYBRID + "
           "minimax_m2": LLAMA + "num_local_experts num_experts_per_tok".split(),
           "dots1": LLAMA[:-1] + "n_routed_experts num_experts_per_tok moe_intermediate_size n_shared_experts first_k_dense_replace".split(),
           "ernie4_5_moe": LLAMA + "moe_num_experts moe_k moe_intermediate_size moe_num_shared_experts".split(),
+          "mamba": "vocab_size hidden_size num_hidden_layers state_size time_step_rank".split(),
+          "mamba2": "vocab_size hidden_size num_hidden_layers num_heads head_dim state_size n_groups".split(),
           "olmoe": LLAMA[:-1] + "num_experts num_experts_per_tok".split(),
           "glm4_moe": LLAMA + "n_routed_experts num_experts_per_tok moe_intermediate_size first_k_dense_replace".split(),
           "gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
@@ -158,6 +160,12 @@ ROWS = [
     ("falcon-40b", "falcon", TIED, "65024/8192/60/128/8", 41303293952, "counted", {"new_decoder_architecture": True}),
     ("falcon-40b-untied", "falcon", UNTIED, "65024/8192/60/128/8", 41835970560, "counted", {"new_decoder_architecture": True}),
     ("falcon-180b", "falcon", TIED, "65024/14848/80/232/8", 178557088768, "counted", {"new_decoder_architecture": True}),
+    ("mamba-130m", "mamba", TIED, "50280/768/24/16/48", 129135360, "published"),
+    ("mamba-370m", "mamba", TIED, "50280/1024/48/16/64", 371516416, "published"),
+    ("mamba-790m", "mamba", TIED, "50280/1536/48/16/96", 793204224, "published"),
+    ("mamba-1.4b", "mamba", TIED, "50280/2048/48/16/128", 1372178432, "published"),
+    ("mamba-2.8b", "mamba", TIED, "50280/2560/64/16/160", 2768345600, "published"),
+    ("mamba-codestral-7b", "mamba2", UNTIED, "32768/4096/64/128/64/128/8", 7285403648, "published"),
     ("falcon-180b-untied", "falcon", UNTIED, "65024/14848/80/232/8", 179522565120, "counted", {"new_decoder_architecture": True}),
 ]
 

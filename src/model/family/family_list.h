@@ -64,6 +64,8 @@
     X(minimax_m2)                     \
     X(dots1)                          \
     X(gpt_oss)                        \
+    X(mamba)                          \
+    X(mamba2)                         \
     X(opt)                            \
     X(falcon)                         \
     X(refined_web_model)              \
