@@ -57,6 +57,11 @@ static bool has_delta_nets(const ms_ledger *ledger)
            ms_model_has_layers(ledger->model, MS_LAYER_TOKEN_MIXER);
 }
 
+static bool has_scans(const ms_ledger *ledger)
+{
+    return ledger->model->state_size > 0;
+}
+
 static bool is_quantized(const ms_ledger *ledger, ms_quantize_kind kind)
 {
     const ms_quantization *q = &ledger->run->quantization;
@@ -103,6 +108,10 @@ static const struct {
     {has_delta_nets,
      "linear attention: the figures are those of transformers' own code, which runs if "
      "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels save "
+     "less, and cuDNN, which may run the convolution, needs a workspace"},
+    {has_scans,
+     "state-space layers: the figures are those of transformers' own code, which runs if mamba-ssm "
+     "and causal-conv1d are not installed; their fused kernels are another program and save far "
      "less, and cuDNN, which may run the convolution, needs a workspace"},
     {uses_cudnn, "cuDNN attention: its workspace was measured on an H200 (torch 2.11, cuDNN 9.19); "
                  "another device or version may ask for another "

@@ -201,6 +201,20 @@ static bool has_rows(ms_tape *tape, ms_tensor x)
     return info->shape.rank < 3 || ms_view_strides(info, &flat, strides);
 }
 
+/* Of three dimensions, not in their order: a bias is added to the product. */
+static bool is_turned(ms_tape *tape, ms_tensor x)
+{
+    return !ms_idle(tape) && x && ms_info(tape, x)->shape.rank == 3 &&
+           !ms_is_contiguous(ms_info(tape, x));
+}
+
+/* Whether the weight wants a gradient, or would outside no_grad(). */
+static bool is_trained(ms_tape *tape, ms_tensor weight, ms_tensor cast)
+{
+    return ms_needs_grad(tape, cast) || (!tape->grad_enabled && weight && !ms_idle(tape) &&
+                                         ms_info(tape, weight)->requires_grad);
+}
+
 /* The function around a module's input, through which DeepSpeed hears that the module's backward is
  * done: the input's gradient is handed on when the weight's is gone. */
 static void module_input_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
@@ -234,13 +248,17 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
     ms_tensor cast_x = ms_autocast_lower(tape, x);
-    bool is_part = !has_rows(tape, cast_x), adds_bias = bias && (is_part || tape->has_own_linear);
-    if (is_part && ms_needs_grad(tape, cast_weight))
+    ms_tensor seen = cast_x; /* what a copy is made of outlives the copy */
+    ms_retain(tape, seen);
+    bool is_part = !has_rows(tape, cast_x);
+    bool adds_bias = bias && (is_part || is_turned(tape, cast_x) || tape->has_own_linear);
+    if (is_part && is_trained(tape, weight, cast_weight))
         cast_x = ms_clone(tape, cast_x);
     ms_tensor out = product(tape, bias && !adds_bias ? &linear_bias_op : &mm_op, cast_x,
                             cast_weight, adds_bias ? 0 : cast_bias, columns);
     if (adds_bias)
         out = ms_add_(tape, out, cast_bias);
+    ms_consume(tape, ms_unown(tape, seen));
     ms_consume(tape, ms_unown(tape, kept));
     return out;
 }

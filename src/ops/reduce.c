@@ -144,8 +144,10 @@ static void cumsum_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
 {
     (void)node;
     const ms_tensor_info info = *ms_info(tape, grads[0]);
-    ms_tensor flipped = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    ms_tensor flipped = ms_empty_like(tape, grads[0], (ms_dtype)info.dtype);
     ms_tensor sum = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    if (!tape->on_cpu && !ms_idle(tape))
+        ms_consume(tape, ms_contiguous_copy(tape, flipped));
     out[0] = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
     ms_consume(tape, sum);
     ms_consume(tape, flipped);

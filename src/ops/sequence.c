@@ -2,6 +2,7 @@
  *
  * Padding, and repeated elements.
  */
+#include "ops/layout.h"
 #include "ops/ops.h"
 
 /* ---- padding: a copy; backward copies the part that was there ---- */
@@ -25,8 +26,11 @@ ms_tensor ms_pad(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length)
     ms_shape shape = ms_info(tape, a)->shape;
     ms_dtype dtype = (ms_dtype)ms_info(tape, a)->dtype;
     bool adds = shape.dims[dim].value != length.value;
+    bool is_picture = ms_is_channels_last(ms_info(tape, a));
     shape.dims[dim] = length;
-    ms_tensor out = adds ? ms_empty(tape, shape, dtype) : ms_empty_like(tape, a, dtype);
+    ms_tensor out = !adds        ? ms_empty_like(tape, a, dtype)
+                    : is_picture ? ms_channels_last(tape, shape, dtype)
+                                 : ms_empty(tape, shape, dtype);
     return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 

@@ -3,12 +3,12 @@
  * Splitting: views of parts, with one node for all of them, whose backward concatenates their
  * gradients.
  */
+#include "ops/layout.h"
 #include "ops/ops.h"
 
 /* ---- split: backward is one cat, which keeps the layout of pictures ---- */
 
-/* Whether the second of four dimensions is the innermost, as PyTorch decides. */
-static bool is_channels_last(const ms_tensor_info *info)
+bool ms_is_channels_last(const ms_tensor_info *info)
 {
     static const uint32_t inner_first[] = {1, 3, 2, 0};
     uint64_t least = 0;
@@ -23,7 +23,7 @@ static bool is_channels_last(const ms_tensor_info *info)
     return true;
 }
 
-static ms_tensor channels_last(ms_tape *tape, ms_shape shape, ms_dtype dtype)
+ms_tensor ms_channels_last(ms_tape *tape, ms_shape shape, ms_dtype dtype)
 {
     uint64_t strides[MS_MAX_RANK] = {0};
     strides[1] = 1;
@@ -39,8 +39,8 @@ static void split_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     bool pictures = shape.rank == 4;
     for (uint32_t i = 0; i < node->output_count && pictures; i++)
-        pictures = grads[i] && is_channels_last(ms_info(tape, grads[i]));
-    out[0] = pictures ? channels_last(tape, shape, dtype) : ms_empty(tape, shape, dtype);
+        pictures = grads[i] && ms_is_channels_last(ms_info(tape, grads[i]));
+    out[0] = pictures ? ms_channels_last(tape, shape, dtype) : ms_empty(tape, shape, dtype);
 }
 
 static const ms_op split_op = {"split", "SplitBackward0", split_backward};

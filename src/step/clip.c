@@ -31,11 +31,14 @@ typedef struct clip_group {
     bool is_distributed;
     ms_dtype dtype;
     uint32_t rounds; /* dimensions of the mesh over which gradients are split */
+    bool is_part;    /* gradients of `dtype` alone, of a group with several types */
 } clip_group;
 
-static bool belongs(const ms_parameter *parameter, const clip_group *group)
+static bool belongs(ms_tape *tape, const ms_parameter *parameter, const clip_group *group)
 {
-    return parameter->is_distributed == group->is_distributed;
+    ms_tensor grad = gradient_of(parameter);
+    bool is_other = group->is_part && grad && ms_info(tape, grad)->dtype != group->dtype;
+    return parameter->is_distributed == group->is_distributed && !is_other;
 }
 
 /* Of a DTensor: its gradient is a sum to be made, or it is whole on every rank. */
@@ -49,6 +52,20 @@ static bool is_whole(const ms_parameter *parameter)
     return parameter->is_distributed && (parameter->redistributes || parameter->ranks <= 1);
 }
 
+/* Some parameters stay in fp32 beside a lower type. */
+static bool has_several_types(ms_tape *tape)
+{
+    const ms_run_config *run = ms_step_run(tape);
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE || tape->in_order.count)
+        return false;
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        ms_tensor grad = gradient_of(&tape->parameters.items[i]);
+        if (grad && ms_info(tape, grad)->dtype != run->dtype)
+            return run->training.accumulation != MS_ACCUMULATE_F32;
+    }
+    return false;
+}
+
 /* One partial result per chunk of the largest gradient on the device for each, in fp32. */
 static uint64_t norm_buffer_bytes(ms_tape *tape, const clip_group *group)
 {
@@ -56,7 +73,7 @@ static uint64_t norm_buffer_bytes(ms_tape *tape, const clip_group *group)
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
         ms_tensor grad = gradient_of(parameter);
-        if (!grad || !belongs(parameter, group))
+        if (!grad || !belongs(tape, parameter, group))
             continue;
         uint64_t elements = ms_elements(&ms_info(tape, grad)->shape);
         most = elements > most ? elements : most;
@@ -80,7 +97,7 @@ static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, const clip
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
         bool wanted = at_home ? ms_host_parameters_has(tape, i) : gradient_of(parameter) != 0;
-        if (wanted && belongs(parameter, group))
+        if (wanted && belongs(tape, parameter, group))
             push(tape, norms, ms_empty(tape, scalar, group->dtype));
     }
 }
@@ -100,7 +117,7 @@ static void replace_norms_of_nothing(ms_tape *tape, norm_list *norms, const clip
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
         ms_tensor grad = gradient_of(parameter);
-        if (grad && belongs(parameter, group) && !ms_elements(&ms_info(tape, grad)->shape))
+        if (grad && belongs(tape, parameter, group) && !ms_elements(&ms_info(tape, grad)->shape))
             push(tape, norms, ms_empty(tape, scalar, group->dtype));
     }
     const uint32_t empty = norms->count - count;
@@ -118,7 +135,7 @@ static void push_sums(ms_tape *tape, norm_list *list, const clip_group *group)
 {
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        if (parameter->grad && belongs(parameter, group) && is_partial(parameter))
+        if (parameter->grad && belongs(tape, parameter, group) && is_partial(parameter))
             push(tape, list, ms_empty_like(tape, parameter->grad, group->dtype));
     }
 }
@@ -129,7 +146,7 @@ static void push_shares(ms_tape *tape, norm_list *list, const clip_group *group)
     ms_shape scalar = {.rank = 0};
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        if (parameter->grad && belongs(parameter, group) && is_whole(parameter))
+        if (parameter->grad && belongs(tape, parameter, group) && is_whole(parameter))
             push(tape, list, ms_empty(tape, scalar, group->dtype));
     }
 }
@@ -150,17 +167,37 @@ static ms_tensor reduce_stack(ms_tape *tape, ms_tensor stacked, const clip_group
     return last;
 }
 
+/* foreach_norm(grads) */
+static void push_device_norms(ms_tape *tape, norm_list *norms, const clip_group *group)
+{
+    ms_tensor partial =
+        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape, group), MS_DTYPE_F32);
+    push_norms(tape, norms, false, group);
+    replace_norms_of_nothing(tape, norms, group);
+    ms_consume(tape, partial);
+}
+
+/* The same where some gradients are in fp32 beside a lower type: one call for each type, the one
+ * that came last among the gradients first. */
+static void push_norms_by_type(ms_tape *tape, norm_list *norms, const clip_group *group)
+{
+    if (!has_several_types(tape)) {
+        push_device_norms(tape, norms, group);
+        return;
+    }
+    clip_group part = {group->is_distributed, MS_DTYPE_F32, group->rounds, true};
+    push_device_norms(tape, norms, &part);
+    part.dtype = ms_step_run(tape)->dtype;
+    push_device_norms(tape, norms, &part);
+}
+
 /* norm = vector_norm(stack(norm.to(device) for norm in foreach_norm(grads))) */
 static ms_tensor total_norm(ms_tape *tape, const clip_group *group)
 {
     norm_list norms = {0}, placed = {0};
     ms_shape scalar = {.rank = 0};
     push_sums(tape, &placed, group);
-    ms_tensor partial =
-        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape, group), MS_DTYPE_F32);
-    push_norms(tape, &norms, false, group);
-    replace_norms_of_nothing(tape, &norms, group);
-    ms_consume(tape, partial);
+    push_norms_by_type(tape, &norms, group);
     drop_norms(tape, &placed, 0);
     uint32_t of_device = norms.count;
     push_norms(tape, &norms, true, group);
@@ -210,7 +247,7 @@ static bool has_group(const ms_tape *tape, bool is_distributed)
 static ms_dtype norm_dtype(ms_tape *tape, const ms_run_config *run)
 {
     bool shards = ms_layout_shards(&run->parallel.layout);
-    if (run->training.accumulation == MS_ACCUMULATE_F32)
+    if (run->training.accumulation == MS_ACCUMULATE_F32 || has_several_types(tape))
         return MS_DTYPE_F32;
     if (shards)
         return run->parallel.trained_dtype;
@@ -232,11 +269,11 @@ void ms_clip_gradients(ms_tape *tape)
     }
     uint32_t shards =
         run->parallel.layout.kind == MS_PARALLEL_FSDP2 && run->parallel.layout.shards > 1;
-    clip_group group = {true, norm_dtype(tape, run), shards + 1};
+    clip_group group = {true, norm_dtype(tape, run), shards + 1, false};
     bool any = has_group(tape, true);
     if (any)
         clip_with(tape, &group);
-    group = (clip_group){false, group.dtype, shards};
+    group = (clip_group){false, group.dtype, shards, false};
     if (!any || has_group(tape, false))
         clip_with(tape, &group);
     ms_op_end(tape, mark);

@@ -117,12 +117,18 @@ static void update_work(ms_tape *tape, const ms_stepped *stepped, ms_op_mark mar
 
 /* Python numbers that an update multiplies or adds on the CPU: the step counter's 1, momentum, the
  * decay; plain SGD's learning rate is only converted. */
-static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
+static void cpu_numbers(ms_tape *tape, const ms_stepped *stepped)
 {
+    const ms_optimizer_row *row = stepped->row;
+    ms_dtype widest = ms_step_run(tape)->dtype; /* of the parameters */
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
+        ms_tensor tensor = ms_stepped_at(tape, stepped, i)->tensor;
+        widest = ms_promote(widest, (ms_dtype)ms_info(tape, tensor)->dtype);
+    }
     if (row->has_step)
         ms_cpu_number(tape, MS_DTYPE_F32);
     else if (row->states[0])
-        ms_cpu_number(tape, ms_step_run(tape)->dtype);
+        ms_cpu_number(tape, widest);
     else
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
@@ -161,7 +167,7 @@ static void step_with(ms_tape *tape, const ms_stepped *stepped)
     ms_op_mark mark = ms_op_begin(tape, &optimizer_op);
     update_work(tape, stepped, mark);
     if (tape->on_cpu)
-        cpu_numbers(tape, row);
+        cpu_numbers(tape, stepped);
     ms_tensor_list placed = {0};
     if (update)
         place_for_lists(tape, stepped);

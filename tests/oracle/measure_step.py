@@ -64,6 +64,13 @@ def skip_compiled_kernels():
     torch.Tensor.erfinv_ = lambda tensor: tensor
 
 
+def cast(model, dtype):
+    """As model.to(dtype), but parameters that the class keeps in fp32 stay as they were made, as from_pretrained leaves them."""
+    kept = getattr(model, "_keep_in_fp32_modules_strict", None) or ()
+    stays = {p.data_ptr() for name, p in model.named_parameters() if any(part in name for part in kept)}
+    return model._apply(lambda t: t.to(dtype) if t.is_floating_point() and t.data_ptr() not in stays else t)
+
+
 def build(case, device):
     config = AutoConfig.for_model(**case["config"])
     config.use_cache = config.get_text_config().use_cache = False
@@ -76,7 +83,7 @@ def build(case, device):
         name = (config.architectures or [None])[0]
         model = getattr(transformers, name)._from_config(config) if name else AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
-    model = model.to(DTYPES[case["weights"]])
+    model = cast(model, DTYPES[case["weights"]])
     if case.get("quantize"):
         import quantized
         model = quantized.quantized(case, model, device)

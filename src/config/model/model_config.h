@@ -95,12 +95,19 @@ typedef struct ms_model_config {
     uint64_t shared_experts;     /* number of shared experts of expert_size, fused into one */
     uint64_t sparse_step;        /* qwen: every N-th layer is sparse */
     uint64_t first_sparse_layer; /* deepseek: layers before this one are dense */
+    uint64_t last_sparse_layer;  /* ernie4_5_moe: layers behind this one are dense */
     uint64_t expert_groups, chosen_groups; /* deepseek: groups of experts; how many are selected */
     /* qwen3_next: heads of linear attention and their widths; kernel width of its convolution, or
      * lfm2's; every N-th layer has full attention */
     uint64_t linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim;
     uint64_t convolution_width, attention_interval;
-    bool convolution_bias; /* lfm2 */
+    bool convolution_bias; /* lfm2, mamba */
+    /* mamba, mamba2: width of the inner states = hidden_size * expansion; elements of a channel's
+     * state. mamba: rank of the step's projection, 0: hidden_size / 16, rounded up. mamba2: heads,
+     * their width, groups of heads that share a projection, tokens of a chunk */
+    uint64_t expansion, state_size, step_rank;
+    uint64_t scan_heads, scan_head_dim, state_groups, scan_chunk;
+    bool residual_in_fp32; /* mamba, mamba2 */
     /* lfm2: width of the MLP = intermediate_size * 2/3 * share, rounded up to a multiple of the
      * step */
     bool adjusts_intermediate;
@@ -206,6 +213,7 @@ typedef struct ms_key {
     bool required;          /* the class has no supported default */
     bool may_be_text;       /* MS_KEY_OPTIONAL: a string counts as null */
     bool may_be_empty;      /* MS_KEY_ROTARY_LAYERS: an empty list counts as null */
+    bool may_be_minus_one;  /* MS_KEY_COUNT: -1 is UINT64_MAX */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
 } ms_key;
 
@@ -246,6 +254,11 @@ typedef struct ms_family {
     bool eager_only;
     /* Disabled sliding is a window of 0 tokens, whose mask is created nevertheless. */
     bool has_zero_window;
+    /* What keeps a run on several ranks from being predicted, as "with ..."; NULL: nothing does.
+     */
+    const char *one_rank_only;
+    /* No layer has attention. */
+    bool has_no_attention;
     bool has_sinks; /* attention has a sink per head */
     /* Layers with rotary embeddings attend to the tokens of their chunk, of `sliding_window`
      * tokens. */

@@ -167,6 +167,11 @@ typedef ms_status (*key_getter)(ms_json_value value, const ms_key *key, ms_model
 static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_config *config,
                            ms_error *err)
 {
+    double number = 0;
+    if (key->may_be_minus_one && ms_json_get_number(value, -1, -1, &number, NULL) == MS_OK) {
+        *count_at(config, key->offset) = UINT64_MAX;
+        return MS_OK;
+    }
     return ms_json_get_count(value, key->minimum, key->maximum, count_at(config, key->offset), err);
 }
 

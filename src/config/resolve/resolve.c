@@ -148,6 +148,9 @@ static ms_status resolve_places(const ms_resolving *c)
         return ms_resolve_fail(
             c, "parameter-device",
             "parameters on the host need the optimizer there, but optimizer-device is device");
+    if (run->parameter_device == MS_PARAMETERS_ON_HOST && c->model->family->one_rank_only)
+        return ms_resolve_fail(c, "parameter-device", "it is not predicted %s",
+                               c->model->family->one_rank_only);
     return MS_OK;
 }
 

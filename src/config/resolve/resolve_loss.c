@@ -27,7 +27,10 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
 
 static ms_status resolve_logits_to_keep(const ms_resolving *c)
 {
-    return c->run->training.logits_to_keep ? check_head(c, "logits-to-keep") : MS_OK;
+    static const char field[] = "logits-to-keep";
+    if (c->run->training.logits_to_keep && c->model->family->has_no_attention)
+        return ms_resolve_fail(c, field, "it is not predicted for %s", c->model->model_type);
+    return c->run->training.logits_to_keep ? check_head(c, field) : MS_OK;
 }
 
 static ms_status resolve_liger(const ms_resolving *c)

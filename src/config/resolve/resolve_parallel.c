@@ -227,6 +227,8 @@ static const char *unsupported(const ms_resolving *c)
         return by_zero;
     bool shards =
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
+    if (c->model->family->one_rank_only)
+        return c->model->family->one_rank_only;
     if (run->device->is_cpu)
         return "on the cpu";
     if (run->training.optimizer_in_backward)

@@ -117,8 +117,10 @@ static ms_status fail_no_target(attaching *a)
     if (!targets->pattern && targets->count == 0)
         return ms_fail(a->err, MS_ERR_CONFIG,
                        "adapter: no targets are named, and PEFT has no defaults for %s; name them, "
-                       "or use all-linear",
-                       a->model->config->model_type);
+                       "%s",
+                       a->model->config->model_type,
+                       a->model->config->family->has_no_attention ? "such as in_proj"
+                                                                  : "or use all-linear");
     if (targets->pattern)
         return ms_fail(a->err, MS_ERR_CONFIG,
                        "adapter: the pattern '%.80s' matches no full name of a linear layer; a "
@@ -146,6 +148,22 @@ static ms_leaf_module *leaf_of(attaching *a, const ms_module_row *row)
     return row->kind == MS_MODULE_LEAF ? &a->model->leaves.items[row->leaf] : NULL;
 }
 
+/* PEFT refuses LoRA of out_proj in state-space models; that of dt_proj, whose weight the mixer
+ * reads without calling the module, would do nothing. */
+static ms_status check_mixer(attaching *a, const char *path)
+{
+    static const char *const names[] = {"out_proj", "dt_proj"};
+    const ms_model_config *config = a->model->config;
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; i < 2 && config->family->has_no_attention; i++)
+        if (strcmp(dot ? dot + 1 : path, names[i]) == 0)
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "adapter: %s of %s takes no adapter in PEFT; name other targets, such "
+                           "as in_proj",
+                           names[i], config->model_type);
+    return MS_OK;
+}
+
 /* Modules that hold others, and activations, are modules that targets can name as well; PEFT
  * refuses those. */
 static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *found)
@@ -154,6 +172,9 @@ static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *fou
     if (!ms_adapter_takes(a->matcher, row->name, leaf && is_linear(leaf), leaf && leaf->is_head))
         return MS_OK;
     *found += 1;
+    ms_status status = check_mixer(a, row->name);
+    if (status != MS_OK)
+        return status;
     return leaf ? adapt(a, leaf, row->name) : fail_kind(a, row->name);
 }
 

@@ -6,8 +6,8 @@
 #include "treatments/host_parameters.h"
 #include "trace/build.h"
 
-ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
-                          ms_dtype dtype)
+/* A tensor among the weights, which floats. */
+static ms_tensor new_weight(ms_model *model, uint32_t scope, ms_shape shape, ms_dtype dtype)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, scope);
@@ -20,7 +20,27 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
         ms_host_parameter_enter(model, tensor);
     tape->is_meta = was_meta;
     tape->scope = previous;
-    return ms_parameter_enter(model, scope, name, tensor);
+    return tensor;
+}
+
+ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
+                          ms_dtype dtype)
+{
+    return ms_parameter_enter(model, scope, name, new_weight(model, scope, shape, dtype));
+}
+
+ms_tensor ms_frozen_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
+                                 ms_dtype dtype)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor tensor = new_weight(model, scope, shape, dtype);
+    if (!tensor)
+        return 0;
+    ms_retain(tape, tensor);
+    ms_name_storage(tape, tensor, name, MS_CATEGORY_WEIGHT);
+    if (!ms_vec_push(&tape->frozen, tensor))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    return tensor;
 }
 
 static bool is_on_host(const ms_model *model, uint32_t scope)

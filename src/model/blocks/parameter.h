@@ -12,6 +12,9 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
 /* The same in another dtype. */
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
                           ms_dtype dtype);
+/* The same for one that is not trained, whatever the run trains (requires_grad=False). */
+ms_tensor ms_frozen_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
+                                 ms_dtype dtype);
 /* Registers a tensor as a parameter. */
 ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor);
 /* Moves the last parameter to this index: a module's own parameters precede those of its children.

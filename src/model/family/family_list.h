@@ -33,6 +33,7 @@
     X(olmo3)                          \
     X(exaone4)                        \
     X(ernie4_5)                       \
+    X(ernie4_5_moe)                   \
     X(arcee)                          \
     X(internlm3)                      \
     X(lfm2)                           \
@@ -63,6 +64,8 @@
     X(minimax_m2)                     \
     X(dots1)                          \
     X(gpt_oss)                        \
+    X(mamba)                          \
+    X(mamba2)                         \
     X(opt)                            \
     X(falcon)                         \
     X(refined_web_model)              \

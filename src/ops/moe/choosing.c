@@ -71,7 +71,7 @@ static void masked_fill_backward(ms_tape *tape, const ms_node *node, ms_tensor *
                                  ms_tensor *out)
 {
     (void)node;
-    out[0] = ms_empty_like(tape, grads[0], dtype_of(tape, grads[0]));
+    out[0] = ms_empty(tape, ms_info(tape, grads[0])->shape, dtype_of(tape, grads[0]));
 }
 
 static const ms_op masked_fill_op = {"masked_fill", "MaskedFillBackward0", masked_fill_backward};
@@ -97,7 +97,8 @@ ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask)
     ms_tensor inputs[] = {a, mask};
     uint32_t node = ms_record(tape, &masked_fill_op, 1, inputs);
     ms_save(tape, node, mask);
-    return ms_op_finish(tape, mark, node, 2, inputs, ms_empty_like(tape, a, dtype_of(tape, a)));
+    ms_tensor out = ms_empty(tape, ms_info(tape, a)->shape, dtype_of(tape, a)); /* contiguous */
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
 ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask)

@@ -45,6 +45,21 @@ ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
 }
 
+static const ms_op div_by_op = {"div", "DivBackward0", div_into_backward};
+
+ms_tensor ms_div_by(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape) || !a || !b)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &div_by_op);
+    const ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &div_by_op, 2, inputs);
+    ms_save(tape, node, b);
+    ms_save(tape, node, a);
+    ms_tensor out = ms_elementwise_out(tape, 2, inputs, dtype_of(tape, a));
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
+}
+
 /* ---- sum in place ---- */
 
 static void add_into_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)

@@ -9,6 +9,8 @@
 
 /* a /= b where both may need gradients; in place. */
 ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b);
+/* a / b where both may need gradients. */
+ms_tensor ms_div_by(ms_tape *tape, ms_tensor a, ms_tensor b);
 /* a += b, in place. */
 ms_tensor ms_add_into(ms_tape *tape, ms_tensor a, ms_tensor b);
 /* sort(a) of int64 [T]: values and indices. */

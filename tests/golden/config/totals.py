@@ -31,6 +31,8 @@ def config_of(values):
 
 
 def effective_kv_heads(config):
+    if config.model_type in ("mamba", "mamba2"):
+        return getattr(config, "num_heads", 1)
     heads = config.num_attention_heads
     if config.model_type != "falcon":
         return getattr(config, "num_key_value_heads", None) or heads
@@ -56,12 +58,14 @@ def totals(values):
             model = transformers.AutoModelForCausalLM.from_config(config)
     tied = getattr(config, "vocab_size", 1) > 0 and config.tie_word_embeddings and config.model_type != "vit"
     config = config.get_text_config()
-    heads = config.num_attention_heads
-    head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+    heads = getattr(config, "num_attention_heads", getattr(config, "num_heads", 1))
+    head_dim = config.state_size if config.model_type == "mamba" else getattr(config, "head_dim", None) or config.hidden_size // heads
     if config.model_type == "bloom":
         middle = 4 * config.hidden_size
     elif config.model_type in ("gpt2", "gptj"):
         middle = config.n_inner or 4 * config.n_embd
+    elif config.model_type == "mamba2":
+        middle = config.expand * config.hidden_size
     else:
         middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim") if hasattr(config, key)), 0)
     window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None) or 0

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Models of state-space layers: an embedding, layers of a norm and a mixer, a norm and a head. The
+ * mixers are transformers' own functions of PyTorch, which run where mamba_ssm and causal_conv1d
+ * are not installed; their kernels are another program.
+ */
+#ifndef MS_MODEL_RECURRENT_MAMBA_H
+#define MS_MODEL_RECURRENT_MAMBA_H
+
+#include "model/blocks/blocks.h"
+
+/* A family's mixer, built below `parent` in the arena; NULL when out of memory. */
+typedef struct ms_mixer_kind {
+    void *(*build)(ms_model *model, uint32_t parent);
+    /* [B, S, H] to [B, S, H] */
+    ms_tensor (*call)(ms_model *model, const void *mixer, ms_tensor hidden);
+} ms_mixer_kind;
+
+/* Build and forward of a family's program. */
+bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind);
+void ms_mamba_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
+
+/* The scan of mamba2 over chunks of the sequence (chunk_scan.c). Its inputs are locals of the
+ * caller: hidden [B, S, heads, width], step [B, S, heads], decay [heads], key and query
+ * [B, S, groups, N]. `direct` and `step_bias` are parameters, [heads]. The result is
+ * [B, S, heads, width] in fp32. */
+typedef struct ms_scan_inputs {
+    ms_tensor hidden, step, decay, key, query, direct, step_bias;
+} ms_scan_inputs;
+ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * torch.stack of a list of tensors. Conventions are those of ops.h.
+ */
+#ifndef MS_OPS_STACK_H
+#define MS_OPS_STACK_H
+
+#include "ops/ops.h"
+
+/* stack(items, dim=-1) of `count` tensors, at least one, of one shape and type; the caller owns
+ * them. */
+ms_tensor ms_stack_list(ms_tape *tape, const ms_tensor *items, uint32_t count);
+
+#endif
