@@ -209,6 +209,7 @@ def command_of(case, config_path, args):
     command += ["--batch", str(case.get("batch", 1))]
     if case["config"]["model_type"] != "vit":  # there the sequence follows from the image
         command += ["--seq", str(case.get("seq", 128))]
+    command += ["--source-length", str(case["source"])] if case.get("source") else []
     if case.get("lora"):
         command += ["--lora", lora_text(case["lora"])]
         if case["lora"].get("autocast_adapter_dtype") is False:
@@ -336,8 +337,13 @@ def phase_rows(ours, measured, pairs, prefix="", base=0):
             yield prefix + name + "." + key.replace("_bytes", ""), None if o is None else o - base, m[measured_key]
 
 
+def with_what_is_freed_between(phases):
+    """Phases as the CPU's are measured: what is freed between two of them is still there when the second begins."""
+    return [{**p, "peak_bytes": max(p["peak_bytes"], before.get("end_bytes", 0))} for before, p in zip([{}] + phases, phases)]
+
+
 def cpu_figures(report, measured):
-    phases = report.get("phases", [])
+    phases = with_what_is_freed_between(report.get("phases", []))
     base = phases[0].get("start_bytes", 0) if phases else 0
     yield from (("phases",) + row for row in phase_rows(
         phases, measured["phases"], [("peak_bytes", "peak_bytes"), ("end_bytes", "end_bytes")], base=base))

@@ -17,6 +17,7 @@ class RunOptions(TypedDict, total=False):
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
+    source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
     dtype: Text                                 # type of the weights: bf16, fp16 or fp32 [bf16]
     autocast: Text                              # none, bf16 or fp16 [none]
     optimizer: Any                              # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
@@ -234,6 +235,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("source-length", "N", "as --seq"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -350,6 +352,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("source-length", "N", "as --seq"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -433,6 +436,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("source-length", "N", "as --seq"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -529,6 +533,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("source-length", "N", "as --seq"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -619,6 +624,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("source-length", "N", "as --seq"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),

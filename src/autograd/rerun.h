@@ -12,13 +12,15 @@ typedef ms_tensor (*ms_region_fn)(ms_tape *tape, void *context, uint64_t number,
 
 /* A region of forward that may run again: run(tape, context, number, input). `positional` points to
  * a second positional argument, saved like the input (NULL or 0: none); `held` are keyword
- * arguments, kept as long (0: none). */
+ * arguments, kept as long (0: none), or, where it `saves_held`, positional ones that are not
+ * replaced. */
 typedef struct ms_region {
     ms_region_fn run;
     void *context;
     uint64_t number;
     ms_tensor *positional;
     ms_tensor held[MS_MAX_KEPT_ARGUMENTS];
+    bool saves_held;
 } ms_region;
 
 /* In a node's backward: runs the region with its own graph on `input` (floating; consumed), then

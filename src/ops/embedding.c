@@ -6,6 +6,21 @@
 
 enum { SORT_THRESHOLD = 3072, ROWS_PER_THREAD = 10 };
 
+/* Since torch 2.11 few rows with many indices are summed by atomic additions (the heuristic of
+ * EmbeddingBackwardKernel.cu): a block is a row's columns in warps, at most 1,024 of them. */
+static bool adds_atomically(const ms_tape *tape, uint64_t segments, uint64_t partials,
+                            uint64_t columns)
+{
+    enum { FIRST_MINOR = 11, WARP = 32, MOST_THREADS = 1024, BLOCKS_EACH = 4, MANY = 4 };
+    const ms_device *device = tape->options.device;
+    uint64_t threads = (columns + WARP - 1) / WARP * WARP;
+    uint64_t block = threads < MOST_THREADS ? threads : MOST_THREADS;
+    uint64_t grid = (segments * threads + block - 1) / block;
+    uint64_t multiprocessors = device->multiprocessors ? device->multiprocessors : 108;
+    bool is_late = tape->options.torch_major > 2 || tape->options.torch_minor >= FIRST_MINOR;
+    return is_late && grid < multiprocessors * BLOCKS_EACH && partials > MANY * grid;
+}
+
 static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     const ms_meta weight = *ms_input_meta(tape, node, 0);
@@ -31,9 +46,16 @@ static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads
     ms_tensor partial_count = ms_empty_bytes(tape, 8, MS_DTYPE_I64);
     ms_dim partial = ms_dim_number(&tape->trace->symbols, count / ROWS_PER_THREAD + most_segments);
     ms_tensor starts = ms_empty(tape, MS_SHAPE(partial), MS_DTYPE_I64);
-    ms_tensor per_segment = ms_empty(tape, MS_SHAPE(partial, weight.shape.dims[1]), MS_DTYPE_F32);
-    const ms_tensor order[] = {per_segment,   starts,   partial_count, partial_offsets, partials,
-                               segment_count, segments, original,      sorted};
+    ms_tensor of_partials = 0, sums = 0;
+    if (adds_atomically(tape, most_segments, partial.value, weight.shape.dims[1].value)) {
+        of_partials = ms_empty(tape, MS_SHAPE(partial), MS_DTYPE_I64);
+        if (!ms_idle(tape) && ms_info(tape, grads[0])->dtype != MS_DTYPE_F32)
+            sums = ms_empty(tape, weight.shape, MS_DTYPE_F32);
+    } else {
+        of_partials = ms_empty(tape, MS_SHAPE(partial, weight.shape.dims[1]), MS_DTYPE_F32);
+    }
+    const ms_tensor order[] = {sums,     of_partials,   starts,   partial_count, partial_offsets,
+                               partials, segment_count, segments, original,      sorted};
     for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
         ms_consume(tape, order[i]);
 }
@@ -42,11 +64,13 @@ static void embedding_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 {
     uint64_t indices = node->numbers[0];
     ms_tensor copy = ms_contiguous_copy(tape, node->saved[0]);
+    ms_tensor rows = ms_contiguous_copy(tape, grads[0]);
     if (!tape->on_cpu && indices > SORT_THRESHOLD)
         sorted_gradient(tape, node, grads, out);
     else
         out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape,
                           (ms_dtype)ms_info(tape, grads[0])->dtype);
+    ms_consume(tape, rows);
     ms_consume(tape, copy);
 }
 

@@ -101,7 +101,9 @@ ms_tensor ms_step_new_input(ms_model *model)
                                   ms_dim_number(s, config->image_sides[1])),
                          model->run->dtype);
     else
-        input = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+        input = ms_empty(
+            tape, MS_SHAPE(model->batch, config->is_encoder_decoder ? model->source : model->seq),
+            MS_DTYPE_I64);
     ms_retain(tape, input);
     ms_name_storage(tape, input, config->image_tokens ? "pixel_values" : "input_ids",
                     MS_CATEGORY_INPUT);

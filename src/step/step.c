@@ -267,7 +267,8 @@ static bool build(trainer *t)
     if (t->model.run->parallel.layout.context <= 1)
         t->ids = ms_step_new_input(&t->model);
     if (has_classes(t->model.config->head)) {
-        bool has_one = t->model.config->head != MS_HEAD_EACH_TOKEN; /* for a sequence */
+        bool has_one = t->model.config->head != MS_HEAD_EACH_TOKEN &&
+                       t->model.config->head != MS_HEAD_TARGET_LM; /* for a sequence */
         ms_shape shape = MS_SHAPE(t->model.batch, t->model.seq);
         shape.rank = has_one ? 1 : 2;
         t->model.class_labels = ms_empty(tape, shape, MS_DTYPE_I64);

@@ -48,10 +48,15 @@ void ms_checkpoint_choose(ms_tape *tape, ms_checkpoint_kind chosen)
 bool ms_checkpoint_argument(const ms_tape *tape, uint32_t number, ms_tensor *tensor)
 {
     const ms_checkpoints *all = ms_hooks_find_state(tape, &kind);
-    if (!all || number / 2 >= all->rows.count)
+    enum { EACH = 2 + MS_MAX_KEPT_ARGUMENTS };
+    if (!all || number / EACH >= all->rows.count)
         return false;
-    const ms_checkpoint *frame = &all->rows.items[number / 2];
-    *tensor = number % 2 ? frame->positional : frame->input;
+    const ms_checkpoint *frame = &all->rows.items[number / EACH];
+    const uint32_t place = number % EACH;
+    if (place < 2)
+        *tensor = place ? frame->positional : frame->input;
+    else
+        *tensor = frame->saves_held ? frame->held[place - 2] : 0;
     return true;
 }
 
@@ -213,6 +218,9 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
     ms_tensor input = frame.input;
     frame.random_state = ms_host_random_state(tape);
     ms_mark_saved(tape, input);
+    for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS && frame.saves_held; i++)
+        if (frame.held[i])
+            ms_mark_saved(tape, frame.held[i]);
     if (place != MS_INPUT_ON_DEVICE)
         send_arguments(tape, &frame, place);
     if (!ms_vec_push(&all->rows, frame)) {
@@ -300,6 +308,7 @@ ms_tensor ms_checkpoint_run_with(ms_tape *tape, const ms_region *region,
                            .kept_ops = options->kept_ops,
                            .kept_op_count = options->kept_op_count,
                            .first_kept = all->kept.count,
+                           .saves_held = region->saves_held,
                            .scope = tape->scope};
     memcpy(frame.held, region->held, sizeof frame.held);
     return is_reentrant ? run_reentrant(tape, all, frame)

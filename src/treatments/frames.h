@@ -14,6 +14,7 @@ typedef struct ms_checkpoint {
     uint64_t number;
     ms_tensor input; /* kept until the last saved tensor is dropped; 0 when offloaded */
     ms_tensor held[MS_MAX_KEPT_ARGUMENTS]; /* other arguments of the region, kept as long */
+    bool saves_held;                       /* they are saved like the input */
     ms_tensor positional;                  /* a second positional argument, saved like the input */
     ms_tensor *positional_at;              /* from where the region reads it */
     uint32_t input_slot, positional_slot;  /* for ms_offload_unpack, or MS_NONE */

@@ -20,6 +20,7 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 "collector": "phases": Python collects cycles before each phase alone, as what lies in them is freed at moments that hang on
 everything else that the process has made: compiling leaves 100 MB there.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
+An encoder with a decoder has as many tokens on both sides, or "source" on the encoder's.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
@@ -71,7 +72,14 @@ def cast(model, dtype):
     return model._apply(lambda t: t.to(dtype) if t.is_floating_point() and t.data_ptr() not in stays else t)
 
 
+def untie_head(case):
+    """T5's class ties its head whatever the config says, but from_pretrained() keeps a checkpoint's own one apart."""
+    if case["config"]["model_type"] == "t5" and case["config"].get("tie_word_embeddings") is False:
+        transformers.T5ForConditionalGeneration._tied_weights_keys.pop("lm_head.weight", None)
+
+
 def build(case, device):
+    untie_head(case)
     config = AutoConfig.for_model(**case["config"])
     config.use_cache = config.get_text_config().use_cache = False
     config._attn_implementation = case["attn"]
@@ -181,6 +189,12 @@ class Step:
             side = config.image_size if isinstance(config.image_size, (list, tuple)) else [config.image_size] * 2
             pixels = torch.zeros(case["batch"], config.num_channels, *side, dtype=DTYPES[case["weights"]], device=self.device)
             return {"pixel_values": pixels, "labels": numbers(config.num_labels, case["batch"])}
+        if config.model_type == "whisper":
+            frames = torch.zeros(case["batch"], config.num_mel_bins, 2 * config.max_source_positions, dtype=DTYPES[case["weights"]], device=self.device)
+            return {"input_features": frames, "labels": numbers(config.vocab_size, case["batch"], case["seq"])}
+        if config.is_encoder_decoder:
+            ids = numbers(config.vocab_size, case["batch"], case.get("source", case["seq"]))
+            return {"input_ids": ids, "labels": numbers(config.vocab_size, case["batch"], case["seq"])}
         ids = numbers(config.get_text_config().vocab_size, case["batch"], case["seq"])
         if name.endswith("ForSequenceClassification"):
             return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"])}

@@ -26,8 +26,11 @@ SHAPES = {"lfm2": LLAMA[:-1], "qwen2_5_vl": LLAMA[:-1], "qwen3_next": HYBRID + "
           "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split(),
           "opt": "hidden_size ffn_dim num_hidden_layers num_attention_heads word_embed_proj_dim".split(),
           **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "modernbert"), "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()),
+          "t5": "d_model d_ff num_layers num_heads d_kv".split(),
           "falcon": "vocab_size hidden_size num_hidden_layers num_attention_heads num_kv_heads".split()}
 TIED, UNTIED = True, False
+# The MLP of T5 1.1.
+GATED = {"feed_forward_proj": "gated-gelu"}
 # The tower of the larger Gemma 3 models.
 SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
           "image_size": 896, "patch_size": 14, "vision_use_head": False}
@@ -167,6 +170,16 @@ ROWS = [
     ("mamba-2.8b", "mamba", TIED, "50280/2560/64/16/160", 2768345600, "published"),
     ("mamba-codestral-7b", "mamba2", UNTIED, "32768/4096/64/128/64/128/8", 7285403648, "published"),
     ("falcon-180b-untied", "falcon", UNTIED, "65024/14848/80/232/8", 179522565120, "counted", {"new_decoder_architecture": True}),
+    ("t5-small", "t5", TIED, "512/2048/6/8/64", 60506624, "published"),
+    ("t5-base", "t5", TIED, "768/3072/12/12/64", 222903552, "published"),
+    ("t5-large", "t5", TIED, "1024/4096/24/16/64", 737668096, "published"),
+    ("t5-3b", "t5", TIED, "1024/16384/24/32/128", 2851598336, "published"),
+    ("t5-11b", "t5", TIED, "1024/65536/24/128/128", 11307321344, "published"),
+    ("flan-t5-small", "t5", UNTIED, "512/1024/8/6/64", 76961152, "published", GATED),
+    ("flan-t5-base", "t5", UNTIED, "768/2048/12/12/64", 247577856, "published", GATED),
+    ("flan-t5-large", "t5", UNTIED, "1024/2816/24/16/64", 783150080, "published", GATED),
+    ("flan-t5-xl", "t5", UNTIED, "2048/5120/24/32/64", 2849757184, "published", GATED),
+    ("flan-t5-xxl", "t5", UNTIED, "4096/10240/24/64/64", 11135332352, "published", GATED),
 ]
 
 

@@ -10,8 +10,20 @@ def decoder_of(model: Any) -> Any:
     return getattr(model, model.base_model_prefix, None)  # older versions
 
 
+def both_of(model: Any) -> Any:
+    """The layers of an encoder, then those of its decoder; None where the model has not both."""
+    if not getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+        return None
+    lists = [getattr(part, name, None) for part in (model.get_encoder(), model.get_decoder()) for name in ("block", "layers")]
+    lists = [found for found in lists if isinstance(found, nn.ModuleList)]
+    return [layer for found in lists for layer in found] if len(lists) == 2 else None
+
+
 def layers_of(model: Any) -> Any:
     """The layers of a Hugging Face model's decoder; of any other, its largest list of modules of one class."""
+    both = both_of(model)
+    if both is not None:
+        return both
     decoder = decoder_of(model) if hasattr(model, "get_decoder") else None
     for name in ("layers", "h"):
         if isinstance(getattr(decoder, name, None), nn.ModuleList):

@@ -78,6 +78,7 @@ static const char *const of_training[] = {
     "training-args", "ignore-sharding", "optimizer", "optimizer-impl", "optimizer-in-backward",
     "optimizer-device", "parameter-device", "weight-decay", "accumulate", "grad-accumulation-dtype",
     "clip", "label-smoothing", "logits-to-keep", "empty-cache-steps", "eval-batch", "eval-logits",
+    "source-length",
     "checkpointing", "treat", "plan", "checkpoint-kind", "upcast", NULL,
 };
 /* clang-format on */

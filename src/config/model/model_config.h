@@ -33,7 +33,8 @@ typedef enum ms_head_kind {
     MS_HEAD_FIRST_TOKEN, /* classes of a sequence or an image, from its first token */
     MS_HEAD_EACH_TOKEN,  /* classes of every token */
     MS_HEAD_MASKED_LM,   /* logits of every token */
-    MS_HEAD_PRETRAINING  /* the same, and whether the second sentence follows the first */
+    MS_HEAD_PRETRAINING, /* the same, and whether the second sentence follows the first */
+    MS_HEAD_TARGET_LM    /* logits of every token of a target, whose labels are their own tensor */
 } ms_head_kind;
 
 /* One class of a family, as `architectures` names it. */
@@ -52,7 +53,8 @@ enum {
     MS_LAYER_SPARSE = 2,      /* a mixture of experts instead of the MLP */
     MS_LAYER_NO_ROTARY = 4,   /* attention without rotary embeddings */
     MS_LAYER_TOKEN_MIXER = 8, /* another token mixer instead of attention */
-    MS_LAYER_KINDS = 16       /* number of combinations */
+    MS_LAYER_DECODES = 16,    /* of the decoder beside an encoder */
+    MS_LAYER_KINDS = 32       /* number of combinations */
 };
 
 /* The vision tower of multimodal models. */
@@ -142,10 +144,18 @@ typedef struct ms_model_config {
     double mixing_dropout;     /* falcon: dropout of attention's output if the MLP follows */
     uint64_t image_sides[2], patch_sides[2]; /* vit: height and width, pixels */
     uint64_t num_channels;                   /* vit */
-    uint64_t image_tokens;     /* vit: tokens per image, the sequence length; else 0 */
-    uint64_t sentence_types;   /* bert: rows of the table of token types */
-    double classifier_dropout; /* bert: dropout before a classifier's head */
-    double layer_drop;         /* opt: share of layers skipped at random; only 0 is supported */
+    uint64_t image_tokens; /* vit: tokens per image, the sequence length; else 0 */
+    /* An encoder with a decoder: the layers of each; num_layers counts both, the encoder's first */
+    bool is_encoder_decoder;
+    uint64_t encoder_layers, decoder_layers;
+    uint64_t encoder_intermediate;       /* whisper: width of the encoder's MLPs */
+    uint64_t mel_bins, source_positions; /* whisper: numbers per frame; positions of the encoder */
+    double activation_dropout;           /* whisper: behind an MLP's activation */
+    uint64_t bias_buckets;               /* t5: rows of the table of relative positions */
+    bool gates_mlp;                      /* t5: feed_forward_proj */
+    uint64_t sentence_types;             /* bert: rows of the table of token types */
+    double classifier_dropout;           /* bert: dropout before a classifier's head */
+    double layer_drop; /* opt: share of layers skipped at random; only 0 is supported */
     ms_activation activation;
     ms_activation head_activation; /* modernbert: before the head */
     ms_vision_config vision;

@@ -149,7 +149,7 @@ static ms_status read_labels(ms_json_value root, ms_model_config *config, ms_err
     ms_status status = MS_OK;
     config->num_labels = 2;
     if (config->head == MS_HEAD_CAUSAL_LM || config->head == MS_HEAD_MASKED_LM ||
-        config->head == MS_HEAD_PRETRAINING)
+        config->head == MS_HEAD_PRETRAINING || config->head == MS_HEAD_TARGET_LM)
         return MS_OK;
     if (ms_json_find(root, "problem_type", &kind) && ms_json_kind_of(kind) != MS_JSON_NULL)
         status = ms_json_get_string(kind, &problem, err);

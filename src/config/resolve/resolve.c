@@ -16,6 +16,7 @@
 #include "config/resolve/resolve_parallel.h"
 #include "config/resolve/resolve_quantization.h"
 #include "config/resolve/resolve_times.h"
+#include "config/resolve/resolve_translation.h"
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "config/resolve/resolving.h"
@@ -259,11 +260,11 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static const resolver steps[] = {
-        resolve_device,  ms_resolve_parallel_types, resolve_tokens,        resolve_optimizer,
-        resolve_places,  resolve_in_backward,       resolve_accumulation,  ms_resolve_quantization,
-        note_autocast,   resolve_allocator,         resolve_budget,        ms_resolve_layers,
-        ms_resolve_loss, ms_resolve_between_steps,  ms_resolve_treatments, resolve_attention,
-        resolve_experts, ms_resolve_parallel,
+        resolve_device,  ms_resolve_parallel_types, resolve_tokens,         resolve_optimizer,
+        resolve_places,  resolve_in_backward,       resolve_accumulation,   ms_resolve_quantization,
+        note_autocast,   resolve_allocator,         resolve_budget,         ms_resolve_layers,
+        ms_resolve_loss, ms_resolve_between_steps,  ms_resolve_treatments,  resolve_attention,
+        resolve_experts, ms_resolve_parallel,       ms_resolve_translation,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     return resolve(&c, steps, sizeof steps / sizeof steps[0]);

@@ -123,6 +123,7 @@ static bool among_sequence_parts(const ms_model_config *model, const ms_run_conf
 }
 
 #define EAGER_ONLY "is not available for this family: the framework runs it in eager mode only"
+#define LEARNED_BIAS "computes no gradient of a bias, but the model learns one"
 #define UNEQUAL_HEADS "needs keys and values of the same width"
 
 static bool always_masks(const ms_model_config *model, const ms_run_config *run)
@@ -135,6 +136,14 @@ static bool broadcasts_kv(const ms_model_config *model, const ms_run_config *run
 {
     (void)run;
     return model->broadcasts_kv;
+}
+
+/* Its bias has a gradient, which these kernels do not compute; attention to an encoder's tokens,
+ * whose bias is none, may have them all the same. */
+static bool asks_despite_bias(const ms_model_config *model, const ms_run_config *run)
+{
+    return model->bias_buckets > 0 &&
+           (run->attention == MS_ATTENTION_CUDNN || run->attention == MS_ATTENTION_CPU_FLASH);
 }
 
 typedef struct refusal {
@@ -163,6 +172,8 @@ static const refusal refusals[] = {
     {MS_ATTENTION_CUDNN,     too_wide_for_cudnn,  "needs head sizes of at most 256, on compute capability 10.x of at most 128", false},
     {MS_ATTENTION_CUDNN,     broadcasts_kv,       "needs one key head per query head, but the model has a single one", false},
     {MS_ATTENTION_CUDNN,     among_sequence_parts, "is not predicted with context parallelism", false},
+    {MS_ATTENTION_CUDNN,     asks_despite_bias,   LEARNED_BIAS, false},
+    {MS_ATTENTION_CPU_FLASH, asks_despite_bias,   LEARNED_BIAS, false},
     {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
     {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, but the device has less", false},
     {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "needs head sizes that are a multiple of 8 (fp32: 4)", false},
@@ -227,4 +238,12 @@ ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_r
         run->attention == MS_ATTENTION_CUDNN)
         return run->attention;
     return first_that_runs(model, run, true);
+}
+
+ms_attention ms_attention_choose_learned(const ms_model_config *model, const ms_run_config *run)
+{
+    if (run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER)
+        return run->attention;
+    return refusal_of(MS_ATTENTION_EFFICIENT, model, run, true) ? MS_ATTENTION_MATH
+                                                                : MS_ATTENTION_EFFICIENT;
 }

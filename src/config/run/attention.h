@@ -18,6 +18,9 @@ ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_conf
 /* The same for a call with a mask, which flash attention does not support. */
 ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run);
 
+/* The same where the mask has a gradient: of the fused kernels the memory-efficient one has it. */
+ms_attention ms_attention_choose_learned(const ms_model_config *model, const ms_run_config *run);
+
 /* Why the back end cannot run this model: the rest of a sentence that begins with its name. NULL
  * when it can. */
 const char *ms_attention_refusal(ms_attention backend, const ms_model_config *model,

@@ -105,10 +105,11 @@ typedef struct ms_training {
 } ms_training;
 
 typedef struct ms_run_config {
-    ms_watch *watch;     /* of who follows the call; or NULL */
-    uint64_t batch;      /* sequences per micro-batch */
-    uint64_t seq_tokens; /* tokens per sequence */
-    ms_dtype dtype;      /* of the weights */
+    ms_watch *watch;        /* of who follows the call; or NULL */
+    uint64_t batch;         /* sequences per micro-batch */
+    uint64_t seq_tokens;    /* tokens per sequence; of an encoder with a decoder the decoder's */
+    uint64_t source_tokens; /* of such a model's encoder; 0: as many */
+    ms_dtype dtype;         /* of the weights */
     ms_autocast autocast;
     ms_parameter_device parameter_device; /* on the host only if the optimizer is */
     bool has_host_layers;   /* inference: layers from `device_layers` on wait on the host */
@@ -145,6 +146,12 @@ typedef struct ms_run_config {
     const struct ms_run_draft *draft; /* what it was resolved from, to resolve it again with other
                                          settings (config/load/again.h); NULL: from nothing */
 } ms_run_config;
+
+/* Tokens per sequence of the encoder, of a model that has a decoder too. */
+static inline uint64_t ms_source_tokens(const ms_run_config *run)
+{
+    return run->source_tokens ? run->source_tokens : run->seq_tokens;
+}
 
 /* Whether head and loss are the model's own; only such a loss can be chunked. */
 static inline bool ms_loss_is_plain(const ms_run_config *run)

@@ -23,6 +23,10 @@
     X("seq", "N", "tokens per sequence", "2048", \
       "Training", tokens, AT(run.seq_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "seq") \
+    X("source-length", "N", "tokens per sequence of the encoder, of models with a decoder too", \
+      "as --seq", \
+      "Training", tokens, AT(run.source_tokens), .minimum = 2, .maximum = 1 << 24, \
+      .default_is_words = true, .report = "source_length", .show_report = show_source) \
     X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
       "Training", type, AT(run.dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
       .report = "dtype", .show_report = ms_show_dtype) \

@@ -52,6 +52,14 @@ static void show_attention(const void *source, ms_arena *arena, ms_config_shown 
     show_text(shown, ms_attention_names[seen->attention]);
 }
 
+static void show_source(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_seen *seen = source;
+    (void)arena;
+    if (seen->model->is_encoder_decoder)
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = ms_source_tokens(seen->run)};
+}
+
 static void show_experts(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;

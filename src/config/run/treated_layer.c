@@ -11,6 +11,7 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
         .is_sparse = (ms_layer_kind(model, layer) & MS_LAYER_SPARSE) != 0,
         .has_no_mlp_module = family->has_no_mlp_module,
         .has_sinks = family->has_sinks,
+        .shares_biases = model->is_encoder_decoder,
         .has_plain_attention =
             !family->always_masks && !family->is_bidirectional && !family->has_no_attention,
         .is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,

@@ -109,10 +109,22 @@ uint32_t ms_treatment_techniques(const ms_treatment *treatment)
     return techniques;
 }
 
+static bool is_more_than_checkpoint(const ms_treatment *treatment)
+{
+    bool is_plain = treatment->kind == MS_TREAT_KEEP || treatment->kind == MS_TREAT_CHECKPOINT;
+    return !is_plain || treatment->input != MS_INPUT_ON_DEVICE ||
+           ms_treatment_has_parts(treatment, true) || ms_treatment_has_parts(treatment, false);
+}
+
 bool ms_treatment_is_refused(const ms_treated_layer *layer, const ms_treatment *treatment,
                              ms_refusal *refusal)
 {
     *refusal = (ms_refusal){0};
+    if (layer->shares_biases && is_more_than_checkpoint(treatment)) {
+        snprintf(refusal->text, sizeof refusal->text, " of %s can be kept or checkpointed, no more",
+                 layer->model_type);
+        return true;
+    }
     const ms_input_row *input = &ms_input_places[treatment->input];
     const ms_kind_row *kind = &ms_treatment_kinds[treatment->kind];
     if ((input->refuses && input->refuses(layer, treatment, refusal)) ||

@@ -21,7 +21,10 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
                         .head_dim = ms_dim_name(s, "D", config->head_dim),
                         .labels = {.value = config->num_labels}};
-    if (config->head != MS_HEAD_CAUSAL_LM && config->head != MS_HEAD_MASKED_LM)
+    if (config->is_encoder_decoder)
+        model->source = ms_dim_name(s, "Ss", ms_source_tokens(run));
+    if (config->head != MS_HEAD_CAUSAL_LM && config->head != MS_HEAD_MASKED_LM &&
+        config->head != MS_HEAD_TARGET_LM)
         model->labels = ms_dim_name(s, "C", config->num_labels);
     uint64_t turned = ms_rotary_dim(config);
     model->rotary_dim = turned == config->head_dim ? model->head_dim : ms_dim_name(s, "R", turned);

@@ -60,6 +60,7 @@ typedef struct ms_model {
     ms_attention masked_attention; /* of layers that need a mask */
     bool softmax_in_fp32;          /* eager attention; its output is then also made contiguous */
     bool softmax_uncast; /* the same output, but probabilities stay in the scores' dtype */
+    ms_dim source;       /* tokens of the encoder's sequence, where there is a decoder too */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     ms_dim rotary_dim; /* elements of each head that are rotated */
     /* Applied to the head's logits before the loss; NULL: nothing. */

@@ -77,7 +77,8 @@
     X(camembert)                      \
     X(modernbert)                     \
     X(electra)                        \
-    X(vit)
+    X(vit)                            \
+    X(t5)
 /* clang-format on */
 
 #define MS_FAMILY_DECLARE(name) extern const ms_family ms_family_##name;

@@ -8,6 +8,7 @@
 #include "ops/attention/attention_cpu.h"
 #include "ops/attention/attention_math.h"
 #include "ops/attention/attention_sizes.h"
+#include "ops/attention/bias.h"
 #include "ops/ops.h"
 
 static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
@@ -193,11 +194,16 @@ static uint64_t efficient_workspace_bytes(const ms_attention_sizes *s, ms_dtype 
     return heads * bytes;
 }
 
+enum { BIAS = 3 }; /* the input of a node whose bias is learned */
+
 static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     ms_attention_sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     ms_shape rows = MS_SHAPE(s.batch, s.heads, s.seq);
+    if (node->edge_count > BIAS)
+        out[BIAS] =
+            ms_efficient_bias_gradient(tape, &ms_input_meta(tape, node, BIAS)->shape, dtype);
     ms_tensor delta;
     if (dtype == MS_DTYPE_F32) { /* the sum of grad * out; the kernel does it for half inputs */
         ms_tensor product = ms_empty(tape, ms_info(tape, grads[0])->shape, dtype);
@@ -271,25 +277,6 @@ static void random_state(ms_tape *tape, double dropout, ms_tensor state[2])
     }
 }
 
-/* The same as the kernel takes it: rows padded to a multiple of 8. */
-static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
-{
-    enum { BIAS_ALIGNMENT = 8 };
-    if (!mask || ms_idle(tape))
-        return 0;
-    ms_tensor bias = ms_mask_as_bias(tape, q, mask);
-    if (ms_idle(tape) || tape->on_cpu)
-        return bias;
-    ms_shape shape = ms_info(tape, bias)->shape;
-    if (shape.dims[3].value % BIAS_ALIGNMENT == 0)
-        return bias;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, bias)->dtype;
-    shape.dims[3] = padded(tape, shape.dims[3], BIAS_ALIGNMENT);
-    ms_tensor wide = ms_empty(tape, shape, dtype);
-    ms_consume(tape, bias);
-    return wide;
-}
-
 ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, bool both_ways)
 {
     const ms_attention_sizes s = ms_attention_sizes_of(
@@ -312,8 +299,9 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_op_mark work = ms_op_begin(tape, &row->op);
     if (c.dropout > 0)
         ms_op_draws(tape, work);
-    ms_tensor bias = attention_bias(tape, q, c.mask);
-    uint32_t node = ms_record(tape, &row->op, 3, (ms_tensor[]){q, k, v});
+    ms_tensor bias = ms_attention_bias(tape, q, k, c.mask);
+    bool learns_bias = ms_needs_grad(tape, bias);
+    uint32_t node = ms_record(tape, &row->op, learns_bias ? 4 : 3, (ms_tensor[]){q, k, v, bias});
     ms_node_numbers(tape, node, 1, (uint64_t[]){c.both_ways ? 2 : 1});
     ms_save(tape, node, bias);
     ms_save(tape, node, k);

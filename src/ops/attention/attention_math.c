@@ -92,6 +92,8 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
     ms_tensor scaled_key = ms_scale(tape, *wide_key);
     ms_tensor *scores =
         ms_local(&f, ms_matmul(tape, *scaled_query, ms_transpose(tape, scaled_key, 2, 3)));
+    if (*mask && ms_needs_grad(tape, *mask))
+        ms_assign(&f, scores, ms_add_(tape, *scores, *mask));
     ms_assign(&f, scores, safe_softmax(tape, *scores));
     ms_assign(&f, scores, ms_dropout(tape, *scores, dropout));
     /* The second result, the probabilities in the inputs' dtype, is made first and dropped last. */

@@ -294,6 +294,8 @@ uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_con
     const uint32_t unknown = MS_MAY_ALL & ~ms_plan_techniques(run);
     bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits ||
                      !ms_loss_is_plain(run) || steps_in_backward;
+    if (model->is_encoder_decoder)
+        return MS_MAY_ALL & ~(uint32_t)MS_MAY_CHECKPOINT;
     return unknown | (no_tiles ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 

@@ -19,7 +19,8 @@ OLD_FALCON = {"n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "
 
 # Of families whose default class is no causal language model.
 DEFAULT_CLASSES = {"bert": "BertForMaskedLM", "distilbert": "DistilBertForMaskedLM", "roberta": "RobertaForMaskedLM", "xlm-roberta": "XLMRobertaForMaskedLM",
-                   "camembert": "CamembertForMaskedLM", "modernbert": "ModernBertForMaskedLM", "electra": "ElectraForMaskedLM", "vit": "ViTForImageClassification"}
+                   "camembert": "CamembertForMaskedLM", "modernbert": "ModernBertForMaskedLM", "electra": "ElectraForMaskedLM", "vit": "ViTForImageClassification",
+                   "t5": "T5ForConditionalGeneration"}
 
 
 def config_of(values):
@@ -50,13 +51,16 @@ def positions_of(config):
 
 def totals(values):
     config = config_of(values)
+    own_head = config.model_type == "t5" and values.get("tie_word_embeddings") is False
+    if own_head:  # the class ties it, but from_pretrained() keeps a checkpoint's own one apart
+        transformers.T5ForConditionalGeneration._tied_weights_keys.pop("lm_head.weight", None)
     name = (config.architectures or [DEFAULT_CLASSES.get(config.model_type)])[0]
     with torch.device("meta"):
         if name:
             model = getattr(transformers, name)._from_config(config)
         else:
             model = transformers.AutoModelForCausalLM.from_config(config)
-    tied = getattr(config, "vocab_size", 1) > 0 and config.tie_word_embeddings and config.model_type != "vit"
+    tied = getattr(config, "vocab_size", 1) > 0 and config.tie_word_embeddings and config.model_type != "vit" and not own_head
     config = config.get_text_config()
     heads = getattr(config, "num_attention_heads", getattr(config, "num_heads", 1))
     head_dim = config.state_size if config.model_type == "mamba" else getattr(config, "head_dim", None) or config.hidden_size // heads
@@ -67,10 +71,10 @@ def totals(values):
     elif config.model_type == "mamba2":
         middle = config.expand * config.hidden_size
     else:
-        middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim") if hasattr(config, key)), 0)
+        middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim", "d_ff") if hasattr(config, key)), 0)
     window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None) or 0
     types = getattr(config, "layer_types", None)
-    layers = config.num_hidden_layers
+    layers = config.num_hidden_layers + getattr(config, "num_decoder_layers", 0)
     sliding = types.count("sliding_attention") + types.count("chunked_attention") if types else layers if window else 0
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * getattr(model.base_model, "language_model", model.base_model).rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
