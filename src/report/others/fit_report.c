@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/printable.h"
+#include "config/resolve/resolve_images.h"
 #include "text/size.h"
 #include "json/write.h"
 #include "memscope/fit.h"
@@ -246,10 +247,11 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
     ms_put_printable(out, name);
     if (is_of_gpus(v))
-        fprintf(out, ": fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens\n\n",
-                v->run->batch, v->run->seq_tokens);
+        fprintf(out, ": fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s\n\n",
+                v->run->batch, v->run->seq_tokens, ms_without_images(v->model));
     else
-        fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
+        fprintf(out, ": largest %s%s, %s\n\n", a->what->name, ms_without_images(v->model),
+                a->what->unit);
     if (!write_values(v, &page))
         return false;
     write_why(v, out);
