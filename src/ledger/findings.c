@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "config/run/attention.h"
+#include "config/resolve/resolve_images.h"
 #include "text/size.h"
 #include "ledger/cached.h"
 
@@ -246,6 +247,17 @@ static ms_status tell_retries(telling *f)
         "it; the step's time does not include this waiting%s",
         times(f, usage->steady_retries), given ? given : "", times(f, before), other ? other : "");
     return MS_OK;
+}
+
+/* ---- no images ---- */
+
+bool ms_finding_of_text_only(const ms_ledger *ledger, ms_finding *finding)
+{
+    *finding = (ms_finding){
+        .name = "text-only",
+        .text = "predicted on text alone: no images go through the vision tower, which counts as "
+                "weights; a step with images needs more memory"};
+    return *ms_without_images(ledger->model) != '\0';
 }
 
 /* ---- several GPUs ---- */

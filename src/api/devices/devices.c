@@ -9,6 +9,7 @@
 #include "api/plan.h"
 #include "api/run.h"
 #include "base/error.h"
+#include "config/resolve/resolve_images.h"
 #include "config/run/optimizer.h"
 #include "model/load.h"
 #include "report/writers.h"
@@ -105,13 +106,15 @@ static const char *title_of(ms_arena *arena, const ms_runs_view *view, const ms_
     const ms_fit_what *what = NULL;
     const char *name = model->name && *model->name ? model->name : model->model_type;
     if (view->is_fewest)
-        return ms_arena_printf(arena,
-                               "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens",
-                               name, run->batch, run->seq_tokens);
+        return ms_arena_printf(
+            arena, "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
+            run->batch, run->seq_tokens, ms_without_images(model));
     if (view->question == MS_RUNS_FIT && ms_fit_what_find(view->what, &what, NULL) == MS_OK)
-        return ms_arena_printf(arena, "%s: largest %s, %s", name, what->name, what->unit);
-    return ms_arena_printf(arena, "%s: batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s", name,
-                           run->batch, run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
+        return ms_arena_printf(arena, "%s: largest %s%s, %s", name, what->name,
+                               ms_without_images(model), what->unit);
+    return ms_arena_printf(arena, "%s: batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s", name,
+                           run->batch, run->seq_tokens, ms_without_images(model),
+                           ms_dtype_info_of(run->dtype)->short_name,
                            ms_optimizer_traits_of(run->training.optimizer)->name);
 }
 

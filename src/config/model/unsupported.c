@@ -32,6 +32,9 @@ static const char cache[] = "a KV cache belongs to inference, which memscope inf
 static const char length[] = "the length of a training's sequences is seq; memscope infer, which "
                              "predicts inference, has a context";
 static const char no_bytes[] = "it changes no memory; leave it out";
+static const char images[] =
+    "images are not predicted: a model with a vision tower is predicted on text alone, and its "
+    "tower counts as weights; memscope capture measures a step with images";
 static const char requests[] = "the number of a training's sequences is batch; memscope infer, "
                                "which predicts inference, has a concurrency";
 
@@ -74,6 +77,10 @@ static const struct {
     {"context-size", length}, {"ctx-size", length}, {"n-ctx", length},
     {"concurrency", requests}, {"max-num-seqs", requests}, {"max-batch-size", requests},
     {"requests", requests},
+    {"images", images}, {"image", images}, {"num-images", images}, {"image-size", images},
+    {"images-per-sequence", images}, {"limit-mm-per-prompt", images}, {"pixels", images},
+    {"image-max-pixels", images}, {"max-pixels", images}, {"min-pixels", images},
+    {"videos", images}, {"video", images}, {"pixel-values", images},
     {"learning-rate", no_bytes}, {"lr", no_bytes}, {"lr-scheduler-type", no_bytes},
     {"warmup-steps", no_bytes}, {"warmup-ratio", no_bytes}, {"num-train-epochs", no_bytes},
     {"epochs", no_bytes}, {"max-steps", no_bytes}, {"seed", no_bytes}, {"lora-alpha", no_bytes},

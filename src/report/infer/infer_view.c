@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/resolve/resolve_images.h"
 #include "text/number.h"
 
 /* Whether the rows of a table have each their own. */
@@ -80,8 +81,8 @@ const char *ms_infer_title(const ms_infer_view *v)
     const char *quant = quant_of(v), *place = place_of(v), *load = load_of(v);
     if (!quant || !place || !load)
         return NULL;
-    return ms_arena_printf(v->arena, "%s%s: %s%s%s", v->input->name, quant, engine->name, place,
-                           load);
+    return ms_arena_printf(v->arena, "%s%s: %s%s%s%s", v->input->name, quant, engine->name, place,
+                           load, ms_without_images(&v->input->config));
 }
 
 const char *ms_infer_verdict(const ms_infer_view *v)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "config/resolve/resolve_images.h"
 #include "text/size.h"
 #include "json/write.h"
 #include "memscope/fit.h"
@@ -255,10 +256,11 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
     char title[512];
     if (is_of_gpus(v))
         snprintf(title, sizeof title,
-                 "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens", name,
-                 v->run->batch, v->run->seq_tokens);
+                 "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
+                 v->run->batch, v->run->seq_tokens, ms_without_images(v->model));
     else
-        snprintf(title, sizeof title, "%s: largest %s, %s", name, a->what->name, a->what->unit);
+        snprintf(title, sizeof title, "%s: largest %s%s, %s", name, a->what->name,
+                 ms_without_images(v->model), a->what->unit);
     ms_page_line(&page, title);
     fputc('\n', out);
     if (!write_values(v, &page))

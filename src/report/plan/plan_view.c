@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "config/run/attention.h"
+#include "config/resolve/resolve_images.h"
 #include "plan/settings.h"
 #include "plan/trainers/targets.h"
 #include "report/plan/plan_notes.h"
@@ -118,9 +119,9 @@ static const char *title(const ms_plan_view *view)
     if (!accumulate || !ranks)
         return NULL;
     return ms_arena_printf(
-        view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)%s",
+        view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s (%s)%s",
         model->name && *model->name ? model->name : model->model_type, accumulate, run->batch,
-        run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
+        run->seq_tokens, ms_without_images(model), ms_dtype_info_of(run->dtype)->short_name,
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"), ranks);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/resolve/resolve_images.h"
 #include "report/view/fit_words.h"
 #include "report/view/why.h"
 
@@ -311,8 +312,9 @@ static const char *title(const ms_view *view)
     if (!count || !types)
         return NULL;
     return ms_arena_printf(view->arena,
-                           "%s: %s, batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
-                           ms_view_model(view), count, run->batch, run->seq_tokens, types,
+                           "%s: %s, batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s (%s)",
+                           ms_view_model(view), count, run->batch, run->seq_tokens,
+                           ms_without_images(view->ledger->model), types,
                            ms_metadata_text(fields, view->metadata_count, "optimizer"),
                            ms_metadata_text(fields, view->metadata_count, "optimizer_impl"));
 }
@@ -331,11 +333,13 @@ static const char *peak_operator(const ms_view *view)
 static bool fill_findings(ms_view *view)
 {
     uint32_t count = view->advice ? view->advice->findings.count : 0;
-    view->findings = ms_arena_array(view->arena, ms_finding, (size_t)count + 1);
+    view->findings = ms_arena_array(view->arena, ms_finding, (size_t)count + 2);
     if (!view->findings)
         return false;
-    if (ms_finding_of_several_gpus(view->ledger, view->arena, view->findings))
+    if (ms_finding_of_text_only(view->ledger, view->findings))
         view->finding_count = 1;
+    if (ms_finding_of_several_gpus(view->ledger, view->arena, &view->findings[view->finding_count]))
+        view->finding_count++;
     for (uint32_t i = 0; i < count; i++)
         view->findings[view->finding_count++] = view->advice->findings.items[i];
     return true;
