@@ -16,7 +16,7 @@ PLAIN = frozenset([
     "gemma3", "gemma3_text", "glm", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "hunyuan_v1_dense",
     "lfm2", "llama", "minimax_m2", "ministral3", "mistral", "mixtral", "olmo2", "olmo3", "olmoe", "opt",
     "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_moe",
-    "qwen3_next", "seed_oss", "smollm3", "stablelm", "starcoder2",
+    "ernie4_5_moe", "qwen3_next", "seed_oss", "smollm3", "stablelm", "starcoder2",
 ])
 
 

@@ -70,7 +70,7 @@ static ms_status check_loss(const ms_resolving *c)
             "backward");
     if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
         return ms_resolve_fail(
-            c, "treat", "%s scales its logits outside the head: the loss cannot run in chunks",
+            c, "treat", "%s changes its logits outside the head: the loss cannot run in chunks",
             c->model->family->model_type);
     if (run->treatments.loss_chunks > 1 && c->model->head != MS_HEAD_CAUSAL_LM)
         return ms_resolve_fail(c, "treat",

@@ -148,19 +148,29 @@ static ms_leaf_module *leaf_of(attaching *a, const ms_module_row *row)
     return row->kind == MS_MODULE_LEAF ? &a->model->leaves.items[row->leaf] : NULL;
 }
 
-/* PEFT refuses LoRA of out_proj in state-space models; that of dt_proj, whose weight the mixer
- * reads without calling the module, would do nothing. */
-static ms_status check_mixer(attaching *a, const char *path)
+/* Targets of a family that do not do what their names say. */
+static const struct refused_target {
+    const char *model_type, *name, *why, *instead;
+} refused_targets[] = {
+    {"mamba", "out_proj", "PEFT refuses to adapt it", "in_proj"},
+    {"mamba", "dt_proj", "the mixer reads its weight without calling it", "in_proj"},
+    {"mamba2", "out_proj", "PEFT refuses to adapt it", "in_proj"},
+    {"ernie4_5_moe", "gate_proj", "PEFT adapts the stacked experts in its place", "q_proj"},
+    {"ernie4_5_moe", "up_proj", "PEFT adapts the stacked experts in its place", "q_proj"},
+    {"ernie4_5_moe", "down_proj", "PEFT adapts the stacked experts in its place", "q_proj"},
+};
+
+static ms_status check_target(attaching *a, const char *path)
 {
-    static const char *const names[] = {"out_proj", "dt_proj"};
-    const ms_model_config *config = a->model->config;
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; i < 2 && config->family->has_no_attention; i++)
-        if (strcmp(dot ? dot + 1 : path, names[i]) == 0)
+    const char *model_type = a->model->config->model_type, *dot = strrchr(path, '.');
+    for (size_t i = 0; i < sizeof refused_targets / sizeof *refused_targets; i++) {
+        const struct refused_target *row = &refused_targets[i];
+        if (strcmp(model_type, row->model_type) == 0 &&
+            strcmp(dot ? dot + 1 : path, row->name) == 0)
             return ms_fail(a->err, MS_ERR_CONFIG,
-                           "adapter: %s of %s takes no adapter in PEFT; name other targets, such "
-                           "as in_proj",
-                           names[i], config->model_type);
+                           "adapter: %s of %s is not supported: %s; name other targets, such as %s",
+                           row->name, model_type, row->why, row->instead);
+    }
     return MS_OK;
 }
 
@@ -172,7 +182,7 @@ static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *fou
     if (!ms_adapter_takes(a->matcher, row->name, leaf && is_linear(leaf), leaf && leaf->is_head))
         return MS_OK;
     *found += 1;
-    ms_status status = check_mixer(a, row->name);
+    ms_status status = check_target(a, row->name);
     if (status != MS_OK)
         return status;
     return leaf ? adapt(a, leaf, row->name) : fail_kind(a, row->name);

@@ -165,9 +165,13 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_as_tokens(model, *hidden));
+    ms_tensor *logits = ms_local(&f, 0); /* its name had a value before: it goes first */
     ms_tensor *shared =
         ms_local(&f, m->shared_experts ? ms_gated_mlp_call(model, m->shared_experts, *hidden) : 0);
     route(model, &m->router, *hidden, &routing);
+    ms_assign(&f, logits, routing.logits);
+    ms_release(tape, routing.logits);
+    routing.logits = 0;
     ms_routing_bind(&f, &routing);
     ms_tensor *out = ms_local(&f, ms_experts_call(model, &m->experts, *hidden, &routing));
     if (m->shared_experts)

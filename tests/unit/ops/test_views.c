@@ -6,7 +6,9 @@
  */
 #include <string.h>
 
+#include "ops/einsum.h"
 #include "ops/ops.h"
+#include "ops/stack.h"
 #include "autograd/engine.h"
 #include "unit/support.h"
 
@@ -101,6 +103,45 @@ static ms_tensor norm_of_columns(ms_tape *tape, ms_tensor w)
     return ms_unown(tape, out);
 }
 
+/* More tensors than a node has edges; their nodes get views of one gradient. */
+static ms_tensor stacked_list(ms_tape *tape, ms_tensor w)
+{
+    enum { ITEMS = 5 };
+    ms_tensor items[ITEMS];
+    for (int i = 0; i < ITEMS; i++) {
+        items[i] = ms_neg(tape, w);
+        ms_retain(tape, items[i]);
+    }
+    ms_tensor out = ms_stack_list(tape, items, ITEMS);
+    ms_retain(tape, out);
+    for (int i = ITEMS; i-- > 0;)
+        ms_release(tape, items[i]);
+    return ms_unown(tape, out);
+}
+
+/* Sequences and heads become batches, which lie apart: both sides are copied. */
+static ms_tensor scores_by_einsum(ms_tape *tape, ms_tensor w)
+{
+    ms_dim two = ms_dim_number(&tape->trace->symbols, 2);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *x = ms_local(&f, ms_view(tape, w, MS_SHAPE(two, two, two, two)));
+    ms_tensor *out = ms_local(&f, ms_einsum(tape, "blhn,bshn->blsh", *x, *x));
+    return ms_locals_end(&f, out);
+}
+
+/* The right side's letters come first in the result: it is the left side of the product. */
+static ms_tensor turned_by_einsum(ms_tape *tape, ms_tensor w)
+{
+    ms_dim four = ms_dim_number(&tape->trace->symbols, 4);
+    ms_dim two = ms_dim_number(&tape->trace->symbols, 2);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *a = ms_local(&f, ms_view(tape, w, MS_SHAPE(two, two, four)));
+    ms_tensor *b = ms_local(&f, ms_narrow(tape, *a, 2, two));
+    ms_tensor *out = ms_local(&f, ms_einsum(tape, "bln,blp->bpn", *a, *b));
+    assert_true(ms_is_contiguous(ms_info(tape, *out)));
+    return ms_locals_end(&f, out);
+}
+
 /* clang-format off */
 static const view_case cases[] = {
     {"a part",           part,         false, "",                "+32 -24"},
@@ -115,6 +156,9 @@ static const view_case cases[] = {
     {"minus its mean",   from_the_mean, false, "+4 +32 -4", "+32 +4 -32 +32 -4 -32"},
     {"over a number",    divided,      false, "+32",             "+32 -32"},
     {"norm of columns",  norm_of_columns, false, "+4 +32 +32 +32 +32 -32", "+32 +32 -32 -32 -4 -32 -32 +32 -32"},
+    {"stack of a list",  stacked_list, false, "+32 +32 +32 +32 +32 +160 -32 -32 -32 -32 -32", "+32 +32 -32 +32 -32 +32 -32 +32 -160 -32"},
+    {"copies of both",   scores_by_einsum, false, "+32 +32 +32 +8519680", "+32 +32 -32 -32 -32 +32 -32 -32 +32 -32"},
+    {"sides change",     turned_by_einsum, false, "+32 +8519680", "+32 +16 -32 +32 -16 +32 -32 -32"},
 };
 /* clang-format on */
 

@@ -309,6 +309,7 @@ const ms_family ms_family_mamba = {.model_type = "mamba",
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,
                                    .derive = derive,
+                                   .scales_logits = true, /* to fp32 */
                                    .has_no_attention = true,
                                    .has_no_mlp_module = true,
                                    .one_rank_only = "with layers of a state-space model",

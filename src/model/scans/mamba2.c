@@ -249,6 +249,7 @@ const ms_family ms_family_mamba2 = {.model_type = "mamba2",
                                     .key_count = sizeof keys / sizeof *keys,
                                     .derive = derive,
                                     .check = check,
+                                    .scales_logits = true, /* to fp32 */
                                     .has_no_attention = true,
                                     .has_no_mlp_module = true,
                                     .one_rank_only = "with layers of a state-space model",
