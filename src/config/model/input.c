@@ -149,11 +149,7 @@ static bool has_nearest(const char *name, char *hint, size_t size)
 /* Whose configs would be refused, so that no line to download one helps. */
 static bool is_of_missing_family(const char *name)
 {
-    static const char *const begins[] = {"whisper",
-                                         "distil-whisper",
-                                         "t5-",
-                                         "flan-t5",
-                                         "mt5-",
+    static const char *const begins[] = {"mt5-",
                                          "umt5-",
                                          "bart-",
                                          "mbart",
