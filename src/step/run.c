@@ -88,25 +88,38 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
         ms_cast_back(model);
 }
 
-ms_tensor ms_step_new_input(ms_model *model)
+/* Pictures, the frames of sounds, or the ids of tokens, by the name that the class has for them. */
+static ms_tensor new_input(const ms_model *model, const char **name)
 {
     ms_tape *tape = model->tape;
     const ms_model_config *config = model->config;
     ms_symbols *s = &tape->trace->symbols;
-    ms_tensor input;
-    if (config->image_tokens)
-        input = ms_empty(tape,
-                         MS_SHAPE(model->batch, ms_dim_number(s, config->num_channels),
-                                  ms_dim_number(s, config->image_sides[0]),
-                                  ms_dim_number(s, config->image_sides[1])),
-                         model->run->dtype);
-    else
-        input = ms_empty(
-            tape, MS_SHAPE(model->batch, config->is_encoder_decoder ? model->source : model->seq),
-            MS_DTYPE_I64);
+    if (config->image_tokens) {
+        *name = "pixel_values";
+        return ms_empty(tape,
+                        MS_SHAPE(model->batch, ms_dim_number(s, config->num_channels),
+                                 ms_dim_number(s, config->image_sides[0]),
+                                 ms_dim_number(s, config->image_sides[1])),
+                        model->run->dtype);
+    }
+    if (config->mel_bins) {
+        *name = "input_features";
+        ms_dim frames = ms_dim_mul(s, ms_dim_number(s, 2), model->source);
+        return ms_empty(tape, MS_SHAPE(model->batch, ms_dim_name(s, "M", config->mel_bins), frames),
+                        model->run->dtype);
+    }
+    *name = "input_ids";
+    ms_dim tokens = config->is_encoder_decoder ? model->source : model->seq;
+    return ms_empty(tape, MS_SHAPE(model->batch, tokens), MS_DTYPE_I64);
+}
+
+ms_tensor ms_step_new_input(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    const char *name = "";
+    ms_tensor input = new_input(model, &name);
     ms_retain(tape, input);
-    ms_name_storage(tape, input, config->image_tokens ? "pixel_values" : "input_ids",
-                    MS_CATEGORY_INPUT);
+    ms_name_storage(tape, input, name, MS_CATEGORY_INPUT);
     return input;
 }
 

@@ -26,6 +26,8 @@ SHAPES = {"lfm2": LLAMA[:-1], "qwen2_5_vl": LLAMA[:-1], "qwen3_next": HYBRID + "
           "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split(),
           "opt": "hidden_size ffn_dim num_hidden_layers num_attention_heads word_embed_proj_dim".split(),
           **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "modernbert"), "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()),
+          "whisper": ("vocab_size num_mel_bins d_model encoder_layers decoder_layers encoder_attention_heads decoder_attention_heads "
+                      "encoder_ffn_dim decoder_ffn_dim").split(),
           "t5": "d_model d_ff num_layers num_heads d_kv".split(),
           "falcon": "vocab_size hidden_size num_hidden_layers num_attention_heads num_kv_heads".split()}
 TIED, UNTIED = True, False
@@ -180,6 +182,13 @@ ROWS = [
     ("flan-t5-large", "t5", UNTIED, "1024/2816/24/16/64", 783150080, "published", GATED),
     ("flan-t5-xl", "t5", UNTIED, "2048/5120/24/32/64", 2849757184, "published", GATED),
     ("flan-t5-xxl", "t5", UNTIED, "4096/10240/24/64/64", 11135332352, "published", GATED),
+    ("whisper-tiny", "whisper", TIED, "51865/80/384/4/4/6/6/1536/1536", 37760640, "published"),
+    ("whisper-base", "whisper", TIED, "51865/80/512/6/6/8/8/2048/2048", 72593920, "published"),
+    ("whisper-small", "whisper", TIED, "51865/80/768/12/12/12/12/3072/3072", 241734912, "published"),
+    ("whisper-medium", "whisper", TIED, "51865/80/1024/24/24/16/16/4096/4096", 763857920, "published"),
+    ("whisper-large-v2", "whisper", TIED, "51865/80/1280/32/32/20/20/5120/5120", 1543304960, "published"),
+    ("whisper-large-v3", "whisper", TIED, "51866/128/1280/32/32/20/20/5120/5120", 1543490560, "published"),
+    ("whisper-large-v3-turbo", "whisper", TIED, "51866/128/1280/32/4/20/20/5120/5120", 808878080, "published"),
 ]
 
 

@@ -175,6 +175,13 @@ static const struct {
     {"t5-3b", 0, "google-t5/t5-3b"},
     {"t5-11b", 0, "google-t5/t5-11b"},
     {"tinyllama-1.1b", 0, "TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T"},
+    {"whisper-tiny", 0, "openai/whisper-tiny"},
+    {"whisper-base", 0, "openai/whisper-base"},
+    {"whisper-small", 0, "openai/whisper-small"},
+    {"whisper-medium", 0, "openai/whisper-medium"},
+    {"whisper-large-v2", 0, "openai/whisper-large openai/whisper-large-v2"},
+    {"whisper-large-v3", 0, "openai/whisper-large-v3"},
+    {"whisper-large-v3-turbo", 0, "openai/whisper-large-v3-turbo"},
     {"xlm-roberta-base", 0, "FacebookAI/xlm-roberta-base"},
     {"xlm-roberta-large", 0, "FacebookAI/xlm-roberta-large"},
 };

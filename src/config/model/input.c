@@ -150,10 +150,10 @@ static bool has_nearest(const char *name, char *hint, size_t size)
 static bool is_of_missing_family(const char *name)
 {
     static const char *const begins[] = {
-        "whisper", "distil-whisper", "t5-",          "flan-t5",          "mt5-",         "umt5-",
-        "bart-",   "mbart",          "pegasus",      "deberta",          "falcon-mamba", "rwkv",
-        "jamba",   "gemma-3n",       "gemma-4",      "nemotron",         "llava",        "internvl",
-        "qwen-vl", "qwen2-vl",       "qwen2.5-omni", "stable-diffusion", "sdxl",         "flux"};
+        "mt5-",         "umt5-",    "bart-",   "mbart",    "pegasus",      "deberta",
+        "falcon-mamba", "rwkv",     "jamba",   "gemma-3n", "gemma-4",      "nemotron",
+        "llava",        "internvl", "qwen-vl", "qwen2-vl", "qwen2.5-omni", "stable-diffusion",
+        "sdxl",         "flux"};
     const char *slash = strrchr(name, '/');
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncasecmp(slash ? slash + 1 : name, begins[i], strlen(begins[i])) == 0)

@@ -155,7 +155,8 @@ typedef struct ms_model_config {
     bool gates_mlp;                      /* t5: feed_forward_proj */
     uint64_t sentence_types;             /* bert: rows of the table of token types */
     double classifier_dropout;           /* bert: dropout before a classifier's head */
-    double layer_drop; /* opt: share of layers skipped at random; only 0 is supported */
+    double layer_drop;         /* opt: share of layers skipped at random; only 0 is supported */
+    double decoder_layer_drop; /* whisper: the same of its decoder */
     ms_activation activation;
     ms_activation head_activation; /* modernbert: before the head */
     ms_vision_config vision;

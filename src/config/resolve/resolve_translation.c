@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/resolve/resolve_translation.h"
 
+#include <inttypes.h>
+
 static bool has_checkpoints(const ms_resolving *c)
 {
     for (uint64_t i = 0; i < c->model->num_layers; i++)
@@ -33,7 +35,11 @@ ms_status ms_resolve_translation(const ms_resolving *c)
                    ? ms_resolve_fail(c, source, "only a model with an encoder and a decoder has it")
                    : MS_OK;
     if (!ms_resolve_is_set(c, source))
-        run->source_tokens = 0;
+        run->source_tokens = c->model->source_positions;
+    else if (c->model->source_positions)
+        return ms_resolve_fail(c, source,
+                               "the encoder of %s has its %" PRIu64 " positions, no others",
+                               c->model->model_type, c->model->source_positions);
     const char *field = unpredicted(c);
     if (field)
         return ms_resolve_fail(c, field,
@@ -41,8 +47,7 @@ ms_status ms_resolve_translation(const ms_resolving *c)
                                c->model->model_type);
     if (run->dtype == MS_DTYPE_F16)
         return ms_resolve_fail(c, "dtype",
-                               "%s is not predicted in fp16, in which transformers keeps a part "
-                               "of its weights in fp32",
+                               "%s is not predicted in fp16: its layers clamp what they hand on",
                                c->model->model_type);
     return MS_OK;
 }

@@ -163,14 +163,19 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
 
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
 {
+    return ms_head_named(model, embedding, "lm_head");
+}
+
+ms_linear_module ms_head_named(ms_model *model, ms_tensor embedding, const char *name)
+{
     if (ms_idle(model->tape))
         return (ms_linear_module){0};
     const ms_shape shape = ms_info(model->tape, embedding)->shape;
     if (model->config->head == MS_HEAD_LAST_TOKEN)
         return ms_linear_new(model, MS_NONE, "score", shape.dims[1], model->labels, false);
     if (!model->config->tie_word_embeddings)
-        return new_linear(model, MS_NONE, "lm_head", shape.dims[1], shape.dims[0], false, true);
-    ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
+        return new_linear(model, MS_NONE, name, shape.dims[1], shape.dims[0], false, true);
+    ms_linear_module module = {.scope = child(model, MS_NONE, name), .weight = embedding};
     if (!ms_is_made_on_host(model))
         ms_consume(model->tape, ms_empty(model->tape, shape, model->run->dtype));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,

@@ -78,7 +78,8 @@
     X(modernbert)                     \
     X(electra)                        \
     X(vit)                            \
-    X(t5)
+    X(t5)                             \
+    X(whisper)
 /* clang-format on */
 
 #define MS_FAMILY_DECLARE(name) extern const ms_family ms_family_##name;

@@ -20,7 +20,7 @@ OLD_FALCON = {"n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "
 # Of families whose default class is no causal language model.
 DEFAULT_CLASSES = {"bert": "BertForMaskedLM", "distilbert": "DistilBertForMaskedLM", "roberta": "RobertaForMaskedLM", "xlm-roberta": "XLMRobertaForMaskedLM",
                    "camembert": "CamembertForMaskedLM", "modernbert": "ModernBertForMaskedLM", "electra": "ElectraForMaskedLM", "vit": "ViTForImageClassification",
-                   "t5": "T5ForConditionalGeneration"}
+                   "t5": "T5ForConditionalGeneration", "whisper": "WhisperForConditionalGeneration"}
 
 
 def config_of(values):
@@ -43,6 +43,8 @@ def effective_kv_heads(config):
 
 
 def positions_of(config):
+    if config.model_type == "whisper":
+        return config.max_target_positions
     if config.model_type != "vit":
         return getattr(config, "max_position_embeddings", 0)
     sides = [s if isinstance(s, (list, tuple)) else (s, s) for s in (config.image_size, config.patch_size)]
@@ -71,10 +73,10 @@ def totals(values):
     elif config.model_type == "mamba2":
         middle = config.expand * config.hidden_size
     else:
-        middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim", "d_ff") if hasattr(config, key)), 0)
+        middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim", "d_ff", "decoder_ffn_dim") if hasattr(config, key)), 0)
     window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None) or 0
     types = getattr(config, "layer_types", None)
-    layers = config.num_hidden_layers + getattr(config, "num_decoder_layers", 0)
+    layers = config.num_hidden_layers + getattr(config, "num_decoder_layers", 0) + getattr(config, "decoder_layers", 0)
     sliding = types.count("sliding_attention") + types.count("chunked_attention") if types else layers if window else 0
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * getattr(model.base_model, "language_model", model.base_model).rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}

@@ -14,7 +14,7 @@ CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json
 # Options that need others, or a value that no schema says.
 BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host"}, "adapter-dtype": {"lora": "r=8,targets=all-linear"},
           "upcast": {"quantize": "nf4", "lora": "r=8,targets=all-linear"}, "quantize": {"lora": "r=8,targets=all-linear"},
-          "eval-logits": {"eval-batch": 1}, "routing": {"model": "olmoe-1b-7b", "experts": "eager"}, "experts": {"model": "olmoe-1b-7b"},
+          "eval-logits": {"eval-batch": 1}, "routing": {"model": "olmoe-1b-7b", "experts": "eager"}, "experts": {"model": "olmoe-1b-7b"}, "source-length": {"model": "t5-small"},
           "checkpoint-kind": {"checkpointing": "all"}, "calibration": {"device": json.loads(CALIBRATION.read_text())["device"]},
           "ignore-sharding": {"training-args": "training.json"}}
 # Options of several ranks, by what they need.

@@ -10,6 +10,7 @@
 #include "ops/ops.h"
 #include "ops/stack.h"
 #include "autograd/engine.h"
+#include "ops/attention/bias.h"
 #include "unit/support.h"
 
 typedef struct view_case {
@@ -142,6 +143,23 @@ static ms_tensor turned_by_einsum(ms_tape *tape, ms_tensor w)
     return ms_locals_end(&f, out);
 }
 
+static ms_tensor chosen(ms_tape *tape, ms_tensor w)
+{
+    ms_tensor condition = ms_empty(tape, ms_info(tape, w)->shape, MS_DTYPE_BOOL);
+    return ms_where_number(tape, condition, w);
+}
+
+/* The kernel's gradient of a bias has rows of 16 numbers; the leaf takes a copy of the 8. */
+static ms_tensor bias_of_attention(ms_tape *tape, ms_tensor w)
+{
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1), d = eight(tape);
+    ms_dim rows = ms_info(tape, w)->shape.dims[0];
+    ms_tensor q = ms_empty(tape, MS_SHAPE(one, one, rows, d), MS_DTYPE_BF16);
+    ms_tensor k = ms_empty(tape, MS_SHAPE(one, one, d, d), MS_DTYPE_BF16);
+    ms_tensor bias = ms_view(tape, w, MS_SHAPE(one, one, rows, d));
+    return ms_sdpa(tape, MS_ATTENTION_EFFICIENT, q, k, k, bias, 0);
+}
+
 /* clang-format off */
 static const view_case cases[] = {
     {"a part",           part,         false, "",                "+32 -24"},
@@ -155,6 +173,9 @@ static const view_case cases[] = {
     {"wider by autocast",joined_wider, true,  "+64 +64 +128 -64 -64", "+32 +32 -128 -32"},
     {"minus its mean",   from_the_mean, false, "+4 +32 -4", "+32 +4 -32 +32 -4 -32"},
     {"over a number",    divided,      false, "+32",             "+32 -32"},
+    {"where, or a number", chosen,     false, "+16 +2 +32 -2",   "+2 +32 -2 -32 -16"},
+    {"bias of attention", bias_of_attention, false, "+32 +128 +32 +128",
+     "+32 +128 +128 +64 +8 +16400 -8 -16400 -32 -128 -128 -32 -32 -128 -128 +32 -64"},
     {"norm of columns",  norm_of_columns, false, "+4 +32 +32 +32 +32 -32", "+32 +32 -32 -32 -4 -32 -32 +32 -32"},
     {"stack of a list",  stacked_list, false, "+32 +32 +32 +32 +32 +160 -32 -32 -32 -32 -32", "+32 +32 -32 +32 -32 +32 -32 +32 -160 -32"},
     {"copies of both",   scores_by_einsum, false, "+32 +32 +32 +8519680", "+32 +32 -32 -32 -32 +32 -32 -32 +32 -32"},

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Whisper: two convolutions over the frames of a sound, an encoder of as many positions as the
+ * config says, and a decoder of the tokens of its text, which are the labels shifted by one.
+ */
+#include "model/translation/whisper.h"
+
+#include <stdio.h>
+
+#include "model/family/family_keys.h"
+#include "model/family/family_list.h"
+#include "model/translation/translation.h"
+#include "ops/moe/rows.h"
+#include "ops/ops.h"
+#include "ops/sound.h"
+
+/* clang-format off */
+#define COUNT_AS(text, other, member, value, most)                                                 \
+    { .name = text, .aliases = {other}, .kind = MS_KEY_COUNT, .offset = MEMBER(member),            \
+      .default_value = value, .minimum = 1, .maximum = most }
+
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 51865, MAX_VOCAB),
+    COUNT("num_mel_bins", mel_bins, 80, MAX_HIDDEN),
+    COUNT_AS("d_model", "hidden_size", hidden_size, 384, MAX_HIDDEN),
+    COUNT_AS("encoder_layers", "num_hidden_layers", encoder_layers, 4, MAX_LAYERS / 2),
+    COUNT("decoder_layers", decoder_layers, 4, MAX_LAYERS / 2),
+    COUNT_AS("encoder_attention_heads", "num_attention_heads", num_heads, 6, MAX_HEADS),
+    { .name = "decoder_attention_heads", .kind = MS_KEY_COUNT, .offset = MEMBER(num_kv_heads),
+      .default_value = 6, .minimum = 1, .maximum = MAX_HEADS },
+    COUNT("encoder_ffn_dim", encoder_intermediate, 1536, MAX_INTERMEDIATE),
+    COUNT("decoder_ffn_dim", intermediate_size, 1536, MAX_INTERMEDIATE),
+    COUNT("max_source_positions", source_positions, 1500, MAX_POSITIONS / 2),
+    { .name = "max_target_positions", .kind = MS_KEY_COUNT, .offset = MEMBER(max_positions),
+      .default_value = 448, .minimum = 2, .maximum = MAX_POSITIONS, .learned = true },
+    ACTIVATION("activation_function", MS_ACTIVATION_GELU),
+    FRACTION("dropout", residual_dropout, 0),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    FRACTION("activation_dropout", activation_dropout, 0),
+    FRACTION("encoder_layerdrop", layer_drop, 0),
+    FRACTION("decoder_layerdrop", decoder_layer_drop, 0),
+    BOOL("is_encoder_decoder", is_encoder_decoder, true),
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),
+    FIXED("apply_spec_augment", false),
+    IGNORED("scale_embedding"), IGNORED("init_std"), IGNORED("use_cache"),
+    IGNORED("decoder_start_token_id"), IGNORED("pad_token_id"), IGNORED("bos_token_id"),
+    IGNORED("eos_token_id"), IGNORED("suppress_tokens"), IGNORED("begin_suppress_tokens"),
+    IGNORED("forced_decoder_ids"), IGNORED("max_length"), IGNORED("use_weighted_layer_sum"),
+    IGNORED("classifier_proj_size"), IGNORED("median_filter_width"), IGNORED("mask_time_prob"),
+    IGNORED("mask_time_length"), IGNORED("mask_time_min_masks"), IGNORED("mask_feature_prob"),
+    IGNORED("mask_feature_length"), IGNORED("mask_feature_min_masks"),
+    IGNORED("gradient_checkpointing"),
+};
+/* clang-format on */
+
+static ms_status derive(ms_model_config *config, ms_error *err)
+{
+    (void)err;
+    config->num_layers = config->encoder_layers + config->decoder_layers;
+    return MS_OK;
+}
+
+static ms_status fail(ms_error *err, const char *key, const char *text)
+{
+    snprintf(err->pointer, sizeof err->pointer, "/%s", key);
+    return ms_fail(err, MS_ERR_CONFIG, "%s", text);
+}
+
+static ms_status check(const ms_model_config *config, ms_error *err)
+{
+    if (!config->is_encoder_decoder)
+        return fail(err, "is_encoder_decoder", "false: Whisper's decoder alone is not supported");
+    if (config->num_kv_heads != config->num_heads)
+        return fail(err, "decoder_attention_heads",
+                    "another number of heads than the encoder's is not supported");
+    if (config->layer_drop > 0)
+        return fail(err, "encoder_layerdrop",
+                    "layers that are skipped at random are not supported");
+    if (config->decoder_layer_drop > 0)
+        return fail(err, "decoder_layerdrop",
+                    "layers that are skipped at random are not supported");
+    return ms_check_heads_divide(config, err);
+}
+
+/* ---- construction ---- */
+
+static ms_whisper_attention new_attention(ms_model *model, uint32_t parent, const char *name)
+{
+    ms_dim hidden = model->hidden;
+    ms_whisper_attention a = {.scope = ms_child_scope(model, parent, name)};
+    a.k = ms_linear_new(model, a.scope, "k_proj", hidden, hidden, false);
+    a.v = ms_linear_new(model, a.scope, "v_proj", hidden, hidden, true);
+    a.q = ms_linear_new(model, a.scope, "q_proj", hidden, hidden, true);
+    a.out = ms_linear_new(model, a.scope, "out_proj", hidden, hidden, true);
+    return a;
+}
+
+static ms_norm_module new_norm(ms_model *model, uint32_t parent, const char *name)
+{
+    return ms_layer_norm_new(model, parent, name, model->hidden, true);
+}
+
+static void build_layer(ms_model *model, ms_whisper *w, uint32_t parent, uint32_t number)
+{
+    char name[16];
+    bool decodes = number >= w->encoder_layers;
+    ms_dim middle = decodes ? model->intermediate
+                            : ms_dim_name(&model->tape->trace->symbols, "Ie",
+                                          model->config->encoder_intermediate);
+    snprintf(name, sizeof name, "%u", decodes ? number - w->encoder_layers : number);
+    ms_whisper_layer *l = &w->layers[number];
+    l->scope = ms_scope_add(model->tape, parent, name, number);
+    l->self = new_attention(model, l->scope, "self_attn");
+    l->self.norm = new_norm(model, l->scope, "self_attn_layer_norm");
+    if (decodes) {
+        l->cross = new_attention(model, l->scope, "encoder_attn");
+        l->cross.norm = new_norm(model, l->scope, "encoder_attn_layer_norm");
+    }
+    l->fc1 = ms_linear_new(model, l->scope, "fc1", model->hidden, middle, true);
+    l->fc2 = ms_linear_new(model, l->scope, "fc2", middle, model->hidden, true);
+    l->final_norm = new_norm(model, l->scope, "final_layer_norm");
+}
+
+static ms_whisper_convolution new_convolution(ms_model *model, uint32_t parent, const char *name,
+                                              ms_dim channels)
+{
+    ms_dim width = ms_dim_number(&model->tape->trace->symbols, 3);
+    ms_whisper_convolution c = {.scope = ms_child_scope(model, parent, name)};
+    c.weight = ms_parameter_new(model, c.scope, "weight", MS_SHAPE(model->hidden, channels, width));
+    c.bias = ms_parameter_new(model, c.scope, "bias", MS_SHAPE(model->hidden));
+    return c;
+}
+
+/* sinusoids(positions, width), copied into the table: arange, its exponent, the angles of all
+ * positions, their sines and cosines, joined. */
+static void make_sines(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_dtype dtype = model->run->dtype;
+    ms_dim half = ms_dim_half(&tape->trace->symbols, model->hidden);
+    ms_shape angles = MS_SHAPE(model->source, half);
+    if (ms_is_made_on_host(model))
+        return;
+    ms_tensor range = ms_empty(tape, MS_SHAPE(half), MS_DTYPE_I64);
+    ms_tensor scaled = ms_empty(tape, MS_SHAPE(half), dtype);
+    ms_consume(tape, range);
+    ms_tensor scales = ms_empty(tape, MS_SHAPE(half), dtype);
+    ms_consume(tape, scaled);
+    ms_tensor places = ms_empty(tape, MS_SHAPE(model->source), MS_DTYPE_I64);
+    ms_tensor times = ms_empty(tape, angles, dtype);
+    ms_consume(tape, places);
+    ms_tensor sin = ms_empty(tape, angles, dtype), cos = ms_empty(tape, angles, dtype);
+    ms_tensor table = ms_empty(tape, MS_SHAPE(model->source, model->hidden), dtype);
+    const ms_tensor last_first[] = {cos, sin, scales, times, table};
+    for (size_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
+        ms_consume(tape, last_first[i]);
+}
+
+static void build_encoder(ms_model *model, ms_whisper *w, uint32_t parent)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    uint32_t scope = w->encoder_scope = ms_child_scope(model, parent, "encoder");
+    w->conv1 = new_convolution(model, scope, "conv1", ms_dim_name(s, "M", model->config->mel_bins));
+    w->conv2 = new_convolution(model, scope, "conv2", model->hidden);
+    w->places.scope = ms_child_scope(model, scope, "embed_positions");
+    w->places.weight =
+        ms_frozen_new(model, w->places.scope, "weight", MS_SHAPE(model->source, model->hidden));
+    uint32_t layers = ms_child_scope(model, scope, "layers");
+    for (uint32_t i = 0; i < w->encoder_layers && model->tape->status == MS_OK; i++)
+        build_layer(model, w, layers, i);
+    w->encoder_norm = new_norm(model, scope, "layer_norm");
+    make_sines(model);
+}
+
+static void build_decoder(ms_model *model, ms_whisper *w, uint32_t parent)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    uint32_t scope = w->decoder_scope = ms_child_scope(model, parent, "decoder");
+    w->words = ms_learned_table_new(model, scope, "embed_tokens", model->vocab);
+    w->positions = ms_learned_table_new(model, scope, "embed_positions",
+                                        ms_dim_name(s, "P", model->config->max_positions));
+    uint32_t layers = ms_child_scope(model, scope, "layers");
+    for (uint32_t i = 0; i < w->decoder_layers && model->tape->status == MS_OK; i++)
+        build_layer(model, w, layers, w->encoder_layers + i);
+    w->decoder_norm = new_norm(model, scope, "layer_norm");
+}
+
+static bool build(ms_model *model)
+{
+    ms_whisper *w = ms_arena_array(model->arena, ms_whisper, 1);
+    ms_whisper_layer *layers =
+        ms_arena_array(model->arena, ms_whisper_layer, model->config->num_layers);
+    if (!w || !layers)
+        return false;
+    model->modules = w;
+    w->layers = layers;
+    w->encoder_layers = ms_translation_layers(model, 0);
+    w->decoder_layers = ms_translation_layers(model, MS_LAYER_DECODES);
+    uint32_t scope = ms_child_scope(model, MS_NONE, "model");
+    build_encoder(model, w, scope);
+    build_decoder(model, w, scope);
+    w->head = ms_head_named(model, w->words.weight, "proj_out");
+    return true;
+}
+
+/* ---- forward ---- */
+
+/* gelu(convolution(x)) */
+static ms_tensor convolve(ms_model *model, const ms_whisper_convolution *c, ms_tensor x, ms_dim out)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, c->scope);
+    ms_tensor made = ms_convolve(tape, x, c->weight, c->bias, out);
+    tape->scope = previous;
+    return ms_gelu(tape, made);
+}
+
+static ms_tensor encode(ms_model *model, ms_whisper *w, ms_tensor features)
+{
+    ms_tape *tape = model->tape;
+    ms_dim frames =
+        ms_dim_mul(&tape->trace->symbols, ms_dim_number(&tape->trace->symbols, 2), model->source);
+    uint32_t previous = ms_scope_enter(tape, w->encoder_scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *embeds = ms_local(&f, convolve(model, &w->conv1, features, frames));
+    ms_assign(&f, embeds, convolve(model, &w->conv2, *embeds, model->source));
+    ms_assign(&f, embeds, ms_transpose(tape, *embeds, 1, 2));
+    ms_tensor *places = ms_local(&f, ms_empty(tape, MS_SHAPE(model->source), MS_DTYPE_I64));
+    ms_tensor *hidden =
+        ms_local(&f, ms_add(tape, *embeds, ms_learned_table_call(model, &w->places, *places)));
+    ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->residual_dropout));
+    ms_whisper_run_layers(model, 0, w->encoder_layers, &f, hidden);
+    ms_assign(&f, hidden, ms_layer_norm_call(model, &w->encoder_norm, *hidden));
+    ms_tensor result = ms_locals_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+/* (arange(S) + 0).unsqueeze(0).repeat(B, 1), bound; the sum stays, the repetition takes its place.
+ */
+static ms_tensor *position_ids_of(ms_model *model, ms_locals *f)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *ids =
+        ms_local(f, ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I64)));
+    ms_assign(f, ids, ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64));
+    return ids;
+}
+
+/* weight[position_ids]: [B, S, H] */
+static ms_tensor positions_at(ms_model *model, const ms_whisper *w, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    uint32_t previous = ms_scope_enter(tape, w->positions.scope);
+    ms_tensor rows = ms_index_rows(tape, w->positions.weight, ms_view(tape, ids, MS_SHAPE(tokens)));
+    tape->scope = previous;
+    return ms_view(tape, rows, MS_SHAPE(model->batch, model->seq, model->hidden));
+}
+
+static ms_tensor decode(ms_model *model, ms_whisper *w, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, w->decoder_scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *embeds =
+        ms_local(&f, ms_input_embedding(model, w->words.scope, w->words.weight, 0, ids));
+    ms_tensor *position_ids = position_ids_of(model, &f);
+    ms_tensor *positions = ms_local(&f, positions_at(model, w, *position_ids));
+    ms_tensor *hidden = ms_local(&f, ms_add(tape, *embeds, *positions));
+    ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->residual_dropout));
+    ms_tensor *mask = ms_local(&f, ms_causal_mask(model, *position_ids, false));
+    w->mask = *mask;
+    ms_whisper_run_layers(model, w->encoder_layers, w->decoder_layers, &f, hidden);
+    ms_assign(&f, hidden, ms_layer_norm_call(model, &w->decoder_norm, *hidden));
+    ms_tensor result = ms_locals_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
+{
+    ms_whisper *w = model->modules;
+    ms_locals f = ms_locals_begin(model->tape);
+    ms_tensor *ids = ms_local(&f, ms_shifted_labels(model));
+    ms_tensor *encoded = ms_local(&f, encode(model, w, in->ids));
+    w->encoded = *encoded;
+    ms_tensor *hidden = ms_local(&f, decode(model, w, *ids));
+    ms_translation_end(model, &f, &w->head, hidden, in, out);
+}
+
+static const ms_model_program program = {build, forward};
+
+const ms_family ms_family_whisper = {
+    .model_type = "whisper",
+    .classes = {{"WhisperForConditionalGeneration", MS_HEAD_TARGET_LM}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .derive = derive,
+    .check = check,
+    .layer_kind = ms_translation_kind,
+    .has_no_mlp_module = true,
+    .program = &program};
