@@ -21,6 +21,8 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
                         .head_dim = ms_dim_name(s, "D", config->head_dim),
                         .labels = {.value = config->num_labels}};
+    ms_attention_backends(config, run, model->backends);
+    model->attention = model->backends[0].plain;
     if (config->head != MS_HEAD_CAUSAL_LM && config->head != MS_HEAD_MASKED_LM)
         model->labels = ms_dim_name(s, "C", config->num_labels);
     uint64_t turned = ms_rotary_dim(config);

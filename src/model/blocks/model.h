@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "config/model/model_config.h"
+#include "config/run/attention.h"
 #include "config/run/run_config.h"
 #include "autograd/tape.h"
 
@@ -56,10 +57,10 @@ typedef struct ms_model {
     ms_arena *arena;
     const ms_model_config *config;
     const ms_run_config *run;
-    ms_attention attention;        /* resolved: never auto */
-    ms_attention masked_attention; /* of layers that need a mask */
-    bool softmax_in_fp32;          /* eager attention; its output is then also made contiguous */
-    bool softmax_uncast; /* the same output, but probabilities stay in the scores' dtype */
+    ms_attention attention;  /* resolved: never auto */
+    ms_backends backends[2]; /* of fused calls; [1]: of layers with wide heads */
+    bool softmax_in_fp32;    /* eager attention; its output is then also made contiguous */
+    bool softmax_uncast;     /* the same output, but probabilities stay in the scores' dtype */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     ms_dim rotary_dim; /* elements of each head that are rotated */
     /* Applied to the head's logits before the loss; NULL: nothing. */

@@ -187,9 +187,10 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
         return false; /* among ranks, the MLP in tiles is known alone */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
-    ms_attention plain = ms_attention_choose(model, run);
-    return plain == MS_ATTENTION_EAGER || plain == MS_ATTENTION_MATH ||
-           (has_window && ms_attention_choose_masked(model, run) == MS_ATTENTION_MATH);
+    ms_backends backends[2];
+    ms_attention_backends(model, run, backends);
+    return backends[0].plain == MS_ATTENTION_EAGER || backends[0].plain == MS_ATTENTION_MATH ||
+           (has_window && backends[0].masked == MS_ATTENTION_MATH);
 }
 
 /* A mixture of experts takes its tokens in one. */
