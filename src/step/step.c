@@ -356,8 +356,7 @@ static ms_status simulate(trainer *t, const ms_model_config *model, const ms_run
                                      .routing = (uint8_t)run->routing};
     if (ms_tape_init(&t->tape, &simulation->trace, options) && ms_step_set_run(&t->tape, run)) {
         ms_model_init(&t->model, &t->tape, arena, model, run);
-        t->model.attention = simulation->attention = ms_attention_choose(model, run);
-        t->model.masked_attention = ms_attention_choose_masked(model, run);
+        simulation->attention = t->model.attention;
         train(t);
         status = t->tape.status == MS_OK && simulation->trace.symbols.ran_out ? MS_ERR_NOMEM
                                                                               : t->tape.status;

@@ -79,7 +79,7 @@ static ms_tensor call(ms_tape *tape, const ms_tiled_attention *attention, const 
     ms_tensor rows = mask_of(tape, mask, p);
     ms_retain(tape, rows);
     ms_tensor out =
-        attention->run(tape, attention->context, inputs[QUERY], inputs[KEY], inputs[VALUE], rows);
+        attention->run(tape, attention, inputs[QUERY], inputs[KEY], inputs[VALUE], rows);
     ms_retain(tape, out);
     ms_release(tape, rows);
     return out;

@@ -4,17 +4,21 @@
 
 #include "autograd/tape.h"
 
+typedef struct ms_tiled_attention ms_tiled_attention;
+
 /* Attention over queries [B, H, S, D], keys, values and a mask (0: none), owned by the caller;
  * returns [B, S, H, D]. */
-typedef ms_tensor (*ms_attention_fn)(ms_tape *tape, void *context, ms_tensor query, ms_tensor key,
-                                     ms_tensor value, ms_tensor mask);
+typedef ms_tensor (*ms_attention_fn)(ms_tape *tape, const ms_tiled_attention *attention,
+                                     ms_tensor query, ms_tensor key, ms_tensor value,
+                                     ms_tensor mask);
 
 /* An attention function that backward recomputes. */
-typedef struct ms_tiled_attention {
+struct ms_tiled_attention {
     ms_attention_fn run;
     void *context;
+    uint64_t layer; /* whose attention it is */
     uint32_t pieces;
-} ms_tiled_attention;
+};
 
 /* Causal attention in tiles of the queries, each with the keys up to its end, without a graph.
  * Backward recomputes each tile and runs its backward. The caller owns the arguments. */

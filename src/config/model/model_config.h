@@ -77,10 +77,20 @@ typedef struct ms_model_config {
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
-    uint64_t value_dim;          /* of a head's value; 0: head_dim */
-    uint64_t plain_key_dim;      /* of a head's key, without rotary embedding, beside head_dim */
-    uint64_t query_rank;         /* width of the latent for queries; 0: from the hidden state */
-    uint64_t latent_rank;        /* width of the latent for keys and values; 0: none */
+    uint64_t value_dim;      /* of a head's value; 0: head_dim */
+    uint64_t wide_head_dim;  /* gemma4: head_dim of layers that do not slide; 0: head_dim */
+    uint64_t wide_kv_heads;  /* num_kv_heads of these layers; 0: num_kv_heads */
+    uint64_t plain_key_dim;  /* of a head's key, without rotary embedding, beside head_dim */
+    uint64_t query_rank;     /* width of the latent for queries; 0: from the hidden state */
+    uint64_t latent_rank;    /* width of the latent for keys and values; 0: none */
+    bool keys_are_values;    /* gemma4: of layers that do not slide */
+    uint64_t sharing_layers; /* gemma4: the last layers, which read earlier ones' keys */
+    bool doubles_mlp;        /* gemma4: these layers have an MLP twice as wide */
+    /* gemma4: width of a token's embedding for each layer, 0: none; rows of their table */
+    uint64_t layer_input_size, layer_input_rows;
+    bool has_experts;            /* gemma4: every layer has experts beside its MLP */
+    bool sees_all;               /* gemma4: use_bidirectional_attention is "all" */
+    double wide_rotary_share;    /* gemma4: of a wide head, the share whose frequencies are not 0 */
     uint64_t max_positions;      /* rows of a learned position table; otherwise without effect */
     uint64_t skipped_positions;  /* rows of that table, the first ones, that no token has */
     uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
@@ -225,6 +235,7 @@ typedef struct ms_key {
     bool may_be_text;       /* MS_KEY_OPTIONAL: a string counts as null */
     bool may_be_empty;      /* MS_KEY_ROTARY_LAYERS: an empty list counts as null */
     bool may_be_minus_one;  /* MS_KEY_COUNT: -1 is UINT64_MAX */
+    bool may_be_null;       /* MS_KEY_CHOICE: null counts as absent */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
 } ms_key;
 
@@ -290,6 +301,8 @@ typedef struct ms_family {
     bool is_bidirectional;
     /* Its forward takes a cache of the keys and values of earlier tokens. */
     bool takes_cache;
+    /* The last layer does not slide, whatever the file says. */
+    bool ends_unlimited;
     /* It reads from the cache how many tokens were seen: a static one has that on the device. */
     bool counts_seen;
     const struct ms_model_program *program;
@@ -314,6 +327,24 @@ static inline uint8_t ms_layer_kind(const ms_model_config *config, uint64_t laye
 static inline bool ms_layer_slides(const ms_model_config *config, uint64_t layer)
 {
     return ms_layer_kind(config, layer) & MS_LAYER_SLIDES;
+}
+
+/* Whether the layer is one of those that wide_head_dim and wide_kv_heads are for. */
+static inline bool ms_layer_is_wide(const ms_model_config *config, uint64_t layer)
+{
+    return config->wide_head_dim > 0 && !ms_layer_slides(config, layer);
+}
+
+/* A model all of whose layers have the heads of one kind of this one's. */
+static inline ms_model_config ms_layers_alike(const ms_model_config *config, bool are_wide)
+{
+    ms_model_config alike = *config;
+    if (are_wide && config->wide_head_dim > 0)
+        alike.head_dim = config->wide_head_dim;
+    if (are_wide && config->wide_kv_heads > 0)
+        alike.num_kv_heads = config->wide_kv_heads;
+    alike.wide_head_dim = alike.wide_kv_heads = 0;
+    return alike;
 }
 
 static inline bool ms_layer_is_token_mixer(const ms_model_config *config, uint64_t layer)

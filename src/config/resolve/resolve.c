@@ -152,6 +152,9 @@ static ms_status resolve_places(const ms_resolving *c)
     if (run->parameter_device == MS_PARAMETERS_ON_HOST && c->model->family->one_rank_only)
         return ms_resolve_fail(c, "parameter-device", "it is not predicted %s",
                                c->model->family->one_rank_only);
+    if (run->parameter_device == MS_PARAMETERS_ON_HOST && c->model->wide_head_dim)
+        return ms_resolve_fail(c, "parameter-device", "host is not predicted for %s",
+                               c->model->model_type);
     return MS_OK;
 }
 

@@ -28,9 +28,15 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
 static ms_status resolve_logits_to_keep(const ms_resolving *c)
 {
     static const char field[] = "logits-to-keep";
-    if (c->run->training.logits_to_keep && c->model->family->has_no_attention)
+    if (!c->run->training.logits_to_keep)
+        return MS_OK;
+    if (c->model->family->has_no_attention)
         return ms_resolve_fail(c, field, "it is not predicted for %s", c->model->model_type);
-    return c->run->training.logits_to_keep ? check_head(c, field) : MS_OK;
+    if (c->model->sharing_layers)
+        return ms_resolve_fail(c, field,
+                               "layers that share keys would run on the kept tokens alone, which "
+                               "is not supported");
+    return check_head(c, field);
 }
 
 static ms_status resolve_liger(const ms_resolving *c)

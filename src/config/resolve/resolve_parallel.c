@@ -231,6 +231,8 @@ static const char *unsupported(const ms_resolving *c)
         return c->model->family->one_rank_only;
     if (run->device->is_cpu)
         return "on the cpu";
+    if (c->model->wide_head_dim)
+        return "for models of this type";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)

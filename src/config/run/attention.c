@@ -69,10 +69,16 @@ static bool bf16_before_ampere(const ms_model_config *model, const ms_run_config
     return compute_dtype(run) == MS_DTYPE_BF16 && before_ampere(model, run);
 }
 
+static uint64_t widest_key(const ms_model_config *model)
+{
+    uint64_t key = ms_key_dim(model);
+    return key > model->wide_head_dim ? key : model->wide_head_dim;
+}
+
 static bool has_wide_heads(const ms_model_config *model, const ms_run_config *run)
 {
     (void)run;
-    return ms_key_dim(model) > LARGEST_FLASH_HEAD;
+    return widest_key(model) > LARGEST_FLASH_HEAD;
 }
 
 static bool has_unequal_heads(const ms_model_config *model, const ms_run_config *run)
@@ -84,7 +90,8 @@ static bool has_unequal_heads(const ms_model_config *model, const ms_run_config 
 static bool has_unaligned_heads(const ms_model_config *model, const ms_run_config *run)
 {
     uint64_t alignment = in_half(run) ? HALF_ALIGNMENT : FLOAT_ALIGNMENT;
-    return ms_key_dim(model) % alignment != 0 || ms_value_dim(model) % alignment != 0;
+    return ms_key_dim(model) % alignment != 0 || ms_value_dim(model) % alignment != 0 ||
+           model->wide_head_dim % alignment != 0;
 }
 
 static bool has_grouped_queries(const ms_model_config *model, const ms_run_config *run)
@@ -109,7 +116,7 @@ static bool before_cudnn(const ms_model_config *model, const ms_run_config *run)
 static bool too_wide_for_cudnn(const ms_model_config *model, const ms_run_config *run)
 {
     enum { LARGEST_ON_BLACKWELL = 128, DEEPSEEK_KEY = 192 };
-    uint64_t key = ms_key_dim(model), value = ms_value_dim(model);
+    uint64_t key = widest_key(model), value = ms_value_dim(model);
     uint64_t widest = key > value ? key : value;
     if (ms_device_is_hopper(run->device))
         return widest > LARGEST_FLASH_HEAD;
@@ -232,7 +239,7 @@ ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_conf
                : first_that_runs(model, run, model->family->always_masks);
 }
 
-ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run)
+static ms_attention choose_masked(const ms_model_config *model, const ms_run_config *run)
 {
     if (run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER ||
         run->attention == MS_ATTENTION_CUDNN)
@@ -246,4 +253,14 @@ ms_attention ms_attention_choose_learned(const ms_model_config *model, const ms_
         return run->attention;
     return refusal_of(MS_ATTENTION_EFFICIENT, model, run, true) ? MS_ATTENTION_MATH
                                                                 : MS_ATTENTION_EFFICIENT;
+}
+
+void ms_attention_backends(const ms_model_config *model, const ms_run_config *run,
+                           ms_backends backends[2])
+{
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        const ms_model_config alike = ms_layers_alike(model, is_wide);
+        backends[is_wide] =
+            (ms_backends){ms_attention_choose(&alike, run), choose_masked(&alike, run)};
+    }
 }

@@ -15,8 +15,16 @@ extern const char *const ms_attention_names[];
  * without a mask. */
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run);
 
-/* The same for a call with a mask, which flash attention does not support. */
-ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run);
+/* The back ends of a kind of layers: of calls without a mask, and of calls with one, which flash
+ * attention does not support, or with keys and values that the framework has repeated. */
+typedef struct ms_backends {
+    ms_attention plain, masked;
+} ms_backends;
+
+/* Those of the layers, and at [1] of those whose heads have another width (ms_layer_is_wide); where
+ * no layer has, the same. */
+void ms_attention_backends(const ms_model_config *model, const ms_run_config *run,
+                           ms_backends backends[2]);
 
 /* The same where the mask has a gradient: of the fused kernels the memory-efficient one has it. */
 ms_attention ms_attention_choose_learned(const ms_model_config *model, const ms_run_config *run);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/run/treated_layer.h"
 
+bool ms_layers_share_states(const ms_model_config *model)
+{
+    return model->layer_input_size > 0 || model->sharing_layers > 0;
+}
+
 ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_config *run,
                                      uint64_t layer)
 {
@@ -14,6 +19,7 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
         .shares_biases = model->is_encoder_decoder,
         .has_plain_attention =
             !family->always_masks && !family->is_bidirectional && !family->has_no_attention,
+        .shares_states = ms_layers_share_states(model),
         .is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
         .steps_in_backward = run->training.optimizer_in_backward,
     };

@@ -21,6 +21,7 @@ typedef struct ms_treated_layer {
     bool has_sinks;           /* attention has sinks */
     bool shares_biases;       /* it hands tensors to other layers */
     bool has_plain_attention; /* causal attention, with a mask only where necessary */
+    bool shares_states;       /* layers get more than the hidden states of the one before */
     bool is_reentrant;        /* checkpoints are reentrant */
     bool steps_in_backward;   /* the optimizer steps in backward */
 } ms_treated_layer;

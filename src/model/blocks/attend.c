@@ -184,18 +184,25 @@ ms_tensor ms_full_mask(ms_model *model)
     return for_every_sequence(model, mask, keys);
 }
 
+/* How many queries of a head of `kv`, [B, Hk, keys, D], there are. */
+static ms_dim group_of(ms_model *model, const ms_shape *kv)
+{
+    return ms_dim_number(&model->tape->trace->symbols, model->heads.value / kv->dims[1].value);
+}
+
 static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
 {
     ms_tape *tape = model->tape;
-    if (ms_idle(tape) || model->heads.value == model->kv_heads.value)
+    if (ms_idle(tape) || !kv)
         return kv;
-    ms_dim groups =
-        ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
-    ms_dim keys = ms_info(tape, kv)->shape.dims[2];
-    ms_tensor wide =
-        ms_expand(tape, ms_unsqueeze(tape, kv, 2),
-                  MS_SHAPE(model->batch, model->kv_heads, groups, keys, model->head_dim));
-    return ms_reshape(tape, wide, MS_SHAPE(model->batch, model->heads, keys, model->head_dim));
+    const ms_shape shape = ms_info(tape, kv)->shape;
+    ms_dim heads = shape.dims[1], keys = shape.dims[2], width = shape.dims[3];
+    if (model->heads.value == heads.value)
+        return kv;
+    ms_dim groups = group_of(model, &shape);
+    ms_tensor wide = ms_expand(tape, ms_unsqueeze(tape, kv, 2),
+                               MS_SHAPE(model->batch, heads, groups, keys, width));
+    return ms_reshape(tape, wide, MS_SHAPE(model->batch, model->heads, keys, width));
 }
 
 /* The arguments are the caller's locals. */
@@ -282,29 +289,41 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     return result;
 }
 
-/* With a mask the framework repeats keys and values itself; a single query's heads it takes as
- * queries of the key's heads instead. */
-static ms_tensor masked_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
-                                  ms_tensor mask)
+/* Without a mask the framework lets the kernel group the queries, where it can. */
+static bool repeats_kv(ms_tape *tape, ms_tensor k, ms_tensor v, ms_tensor mask)
+{
+    enum { WIDEST_GROUPED = 256 };
+    if (mask || ms_idle(tape) || !k || !v)
+        return mask != 0;
+    uint64_t key = ms_info(tape, k)->shape.dims[3].value;
+    return key > WIDEST_GROUPED || key != ms_info(tape, v)->shape.dims[3].value;
+}
+
+/* The framework repeats keys and values itself; a single query's heads it takes as queries of the
+ * key's heads instead. */
+static ms_tensor repeated_attention(ms_model *model, ms_attention backend, ms_tensor q, ms_tensor k,
+                                    ms_tensor v, ms_tensor mask)
 {
     ms_tape *tape = model->tape;
     double dropout = model->config->attention_dropout;
-    bool packs = model->seq.value == 1 && model->heads.value != model->kv_heads.value;
+    if (ms_idle(tape) || !q || !k)
+        return 0;
+    const ms_shape queries = ms_info(tape, q)->shape, keys = ms_info(tape, k)->shape;
+    bool packs = model->seq.value == 1 && model->heads.value != keys.dims[1].value;
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *key = ms_local(&f, packs ? k : repeat_kv(model, k));
     ms_tensor *value = ms_local(&f, packs ? v : repeat_kv(model, v));
-    if (packs) {
-        ms_dim groups =
-            ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
-        ms_shape packed = MS_SHAPE(model->batch, model->kv_heads, groups, model->head_dim);
-        q = *ms_local(&f, ms_reshape(tape, q, packed));
-    }
-    ms_tensor *out =
-        ms_local(&f, ms_sdpa(tape, model->masked_attention, q, *key, *value, mask, dropout));
+    if (packs)
+        q = *ms_local(&f, ms_reshape(tape, q,
+                                     MS_SHAPE(model->batch, keys.dims[1], group_of(model, &keys),
+                                              queries.dims[3])));
+    ms_tensor *out = ms_local(&f, mask || model->seq.value > 1
+                                      ? ms_sdpa(tape, backend, q, *key, *value, mask, dropout)
+                                      : ms_sdpa_both_ways(tape, backend, q, *key, *value, dropout));
     if (packs)
         ms_assign(&f, out,
                   ms_reshape(tape, *out,
-                             MS_SHAPE(model->batch, model->heads, model->seq, model->head_dim)));
+                             MS_SHAPE(model->batch, model->heads, model->seq, queries.dims[3])));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     return ms_locals_end(&f, out);
 }
@@ -318,12 +337,13 @@ static ms_tensor own_tokens(const ms_model *model, ms_tensor x)
     return ms_narrow(tape, x, 2, model->seq);
 }
 
-static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
-                                 ms_tensor mask)
+static ms_tensor fused_attention(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k,
+                                 ms_tensor v, ms_tensor mask)
 {
     ms_tape *tape = model->tape;
-    if (mask)
-        return masked_attention(model, q, k, v, mask);
+    const ms_backends *backends = &model->backends[ms_layer_is_wide(model->config, layer)];
+    if (repeats_kv(tape, k, v, mask))
+        return repeated_attention(model, backends->masked, q, k, v, mask);
     ms_locals f = ms_locals_begin(tape);
     double dropout = model->config->attention_dropout;
     /* A single query sees all keys. */
@@ -331,18 +351,18 @@ static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     k = *ms_local(&f, both_ways ? k : own_tokens(model, k));
     v = *ms_local(&f, both_ways ? v : own_tokens(model, v));
     ms_tensor *out =
-        ms_local(&f, both_ways ? ms_sdpa_both_ways(tape, model->attention, q, k, v, dropout)
-                               : ms_sdpa(tape, model->attention, q, k, v, 0, dropout));
+        ms_local(&f, both_ways ? ms_sdpa_both_ways(tape, backends->plain, q, k, v, dropout)
+                               : ms_sdpa(tape, backends->plain, q, k, v, 0, dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     return ms_locals_end(&f, out);
 }
 
-static ms_tensor run_piece(ms_tape *tape, void *context, ms_tensor q, ms_tensor k, ms_tensor v,
-                           ms_tensor mask)
+static ms_tensor run_piece(ms_tape *tape, const ms_tiled_attention *tiled, ms_tensor q, ms_tensor k,
+                           ms_tensor v, ms_tensor mask)
 {
-    ms_model *model = context;
+    ms_model *model = tiled->context;
     if (model->attention != MS_ATTENTION_EAGER)
-        return fused_attention(model, q, k, v, mask);
+        return fused_attention(model, tiled->layer, q, k, v, mask);
     ms_tensor weights = 0;
     ms_tensor out = eager_attention(model, q, k, v, mask, &weights);
     ms_consume(tape, weights);
@@ -355,6 +375,7 @@ ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_ten
     const ms_tiled_attention tiled = {
         .run = run_piece,
         .context = model,
+        .layer = layer,
         .pieces = model->run->treatments.layers[layer].parts[MS_PART_TILE_ATTENTION],
     };
     *weights = 0;
@@ -362,7 +383,7 @@ ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_ten
         return ms_tiled_attention_run(model->tape, tiled, q, k, v, mask);
     if (model->attention == MS_ATTENTION_EAGER)
         return eager_attention(model, q, k, v, mask, weights);
-    return fused_attention(model, q, k, v, mask);
+    return fused_attention(model, layer, q, k, v, mask);
 }
 
 ms_tensor *ms_attend_merged(ms_model *model, ms_locals *f, uint64_t number,

@@ -21,6 +21,8 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
                         .head_dim = ms_dim_name(s, "D", config->head_dim),
                         .labels = {.value = config->num_labels}};
+    ms_attention_backends(config, run, model->backends);
+    model->attention = model->backends[0].plain;
     if (config->is_encoder_decoder)
         model->source = ms_dim_name(s, "Ss", ms_source_tokens(run));
     if (config->head != MS_HEAD_CAUSAL_LM && config->head != MS_HEAD_MASKED_LM &&
@@ -34,6 +36,7 @@ void ms_model_free(ms_model *model)
 {
     ms_vec_free(&model->leaves);
     ms_vec_free(&model->router_logits);
+    ms_vec_free(&model->shared.items);
     ms_exceptions_free(model->exceptions);
 }
 

@@ -8,7 +8,9 @@
 
 #include "base/arena.h"
 #include "config/model/model_config.h"
+#include "config/run/attention.h"
 #include "config/run/run_config.h"
+#include "autograd/rerun.h"
 #include "autograd/tape.h"
 
 /* A module with its own parameters, which an adapter may change. */
@@ -56,11 +58,11 @@ typedef struct ms_model {
     ms_arena *arena;
     const ms_model_config *config;
     const ms_run_config *run;
-    ms_attention attention;        /* resolved: never auto */
-    ms_attention masked_attention; /* of layers that need a mask */
-    bool softmax_in_fp32;          /* eager attention; its output is then also made contiguous */
-    bool softmax_uncast; /* the same output, but probabilities stay in the scores' dtype */
-    ms_dim source;       /* tokens of the encoder's sequence, where there is a decoder too */
+    ms_attention attention;  /* resolved: never auto */
+    ms_backends backends[2]; /* of fused calls; [1]: of layers with wide heads */
+    bool softmax_in_fp32;    /* eager attention; its output is then also made contiguous */
+    bool softmax_uncast;     /* the same output, but probabilities stay in the scores' dtype */
+    ms_dim source;           /* tokens of the encoder's sequence, where there is a decoder too */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     ms_dim rotary_dim; /* elements of each head that are rotated */
     /* Applied to the head's logits before the loss; NULL: nothing. */
@@ -72,6 +74,7 @@ typedef struct ms_model {
     ms_tensor label_count;
     ms_tensor position_ids;          /* given to the model; 0: it makes them */
     uint64_t idle_param_count;       /* parameters of experts that a token does not use */
+    ms_shared_arguments shared;      /* of the running micro-batch's layers, if they share some */
     ms_cache *cache;                 /* of the running pass; NULL: none */
     bool batches_experts;            /* grouped experts as batches, as generate() decodes */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */

@@ -150,7 +150,8 @@ static ms_tensor project_attended(ms_model *model, ms_locals *f, ms_tensor atten
     ms_tape *tape = model->tape;
     ms_tensor *out = ms_local(f, attended);
     ms_retain(tape, *weights);
-    ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
+    ms_dim head = ms_idle(tape) || !*out ? model->head_dim : ms_info(tape, *out)->shape.dims[3];
+    ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, head);
     ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
     ms_assign(f, out, ms_linear_call(model, output, *out));
     ms_assign(f, out, ms_inner_dropout(model, *out));

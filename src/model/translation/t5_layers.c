@@ -135,7 +135,7 @@ static ms_tensor fused(ms_model *model, const call *c, const ms_tensor q_k_v[3])
     ms_tensor *mask = ms_local(&f, masked_bias(model, c));
     ms_attention backend = ms_needs_grad(tape, *mask)
                                ? ms_attention_choose_learned(model->config, model->run)
-                               : model->masked_attention;
+                               : model->backends[0].masked;
     ms_tensor *out = ms_local(&f, ms_sdpa(tape, backend, q_k_v[0], q_k_v[1], q_k_v[2], *mask,
                                           model->config->attention_dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));

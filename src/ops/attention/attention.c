@@ -38,10 +38,10 @@ enum { HALVES };
 
 enum { FLASH_BLOCK = 128, FLASH_HEAD_STEP = 32 };
 
-/* Head sizes are padded to 32, those above 192 to 256. */
+/* Head sizes are padded to a multiple of 32, those above 128 to one of 64. */
 static ms_dim flash_head(ms_tape *tape, ms_dim head_dim)
 {
-    return padded(tape, head_dim, head_dim.value <= 192 ? FLASH_HEAD_STEP : 256);
+    return padded(tape, head_dim, head_dim.value <= 128 ? FLASH_HEAD_STEP : 2 * FLASH_HEAD_STEP);
 }
 
 /* How many parts of the keys flash attention works on at a time: more than one when heads and query
@@ -110,13 +110,6 @@ static ms_tensor token_major_copy(ms_tape *tape, ms_tensor tensor)
     return ms_is_contiguous(&info) ? 0 : ms_empty(tape, shape, (ms_dtype)info.dtype);
 }
 
-static void mark_views(ms_tape *tape, const ms_tensor *out)
-{
-    for (uint32_t i = 0; i < 3; i++)
-        if (out[i])
-            ms_info(tape, out[i])->is_view = true;
-}
-
 /* Products of [S, D] matrices that a call does for each half of the S*S ones. */
 static double products_of(const ms_attention_sizes *s, double products, bool both_ways)
 {
@@ -148,7 +141,6 @@ void ms_flash_gradients(ms_tape *tape, const ms_flash_saved *saved, ms_tensor gr
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_consume(tape, last_first[i]);
     ms_attention_work(tape, ms_op_running(tape), &s, products_of(&s, 5, both_ways), dtype);
-    mark_views(tape, out);
 }
 
 static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
@@ -221,7 +213,6 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
     ms_attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
-    mark_views(tape, out);
 }
 
 /* ---- the CPU's flash kernel ---- */
@@ -231,7 +222,6 @@ static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_attention_sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     ms_attention_cpu_backward_buffers(tape, s.seq.value, s.keys.value, dtype);
-    mark_views(tape, out);
 }
 
 /* ---- forward, common to the three ---- */

@@ -6,6 +6,7 @@
 
 #include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
+#include "config/run/treated_layer.h"
 #include "config/treatment/row.h"
 #include "plan/costs/layouts.h"
 #include "plan/solver/knapsack.h"
@@ -189,9 +190,10 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
         return false; /* among ranks, the MLP in tiles is known alone */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
-    ms_attention plain = ms_attention_choose(model, run);
-    return plain == MS_ATTENTION_EAGER || plain == MS_ATTENTION_MATH ||
-           (has_window && ms_attention_choose_masked(model, run) == MS_ATTENTION_MATH);
+    ms_backends backends[2];
+    ms_attention_backends(model, run, backends);
+    return backends[0].plain == MS_ATTENTION_EAGER || backends[0].plain == MS_ATTENTION_MATH ||
+           (has_window && backends[0].masked == MS_ATTENTION_MATH);
 }
 
 /* A mixture of experts takes its tokens in one. */
@@ -291,11 +293,13 @@ uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_con
     /* What adds to gradients piece by piece leaves no moment to step in backward. */
     const bool steps_in_backward = run->training.optimizer_in_backward;
     bool no_tiles = family->has_no_mlp_module || steps_in_backward;
-    const uint32_t unknown = MS_MAY_ALL & ~ms_plan_techniques(run);
+    uint32_t unknown = MS_MAY_ALL & ~ms_plan_techniques(run);
     bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits ||
                      !ms_loss_is_plain(run) || steps_in_backward;
     if (model->is_encoder_decoder)
         return MS_MAY_ALL & ~(uint32_t)MS_MAY_CHECKPOINT;
+    if (ms_layers_share_states(model))
+        unknown |= MS_MAY_SELECT | MS_MAY_OFFLOAD;
     return unknown | (no_tiles ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 

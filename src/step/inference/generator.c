@@ -59,8 +59,7 @@ ms_status ms_generator_begin(ms_generator *g, const ms_model_config *model,
         !ms_tape_init(&g->tape, &simulation->trace, options) || !ms_step_set_run(&g->tape, &g->run))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the trace");
     ms_model_init(&g->model, &g->tape, g->arena, model, &g->run);
-    g->model.attention = simulation->attention = ms_attention_choose(model, &g->run);
-    g->model.masked_attention = ms_attention_choose_masked(model, &g->run);
+    simulation->attention = g->model.attention;
     return build(g);
 }
 

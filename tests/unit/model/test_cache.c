@@ -46,8 +46,6 @@ static void build(generation *g)
                                      .torch_minor = g->run.torch_minor};
     assert_true(ms_tape_init(&g->tape, &g->trace, options));
     ms_model_init(model, &g->tape, g->arena, &g->config, &g->run);
-    model->attention = ms_attention_choose(&g->config, &g->run);
-    model->masked_attention = ms_attention_choose_masked(&g->config, &g->run);
     g->tape.repeats = 1;
     mark(g, true, MS_PHASE_BUILD, 0);
     assert_true(g->config.family->program->build(model));

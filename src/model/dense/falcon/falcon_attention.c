@@ -155,7 +155,7 @@ static ms_tensor attend(ms_model *model, const ms_falcon *d, ms_tensor query, ms
 {
     *weights = 0;
     if (model->attention != MS_ATTENTION_EAGER)
-        return ms_sdpa(model->tape, model->masked_attention, query, key, value, d->mask,
+        return ms_sdpa(model->tape, model->backends[0].masked, query, key, value, d->mask,
                        model->config->attention_dropout);
     return model->config->alibi ? eager_alibi(model, d, query, key, value, dtype, f, weights)
                                 : eager_rotary(model, d, query, key, value, dtype, weights);
