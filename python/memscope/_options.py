@@ -17,6 +17,9 @@ class RunOptions(TypedDict, total=False):
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
+    images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
+    image_size: Text                            # width and height of each image in pixels [that of the model]
+    freeze_vision: YesNo                        # the vision tower that runs on images is not trained [no]
     dtype: Text                                 # type of the weights: bf16, fp16 or fp32 [bf16]
     autocast: Text                              # none, bf16 or fp16 [none]
     optimizer: Any                              # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
@@ -233,6 +236,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -348,6 +354,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -430,6 +439,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -525,6 +537,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -614,6 +629,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ignore-sharding", None, None),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),

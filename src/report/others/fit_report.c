@@ -244,14 +244,15 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
 {
     const ms_fit_answer *a = v->answer;
     const ms_page page = ms_page_begin(out, v->style);
+    char text[MS_IMAGES_TEXT];
+    const char *images = ms_images_words(v->model, v->run, text);
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
     ms_put_printable(out, name);
     if (is_of_gpus(v))
         fprintf(out, ": fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s\n\n",
-                v->run->batch, v->run->seq_tokens, ms_without_images(v->model));
+                v->run->batch, v->run->seq_tokens, images);
     else
-        fprintf(out, ": largest %s%s, %s\n\n", a->what->name, ms_without_images(v->model),
-                a->what->unit);
+        fprintf(out, ": largest %s%s, %s\n\n", a->what->name, images, a->what->unit);
     if (!write_values(v, &page))
         return false;
     write_why(v, out);
