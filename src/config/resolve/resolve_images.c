@@ -49,6 +49,11 @@ static bool waits_on_host(const ms_run_config *run)
     return run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
 
+static bool treats(const ms_run_config *run)
+{
+    return run->treat && *run->treat;
+}
+
 static bool freezes_twice(const ms_run_config *run)
 {
     return run->adapter && run->images.frozen;
@@ -61,6 +66,9 @@ static const struct {
     {has_ranks, "images are predicted on one device: leave out parallel"},
     {is_quantized, "images with a quantised base are not predicted"},
     {has_liger, "images with Liger's kernels are not predicted"},
+    {treats,
+     "images with treatments of layers are not predicted, but for --checkpointing: leave out "
+     "treat"},
     {evaluates, "an evaluation with images is not predicted: eval-batch must be none"},
     {freezes_twice,
      "an adapter leaves the vision tower's own weights frozen anyway, and trains what "
