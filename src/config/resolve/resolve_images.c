@@ -54,11 +54,6 @@ static bool treats(const ms_run_config *run)
     return run->treat && *run->treat;
 }
 
-static bool freezes_twice(const ms_run_config *run)
-{
-    return run->adapter && run->images.frozen;
-}
-
 static const struct {
     bool (*holds)(const ms_run_config *run);
     const char *why;
@@ -70,13 +65,16 @@ static const struct {
      "images with treatments of layers are not predicted, but for --checkpointing: leave out "
      "treat"},
     {evaluates, "an evaluation with images is not predicted: eval-batch must be none"},
-    {freezes_twice,
-     "an adapter leaves the vision tower's own weights frozen anyway, and trains what "
-     "its targets name: leave out freeze-vision"},
     {waits_on_host, "images are predicted with the parameters on the device"},
 };
 
 /* ---- places ---- */
+
+/* It is resolved later. */
+static bool has_adapter(const ms_resolving *c)
+{
+    return ms_resolve_is_set(c, "adapter") || ms_run_has_lora(c->draft);
+}
 
 static ms_status check_settings(const ms_resolving *c)
 {
@@ -97,6 +95,10 @@ static ms_status check_settings(const ms_resolving *c)
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         if (refusals[i].holds(run))
             return ms_resolve_fail(c, "images", "%s", refusals[i].why);
+    if (run->images.frozen && has_adapter(c))
+        return ms_resolve_fail(c, "freeze-vision",
+                               "an adapter leaves the vision tower's own weights frozen anyway, "
+                               "and trains what its targets name");
     return MS_OK;
 }
 

@@ -107,7 +107,7 @@ bool ms_qwen2_5_tower_new(ms_model *model, uint32_t parent)
     for (uint64_t i = 0; i < vision->num_layers && model->tape->status == MS_OK; i++)
         block_new(model, t, &t->blocks[i], list, i);
     merger_new(model, t);
-    if (model->run->images.frozen)
+    if (model->run->images.frozen && !model->run->adapter) /* which freezes by itself */
         ms_parameters_freeze(model, first, model->tape->parameters.count);
     return model->run->images.count == 0 ||
            (ms_qwen_windows_list(model, &t->windows) && ms_qwen_images_list(model, &t->images));
