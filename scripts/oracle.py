@@ -210,6 +210,10 @@ def command_of(case, config_path, args):
     if case["config"]["model_type"] != "vit":  # there the sequence follows from the image
         command += ["--seq", str(case.get("seq", 128))]
     command += ["--source-length", str(case["source"])] if case.get("source") else []
+    if case.get("images"):
+        command += ["--images", str(case["images"])]
+        command += ["--image-size", "{}x{}".format(*case["image_size"])] if case.get("image_size") else []
+        command += ["--freeze-vision", "yes"] if case.get("freeze_vision") else []
     if case.get("lora"):
         command += ["--lora", lora_text(case["lora"])]
         if case["lora"].get("autocast_adapter_dtype") is False:

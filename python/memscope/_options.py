@@ -18,6 +18,9 @@ class RunOptions(TypedDict, total=False):
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
     source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
+    images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
+    image_size: Text                            # width and height of each image in pixels [that of the model]
+    freeze_vision: YesNo                        # the vision tower that runs on images is not trained [no]
     dtype: Text                                 # type of the weights: bf16, fp16 or fp32 [bf16]
     autocast: Text                              # none, bf16 or fp16 [none]
     optimizer: Any                              # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
@@ -236,6 +239,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -353,6 +359,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -437,6 +446,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -534,6 +546,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),
@@ -625,6 +640,9 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("images", "N", "none"),
+        ("image-size", "WxH", "that of the model"),
+        ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
         ("optimizer", "NAME", "adamw"),

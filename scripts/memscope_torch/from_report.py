@@ -15,7 +15,7 @@ KNOWN = {"optimizer_in_backward": (False,), "optimizer_device": ("device",), "pa
          "grad_accumulation_dtype": ("same",), "liger": ("none",), "logits_to_keep": (None,), "empty_cache_steps": (None,), "eval_batch": (None,),
          "treat": ("none",), "adapter": ("none",), "quantize": ("none",), "checkpointing": ("none", "all"),
          "optimizer": ("adamw", "adam", "sgd", "sgd-momentum"), "attention": ("flash", "efficient", "math", "eager"), "allocator": ("cuda", "cuda-expandable"),
-         "routing": (None,), "max_split_size_bytes": (0,), "roundup_power2_divisions": (0,)}
+         "routing": (None,), "images": (None,), "max_split_size_bytes": (0,), "roundup_power2_divisions": (0,)}
 
 
 def reason(report):

@@ -264,6 +264,10 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
     ms_status status = load(plan, err);
     if (status != MS_OK)
         return status;
+    if (plan->run.images.count)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "plans with images are not made: analyze predicts images, with "
+                       "--checkpointing all too");
     if (s->curve)
         status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else

@@ -257,7 +257,7 @@ bool ms_finding_of_text_only(const ms_ledger *ledger, ms_finding *finding)
         .name = "text-only",
         .text = "predicted on text alone: no images go through the vision tower, which counts as "
                 "weights; a step with images needs more memory"};
-    return *ms_without_images(ledger->model) != '\0';
+    return ms_is_text_only(ledger->model, ledger->run);
 }
 
 /* ---- several GPUs ---- */

@@ -3,6 +3,7 @@
  * What the figures do not include: rows that apply to some runs.
  */
 #include "config/model/layer_kinds.h"
+#include "config/resolve/resolve_images.h"
 #include "ledger/ledger.h"
 
 static bool has_ranks(const ms_ledger *ledger)
@@ -48,7 +49,7 @@ static bool is_other_torch(const ms_ledger *ledger)
 
 static bool has_tower(const ms_ledger *ledger)
 {
-    return ledger->model->vision.hidden_size > 0;
+    return ms_is_text_only(ledger->model, ledger->run);
 }
 
 static bool has_delta_nets(const ms_ledger *ledger)

@@ -91,6 +91,9 @@ void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2]);
 /* torch.split of the last dimension into parts of the given lengths. */
 void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *lengths,
                    ms_tensor *out);
+/* torch.split of any dimension into parts of the given lengths. */
+void ms_split_sizes(ms_tape *tape, ms_tensor a, uint32_t dim, uint32_t count, const ms_dim *lengths,
+                    ms_tensor *out);
 /* part = base[..., a:b]; part.copy_(source): base's storage holds the result. */
 ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source);
 /* True if the tensor can be viewed as `shape` without a copy; fills the strides of that view. */
@@ -107,6 +110,8 @@ ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* with 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
 ms_tensor ms_cat3(ms_tape *tape, const ms_tensor inputs[3], uint32_t dim);
+/* cat of any number of tensors, at least one, of equal types (cat_list.c). */
+ms_tensor ms_cat_list(ms_tape *tape, uint32_t count, const ms_tensor *inputs, uint32_t dim);
 ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */
 ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of bools and integers in int64 */
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
@@ -116,6 +121,7 @@ ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep);
 ms_tensor ms_sum_last_fp32(ms_tape *tape, ms_tensor a); /* sum(-1, keepdim=True, dtype=float32) */
 ms_tensor ms_sum(ms_tape *tape, ms_tensor a);           /* of all elements */
 ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tensor: int64 scalar */
+ms_tensor ms_count_mask(ms_tape *tape, ms_tensor a);    /* the same, converted to int64 first */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */
 /* y = x Wᵀ (+ b), weight [out, in]; under autocast x and W are cast first. */
@@ -179,6 +185,10 @@ ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
 /* [B, C, height, width] into [B, H, rows, columns], one position for each patch. */
 ms_tensor ms_patches(ms_tape *tape, ms_tensor pixels, ms_tensor weight, ms_tensor bias, ms_dim rows,
                      ms_dim columns);
+
+/* a.masked_scatter(mask, source): `source` replaces the elements of `a` that the mask, which
+ * broadcasts to it, selects; there are as many (masked_scatter.c). */
+ms_tensor ms_masked_scatter(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_tensor source);
 
 /* Depthwise convolution of [B, C, S] with weight [C, 1, K] and padding K - 1: [B, C, S + K - 1]
  * (depthwise.c). */

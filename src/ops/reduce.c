@@ -279,3 +279,15 @@ ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a)
     ms_tensor out = ms_empty(tape, scalar, MS_DTYPE_I64);
     return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
 }
+
+ms_tensor ms_count_mask(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &sum_op);
+    ms_tensor out = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_I64);
+    ms_tensor wide = ms_empty(tape, ms_info(tape, a)->shape, MS_DTYPE_I64);
+    sum_buffers(tape, wide, ms_idle(tape) ? 0 : ms_elements(&ms_info(tape, wide)->shape), true);
+    ms_consume(tape, wide);
+    return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
+}

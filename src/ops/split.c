@@ -92,8 +92,8 @@ void ms_unbind(ms_tape *tape, ms_tensor a, uint32_t dim, uint32_t count, ms_tens
 
 static const ms_op split_into_op = {"split_with_sizes", "SplitWithSizesBackward0", split_backward};
 
-void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *lengths,
-                   ms_tensor *out)
+void ms_split_sizes(ms_tape *tape, ms_tensor a, uint32_t dim, uint32_t count, const ms_dim *lengths,
+                    ms_tensor *out)
 {
     for (uint32_t i = 0; i < count; i++)
         out[i] = 0;
@@ -102,12 +102,19 @@ void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *len
     uint32_t node = ms_record(tape, &split_into_op, 1, &a);
     ms_tensor_info info = *ms_info(tape, a);
     for (uint32_t i = 0; i < count; i++) {
-        info.shape.dims[info.shape.rank - 1] = lengths[i];
+        info.shape.dims[dim] = lengths[i];
         out[i] = ms_alias(tape, a, info.shape, info.strides);
     }
     if (!ms_idle(tape))
         ms_attach(tape, node, count, out);
     ms_consume(tape, a);
+}
+
+void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *lengths,
+                   ms_tensor *out)
+{
+    uint32_t rank = ms_idle(tape) || !a ? 1 : ms_info(tape, a)->shape.rank;
+    ms_split_sizes(tape, a, rank - 1, count, lengths, out);
 }
 
 void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2])

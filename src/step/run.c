@@ -123,6 +123,29 @@ ms_tensor ms_step_new_input(ms_model *model)
     return input;
 }
 
+static ms_tensor image_input(ms_model *model, const char *name, ms_shape shape, ms_dtype dtype)
+{
+    ms_tensor input = ms_empty(model->tape, shape, dtype);
+    ms_retain(model->tape, input);
+    ms_name_storage(model->tape, input, name, MS_CATEGORY_INPUT);
+    return input;
+}
+
+void ms_step_new_images(ms_model *model)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_run_images *images = &model->run->images;
+    const ms_vision_config *vision = &model->config->vision;
+    uint64_t count = model->run->batch * images->count;
+    uint64_t width = vision->channels * vision->frames * vision->patch_size * vision->patch_size;
+    ms_dim patches = ms_dim_number(s, count * images->grid.rows * images->grid.columns);
+    image_input(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    model->pixel_values = image_input(model, "pixel_values",
+                                      MS_SHAPE(patches, ms_dim_number(s, width)), MS_DTYPE_F32);
+    image_input(model, "image_grid_thw", MS_SHAPE(ms_dim_number(s, count), ms_dim_number(s, 3)),
+                MS_DTYPE_I64);
+}
+
 ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err)
 {
     if (status == MS_ERR_CONFIG) { /* without such an operator an adapter was refused, in words */

@@ -266,6 +266,8 @@ static bool build(trainer *t)
     ms_context_build(tape, MS_SHAPE(t->model.batch, t->model.seq));
     if (t->model.run->parallel.layout.context <= 1)
         t->ids = ms_step_new_input(&t->model);
+    if (t->model.run->images.count)
+        ms_step_new_images(&t->model);
     if (has_classes(t->model.config->head)) {
         bool has_one = t->model.config->head != MS_HEAD_EACH_TOKEN &&
                        t->model.config->head != MS_HEAD_TARGET_LM; /* for a sequence */

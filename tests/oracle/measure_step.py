@@ -21,6 +21,7 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 everything else that the process has made: compiling leaves 100 MB there.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 An encoder with a decoder has as many tokens on both sides, or "source" on the encoder's.
+"images", "image_size": see images.py.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
@@ -114,6 +115,8 @@ def build(case, device):
         settings = {k: v for k, v in case["adapter"].items() if k != "peft_type"}
         model = peft.get_peft_model(model, kind(**settings, task_type="CAUSAL_LM"),
                                     autocast_adapter_dtype=case.get("adapter_dtype", "fp32") == "fp32")
+    if case.get("freeze_vision"):
+        model.get_base_model().model.visual.requires_grad_(False) if case.get("lora") else model.model.visual.requires_grad_(False)
     if case.get("checkpointing"):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": bool(case.get("reentrant"))})
         if case.get("lora") or case.get("adapter"):
@@ -200,6 +203,9 @@ class Step:
             return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"])}
         if name.endswith("ForTokenClassification"):
             return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"], case["seq"])}
+        if case.get("images"):
+            import images
+            return images.inputs(case, config, self.device, ids)
         if name.endswith("ForPreTraining"):
             return {"input_ids": ids, "labels": ids, "next_sentence_label": numbers(2, case["batch"])}
         return {"input_ids": ids, "labels": ids}
@@ -319,6 +325,9 @@ def measure_cpu(case):
     quiet = lambda name: record_function("ph:" + name)
     step.run(quiet), step.run(quiet), gc.collect()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as prof:
+        if case.get("images"):
+            import images
+            images.renew(step.model)
         step.run(quiet)
     events, phases, stack = [], [], list(prof.profiler.kineto_results.experimental_event_tree())
     while stack:
@@ -329,6 +338,8 @@ def measure_cpu(case):
         elif e.name.startswith("ph:"):
             phases.append((e.start_time_ns, e.end_time_ns, e.name[3:]))
     events.sort(key=lambda e: e[0])
+    if case.get("images"):
+        events = [e for e in events if e[0] >= min(phases)[0]]
     out, live, i = {"phases": []}, 0, 0
     for _, end, name in sorted(phases):
         peak = live

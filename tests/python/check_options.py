@@ -36,9 +36,12 @@ OF_RANKS = [
 ]
 for beside, values in OF_RANKS:
     BESIDE.update({name: beside for name in values})
+BESIDE.update({"images": {"image_size": "112x112"}, "image_size": {"images": 1}, "freeze_vision": {"images": 1, "image_size": "112x112"}})
 MODELS = {"routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwen3-8b", "sequence_parallel": "qwen3-8b",
-          "loss_parallel": "qwen3-8b", "source_length": "t5-small"}
-VALUES = {"training_args": {"per_device_train_batch_size": 3}, "ignore_sharding": True, "batch": 2, "seq": 64, "source_length": 96, "dtype": "fp32",
+          "loss_parallel": "qwen3-8b", "source_length": "t5-small", "images": "qwen2.5-vl-3b", "image_size": "qwen2.5-vl-3b",
+          "freeze_vision": "qwen2.5-vl-3b"}
+VALUES = {"training_args": {"per_device_train_batch_size": 3}, "ignore_sharding": True, "batch": 2, "seq": 64, "source_length": 96,
+          "images": 1, "image_size": "112x112", "freeze_vision": True, "dtype": "fp32",
           "autocast": "bf16", "optimizer": "sgd", "optimizer_impl": "foreach", "optimizer_in_backward": True,
           "optimizer_device": "host", "parameter_device": "host", "weight_decay": 0.25, "accumulate": 2,
           "grad_accumulation_dtype": "fp32", "clip": 0.5, "label_smoothing": 0.5, "liger": "all", "logits_to_keep": 32,

@@ -104,16 +104,17 @@ static const char *title_of(ms_arena *arena, const ms_runs_view *view, const ms_
                             const ms_run_config *run)
 {
     const ms_fit_what *what = NULL;
+    char text[MS_IMAGES_TEXT];
+    const char *images = ms_images_words(model, run, text);
     const char *name = model->name && *model->name ? model->name : model->model_type;
     if (view->is_fewest)
         return ms_arena_printf(
             arena, "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
-            run->batch, run->seq_tokens, ms_without_images(model));
+            run->batch, run->seq_tokens, images);
     if (view->question == MS_RUNS_FIT && ms_fit_what_find(view->what, &what, NULL) == MS_OK)
-        return ms_arena_printf(arena, "%s: largest %s%s, %s", name, what->name,
-                               ms_without_images(model), what->unit);
+        return ms_arena_printf(arena, "%s: largest %s%s, %s", name, what->name, images, what->unit);
     return ms_arena_printf(arena, "%s: batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s", name,
-                           run->batch, run->seq_tokens, ms_without_images(model),
+                           run->batch, run->seq_tokens, images,
                            ms_dtype_info_of(run->dtype)->short_name,
                            ms_optimizer_traits_of(run->training.optimizer)->name);
 }

@@ -57,6 +57,8 @@ enum {
     MS_LAYER_KINDS = 32       /* number of combinations */
 };
 
+enum { MS_MOST_BLOCKS = 4096 };
+
 /* The vision tower of multimodal models. */
 typedef struct ms_vision_config {
     uint64_t hidden_size, intermediate_size, num_layers, num_heads;
@@ -66,7 +68,17 @@ typedef struct ms_vision_config {
      * of the position table; additional mergers for inner layers */
     uint64_t merge_size, frames, out_size, positions, deep_mergers;
     uint64_t projector_in, projector_out; /* llama4: widths of the MLP behind the tower */
+    /* Qwen2.5-VL: side of a window of attention in pixels; the blocks, a bit each, whose attention
+     * sees the whole image; its MLPs' function */
+    uint64_t window_size;
+    uint64_t whole_blocks[MS_MOST_BLOCKS / 64];
+    ms_activation activation;
 } ms_vision_config;
+
+/* What the tower makes of an image: patches by rows and columns, and tokens among the text's. */
+typedef struct ms_image_grid {
+    uint64_t rows, columns, tokens;
+} ms_image_grid;
 
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
 typedef struct ms_model_config {
@@ -205,6 +217,8 @@ typedef enum ms_key_kind {
     MS_KEY_DENSE_LAYERS,     /* list of layer numbers that are not sparse; read with the rules */
     MS_KEY_SPARSE_LAYERS,    /* list of layer numbers that are sparse; the others are not */
     MS_KEY_LENGTH,           /* list; uint64_t member: its length */
+    MS_KEY_NUMBERS,          /* list of numbers; uint64_t[] member: a bit for each, up to the
+                                maximum; default_value: the first 64 bits */
     MS_KEY_IGNORED           /* no effect on memory */
 } ms_key_kind;
 
@@ -270,6 +284,11 @@ typedef struct ms_family {
     /* MS_LAYER_ flags of a layer if the file has no layer_types; NULL: all layers are alike, and
      * slide if there is a window. */
     uint8_t (*layer_kind)(const ms_model_config *config, uint64_t layer);
+    /* What becomes of an image of that width and height in pixels; without them (0) of one of the
+     * size the model has, where it has one. Fails with a sentence. NULL: images are not predicted.
+     */
+    ms_status (*place_image)(const ms_model_config *config, const uint64_t sides[2],
+                             ms_image_grid *grid, ms_error *err);
     /* The logits are scaled outside the head, so code that replaces head and loss would miss it. */
     bool scales_logits;
     /* The framework's class does not support fused attention. */

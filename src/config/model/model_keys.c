@@ -131,6 +131,9 @@ static void set_default(ms_model_config *config, const ms_key *key)
             default_count(config, key, key->default_kind,
                           key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
         break;
+    case MS_KEY_NUMBERS:
+        *(uint64_t *)member = (uint64_t)key->default_value;
+        break;
     case MS_KEY_SIDES:
         ((uint64_t *)member)[0] = ((uint64_t *)member)[1] = (uint64_t)key->default_value;
         break;
@@ -318,6 +321,21 @@ static ms_status get_length(ms_json_value value, const ms_key *key, ms_model_con
     return MS_OK;
 }
 
+static ms_status get_numbers(ms_json_value value, const ms_key *key, ms_model_config *config,
+                             ms_error *err)
+{
+    uint64_t *bits = count_at(config, key->offset), number = 0;
+    ms_json_value v;
+    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(value, &v); more && status == MS_OK;
+         more = ms_json_next(&v)) {
+        status = ms_json_get_count(v, 0, key->maximum, &number, err);
+        if (status == MS_OK)
+            bits[number / 64] |= UINT64_C(1) << number % 64;
+    }
+    return status;
+}
+
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
@@ -342,6 +360,7 @@ static const key_getter getters[] = {
     [MS_KEY_SPARSE_LAYERS] = get_nothing,
     [MS_KEY_SIDES] = get_sides,
     [MS_KEY_LENGTH] = get_length,
+    [MS_KEY_NUMBERS] = get_numbers,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

@@ -32,9 +32,14 @@ static const char cache[] = "a KV cache belongs to inference, which memscope inf
 static const char length[] = "the length of a training's sequences is seq; memscope infer, which "
                              "predicts inference, has a context";
 static const char no_bytes[] = "it changes no memory; leave it out";
-static const char images[] =
-    "images are not predicted: a model with a vision tower is predicted on text alone, and its "
-    "tower counts as weights; memscope capture measures a step with images";
+static const char images[] = "images is the number of them in each sequence, image-size their "
+                             "width and height: --images 2 --image-size 1280x720";
+static const char pixels[] = "image-size is the width and height of each image before the "
+                             "processor resizes it; make it as large as the images may be";
+static const char videos[] = "videos are not predicted, images are: --images 2 --image-size "
+                             "1280x720; memscope capture measures a step with videos";
+static const char frozen[] = "--freeze-vision yes predicts a vision tower that is not trained, its "
+                             "merger included";
 static const char requests[] = "the number of a training's sequences is batch; memscope infer, "
                                "which predicts inference, has a concurrency";
 
@@ -77,10 +82,11 @@ static const struct {
     {"context-size", length}, {"ctx-size", length}, {"n-ctx", length},
     {"concurrency", requests}, {"max-num-seqs", requests}, {"max-batch-size", requests},
     {"requests", requests},
-    {"images", images}, {"image", images}, {"num-images", images}, {"image-size", images},
-    {"images-per-sequence", images}, {"limit-mm-per-prompt", images}, {"pixels", images},
-    {"image-max-pixels", images}, {"max-pixels", images}, {"min-pixels", images},
-    {"videos", images}, {"video", images}, {"pixel-values", images},
+    {"image", images}, {"num-images", images}, {"images-per-sequence", images},
+    {"limit-mm-per-prompt", images}, {"pixel-values", images}, {"pixels", pixels},
+    {"image-max-pixels", pixels}, {"max-pixels", pixels}, {"min-pixels", pixels},
+    {"videos", videos}, {"video", videos}, {"freeze-vision-tower", frozen},
+    {"freeze-vision-model", frozen}, {"freeze-multi-modal-projector", frozen},
     {"learning-rate", no_bytes}, {"lr", no_bytes}, {"lr-scheduler-type", no_bytes},
     {"warmup-steps", no_bytes}, {"warmup-ratio", no_bytes}, {"num-train-epochs", no_bytes},
     {"epochs", no_bytes}, {"max-steps", no_bytes}, {"seed", no_bytes}, {"lora-alpha", no_bytes},

@@ -11,6 +11,7 @@
 #include "config/run/budget.h"
 #include "config/run/experts.h"
 #include "config/resolve/resolve_between_steps.h"
+#include "config/resolve/resolve_images.h"
 #include "config/resolve/resolve_layers.h"
 #include "config/resolve/resolve_loss.h"
 #include "config/resolve/resolve_parallel.h"
@@ -267,7 +268,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
         resolve_places,  resolve_in_backward,       resolve_accumulation,   ms_resolve_quantization,
         note_autocast,   resolve_allocator,         resolve_budget,         ms_resolve_layers,
         ms_resolve_loss, ms_resolve_between_steps,  ms_resolve_treatments,  resolve_attention,
-        resolve_experts, ms_resolve_parallel,       ms_resolve_translation,
+        resolve_experts, ms_resolve_parallel,       ms_resolve_translation, ms_resolve_images,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     return resolve(&c, steps, sizeof steps / sizeof steps[0]);

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Images in a step: what a run of a model with a vision tower says of them.
+ * Images in the sequences of a run, and what a run without them says of that.
  */
 #ifndef MS_CONFIG_RESOLVE_RESOLVE_IMAGES_H
 #define MS_CONFIG_RESOLVE_RESOLVE_IMAGES_H
 
-#include "config/model/model_config.h"
+#include "config/resolve/resolving.h"
 
-/* " without images" for a model that has a vision tower, which the step does not run; else "". It
- * follows the number of tokens in titles. A static text. */
-const char *ms_without_images(const ms_model_config *model);
+/* Checks them against the model and the other settings, and sets the grid of each. After the
+ * treatments are resolved. */
+ms_status ms_resolve_images(const ms_resolving *c);
+
+/* " without images" for a model that has a vision tower, which the step does not run, " with 2
+ * images each" where it does; else "". It follows the number of tokens in titles. Writes into
+ * `out`, or returns a static text. */
+enum { MS_IMAGES_TEXT = 48 };
+const char *ms_images_words(const ms_model_config *model, const ms_run_config *run,
+                            char out[MS_IMAGES_TEXT]);
+/* Whether the model has a vision tower that the run, or a NULL one, does not run. */
+bool ms_is_text_only(const ms_model_config *model, const ms_run_config *run);
 
 #endif

@@ -104,12 +104,22 @@ typedef struct ms_training {
     uint64_t eval_logits;       /* evaluation batches whose logits are kept on the device */
 } ms_training;
 
+/* Images in the sequences of a model with a vision tower. */
+typedef struct ms_run_images {
+    uint64_t count;     /* in each sequence; 0: none */
+    uint64_t sides[2];  /* width and height in pixels, as given; 0: not given */
+    bool frozen;        /* the tower is not trained */
+    bool checkpoints;   /* the tower's blocks are checkpointed, as layers are */
+    ms_image_grid grid; /* of each image, as the model's processor resizes it */
+} ms_run_images;
+
 typedef struct ms_run_config {
     ms_watch *watch;        /* of who follows the call; or NULL */
     uint64_t batch;         /* sequences per micro-batch */
     uint64_t seq_tokens;    /* tokens per sequence; of an encoder with a decoder the decoder's */
     uint64_t source_tokens; /* of such a model's encoder; 0: as many */
-    ms_dtype dtype;         /* of the weights */
+    ms_run_images images;
+    ms_dtype dtype; /* of the weights */
     ms_autocast autocast;
     ms_parameter_device parameter_device; /* on the host only if the optimizer is */
     bool has_host_layers;   /* inference: layers from `device_layers` on wait on the host */

@@ -27,6 +27,15 @@
       "as --seq", \
       "Training", tokens, AT(run.source_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "source_length", .show_report = show_source) \
+    X("images", "N", "images in each sequence, for a model with a vision tower, or none", "none", \
+      "Training", some, AT(run.images.count), .minimum = 1, .maximum = 1 << 12, \
+      .report = "images", .show_report = show_images) \
+    X("image-size", "WxH", "width and height of each image in pixels", "that of the model", \
+      "Training", sides, AT(run.images.sides), .maximum = 1 << 14, .default_is_words = true, \
+      .report = "image_size", .show_report = show_image_size) \
+    X("freeze-vision", "YESNO", "the vision tower that runs on images is not trained", "no", \
+      "Training", answer, AT(run.images.frozen), .report = "freeze_vision", \
+      .show_report = show_freeze_vision) \
     X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
       "Training", type, AT(run.dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
       .report = "dtype", .show_report = ms_show_dtype) \

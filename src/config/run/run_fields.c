@@ -129,6 +129,31 @@ static void show_torch(const void *source, ms_arena *arena, ms_config_shown *sho
               ms_arena_printf(arena, "%" PRIu32 ".%" PRIu32, run->torch_major, run->torch_minor));
 }
 
+/* Where there are images. */
+static void show_images(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    uint64_t count = ((const ms_run_seen *)source)->run->images.count;
+    (void)arena;
+    if (count)
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = count};
+}
+
+static void show_image_size(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_images *images = &((const ms_run_seen *)source)->run->images;
+    if (images->count && images->sides[0])
+        show_text(shown, ms_arena_printf(arena, "%" PRIu64 "x%" PRIu64, images->sides[0],
+                                         images->sides[1]));
+}
+
+static void show_freeze_vision(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_run_images *images = &((const ms_run_seen *)source)->run->images;
+    (void)arena;
+    if (images->count)
+        *shown = (ms_config_shown){.form = MS_SHOWN_BOOL, .count = images->frozen};
+}
+
 /* ---- the rows ---- */
 
 static const char *const types[][2] = {

@@ -133,6 +133,26 @@ static ms_status set_rank(const ms_config_field *field, const char *value, void 
     return MS_OK;
 }
 
+/* "1280x720" */
+static ms_status set_sides(const ms_config_field *field, const char *value, void *member,
+                           ms_arena *arena, ms_error *err)
+{
+    const char *cross = strchr(value, 'x');
+    size_t first = cross ? (size_t)(cross - value) : 0, second = cross ? strlen(cross + 1) : 0;
+    uint64_t *sides = member, most = (uint64_t)field->maximum;
+    (void)arena;
+    if (first == 0 || ms_number_count(value, first, &sides[0]) != MS_COUNT_OK ||
+        ms_number_count(cross + 1, second, &sides[1]) != MS_COUNT_OK || sides[0] == 0 ||
+        sides[1] == 0 || sides[0] > most || sides[1] > most)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected a width and a height from 1 to %" PRIu64
+                       ", such as 1280x720",
+                       field->name, value, most);
+    return MS_OK;
+}
+
+const ms_config_kind ms_config_kind_sides = {
+    .bytes = 2 * sizeof(uint64_t), .set = set_sides, .show = ms_config_show_nothing};
 const ms_config_kind ms_config_kind_type = {
     .bytes = sizeof(int), .set = set_type, .show = ms_config_show_choice};
 const ms_config_kind ms_config_kind_version = {

@@ -16,6 +16,7 @@ extern const ms_config_kind ms_config_kind_lora;    /* const char *, an adapter 
 extern const ms_config_kind ms_config_kind_attention; /* ms_attention */
 extern const ms_config_kind ms_config_kind_quantize;  /* ms_quantization */
 extern const ms_config_kind ms_config_kind_layout;    /* ms_layout */
+extern const ms_config_kind ms_config_kind_sides;     /* uint64_t[2]: width and height */
 extern const ms_config_kind ms_config_kind_rank;      /* ms_rank_choice */
 
 #endif

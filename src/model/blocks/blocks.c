@@ -77,6 +77,11 @@ static bool has_checkpoints(const ms_model *model)
     return false;
 }
 
+bool ms_inputs_require_grad(const ms_model *model)
+{
+    return model->run->adapter && has_checkpoints(model);
+}
+
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
                              ms_tensor ids)
 {
@@ -85,7 +90,7 @@ ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, 
     if (scale) /* embed_scale.to(weight.dtype) */
         out = ms_mul(model->tape, out,
                      ms_to(model->tape, scale, (ms_dtype)ms_info(model->tape, weight)->dtype));
-    if (model->run->adapter && has_checkpoints(model))
+    if (ms_inputs_require_grad(model))
         ms_require_grad(model->tape, out);
     model->tape->scope = previous;
     return out;

@@ -21,6 +21,8 @@
  * requires a gradient, as by enable_input_require_grads(). */
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
                              ms_tensor ids);
+/* Whether the inputs of adapted, checkpointed layers require gradients. */
+bool ms_inputs_require_grad(const ms_model *model);
 /* A norm of any kind. A layer's own norm runs under the layer's treatment: `run` gets the model,
  * and the module as a number. */
 ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x,

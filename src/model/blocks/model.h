@@ -79,6 +79,9 @@ typedef struct ms_model {
     bool batches_experts;            /* grouped experts as batches, as generate() decodes */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
     void *modules;                   /* owned by the family */
+    void *tower;                     /* the same of a vision tower that runs; else NULL */
+    ms_tensor pixel_values;          /* of the images: patches in rows, fp32; 0: none */
+    ms_tensor position_shift;        /* what transformers keeps as rope_deltas; 0: none yet */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
     ms_exceptions *exceptions;       /* from packing linear layers; NULL: no exceptions */
     ms_tensor dynamic_code;          /* shared by all doubly quantised weights */

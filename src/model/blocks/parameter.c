@@ -103,6 +103,25 @@ void ms_parameter_move_last(ms_model *model, uint32_t place)
         ms_info(tape, items[i].tensor)->leaf = i;
 }
 
+void ms_parameters_freeze(ms_model *model, uint32_t first, uint32_t end)
+{
+    ms_tape *tape = model->tape;
+    uint32_t kept = first;
+    if (ms_idle(tape))
+        return;
+    for (uint32_t i = first; i < tape->parameters.count; i++) {
+        const ms_parameter parameter = tape->parameters.items[i];
+        ms_tensor_info *info = ms_info(tape, parameter.tensor);
+        info->leaf = i < end ? MS_NONE : kept;
+        info->requires_grad = i >= end;
+        if (i >= end)
+            tape->parameters.items[kept++] = parameter;
+        else if (!ms_vec_push(&tape->frozen, parameter.tensor))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+    tape->parameters.count = kept;
+}
+
 void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
 {
     ms_tape *tape = model->tape;

@@ -276,7 +276,9 @@ void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_out
     ms_tape *tape = model->tape;
     ms_decoder *d = model->modules;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_local(&f, d->style.run(model, d, in->ids, 0));
+    ms_tensor *hidden =
+        ms_local(&f, model->run->images.count ? d->style.run_with_images(model, d, in->ids)
+                                              : d->style.run(model, d, in->ids, 0));
     ms_tensor *more = ms_local(&f, 0);
     ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
     if (d->style.add_loss)

@@ -81,6 +81,9 @@ typedef struct ms_decoder_style {
     /* Runs the model, of ids, or of their embeddings, which are then the caller's; NULL:
      * embedding, masks and layers. */
     ms_tensor (*run)(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given);
+    /* The hidden states that the last norm made of ids and images, where the run has some. NULL: it
+     * never has. */
+    ms_tensor (*run_with_images)(ms_model *model, ms_decoder *d, ms_tensor ids);
     /* Adds the family's auxiliary loss to the loss, in place; *more: that loss, if it stays bound.
      * drop releases what the model kept for it. Both may be NULL. */
     void (*add_loss)(ms_model *model, ms_locals *f, ms_tensor *more, ms_tensor *loss);
@@ -96,6 +99,7 @@ typedef struct ms_decoder_style {
     bool multiplied_embedding;     /* by a number */
     bool norm_bias;                /* of every norm of width H */
     ms_head_norms head_norms;      /* norms of width D */
+    bool projects_first;           /* all three projections, then the views as heads */
     bool own_head_norms;           /* each head has its own weights */
     bool scaled_embedding;         /* multiplied by a buffer of one element */
     bool rotary_by_kind;           /* separate tables for sliding layers */

@@ -95,11 +95,26 @@ static void normalise_heads(ms_model *model, ms_locals *f, const self_attention 
     ms_assign(f, key, d->style.norm(model, &a->k_norm, *key));
 }
 
+/* The same where no view stands between the projections. */
+static void project_first(ms_model *model, const ms_projections *p, ms_locals *f, ms_tensor hidden,
+                          ms_tensor *out[3])
+{
+    const ms_linear_module *const linear[] = {&p->q_proj, &p->k_proj, &p->v_proj};
+    for (int i = 0; i < 3; i++)
+        out[i] = ms_local(f, ms_linear_call(model, linear[i], hidden));
+    for (int i = 0; i < 3; i++)
+        ms_assign(f, out[i], ms_as_heads(model, *out[i], i == 0 ? model->heads : model->kv_heads));
+}
+
 /* Query, key and value, locals of `f`, as [B, H, S, D]. */
 static void project_all(ms_model *model, const ms_decoder *d, const self_attention *a, ms_locals *f,
                         ms_tensor hidden, ms_tensor *out[3])
 {
     const ms_projections *p = &a->proj;
+    if (d->style.projects_first) {
+        project_first(model, p, f, hidden, out);
+        return;
+    }
     out[0] = ms_local(f, project(model, d, &p->q_proj, &a->q_norm, hidden, model->heads));
     out[1] = ms_local(f, project(model, d, &p->k_proj, &a->k_norm, hidden, model->kv_heads));
     out[2] = ms_local(f, project(model, d, &p->v_proj, NULL, hidden, model->kv_heads));

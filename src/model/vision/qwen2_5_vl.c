@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Qwen2.5-VL: Qwen2 with rotary tables of three grids, and a vision tower of its own, which
- * text-only training does not run.
+ * runs where there are images.
  */
 #include "model/blocks/blocks.h"
 #include "model/decoder/decoder.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "model/vision/qwen_vision.h"
+#include "model/vision/qwen2_5_images.h"
+#include "model/vision/qwen2_5_tower.h"
+#include "model/vision/qwen_image.h"
 
 /* clang-format off */
 static const ms_key keys[] = {
@@ -43,17 +45,25 @@ static const ms_key vision_keys[] = {
     COUNT("spatial_merge_size", vision.merge_size, 2, 64),
     COUNT("temporal_patch_size", vision.frames, 2, MAX_HEADS),
     COUNT("out_hidden_size", vision.out_size, 3584, MAX_HIDDEN),
+    COUNT("window_size", vision.window_size, 112, MAX_POSITIONS),
+    { .name = "fullatt_block_indexes", .kind = MS_KEY_NUMBERS, .offset = MEMBER(vision.whole_blocks),
+      .default_value = 0x80808080, .maximum = MS_MOST_BLOCKS - 1 },
+    { .name = "hidden_act", .kind = MS_KEY_ACTIVATION, .offset = MEMBER(vision.activation),
+      .default_value = MS_ACTIVATION_SILU },
 };
 /* clang-format on */
 
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = true,
-                                                      .mask_arguments = true,
-                                                      .masks_without_positions = true,
-                                                      .layers_without_positions = true,
-                                                      .rotary_tables = ms_rotary_of_sections,
-                                                      .build_towers = ms_qwen2_5_vision_new});
+    return ms_decoder_build(model,
+                            (ms_decoder_style){.qkv_bias = true,
+                                               .projects_first = true,
+                                               .mask_arguments = true,
+                                               .masks_without_positions = true,
+                                               .layers_without_positions = true,
+                                               .rotary_tables = ms_rotary_of_sections,
+                                               .build_towers = ms_qwen2_5_tower_new,
+                                               .run_with_images = ms_qwen2_5_run_with_images});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};
@@ -74,4 +84,5 @@ const ms_family ms_family_qwen2_5_vl = {
     .more = more,
     .more_count = sizeof more / sizeof *more,
     .check = ms_check_heads_divide,
+    .place_image = ms_qwen_place_image,
     .program = &program};

@@ -99,37 +99,3 @@ bool ms_qwen_vision_new(ms_model *model, uint32_t parent)
         merger_new(model, numbered(model, deep, i), &w, w.merged);
     return true;
 }
-
-/* ---- Qwen2.5-VL's: RMS norms, gated MLPs, no table of positions ---- */
-
-static void gated_block_new(ms_model *model, uint32_t scope, const widths *w)
-{
-    ms_dim three = ms_dim_number(&model->tape->trace->symbols, 3 * w->hidden.value);
-    ms_norm_new(model, scope, "norm1", w->hidden, false);
-    ms_norm_new(model, scope, "norm2", w->hidden, false);
-    uint32_t attention = scope_below(model, scope, "attn");
-    ms_linear_new(model, attention, "qkv", w->hidden, three, true);
-    ms_linear_new(model, attention, "proj", w->hidden, w->hidden, true);
-    uint32_t mlp = scope_below(model, scope, "mlp");
-    ms_linear_new(model, mlp, "gate_proj", w->hidden, w->intermediate, true);
-    ms_linear_new(model, mlp, "up_proj", w->hidden, w->intermediate, true);
-    ms_linear_new(model, mlp, "down_proj", w->intermediate, w->hidden, true);
-}
-
-bool ms_qwen2_5_vision_new(ms_model *model, uint32_t parent)
-{
-    const ms_vision_config *vision = &model->config->vision;
-    widths w = widths_of(model);
-    uint32_t scope = scope_below(model, parent, "visual");
-    (void)projection_new(model, scope, &w);
-    rotary_new(model, scope);
-    uint32_t blocks = scope_below(model, scope, "blocks");
-    for (uint64_t i = 0; i < vision->num_layers && model->tape->status == MS_OK; i++)
-        gated_block_new(model, numbered(model, blocks, i), &w);
-    uint32_t merger = scope_below(model, scope, "merger");
-    ms_norm_new(model, merger, "ln_q", w.hidden, false);
-    uint32_t mlp = scope_below(model, merger, "mlp");
-    ms_linear_new(model, mlp, "0", w.merged, w.merged, true);
-    ms_linear_new(model, mlp, "2", w.merged, w.out, true);
-    return true;
-}

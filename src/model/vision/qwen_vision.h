@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vision towers of Qwen2.5-VL, and of Qwen3-VL and Qwen3.5: parameters only. They have no
+ * The vision towers of Qwen3-VL and Qwen3.5: parameters only. They have no
  * forward, since text-only training does not run them.
  */
 #ifndef MS_MODEL_VISION_QWEN_VISION_H
@@ -11,8 +11,6 @@
 
 /* Creates the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
 bool ms_qwen_vision_new(ms_model *model, uint32_t parent);
-/* The same for Qwen2.5-VL. */
-bool ms_qwen2_5_vision_new(ms_model *model, uint32_t parent);
 
 /* Keys of the object "vision_config". */
 #define QWEN_VISION_KEYS                                                                           \

@@ -35,6 +35,19 @@ static ms_tensor linear_index(ms_tape *tape, uint32_t count, ms_shape shape)
     return linear;
 }
 
+/* Of indices of one of `places` elements. */
+static void sort_linear(ms_tape *tape, const ms_shape *shape, uint64_t places)
+{
+    ms_tensor sorted = ms_empty(tape, *shape, MS_DTYPE_I64);
+    ms_tensor original = ms_empty(tape, *shape, MS_DTYPE_I64);
+    ms_tensor range = ms_empty(tape, *shape, MS_DTYPE_I64);
+    ms_transient(tape, ms_cub_sort_bytes(tape, ms_elements(shape), bits_of(places - 1)),
+                 MS_DTYPE_U8);
+    ms_consume(tape, range);
+    ms_consume(tape, original);
+    ms_consume(tape, sorted);
+}
+
 static void sort_indices(ms_tape *tape, const ms_node *node, const ms_shape *indexed)
 {
     ms_shape shape = ms_info(tape, node->saved[0])->shape;
@@ -42,14 +55,7 @@ static void sort_indices(ms_tape *tape, const ms_node *node, const ms_shape *ind
     for (uint32_t i = 0; i < node->saved_count; i++)
         places *= indexed->dims[i].value;
     ms_tensor linear = linear_index(tape, node->saved_count, shape);
-    ms_tensor sorted = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_tensor original = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_tensor range = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_transient(tape, ms_cub_sort_bytes(tape, ms_elements(&shape), bits_of(places - 1)),
-                 MS_DTYPE_U8);
-    ms_consume(tape, range);
-    ms_consume(tape, original);
-    ms_consume(tape, sorted);
+    sort_linear(tape, &shape, places);
     ms_consume(tape, linear);
 }
 
@@ -88,6 +94,41 @@ ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor c
     if (ms_idle(tape) || !a || !rows || !columns)
         return 0;
     return take(tape, a, 2, (ms_tensor[]){rows, columns});
+}
+
+/* ---- indices on the host: on a GPU each use copies them there, where they are in order ---- */
+
+static void index_by_host_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                   ms_tensor *out)
+{
+    const ms_meta meta = *ms_input_meta(tape, node, 0);
+    const ms_shape shape = MS_SHAPE(ms_dim_number(&tape->trace->symbols, node->numbers[0]));
+    out[0] = ms_empty(tape, meta.shape, dtype_of(tape, grads[0]));
+    if (tape->on_cpu || ms_idle(tape))
+        return;
+    ms_tensor copy = ms_empty(tape, shape, MS_DTYPE_I64);
+    sort_linear(tape, &shape, meta.shape.dims[0].value);
+    ms_consume(tape, copy);
+}
+
+static const ms_op index_by_host_op = {"index", "IndexBackward0", index_by_host_backward};
+
+ms_tensor ms_index_by_host(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_dim count)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &index_by_host_op);
+    uint32_t node = ms_record(tape, &index_by_host_op, 1, &a);
+    ms_node_numbers(tape, node, 1, (uint64_t[]){count.value});
+    ms_save(tape, node, rows);
+    if (!rows && node != MS_NONE && ms_hooks_saving(tape) == MS_SAVING_TENSORS)
+        tape->host_saved_bytes += count.value * sizeof(int64_t);
+    ms_tensor copy = rows ? 0 : ms_empty(tape, MS_SHAPE(count), MS_DTYPE_I64);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[0] = count;
+    ms_tensor out = ms_empty(tape, shape, dtype_of(tape, a));
+    ms_consume(tape, copy);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim)

@@ -82,7 +82,7 @@ const char *ms_infer_title(const ms_infer_view *v)
     if (!quant || !place || !load)
         return NULL;
     return ms_arena_printf(v->arena, "%s%s: %s%s%s%s", v->input->name, quant, engine->name, place,
-                           load, ms_without_images(&v->input->config));
+                           load, ms_is_text_only(&v->input->config, NULL) ? " without images" : "");
 }
 
 const char *ms_infer_verdict(const ms_infer_view *v)

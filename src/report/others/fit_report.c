@@ -252,15 +252,17 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
 {
     const ms_fit_answer *a = v->answer;
     const ms_page page = ms_page_begin(out, v->style);
+    char text[MS_IMAGES_TEXT];
+    const char *images = ms_images_words(v->model, v->run, text);
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
     char title[512];
     if (is_of_gpus(v))
         snprintf(title, sizeof title,
                  "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
-                 v->run->batch, v->run->seq_tokens, ms_without_images(v->model));
+                 v->run->batch, v->run->seq_tokens, images);
     else
-        snprintf(title, sizeof title, "%s: largest %s%s, %s", name, a->what->name,
-                 ms_without_images(v->model), a->what->unit);
+        snprintf(title, sizeof title, "%s: largest %s%s, %s", name, a->what->name, images,
+                 a->what->unit);
     ms_page_line(&page, title);
     fputc('\n', out);
     if (!write_values(v, &page))

@@ -116,12 +116,14 @@ static const char *title(const ms_plan_view *view)
         accumulate = ms_arena_printf(view->arena, "%" PRIu64 " x ", run->training.accumulate);
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
         ranks = rank_words(view);
+    char images[MS_IMAGES_TEXT];
     if (!accumulate || !ranks)
         return NULL;
     return ms_arena_printf(
         view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s (%s)%s",
         model->name && *model->name ? model->name : model->model_type, accumulate, run->batch,
-        run->seq_tokens, ms_without_images(model), ms_dtype_info_of(run->dtype)->short_name,
+        run->seq_tokens, ms_images_words(model, run, images),
+        ms_dtype_info_of(run->dtype)->short_name,
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"), ranks);
 }

@@ -101,6 +101,7 @@ static void add_key(list *l, const ms_key *key)
     case MS_KEY_ROPE:
         add_text(l, key->name, l->model->long_rotary ? "longrope" : "any");
         break;
+    case MS_KEY_NUMBERS:
     case MS_KEY_ATTENTION_LAYERS: /* given by layer_types */
     case MS_KEY_FIXED_BOOL:
     case MS_KEY_IGNORED:

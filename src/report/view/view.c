@@ -309,12 +309,13 @@ static const char *title(const ms_view *view)
     const ms_run_config *run = view->ledger->run;
     const ms_field *fields = view->metadata;
     const char *count = parameters(view), *types = weight_types(view);
+    char images[MS_IMAGES_TEXT];
     if (!count || !types)
         return NULL;
     return ms_arena_printf(view->arena,
                            "%s: %s, batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s (%s)",
                            ms_view_model(view), count, run->batch, run->seq_tokens,
-                           ms_without_images(view->ledger->model), types,
+                           ms_images_words(view->ledger->model, run, images), types,
                            ms_metadata_text(fields, view->metadata_count, "optimizer"),
                            ms_metadata_text(fields, view->metadata_count, "optimizer_impl"));
 }

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/vision/qwen2_5_attention.h"
+
+#include "config/run/attention.h"
+#include "model/blocks/blocks.h"
+#include "model/vision/qwen_image.h"
+#include "ops/ops.h"
+
+ms_qwen_attention ms_qwen_attention_new(ms_model *model, uint32_t parent, ms_dim hidden)
+{
+    ms_dim three = ms_dim_number(&model->tape->trace->symbols, 3 * hidden.value);
+    ms_qwen_attention a = {.scope = ms_scope_add(model->tape, parent, "attn", MS_NONE)};
+    a.qkv = ms_linear_new(model, a.scope, "qkv", hidden, three, true);
+    a.proj = ms_linear_new(model, a.scope, "proj", hidden, hidden, true);
+    return a;
+}
+
+/* ---- parts ---- */
+
+static bool parts_new(ms_model *model, ms_qwen_parts *parts, uint64_t count)
+{
+    parts->count = (uint32_t)count;
+    parts->lengths = ms_arena_array(model->arena, ms_dim, count);
+    parts->kept = ms_arena_array(model->arena, ms_tensor, count);
+    bool done = parts->lengths && parts->kept;
+    for (int i = 0; i < 3 && done; i++) {
+        parts->split[i] = ms_arena_array(model->arena, ms_tensor, count);
+        done = parts->split[i] != NULL;
+    }
+    return done;
+}
+
+static uint64_t images_of(const ms_model *model)
+{
+    return model->run->batch * model->run->images.count;
+}
+
+bool ms_qwen_windows_list(ms_model *model, ms_qwen_parts *parts)
+{
+    const ms_vision_config *vision = &model->config->vision;
+    const ms_image_grid *grid = &model->run->images.grid;
+    const ms_qwen_windows windows = ms_qwen_windows_of(vision, grid);
+    uint64_t each = windows.rows * windows.columns, images = images_of(model);
+    if (!parts_new(model, parts, each * images))
+        return false;
+    parts->listed = windows.listed * images;
+    for (uint64_t i = 0; i < each * images; i++)
+        parts->lengths[i] = ms_dim_number(
+            &model->tape->trace->symbols,
+            ms_qwen_window_patches(vision, grid, i % each / windows.columns, i % windows.columns));
+    return true;
+}
+
+bool ms_qwen_images_list(ms_model *model, ms_qwen_parts *parts)
+{
+    const ms_image_grid *grid = &model->run->images.grid;
+    uint64_t images = images_of(model);
+    if (!parts_new(model, parts, images))
+        return false;
+    parts->listed = images;
+    for (uint64_t i = 0; i < images; i++)
+        parts->lengths[i] = ms_dim_number(&model->tape->trace->symbols, grid->rows * grid->columns);
+    return true;
+}
+
+void ms_qwen_parts_drop(ms_tape *tape, const ms_qwen_parts *parts)
+{
+    for (uint32_t i = parts->count; i-- > 0;) {
+        ms_release(tape, parts->kept[i]);
+        parts->kept[i] = 0;
+    }
+}
+
+/* ---- turning ---- */
+
+static ms_tensor rotate_half(ms_tape *tape, ms_tensor x)
+{
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *lower = ms_local(&f, ms_slice_half(tape, x, false));
+    ms_tensor *upper = ms_local(&f, ms_slice_half(tape, x, true));
+    ms_tensor *rotated = ms_local(&f, ms_cat2(tape, ms_neg(tape, *upper), *lower, 2));
+    return ms_locals_end(&f, rotated);
+}
+
+static ms_tensor turned(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
+{
+    ms_tensor plain = ms_mul(tape, x, cos);
+    ms_retain(tape, plain);
+    ms_tensor other = ms_mul(tape, rotate_half(tape, x), sin);
+    return ms_add(tape, ms_unown(tape, plain), other);
+}
+
+/* apply_rotary_pos_emb_vision: in fp32, then cast back. */
+static void turn_both(ms_tape *tape, ms_tensor query, ms_tensor key, const ms_qwen_places *places,
+                      ms_tensor out[2])
+{
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !query || !key)
+        return;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, query)->dtype;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *q = ms_local(&f, ms_to(tape, query, MS_DTYPE_F32));
+    ms_tensor *k = ms_local(&f, ms_to(tape, key, MS_DTYPE_F32));
+    ms_tensor *cos = ms_local(&f, ms_unsqueeze(tape, places->cos, 1));
+    ms_tensor *sin = ms_local(&f, ms_unsqueeze(tape, places->sin, 1));
+    ms_tensor *q_out = ms_local(&f, turned(tape, *q, *cos, *sin));
+    ms_tensor *k_out = ms_local(&f, turned(tape, *k, *cos, *sin));
+    ms_assign(&f, q_out, ms_to(tape, *q_out, dtype));
+    ms_assign(&f, k_out, ms_to(tape, *k_out, dtype));
+    ms_return_both(&f, *q_out, *k_out, out);
+}
+
+/* ---- one part ---- */
+
+static ms_tensor eager(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v)
+{
+    ms_dtype dtype = ms_idle(tape) ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, q)->dtype;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, k, 2, 3));
+    ms_tensor *weights = ms_local(&f, ms_mul_scalar(tape, product));
+    ms_assign(&f, weights, ms_to(tape, ms_softmax_last(tape, *weights, MS_DTYPE_F32), dtype));
+    ms_tensor *out = ms_local(&f, ms_matmul(tape, *weights, v));
+    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
+    return ms_locals_end(&f, out);
+}
+
+static ms_tensor fused(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v)
+{
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *out = ms_local(&f, ms_sdpa_both_ways(tape, backend, q, k, v, 0));
+    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
+    return ms_locals_end(&f, out);
+}
+
+/* The back end for heads of the tower. */
+static ms_attention backend_of(const ms_model *model)
+{
+    ms_model_config heads = *model->config;
+    heads.num_heads = heads.num_kv_heads = model->config->vision.num_heads;
+    heads.head_dim = model->config->vision.hidden_size / heads.num_heads;
+    heads.attention_dropout = 0;
+    return ms_attention_choose(&heads, model->run);
+}
+
+/* ---- all of it ---- */
+
+/* Views of a [3, patches, heads, width] tensor, locals of `f`. */
+static void take_heads(ms_model *model, const ms_qwen_attention *module, ms_locals *f, ms_tensor x,
+                       ms_tensor *q_k_v[3])
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    const ms_vision_config *vision = &model->config->vision;
+    ms_tensor parts[3] = {0};
+    if (!ms_idle(tape) && x) {
+        ms_dim patches = ms_info(tape, x)->shape.dims[0];
+        ms_shape shape = MS_SHAPE(patches, ms_dim_number(s, 3), ms_dim_number(s, vision->num_heads),
+                                  ms_dim_number(s, vision->hidden_size / vision->num_heads));
+        ms_tensor all = ms_reshape(tape, ms_linear_call(model, &module->qkv, x), shape);
+        ms_unbind(tape, ms_transpose(tape, all, 0, 1), 0, 3, parts);
+    }
+    for (int i = 0; i < 3; i++)
+        q_k_v[i] = ms_local(f, parts[i]);
+}
+
+/* [patches, heads, width] to [1, heads, patches, width] */
+static ms_tensor as_batch(ms_tape *tape, ms_tensor x)
+{
+    return ms_unsqueeze(tape, ms_transpose(tape, x, 0, 1), 0);
+}
+
+/* Runs each part and joins the results, a local of `f`: [1, patches, heads, width]. */
+static ms_tensor *attend_parts(ms_model *model, ms_locals *f, const ms_qwen_parts *parts,
+                               ms_tensor *const q_k_v[3])
+{
+    ms_tape *tape = model->tape;
+    ms_attention backend = backend_of(model);
+    for (int i = 0; i < 3; i++) {
+        ms_split_sizes(tape, *q_k_v[i], 2, parts->count, parts->lengths, parts->split[i]);
+        for (uint32_t p = 0; p < parts->count; p++)
+            ms_retain(tape, parts->split[i][p]);
+    }
+    for (uint32_t p = 0; p < parts->count && !ms_idle(tape); p++) {
+        ms_tensor q = parts->split[0][p], k = parts->split[1][p], v = parts->split[2][p];
+        parts->kept[p] =
+            backend == MS_ATTENTION_EAGER ? eager(tape, q, k, v) : fused(tape, backend, q, k, v);
+        ms_retain(tape, parts->kept[p]);
+    }
+    return ms_local(f, ms_idle(tape) ? 0 : ms_cat_list(tape, parts->count, parts->kept, 1));
+}
+
+static void drop_parts(ms_tape *tape, const ms_qwen_parts *parts)
+{
+    for (int i = 2; i >= 0; i--) /* as a list drops its items */
+        for (uint32_t p = 0; p < parts->count; p++)
+            ms_release(tape, parts->split[i][p]);
+    ms_qwen_parts_drop(tape, parts);
+}
+
+ms_tensor ms_qwen_attend(ms_model *model, const ms_qwen_attention *module,
+                         const ms_qwen_places *places, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const ms_qwen_parts *parts = places->parts;
+    ms_symbols *s = &tape->trace->symbols;
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x), *q_k_v[3];
+    take_heads(model, module, &f, *hidden, q_k_v);
+    ms_tensor turned_both[2];
+    turn_both(tape, *q_k_v[0], *q_k_v[1], places, turned_both);
+    ms_assign(&f, q_k_v[0], turned_both[0]);
+    ms_assign(&f, q_k_v[1], turned_both[1]);
+    for (int i = 0; i < 3; i++)
+        ms_assign(&f, q_k_v[i], as_batch(tape, *q_k_v[i]));
+    ms_tensor *lengths =
+        ms_local(&f, ms_empty(tape, MS_SHAPE(ms_dim_number(s, parts->count)), MS_DTYPE_I32));
+    ms_tensor *out = attend_parts(model, &f, parts, q_k_v);
+    if (!ms_idle(tape)) {
+        ms_dim patches = ms_info(tape, *hidden)->shape.dims[0];
+        ms_dim width = ms_info(tape, *hidden)->shape.dims[1];
+        ms_assign(&f, out, ms_contiguous(tape, ms_reshape(tape, *out, MS_SHAPE(patches, width))));
+    }
+    ms_assign(&f, out, ms_linear_call(model, &module->proj, *out));
+    for (int i = 0; i < 3; i++)
+        ms_assign(&f, q_k_v[i], 0);
+    ms_assign(&f, lengths, 0);
+    drop_parts(tape, parts);
+    ms_tensor result = ms_locals_end(&f, out);
+    tape->scope = previous;
+    return result;
+}

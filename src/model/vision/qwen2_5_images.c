@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/vision/qwen2_5_images.h"
+
+#include "model/vision/qwen2_5_tower.h"
+#include "ops/ops.h"
+
+static uint64_t tokens_of(const ms_model *model)
+{
+    return model->run->images.grid.tokens;
+}
+
+static uint32_t images_of(const ms_model *model)
+{
+    return (uint32_t)(model->run->batch * model->run->images.count);
+}
+
+/* The locals of forward, in the order in which its frame drops them. */
+typedef struct forward_locals {
+    ms_tensor *position_ids, *embeds;
+    ms_tensor *last, *merged; /* of the tower's output */
+    ms_tensor *features, *image_mask, *video_mask;
+} forward_locals;
+
+static forward_locals locals_of(ms_locals *f)
+{
+    forward_locals l = {.position_ids = ms_local(f, 0), .embeds = ms_local(f, 0)};
+    l.last = ms_local(f, 0);
+    l.merged = ms_local(f, 0);
+    l.features = ms_local(f, 0);
+    l.image_mask = ms_local(f, 0);
+    l.video_mask = ms_local(f, 0);
+    return l;
+}
+
+/* get_image_features: the features of each image, joined, in the type of the embeddings. */
+static void find_features(ms_model *model, ms_locals *f, const forward_locals *l)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    uint32_t images = images_of(model);
+    ms_tensor *parts = ms_arena_array(model->arena, ms_tensor, images);
+    ms_dim *lengths = ms_arena_array(model->arena, ms_dim, images);
+    if (!parts || !lengths)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (ms_idle(tape))
+        return;
+    for (uint32_t i = 0; i < images; i++)
+        lengths[i] = ms_dim_number(s, tokens_of(model));
+    ms_tensor pixels = ms_to(tape, model->pixel_values, model->run->dtype), last = 0;
+    ms_retain(tape, pixels);
+    ms_tensor merged = ms_qwen2_5_tower_run(model, pixels, &last);
+    ms_assign(f, l->merged, merged);
+    ms_assign(f, l->last, last);
+    ms_release(tape, pixels);
+    ms_split_sizes(tape, *l->merged, 0, images, lengths, parts);
+    ms_tensor joined = ms_idle(tape) ? 0 : ms_cat_list(tape, images, parts, 0);
+    if (joined)
+        ms_assign(f, l->features, ms_to(tape, joined, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
+}
+
+/* The number of a mask's tokens times the width is compared with the features, if there are any. */
+static void count_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
+{
+    ms_tensor *count = ms_local(f, ms_count_mask(tape, mask));
+    if (compares) {
+        ms_consume(tape, ms_compare(tape, ms_mul_scalar(tape, *count), 0));
+        ms_host_waits(tape); /* it is read */
+    }
+}
+
+/* get_placeholder_mask: of images and of videos. */
+static void find_tokens(ms_model *model, ms_locals *f, const forward_locals *l, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = {.value = 1};
+    ms_tensor image = ms_compare(tape, ids, 0), video;
+    ms_retain(tape, image);
+    video = ms_compare(tape, ids, 0);
+    ms_retain(tape, video);
+    ms_locals counts = ms_locals_begin(tape);
+    count_tokens(tape, &counts, image, true);
+    count_tokens(tape, &counts, video, false);
+    ms_locals_end(&counts, NULL);
+    ms_shape shape = MS_SHAPE(model->batch, model->seq, one);
+    ms_assign(f, l->image_mask, ms_view(tape, ms_unown(tape, image), shape));
+    ms_assign(f, l->video_mask, ms_unown(tape, video));
+}
+
+/* ---- positions of three grids ---- */
+
+/* arange(length) + start, in three rows. */
+static ms_tensor text_positions(ms_tape *tape, uint64_t length)
+{
+    ms_symbols *s = &tape->trace->symbols;
+    ms_tensor range = ms_empty(tape, MS_SHAPE(ms_dim_number(s, length)), MS_DTYPE_I64);
+    ms_tensor out =
+        ms_empty(tape, MS_SHAPE(ms_dim_number(s, 3), ms_dim_number(s, length)), MS_DTYPE_I64);
+    ms_consume(tape, range);
+    return out;
+}
+
+static ms_tensor image_positions(ms_tape *tape, uint64_t tokens)
+{
+    ms_symbols *s = &tape->trace->symbols;
+    return ms_empty(tape, MS_SHAPE(ms_dim_number(s, 3), ms_dim_number(s, tokens)), MS_DTYPE_I64);
+}
+
+/* The positions of one sequence: lists, the last of which stays until the next is made. */
+typedef struct sequence_places {
+    ms_tensor *parts; /* retained, or 0 */
+    uint64_t count;
+    ms_tensor *image, *places; /* locals: of the last image, and of the sequence */
+} sequence_places;
+
+static void drop_places(ms_tape *tape, const sequence_places *p)
+{
+    for (uint64_t i = p->count; i-- > 0;) {
+        ms_release(tape, p->parts[i]);
+        p->parts[i] = 0;
+    }
+}
+
+/* A token of text before each image, and what is left after the last. */
+static void place_sequence(ms_model *model, ms_locals *f, const sequence_places *p)
+{
+    ms_tape *tape = model->tape;
+    uint64_t images = model->run->images.count, tokens = tokens_of(model);
+    uint64_t rest = model->seq.value - images * tokens - images;
+    drop_places(tape, p);
+    for (uint64_t i = 0; i < p->count; i++) {
+        bool is_image = i % 2 == 1;
+        p->parts[i] = is_image ? image_positions(tape, tokens)
+                               : text_positions(tape, i == 2 * images ? rest : 1);
+        ms_retain(tape, p->parts[i]);
+        if (is_image)
+            ms_assign(f, p->image, p->parts[i]);
+    }
+    ms_dim three = ms_dim_number(&tape->trace->symbols, 3);
+    ms_assign(f, p->places, ms_empty(tape, MS_SHAPE(three, model->seq), MS_DTYPE_I64));
+}
+
+static sequence_places places_of(ms_model *model, ms_locals *f)
+{
+    uint64_t images = model->run->images.count;
+    bool has_rest = model->seq.value > images * (tokens_of(model) + 1);
+    sequence_places p = {.count = 2 * images + (has_rest ? 1 : 0)};
+    p.parts = ms_arena_array(model->arena, ms_tensor, p.count);
+    if (!p.parts)
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+    p.image = ms_local(f, 0);
+    p.places = ms_local(f, 0);
+    return p;
+}
+
+/* get_rope_index: [3, B, S]; how far images move the positions stays with the model until the next
+ * pass. */
+static ms_tensor positions(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_dim three = ms_dim_number(&tape->trace->symbols, 3);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *ids =
+        ms_local(&f, ms_empty(tape, MS_SHAPE(three, model->batch, model->seq), MS_DTYPE_I64));
+    const sequence_places p = places_of(model, &f);
+    for (uint64_t i = 0; i < model->batch.value && !ms_idle(tape); i++)
+        place_sequence(model, &f, &p);
+    ms_tensor moved = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
+    ms_retain(tape, moved);
+    if (p.parts)
+        drop_places(tape, &p);
+    ms_tensor result = ms_locals_end(&f, ids);
+    ms_release(tape, model->position_shift);
+    model->position_shift = moved;
+    ms_host_waits(tape); /* it reads the grids */
+    return result;
+}
+
+ms_tensor ms_qwen2_5_run_with_images(ms_model *model, ms_decoder *d, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    uint32_t root = tape->trace->scopes.items[d->scope].parent;
+    uint32_t previous = ms_scope_enter(tape, root);
+    ms_locals f = ms_locals_begin(tape);
+    const forward_locals l = locals_of(&f);
+    ms_assign(&f, l.embeds, ms_decoder_embed(model, d, ids));
+    find_features(model, &f, &l);
+    find_tokens(model, &f, &l, ids);
+    ms_assign(&f, l.embeds, ms_masked_scatter(tape, *l.embeds, *l.image_mask, *l.features));
+    ms_assign(&f, l.position_ids, positions(model));
+    ms_tensor outer = model->position_ids;
+    model->position_ids = *l.position_ids;
+    ms_tensor *hidden = ms_local(&f, ms_decoder_run(model, d, *l.embeds));
+    model->position_ids = outer;
+    ms_tensor result = ms_locals_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/vision/qwen_image.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { LEAST_PIXELS = 3136, MOST_PIXELS = 12845056, MOST_RATIO = 200 };
+
+/* Python's round(): halves go to the even number. */
+static uint64_t rounded(uint64_t side, uint64_t factor)
+{
+    uint64_t whole = side / factor, twice = 2 * (side % factor);
+    bool is_up = twice > factor || (twice == factor && whole % 2 == 1);
+    return (whole + (is_up ? 1 : 0)) * factor;
+}
+
+static uint64_t shrunk(uint64_t side, double beta, uint64_t factor)
+{
+    uint64_t steps = (uint64_t)floor((double)side / beta / (double)factor);
+    return (steps > 0 ? steps : 1) * factor;
+}
+
+static uint64_t grown(uint64_t side, double beta, uint64_t factor)
+{
+    return (uint64_t)ceil((double)side * beta / (double)factor) * factor;
+}
+
+static void resize(const uint64_t sides[2], uint64_t factor, uint64_t out[2])
+{
+    double pixels = (double)sides[0] * (double)sides[1];
+    for (int i = 0; i < 2; i++)
+        out[i] = rounded(sides[i], factor);
+    uint64_t made = out[0] * out[1];
+    for (int i = 0; i < 2; i++)
+        if (made > MOST_PIXELS)
+            out[i] = shrunk(sides[i], sqrt(pixels / MOST_PIXELS), factor);
+        else if (made < LEAST_PIXELS)
+            out[i] = grown(sides[i], sqrt(LEAST_PIXELS / pixels), factor);
+}
+
+ms_status ms_qwen_place_image(const ms_model_config *config, const uint64_t sides[2],
+                              ms_image_grid *grid, ms_error *err)
+{
+    const ms_vision_config *vision = &config->vision;
+    uint64_t factor = vision->patch_size * vision->merge_size, out[2];
+    if (sides[0] == 0)
+        return ms_fail(err, MS_ERR_CONFIG, "images need a size: image-size is not given");
+    if (sides[0] > MOST_RATIO * sides[1] || sides[1] > MOST_RATIO * sides[0])
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "the processor refuses %" PRIu64 "x%" PRIu64
+                       ": one side is more than %d times the other",
+                       sides[0], sides[1], MOST_RATIO);
+    if (vision->window_size / vision->merge_size / vision->patch_size == 0)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "the tower's windows of %" PRIu64 " pixels are smaller than %" PRIu64
+                       " merged patches",
+                       vision->window_size, vision->merge_size);
+    if (vision->hidden_size % (4 * vision->num_heads) != 0)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "the tower's heads, %" PRIu64 " for %" PRIu64
+                       " elements, are no multiple of 4 wide, so that it cannot turn them",
+                       vision->num_heads, vision->hidden_size);
+    if (vision->out_size != config->hidden_size)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "the tower's tokens are %" PRIu64 " wide, but the text model's %" PRIu64,
+                       vision->out_size, config->hidden_size);
+    resize(sides, factor, out);
+    *grid = (ms_image_grid){.columns = out[0] / vision->patch_size,
+                            .rows = out[1] / vision->patch_size};
+    grid->tokens = grid->rows * grid->columns / (vision->merge_size * vision->merge_size);
+    return MS_OK;
+}
+
+/* ---- windows ---- */
+
+static uint64_t window_of(const ms_vision_config *vision)
+{
+    return vision->window_size / vision->merge_size / vision->patch_size;
+}
+
+ms_qwen_windows ms_qwen_windows_of(const ms_vision_config *vision, const ms_image_grid *grid)
+{
+    uint64_t window = window_of(vision), rows = grid->rows / vision->merge_size;
+    uint64_t columns = grid->columns / vision->merge_size;
+    return (ms_qwen_windows){.rows = (rows + window - 1) / window,
+                             .columns = (columns + window - 1) / window,
+                             .listed = (rows / window + 1) * (columns / window + 1)};
+}
+
+static uint64_t part_of(uint64_t length, uint64_t window, uint64_t number)
+{
+    uint64_t rest = length - number * window;
+    return rest < window ? rest : window;
+}
+
+uint64_t ms_qwen_window_patches(const ms_vision_config *vision, const ms_image_grid *grid,
+                                uint64_t row, uint64_t column)
+{
+    uint64_t merge = vision->merge_size, window = window_of(vision);
+    return part_of(grid->rows / merge, window, row) *
+           part_of(grid->columns / merge, window, column) * merge * merge;
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What "images" and "image_size" of a case mean: that many images of [width, height] pixels in every sequence; "freeze_vision": the
+tower is not trained.
+
+The batch is what the model's processor makes of them: pixels in fp32 as rows of patches, the grid of each image, the kind of
+each token, one of text before each image and the others behind the last. On the null device, which cannot be asked for values,
+what the model reads back is answered here; the original functions still run, so that their allocations stay. The convolution,
+which cuDNN would run, is its result alone, but with "cudnn": false PyTorch's own. The sizes that PyTorch itself reads back are given by memscope's null device
+(memscope_null_answer): run it with LD_PRELOAD and LD_LIBRARY_PATH as `memscope capture` does.
+"""
+import ctypes, sys
+
+import torch
+
+
+class Grid:
+    """The images of a batch, all alike, for a tower of Qwen2.5-VL."""
+
+    def __init__(self, case, config):
+        from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
+        vision = config.vision_config
+        self.config, self.count = vision, case["batch"] * case["images"]
+        width, height = case["image_size"]
+        height, width = smart_resize(height, width, vision.patch_size * vision.spatial_merge_size, 3136, 12845056)
+        self.rows, self.columns = height // vision.patch_size, width // vision.patch_size
+        self.merge = vision.spatial_merge_size
+        self.patches = self.rows * self.columns
+        self.tokens = self.patches // self.merge ** 2
+
+    def all(self):
+        return torch.tensor([[1, self.rows, self.columns]] * self.count)
+
+    def kinds(self, batch, seq):
+        """1 for image tokens; a token of text before each image."""
+        kinds = torch.zeros(batch, seq, dtype=torch.int64)
+        for image in range(self.count // batch):
+            first = 1 + image * (self.tokens + 1)
+            kinds[:, first:first + self.tokens] = 1
+        return kinds
+
+
+def inputs(case, config, device, ids):
+    grid = Grid(case, config)
+    vision = config.vision_config
+    kinds = grid.kinds(case["batch"], case["seq"])
+    assert int(kinds.sum()) == grid.count * grid.tokens, "the images do not fit in the sequences"
+    width = vision.in_channels * vision.temporal_patch_size * vision.patch_size ** 2
+    ids.data.copy_(torch.where(kinds.bool(), config.image_token_id, ids.cpu().clamp(max=config.image_token_id - 1)))
+    if device == "cuda":
+        answer(grid, kinds)
+    return {"input_ids": ids, "labels": ids, "mm_token_type_ids": kinds.to(device),
+            "pixel_values": torch.zeros(grid.count * grid.patches, width, device=device), "image_grid_thw": grid.all().to(device)}
+
+
+def renew(model):
+    """What the model keeps from step to step, made anew: the profiler knows only frees of what it saw being made."""
+    for module in model.modules():
+        if getattr(module, "rope_deltas", None) is not None:
+            module.rope_deltas = module.rope_deltas.clone()
+
+
+def answer(grid, kinds):
+    """Answers what the model asks the device for; in each function, by its name."""
+    from transformers import vision_utils
+    from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl as modeling
+    host = grid.all()
+    window = vision_utils.get_vision_window_index(host, grid.merge, grid.config.window_size, grid.config.patch_size)[1]
+    lengths = {"windows": (window[1:] - window[:-1]).tolist(), "images": [grid.patches] * grid.count}
+    tolist, item, unique, repeat = torch.Tensor.tolist, torch.Tensor.item, torch.unique_consecutive, torch.repeat_interleave
+    say = ctypes.CDLL(None).memscope_null_answer
+    say.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+
+    def saying(number, kind, function, *args, **kwargs):
+        value = kind(number)
+        say(ctypes.addressof(value), ctypes.sizeof(value))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            say(None, 0)
+
+    def answered_list(tensor):
+        made = tolist(tensor)
+        asker = sys._getframe(1).f_code.co_name
+        if not tensor.is_cuda:
+            return made
+        if tensor.dtype == torch.int32:  # of an attention
+            return lengths["windows" if tensor.numel() == len(lengths["windows"]) else "images"]
+        if tensor.dim() == 2:
+            return host.tolist()
+        if asker == "get_vision_position_ids":
+            return [grid.merge] * grid.count
+        if asker == "get_image_features":
+            return [grid.tokens] * grid.count
+        return kinds[tensor.storage_offset() // kinds.shape[1]].tolist() if asker == "get_rope_index" else made
+
+    def answered_item(tensor):
+        made = item(tensor)
+        if tensor.is_cuda and sys._getframe(1).f_code.co_name == "get_vision_position_ids":
+            return (1, grid.rows, grid.columns)[tensor.storage_offset() % 3]
+        return made
+
+    def answered_repeat(values, repeats):
+        (repeats >= 0).all()  # as where the size is read
+        return repeat(values, repeats, output_size=grid.count)
+
+    def nonzero(mask):  # of masked_select
+        found = torch.empty(0, dtype=torch.int64, device=mask.device)
+        count = grid.count * grid.tokens * (mask.numel() // kinds.numel())
+        return saying(count, ctypes.c_int32, torch.ops.aten.nonzero.out, mask, out=found)
+
+    torch.Tensor.tolist, torch.Tensor.item = answered_list, answered_item
+    torch.Tensor.prod = torch.Tensor.sum  # its kernel is compiled as it runs; a sum's result is as large
+    torch.unique_consecutive = lambda values: saying(len(lengths["windows"]) + 1, ctypes.c_int64, unique, values)
+    torch.repeat_interleave = answered_repeat
+    modeling.torch_compilable_check = lambda condition, _message: bool(condition)
+    answer.library = torch.library.Library("aten", "IMPL")  # while it lives
+    answer.library.impl("nonzero", nonzero, "CUDA")
+    if torch.backends.cudnn.enabled:
+        answer.library.impl("convolution", convolution, "CUDA")
+        answer.library.impl("convolution_backward", convolution_backward, "CUDA")
+
+
+def convolution(image, weight, *_):
+    """In place of cuDNN's, which needs a GPU: of patches, each of which is one position of the result."""
+    return image.new_empty(image.shape[0], weight.shape[0], 1, 1, 1)
+
+
+def convolution_backward(_grad, _image, weight, *_):
+    return None, weight.new_empty(weight.shape), None
