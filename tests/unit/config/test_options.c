@@ -252,6 +252,7 @@ typedef struct report_run {
 static const report_run report_runs[] = {
     {"plain", {{"config", "gpt2"}}, 1},
     {"addresses", {{"config", "gpt2"}, {"addresses", "down"}}, 2},
+    {"from a source", {{"config", "t5-small"}, {"source-length", "96"}}, 2},
     {"experts", {{"config", "mixtral-8x7b"}, {"experts", "eager"}}, 2},
     {"quantised",
      {{"config", "llama-3.2-1b"}, {"quantize", "nf4"}, {"lora", "r=8,targets=all-linear"}},
