@@ -102,9 +102,10 @@ def build(case, device):
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
         lora = case["lora"]
+        is_language_model = hasattr(model, "generate") and model.main_input_name == "input_ids"
         model = get_peft_model(model, LoraConfig(
             r=lora["r"], lora_alpha=16, target_modules=lora["targets"],
-            lora_dropout=lora.get("dropout", 0.0), task_type="CAUSAL_LM" if hasattr(model, "generate") else None))
+            lora_dropout=lora.get("dropout", 0.0), task_type="CAUSAL_LM" if is_language_model else None))
         if lora.get("adapter_dtype"):
             for p in model.parameters():
                 if p.requires_grad:

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "autograd/graph.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/translation/translation.h"
@@ -205,12 +206,25 @@ static bool build(ms_model *model)
 
 /* ---- forward ---- */
 
+/* With an adapter and checkpoints: enable_input_require_grads() takes the first convolution for an
+ * embedding of the input. */
+static bool requires_input_grads(const ms_model *model)
+{
+    for (uint64_t i = 0; model->run->adapter && i < model->config->num_layers; i++)
+        if (model->run->treatments.layers[i].kind == MS_TREAT_CHECKPOINT)
+            return true;
+    return false;
+}
+
 /* gelu(convolution(x)) */
-static ms_tensor convolve(ms_model *model, const ms_whisper_convolution *c, ms_tensor x, ms_dim out)
+static ms_tensor convolve(ms_model *model, const ms_whisper_convolution *c, ms_tensor x, ms_dim out,
+                          bool is_input)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, c->scope);
     ms_tensor made = ms_convolve(tape, x, c->weight, c->bias, out);
+    if (is_input && requires_input_grads(model))
+        ms_require_grad(tape, made);
     tape->scope = previous;
     return ms_gelu(tape, made);
 }
@@ -222,8 +236,8 @@ static ms_tensor encode(ms_model *model, ms_whisper *w, ms_tensor features)
         ms_dim_mul(&tape->trace->symbols, ms_dim_number(&tape->trace->symbols, 2), model->source);
     uint32_t previous = ms_scope_enter(tape, w->encoder_scope);
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *embeds = ms_local(&f, convolve(model, &w->conv1, features, frames));
-    ms_assign(&f, embeds, convolve(model, &w->conv2, *embeds, model->source));
+    ms_tensor *embeds = ms_local(&f, convolve(model, &w->conv1, features, frames, true));
+    ms_assign(&f, embeds, convolve(model, &w->conv2, *embeds, model->source, false));
     ms_assign(&f, embeds, ms_transpose(tape, *embeds, 1, 2));
     ms_tensor *places = ms_local(&f, ms_empty(tape, MS_SHAPE(model->source), MS_DTYPE_I64));
     ms_tensor *hidden =
