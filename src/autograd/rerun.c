@@ -24,6 +24,21 @@ void ms_autocast_clear(ms_tape *tape)
     tape->casts.count = 0;
 }
 
+void ms_shared_retain(ms_shared_arguments *shared)
+{
+    if (shared)
+        shared->references++;
+}
+
+void ms_shared_release(ms_tape *tape, ms_shared_arguments *shared)
+{
+    if (!shared || --shared->references > 0)
+        return;
+    for (uint32_t i = 0; i < shared->items.count; i++)
+        ms_release(tape, shared->items.items[i]);
+    shared->items.count = 0;
+}
+
 ms_rerun_mode ms_rerun_begin(ms_tape *tape)
 {
     ms_rerun_mode mode = {tape->pass, tape->has_autocast};

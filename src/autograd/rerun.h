@@ -10,6 +10,17 @@
 /* Runs the region's program. */
 typedef ms_tensor (*ms_region_fn)(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
 
+/* A container among the arguments of regions, whose content they may change. It lives as long as
+ * something refers to it: forward, and checkpoints of regions that got it. */
+typedef struct ms_shared_arguments {
+    uint32_t references;
+    ms_vec(ms_tensor) items; /* retained */
+} ms_shared_arguments;
+
+/* One reference more, or less (NULL: nothing); the last one lets go of what is in it. */
+void ms_shared_retain(ms_shared_arguments *shared);
+void ms_shared_release(ms_tape *tape, ms_shared_arguments *shared);
+
 /* A region of forward that may run again: run(tape, context, number, input). `positional` points to
  * a second positional argument, saved like the input (NULL or 0: none); `held` are keyword
  * arguments, kept as long (0: none). */
@@ -18,6 +29,7 @@ typedef struct ms_region {
     void *context;
     uint64_t number;
     ms_tensor *positional;
+    ms_shared_arguments *shared; /* NULL: none */
     ms_tensor held[MS_MAX_KEPT_ARGUMENTS];
 } ms_region;
 

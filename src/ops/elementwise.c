@@ -259,6 +259,18 @@ ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
 }
 
+static const ms_op mul_tensor_in_place_op = {"mul_", "MulBackward0", mul_backward};
+
+ms_tensor ms_mul_(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    ms_op_mark mark = ms_op_begin(tape, &mul_tensor_in_place_op);
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &mul_tensor_in_place_op, 2, inputs);
+    ms_node_numbers(tape, node, 2, (uint64_t[]){true, false});
+    ms_save(tape, node, b);
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
+}
+
 /* ---- with a Python number ---- */
 
 static void mul_scalar_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,

@@ -15,9 +15,11 @@ ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b); /* a += b: returns `a` */
-ms_tensor ms_mul_scalar_(ms_tape *tape, ms_tensor a);       /* a *= c */
-ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a);       /* a /= c */
-ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);        /* a + c, a - c: c is a Python number */
+/* a *= b: returns `a`; b needs no gradient */
+ms_tensor ms_mul_(ms_tape *tape, ms_tensor a, ms_tensor b);
+ms_tensor ms_mul_scalar_(ms_tape *tape, ms_tensor a); /* a *= c */
+ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a); /* a /= c */
+ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);  /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* a * Scalar, called from C++ */

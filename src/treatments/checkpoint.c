@@ -131,6 +131,7 @@ static void recompute(ms_tape *tape, ms_checkpoints *all, uint32_t index)
             ms_tape_fail(tape, MS_ERR_NOMEM);
     all->rows.items[index].first_recomputed = first;
     all->rows.items[index].is_recomputed = true;
+    all->rows.items[index].first_node = end.nodes;
     ms_rerun_mode mode = ms_rerun_begin(tape);
     ms_tensor random_state = ms_host_random_state(tape);
     ms_hooks_push_saved(
@@ -149,6 +150,49 @@ static void recompute(ms_tape *tape, ms_checkpoints *all, uint32_t index)
     ms_rerun_end(tape, mode);
     drop_numbers(tape, end.nodes);
     ms_graph_cut(tape, end);
+}
+
+/* What a node of the recomputation saved. */
+static void keep_saved(ms_tape *tape, const ms_checkpoints *all, const ms_checkpoint *frame,
+                       const ms_node *node, ms_shared_arguments *kept)
+{
+    for (uint32_t i = 0; i < node->saved_count; i++) {
+        ms_tensor tensor = node->packed[i] == MS_NONE
+                               ? node->saved[i]
+                               : all->recomputed.items[frame->first_recomputed + node->packed[i]];
+        if (!tensor)
+            continue;
+        ms_retain(tape, tensor);
+        if (!ms_vec_push(&kept->items, tensor))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+static void visit(ms_tape *tape, uint32_t node, uint32_t first)
+{
+    if (node != MS_NONE && node >= first)
+        tape->nodes.items[node].visited = true; /* these nodes never run */
+}
+
+void ms_checkpoint_keep_graph(ms_tape *tape, const ms_tensor tensors[2], ms_shared_arguments *kept)
+{
+    if (ms_idle(tape) || tape->hooks.saved_top == MS_NONE)
+        return;
+    const ms_saved_hooks hooks = tape->hooks.saved.items[tape->hooks.saved_top];
+    if (hooks.pack != refill)
+        return;
+    const ms_checkpoints *all = hooks.context;
+    const ms_checkpoint *frame = &all->rows.items[hooks.number];
+    for (int k = 0; k < 2; k++)
+        visit(tape, ms_info(tape, tensors[k])->node, frame->first_node);
+    for (uint32_t i = tape->nodes.count; i-- > frame->first_node;) {
+        const ms_node *node = &tape->nodes.items[i];
+        if (!node->visited)
+            continue;
+        keep_saved(tape, all, frame, node, kept);
+        for (uint32_t e = 0; e < node->edge_count; e++)
+            visit(tape, node->edges[e].node, frame->first_node);
+    }
 }
 
 /* ---- the hooks of a checkpoint ---- */
@@ -189,6 +233,7 @@ static void drop(ms_tape *tape, void *context, uint32_t number, uint32_t holders
         ms_release(tape, checkpoint->random_state);
         ms_release(tape, checkpoint->input);
         ms_release(tape, checkpoint->positional);
+        ms_shared_release(tape, checkpoint->shared);
         checkpoint->input = 0;
     }
 }
@@ -221,6 +266,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
     }
     ms_retain(tape, frame.input);
     ms_retain(tape, frame.positional);
+    ms_shared_retain(frame.shared);
     for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS; i++)
         ms_retain(tape, frame.held[i]);
     ms_hooks_push_saved(tape, (ms_saved_hooks){.pack = hold,
@@ -295,6 +341,7 @@ ms_tensor ms_checkpoint_run_with(ms_tape *tape, const ms_region *region,
                            .input = input,
                            .positional = region->positional ? *region->positional : 0,
                            .positional_at = region->positional,
+                           .shared = region->shared,
                            .input_slot = MS_NONE,
                            .positional_slot = MS_NONE,
                            .kept_ops = options->kept_ops,

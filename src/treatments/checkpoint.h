@@ -24,6 +24,10 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
 ms_tensor ms_checkpoint_run_with(ms_tape *tape, const ms_region *region,
                                  const ms_checkpoint_options *options, ms_tensor input);
 
+/* While a checkpoint's region runs again: adds, retained, what the graph behind two tensors
+ * that outlive it saved in this run. Nothing otherwise. */
+void ms_checkpoint_keep_graph(ms_tape *tape, const ms_tensor tensors[2], ms_shared_arguments *kept);
+
 /* Arguments that the checkpoints of the graph keep: the one with index `number`, 0 if it is on the
  * host or absent; false past the last. */
 bool ms_checkpoint_argument(const ms_tape *tape, uint32_t number, ms_tensor *tensor);

@@ -15,6 +15,7 @@ typedef struct ms_checkpoint {
     ms_tensor input; /* kept until the last saved tensor is dropped; 0 when offloaded */
     ms_tensor held[MS_MAX_KEPT_ARGUMENTS]; /* other arguments of the region, kept as long */
     ms_tensor positional;                  /* a second positional argument, saved like the input */
+    ms_shared_arguments *shared;           /* that the region got; NULL: none */
     ms_tensor *positional_at;              /* from where the region reads it */
     uint32_t input_slot, positional_slot;  /* for ms_offload_unpack, or MS_NONE */
     ms_tensor random_state;                /* of the CPU, if that is the device */
@@ -23,6 +24,7 @@ typedef struct ms_checkpoint {
     uint32_t live_holders;
     uint32_t first_recomputed; /* into recomputed, holder_count entries, once recomputed */
     uint32_t recomputed_count;
+    uint32_t first_node; /* of the recomputation's graph */
     bool is_recomputed;
     const ms_kept_op *kept_ops; /* selective: operators whose results are kept */
     uint32_t kept_op_count;

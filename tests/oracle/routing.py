@@ -63,7 +63,8 @@ def apply(model, routing, tokens, device):
         if not (hasattr(module, "num_experts") and hasattr(module, "down_proj")):
             continue
         config = model.config.get_text_config()
-        chosen = pattern(routing, tokens, config.num_experts_per_tok, module.num_experts)
+        each = getattr(config, "top_k_experts", None) or config.num_experts_per_tok
+        chosen = pattern(routing, tokens, each, module.num_experts)
         module.register_forward_pre_hook(overwrite(chosen))  # from the host: nothing of it is on the device
         if device == "cuda":
             module.forward = answer(module.forward, chosen, device)

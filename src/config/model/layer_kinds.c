@@ -190,8 +190,11 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
     status = read_lists(root, config, kinds, err);
     if (status != MS_OK)
         return status;
+    if (find_list(root, family, MS_KEY_LAYER_TYPES, &list))
+        status = read_types(list, config, kinds, err);
+    if (status == MS_OK && family->ends_unlimited)
+        kinds[config->num_layers - 1] &= (uint8_t)~MS_LAYER_SLIDES;
     if (!find_list(root, family, MS_KEY_LAYER_TYPES, &list))
-        return MS_OK;
-    status = read_types(list, config, kinds, err);
+        return status;
     return status == MS_OK ? check_window(list, config, switched_off, err) : status;
 }

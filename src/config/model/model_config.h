@@ -81,6 +81,14 @@ typedef struct ms_model_config {
     uint64_t plain_key_dim;  /* of a head's key, without rotary embedding, beside head_dim */
     uint64_t query_rank;     /* width of the latent for queries; 0: from the hidden state */
     uint64_t latent_rank;    /* width of the latent for keys and values; 0: none */
+    bool keys_are_values;    /* gemma4: of layers that do not slide */
+    uint64_t sharing_layers; /* gemma4: the last layers, which read earlier ones' keys */
+    bool doubles_mlp;        /* gemma4: these layers have an MLP twice as wide */
+    /* gemma4: width of a token's embedding for each layer, 0: none; rows of their table */
+    uint64_t layer_input_size, layer_input_rows;
+    bool has_experts;            /* gemma4: every layer has experts beside its MLP */
+    bool sees_all;               /* gemma4: use_bidirectional_attention is "all" */
+    double wide_rotary_share;    /* gemma4: of a wide head, the share whose frequencies are not 0 */
     uint64_t max_positions;      /* rows of a learned position table; otherwise without effect */
     uint64_t skipped_positions;  /* rows of that table, the first ones, that no token has */
     uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
@@ -208,6 +216,7 @@ typedef struct ms_key {
     bool required;          /* the class has no supported default */
     bool may_be_text;       /* MS_KEY_OPTIONAL: a string counts as null */
     bool may_be_empty;      /* MS_KEY_ROTARY_LAYERS: an empty list counts as null */
+    bool may_be_null;       /* MS_KEY_CHOICE: null counts as absent */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
 } ms_key;
 
@@ -268,6 +277,8 @@ typedef struct ms_family {
     bool is_bidirectional;
     /* Its forward takes a cache of the keys and values of earlier tokens. */
     bool takes_cache;
+    /* The last layer does not slide, whatever the file says. */
+    bool ends_unlimited;
     /* It reads from the cache how many tokens were seen: a static one has that on the device. */
     bool counts_seen;
     const struct ms_model_program *program;

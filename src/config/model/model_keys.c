@@ -280,6 +280,10 @@ static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_con
                             ms_error *err)
 {
     const char *name = NULL;
+    if (key->may_be_null && ms_json_kind_of(value) == MS_JSON_NULL) {
+        set_default(config, key);
+        return MS_OK;
+    }
     ms_status status = ms_json_get_string(value, &name, err);
     if (status != MS_OK)
         return status;

@@ -148,6 +148,9 @@ static ms_status resolve_places(const ms_resolving *c)
         return ms_resolve_fail(
             c, "parameter-device",
             "parameters on the host need the optimizer there, but optimizer-device is device");
+    if (run->parameter_device == MS_PARAMETERS_ON_HOST && c->model->wide_head_dim)
+        return ms_resolve_fail(c, "parameter-device", "host is not predicted for %s",
+                               c->model->model_type);
     return MS_OK;
 }
 

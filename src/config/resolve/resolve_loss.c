@@ -27,6 +27,10 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
 
 static ms_status resolve_logits_to_keep(const ms_resolving *c)
 {
+    if (c->run->training.logits_to_keep && c->model->sharing_layers)
+        return ms_resolve_fail(c, "logits-to-keep",
+                               "layers that share keys would run on the kept tokens alone, which "
+                               "is not supported");
     return c->run->training.logits_to_keep ? check_head(c, "logits-to-keep") : MS_OK;
 }
 

@@ -229,6 +229,8 @@ static const char *unsupported(const ms_resolving *c)
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
+    if (c->model->wide_head_dim)
+        return "for models of this type";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/run/treated_layer.h"
 
+bool ms_layers_share_states(const ms_model_config *model)
+{
+    return model->layer_input_size > 0 || model->sharing_layers > 0;
+}
+
 ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_config *run,
                                      uint64_t layer)
 {
@@ -12,6 +17,7 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
         .has_no_mlp_module = family->has_no_mlp_module,
         .has_sinks = family->has_sinks,
         .has_plain_attention = !family->always_masks && !family->is_bidirectional,
+        .shares_states = ms_layers_share_states(model),
         .is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
         .steps_in_backward = run->training.optimizer_in_backward,
     };

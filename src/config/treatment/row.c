@@ -109,13 +109,28 @@ uint32_t ms_treatment_techniques(const ms_treatment *treatment)
     return techniques;
 }
 
+/* Of such layers, plain checkpoints were compared with PyTorch's. */
+static bool refuses_shared(const ms_treated_layer *layer, const ms_treatment *treatment,
+                           ms_refusal *refusal)
+{
+    bool is_plain = treatment->kind == MS_TREAT_KEEP || treatment->kind == MS_TREAT_CHECKPOINT;
+    if (!layer->shares_states)
+        return false;
+    if (treatment->kind == MS_TREAT_CHECKPOINT && layer->is_reentrant)
+        return fill(refusal, true, "reentrant checkpoints give no gradients to what layers share");
+    return (!is_plain || treatment->input != MS_INPUT_ON_DEVICE) &&
+           fill(refusal, true,
+                "of layers that share states, only plain checkpoints and parts are predicted");
+}
+
 bool ms_treatment_is_refused(const ms_treated_layer *layer, const ms_treatment *treatment,
                              ms_refusal *refusal)
 {
     *refusal = (ms_refusal){0};
     const ms_input_row *input = &ms_input_places[treatment->input];
     const ms_kind_row *kind = &ms_treatment_kinds[treatment->kind];
-    if ((input->refuses && input->refuses(layer, treatment, refusal)) ||
+    if (refuses_shared(layer, treatment, refusal) ||
+        (input->refuses && input->refuses(layer, treatment, refusal)) ||
         (kind->refuses && kind->refuses(layer, treatment, refusal)))
         return true;
     for (int i = 0; i < MS_PART_COUNT; i++) {

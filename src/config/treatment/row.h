@@ -20,6 +20,7 @@ typedef struct ms_treated_layer {
     bool has_no_mlp_module;   /* the layer computes its MLP itself */
     bool has_sinks;           /* attention has sinks */
     bool has_plain_attention; /* causal attention, with a mask only where necessary */
+    bool shares_states;       /* layers get more than the hidden states of the one before */
     bool is_reentrant;        /* checkpoints are reentrant */
     bool steps_in_backward;   /* the optimizer steps in backward */
 } ms_treated_layer;

@@ -180,10 +180,10 @@ ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
     return module;
 }
 
-ms_tensor ms_inverse_frequencies(ms_model *model)
+ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count)
 {
     ms_tape *tape = model->tape;
-    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
+    ms_shape shape = MS_SHAPE(count);
     ms_tensor range = ms_empty(tape, shape, MS_DTYPE_F32);
     ms_tensor exponent = ms_empty(tape, shape, MS_DTYPE_F32);
     ms_consume(tape, range);
@@ -215,10 +215,11 @@ ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const c
 static ms_tensor rotary_table(ms_model *model, ms_tensor *original)
 {
     ms_tape *tape = model->tape;
-    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
+    ms_dim count = ms_dim_half(&tape->trace->symbols, model->rotary_dim);
+    ms_shape shape = MS_SHAPE(count);
     bool on_host = ms_is_made_on_host(model);
     ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
-    ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : ms_inverse_frequencies(model);
+    ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : ms_inverse_frequencies(model, count);
     ms_tensor inv_freq = ms_buffer_of(model, made, "inv_freq");
     *original = ms_buffer_new(model, shape, dtype, "inv_freq");
     return inv_freq;
@@ -234,6 +235,7 @@ void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor 
     for (uint32_t i = 0; i < tables; i++)
         inv_freq[i] = rotary_table(model, &originals[i]);
     for (uint32_t i = 0; i < tables && !ms_is_made_on_host(model); i++)
-        ms_consume(tape, ms_inverse_frequencies(model));
+        ms_consume(tape, ms_inverse_frequencies(
+                             model, ms_dim_half(&tape->trace->symbols, model->rotary_dim)));
     tape->scope = previous;
 }

@@ -34,8 +34,8 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
 /* The output head, as wide as `embedding`; a tied head's own weight is created and dropped at once.
  */
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
-/* 1 / theta ** (arange(0, R, 2) / R), floating. */
-ms_tensor ms_inverse_frequencies(ms_model *model);
+/* 1 / theta ** (arange(0, R, 2) / R), floating; `count` is R / 2. */
+ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count);
 /* A buffer of a module on the device. */
 /* A tensor that was made becomes a buffer. */
 ms_tensor ms_buffer_of(ms_model *model, ms_tensor tensor, const char *name);

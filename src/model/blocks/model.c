@@ -33,6 +33,7 @@ void ms_model_free(ms_model *model)
 {
     ms_vec_free(&model->leaves);
     ms_vec_free(&model->router_logits);
+    ms_vec_free(&model->shared.items);
     ms_exceptions_free(model->exceptions);
 }
 

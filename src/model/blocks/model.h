@@ -10,6 +10,7 @@
 #include "config/model/model_config.h"
 #include "config/run/attention.h"
 #include "config/run/run_config.h"
+#include "autograd/rerun.h"
 #include "autograd/tape.h"
 
 /* A module with its own parameters, which an adapter may change. */
@@ -72,6 +73,7 @@ typedef struct ms_model {
     ms_tensor label_count;
     ms_tensor position_ids;          /* given to the model; 0: it makes them */
     uint64_t idle_param_count;       /* parameters of experts that a token does not use */
+    ms_shared_arguments shared;      /* of the running micro-batch's layers, if they share some */
     ms_cache *cache;                 /* of the running pass; NULL: none */
     bool batches_experts;            /* grouped experts as batches, as generate() decodes */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */

@@ -23,7 +23,8 @@ void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original, ms_te
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *length = ms_local(&f, ms_add_scalar(tape, ms_empty_bytes(tape, 8, MS_DTYPE_I64)));
     if (!*long_inv_freq) {
-        *long_inv_freq = ms_inverse_frequencies(model);
+        *long_inv_freq =
+            ms_inverse_frequencies(model, ms_dim_half(&tape->trace->symbols, model->rotary_dim));
         ms_retain(tape, *long_inv_freq);
         ms_name_storage(tape, *long_inv_freq, "long_inv_freq", MS_CATEGORY_BUFFER);
     }
@@ -204,6 +205,15 @@ void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, m
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_half, q, *c, *s));
     ms_tensor *k_embed = ms_local(&f, turn(tape, rotate_half, k, *c, *s));
     ms_return_both(&f, *q_embed, *k_embed, out);
+}
+
+ms_tensor ms_rotary_turn(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin, uint32_t dim)
+{
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, dim));
+    ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, dim));
+    ms_tensor *out = ms_local(&f, turn(tape, rotate_half, x, *c, *s));
+    return ms_locals_end(&f, out);
 }
 
 void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,

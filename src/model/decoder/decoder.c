@@ -15,6 +15,9 @@
 static const ms_norm_row pre_norms[] = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION},
                                         {"post_attention_layernorm", MS_NORM_BEFORE_MLP}};
 
+static void build_rotary(ms_model *model, ms_decoder *d);
+static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given);
+
 static ms_decoder_style with_defaults(ms_decoder_style style)
 {
     if (!style.norms[0].name)
@@ -35,6 +38,10 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.build_mlp = ms_gated_mlp_new;
     if (!style.mlp)
         style.mlp = ms_gated_mlp;
+    if (!style.build_rotary)
+        style.build_rotary = build_rotary;
+    if (!style.run)
+        style.run = run_model;
     if (!style.norm)
         style.norm = ms_rms_norm_call;
     if (!style.root_name)
@@ -77,6 +84,8 @@ static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, u
         l->mlp = d->style.build_mlp(model, d, l->scope, number);
     if (!d->style.norms_first)
         build_norms(model, d, l);
+    if (d->style.build_more_of_layer && !d->style.build_more_of_layer(model, d, l))
+        return false;
     return l->attention && l->mlp;
 }
 
@@ -133,6 +142,7 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     model->softmax_in_fp32 = true;
     d->layers = layers;
     d->style = with_defaults(style);
+    d->own = style.own;
     if (!add_scope(model, d))
         return false;
     d->embedding =
@@ -145,11 +155,13 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
         if (!build_layer(model, d, layers_scope, i))
             return false;
     if (d->style.rotary_before_norm)
-        build_rotary(model, d);
+        d->style.build_rotary(model, d);
     d->norm = ms_norm_new(model, d->scope, d->style.norm_name, model->hidden, d->style.norm_bias);
     d->norm.place = MS_LIGER_NORM_LAST;
     if (!d->style.rotary_before_norm)
-        build_rotary(model, d);
+        d->style.build_rotary(model, d);
+    if (d->style.build_more && !d->style.build_more(model, d))
+        return false;
     d->head = ms_head_new(model, d->embedding);
     if (d->style.head_bias)
         d->head.bias = ms_parameter_new(model, d->head.scope, "bias", MS_SHAPE(model->vocab));
@@ -179,7 +191,7 @@ ms_tensor ms_decoder_call_layer(ms_model *model, uint32_t number, ms_tensor hidd
 }
 
 /* One mask, or with layers of both kinds one of each. */
-static void make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor position_ids)
+void ms_decoder_make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor position_ids)
 {
     bool any_full = ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
     bool any_sliding = ms_model_has_layers(model->config, MS_LAYER_SLIDES);
@@ -241,7 +253,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids, ms_ten
     if (d->style.multiplied_embedding)
         ms_assign(&f, embeds, ms_mul_scalar(tape, *embeds));
     ms_assign(&f, position_ids, ms_position_ids(model));
-    make_masks(model, d, &f, *position_ids);
+    ms_decoder_make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
         ms_local(&f, *embeds);
         ms_local(&f, d->style.masks_without_positions ? 0 : *position_ids);
@@ -256,7 +268,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids, ms_ten
 
 ms_tensor ms_decoder_run(ms_model *model, ms_decoder *d, ms_tensor embeds)
 {
-    return run_model(model, d, 0, embeds);
+    return d->style.run(model, d, 0, embeds);
 }
 
 void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
@@ -264,7 +276,7 @@ void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_out
     ms_tape *tape = model->tape;
     ms_decoder *d = model->modules;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_local(&f, run_model(model, d, in->ids, 0));
+    ms_tensor *hidden = ms_local(&f, d->style.run(model, d, in->ids, 0));
     ms_tensor *more = ms_local(&f, 0);
     ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
     if (d->style.add_loss)

@@ -72,6 +72,15 @@ typedef struct ms_decoder_style {
     /* Builds the towers before the text model of a multimodal model, whose text model is
      * "language_model". NULL: text only. */
     bool (*build_towers)(ms_model *model, uint32_t scope);
+    /* Builds what a layer has behind its norms; what the model has before its head. NULL: nothing.
+     * False when out of memory. */
+    bool (*build_more_of_layer)(ms_model *model, ms_decoder *d, ms_decoder_layer *layer);
+    bool (*build_more)(ms_model *model, ms_decoder *d);
+    /* Creates the buffers of the rotary tables; NULL: as `rotary_by_kind` says. */
+    void (*build_rotary)(ms_model *model, ms_decoder *d);
+    /* Runs the model, of ids, or of their embeddings, which are then the caller's; NULL:
+     * embedding, masks and layers. */
+    ms_tensor (*run)(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given);
     /* Adds the family's auxiliary loss to the loss, in place; *more: that loss, if it stays bound.
      * drop releases what the model kept for it. Both may be NULL. */
     void (*add_loss)(ms_model *model, ms_locals *f, ms_tensor *more, ms_tensor *loss);
@@ -103,6 +112,7 @@ typedef struct ms_decoder_style {
     bool mask_arguments;
     bool only_needed_masks;       /* no full mask if all layers slide */
     bool masks_without_positions; /* masks get no position ids: no check for packed sequences */
+    void *own;                    /* becomes ms_decoder's */
     bool sinks;                   /* a parameter per head that attention's softmax includes */
 } ms_decoder_style;
 
@@ -121,6 +131,7 @@ struct ms_decoder {
     ms_rotary rotary[2];     /* [1]: of sliding layers, if by kind */
     ms_linear_module head;
     ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch */
+    void *own;               /* what the family has beside this, in the arena */
     ms_tensor second_result; /* second result of the last MLP, retained; 0: none */
 };
 
@@ -133,6 +144,8 @@ ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
                              ms_tensor position_ids);
 
+/* Makes the masks that the style asks for, locals of `f`. */
+void ms_decoder_make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor position_ids);
 /* Makes the rotary tables of a pass, locals of `f`, in the type of the hidden states or in fp32. */
 void ms_decoder_make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor hidden,
                             ms_tensor position_ids);

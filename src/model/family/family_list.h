@@ -45,6 +45,7 @@
     X(gemma2)                         \
     X(gemma3_text)                    \
     X(gemma3)                         \
+    X(gemma4_text)                    \
     X(mixtral)                        \
     X(qwen3_moe)                      \
     X(qwen2_moe)                      \

@@ -70,11 +70,10 @@ static ms_tensor take(ms_tape *tape, ms_tensor a, uint32_t count, const ms_tenso
     uint32_t node = ms_record(tape, &index_op, 1, &a);
     for (uint32_t i = 0; i < count; i++)
         ms_save(tape, node, indices[i]);
-    ms_shape shape = ms_info(tape, a)->shape;
-    shape.rank -= count - 1;
-    shape.dims[0] = ms_info(tape, indices[0])->shape.dims[0];
-    for (uint32_t i = 1; i < shape.rank; i++)
-        shape.dims[i] = ms_info(tape, a)->shape.dims[i + count - 1];
+    ms_shape shape = ms_info(tape, indices[0])->shape;
+    const ms_shape from = ms_info(tape, a)->shape;
+    for (uint32_t i = count; i < from.rank; i++)
+        shape.dims[shape.rank++] = from.dims[i];
     ms_tensor out = ms_empty(tape, shape, dtype_of(tape, a));
     return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){a, indices[0]}, out);
 }

@@ -7,7 +7,7 @@
 
 #include "ops/moe/experts.h"
 
-/* a[rows] with rows int64 [T]: [T, ..]. */
+/* a[rows] with rows int64 [T]: [T, ..], or [N, K]: [N, K, ..]. */
 ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
 /* a[.., [i], ..] with a Python number i: that dimension becomes 1. */
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim);

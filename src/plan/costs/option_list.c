@@ -6,6 +6,7 @@
 
 #include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
+#include "config/run/treated_layer.h"
 #include "config/treatment/row.h"
 #include "plan/costs/layouts.h"
 #include "plan/solver/knapsack.h"
@@ -290,9 +291,11 @@ uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_con
     /* What adds to gradients piece by piece leaves no moment to step in backward. */
     const bool steps_in_backward = run->training.optimizer_in_backward;
     bool no_tiles = family->has_no_mlp_module || steps_in_backward;
-    const uint32_t unknown = MS_MAY_ALL & ~ms_plan_techniques(run);
+    uint32_t unknown = MS_MAY_ALL & ~ms_plan_techniques(run);
     bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits ||
                      !ms_loss_is_plain(run) || steps_in_backward;
+    if (ms_layers_share_states(model))
+        unknown |= MS_MAY_SELECT | MS_MAY_OFFLOAD;
     return unknown | (no_tiles ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 

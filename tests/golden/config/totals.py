@@ -56,6 +56,7 @@ def totals(values):
             model = transformers.AutoModelForCausalLM.from_config(config)
     tied = getattr(config, "vocab_size", 1) > 0 and config.tie_word_embeddings and config.model_type != "vit"
     config = config.get_text_config()
+    config.allow_global_per_layer_attribute_access = True  # gemma4's, of layers that slide
     heads = config.num_attention_heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
     if config.model_type == "bloom":
@@ -71,9 +72,9 @@ def totals(values):
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * getattr(model.base_model, "language_model", model.base_model).rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
     count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
-    if count:
+    if count and getattr(config, "enable_moe_block", True):
         stacks = {n: p for n, p in model.named_parameters() if ".experts." in n}
-        each = config.num_experts_per_tok
+        each = getattr(config, "top_k_experts", None) or config.num_experts_per_tok
         idle = sum(p.numel() // count * (count - each) for p in stacks.values())
         more = {
             "num_experts": count,

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Gemma 4: keys, rules and modules of the text model.
+ */
+#include "model/dense/gemma4/gemma4.h"
+
+#include "config/model/layer_kinds.h"
+#include "model/decoder/decoder_mlp.h"
+#include "model/dense/gemma.h"
+#include "model/dense/gemma4/attention.h"
+#include "model/dense/gemma4/layer.h"
+#include "model/family/family_keys.h"
+#include "model/family/family_list.h"
+#include "ops/ops.h"
+
+/* clang-format off */
+#define TEXT_KEYS                                                                                  \
+    COUNT("vocab_size", vocab_size, 262144, MAX_VOCAB),                                            \
+    COUNT("hidden_size", hidden_size, 2304, MAX_HIDDEN),                                           \
+    COUNT("intermediate_size", intermediate_size, 9216, MAX_INTERMEDIATE),                         \
+    COUNT("num_hidden_layers", num_layers, 30, MAX_LAYERS),                                        \
+    COUNT("num_attention_heads", num_heads, 8, MAX_HEADS),                                         \
+    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),                                      \
+    COUNT("head_dim", head_dim, 256, MAX_HEAD_DIM),                                                \
+    COUNT("global_head_dim", wide_head_dim, 512, MAX_HEAD_DIM),                                    \
+    OPTIONAL("num_global_key_value_heads", wide_kv_heads, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE,   \
+             0, MAX_HEADS),                                                                        \
+    BOOL("attention_k_eq_v", keys_are_values, false),                                              \
+    { .name = "num_kv_shared_layers", .kind = MS_KEY_COUNT, .offset = MEMBER(sharing_layers),      \
+      .maximum = MAX_LAYERS },                                                                     \
+    BOOL("use_double_wide_mlp", doubles_mlp, false),                                               \
+    { .name = "hidden_size_per_layer_input", .kind = MS_KEY_COUNT,                                 \
+      .offset = MEMBER(layer_input_size), .default_value = 256, .maximum = MAX_HEAD_DIM },         \
+    COUNT("vocab_size_per_layer_input", layer_input_rows, 262144, MAX_VOCAB),                      \
+    COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),                        \
+    ACTIVATION("hidden_activation", MS_ACTIVATION_GELU_TANH),                                      \
+    BOOL("attention_bias", attention_bias, false),                                                 \
+    COUNT("sliding_window", sliding_window, 512, MAX_POSITIONS),                                   \
+    LAYER_TYPES,                                                                                   \
+    FRACTION("attention_dropout", attention_dropout, 0),                                           \
+    { .name = "use_bidirectional_attention", .kind = MS_KEY_CHOICE, .offset = MEMBER(sees_all),    \
+      .choices = {"vision", "all"}, .may_be_null = true },                                         \
+    { .name = "/rope_parameters/full_attention/partial_rotary_factor", .kind = MS_KEY_FRACTION,    \
+      .offset = MEMBER(wide_rotary_share), .default_value = 0.25 },                                \
+    BOOL("enable_moe_block", has_experts, false),                                                  \
+    OPTIONAL("num_experts", num_experts, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0, MAX_EXPERTS),   \
+    OPTIONAL("top_k_experts", experts_per_token, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0,         \
+             MAX_EXPERTS),                                                                         \
+    OPTIONAL("moe_intermediate_size", expert_size, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0,       \
+             MAX_INTERMEDIATE),                                                                    \
+    PAD_TOKEN_OR(0),                                                                               \
+    IGNORED("attn_logit_softcapping"), IGNORED("query_pre_attn_scalar"),                           \
+    DECODER_IGNORED
+
+static const ms_key text_keys[] = {
+    TEXT_KEYS,
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),
+    IS_SET("final_logit_softcapping", caps_logits, false),
+};
+/* clang-format on */
+
+static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
+{
+    enum { PATTERN = 6 };
+    uint8_t sparse = config->num_experts ? MS_LAYER_SPARSE : 0;
+    return (uint8_t)((layer + 1) % PATTERN ? MS_LAYER_SLIDES | sparse : sparse);
+}
+
+/* ---- rules ---- */
+
+static ms_status refuse(ms_error *err, const char *key, const char *reason)
+{
+    snprintf(err->pointer, sizeof err->pointer, "/%s", key);
+    return ms_fail(err, MS_ERR_CONFIG, "%s", reason);
+}
+
+/* num_global_key_value_heads has an effect only where keys are the values, and the keys of experts
+ * where enable_moe_block is set. */
+static ms_status derive(ms_model_config *config, ms_error *err)
+{
+    if (!config->keys_are_values)
+        config->wide_kv_heads = 0;
+    if (!config->has_experts)
+        config->num_experts = config->experts_per_token = config->expert_size = 0;
+    else if (!config->num_experts || !config->experts_per_token || !config->expert_size)
+        return refuse(err, "enable_moe_block",
+                      "it needs num_experts, top_k_experts and moe_intermediate_size");
+    return MS_OK;
+}
+
+/* Of both kinds of layers that are there, some store keys for those that share. */
+static bool stores_both_kinds(const ms_model_config *config)
+{
+    bool stored[2] = {false, false}, there[2] = {false, false};
+    for (uint64_t i = 0; i < config->num_layers; i++) {
+        there[ms_layer_slides(config, i)] = true;
+        if (!ms_gemma4_reads_keys(config, i))
+            stored[ms_layer_slides(config, i)] = true;
+    }
+    return stored[0] == there[0] && stored[1] == there[1];
+}
+
+static ms_status check_sharing(const ms_model_config *config, ms_error *err)
+{
+    static const char key[] = "num_kv_shared_layers";
+    if (config->sharing_layers == 0)
+        return MS_OK;
+    if (config->sharing_layers >= config->num_layers)
+        return refuse(err, key, "at least the first layer must have keys of its own");
+    if (!stores_both_kinds(config))
+        return refuse(err, key, "layers of each kind must have keys of their own");
+    return config->layer_input_size > 0
+               ? MS_OK
+               : refuse(err, key,
+                        "the framework runs layers that share keys only with "
+                        "hidden_size_per_layer_input");
+}
+
+static ms_status check(const ms_model_config *config, ms_error *err)
+{
+    if (config->sees_all)
+        return refuse(err, "use_bidirectional_attention",
+                      "attention in both directions is not supported");
+    if (config->wide_head_dim % 2)
+        return refuse(err, "global_head_dim", "an odd number; rotary embeddings rotate pairs");
+    if (config->wide_kv_heads && config->num_heads % config->wide_kv_heads)
+        return refuse(err, "num_global_key_value_heads", "it does not divide num_attention_heads");
+    if (config->experts_per_token > config->num_experts)
+        return refuse(err, "top_k_experts", "more experts per token than there are");
+    return check_sharing(config, err);
+}
+
+/* ---- modules ---- */
+
+static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    bool doubles = c->doubles_mlp && ms_gemma4_reads_keys(c, number);
+    ms_dim middle =
+        doubles ? ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate) : model->intermediate;
+    return ms_gated_mlp_named(model, parent, "mlp", middle, d->style.mlp_bias);
+}
+
+/* Of a wide head, the frequencies of a share are not 0: made, and joined with zeros. */
+static ms_tensor proportional(ms_model *model, uint64_t count)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    uint64_t turned = (uint64_t)(c->wide_rotary_share * (double)c->wide_head_dim / 2);
+    ms_shape some = MS_SHAPE(ms_dim_number(s, turned));
+    ms_tensor range = ms_empty(tape, some, MS_DTYPE_I64);
+    ms_tensor wide = ms_empty(tape, some, MS_DTYPE_F32);
+    ms_consume(tape, range);
+    ms_tensor exponent = ms_empty(tape, some, MS_DTYPE_F32);
+    ms_consume(tape, wide);
+    ms_tensor power = ms_empty(tape, some, MS_DTYPE_F32);
+    ms_transient(tape, 8, MS_DTYPE_F64);
+    ms_consume(tape, exponent);
+    ms_tensor reciprocal = ms_empty(tape, some, MS_DTYPE_F32);
+    ms_tensor result = ms_empty(tape, some, MS_DTYPE_F32);
+    ms_consume(tape, reciprocal);
+    ms_consume(tape, power);
+    if (turned == count)
+        return result;
+    ms_tensor zeros = ms_empty(tape, MS_SHAPE(ms_dim_number(s, count - turned)), MS_DTYPE_F32);
+    ms_tensor all = ms_empty(tape, MS_SHAPE(ms_dim_number(s, count)), MS_DTYPE_F32);
+    ms_consume(tape, zeros);
+    ms_consume(tape, result);
+    return all;
+}
+
+static uint64_t frequencies_of(const ms_model *model, int slides)
+{
+    return (slides ? model->config->head_dim : model->config->wide_head_dim) / 2;
+}
+
+static ms_tensor make_frequencies(ms_model *model, int slides)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    uint64_t count = frequencies_of(model, slides);
+    return slides ? ms_inverse_frequencies(model, ms_dim_number(s, count))
+                  : proportional(model, count);
+}
+
+/* Those of both kinds of layers, and again when weights are initialised. */
+static void build_rotary(ms_model *model, ms_decoder *d)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    bool on_host = ms_is_made_on_host(model);
+    ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
+    bool there[2] = {ms_model_has_layers_but(model->config, MS_LAYER_SLIDES),
+                     ms_model_has_layers(model->config, MS_LAYER_SLIDES)};
+    d->rotary_scope = ms_scope_add(tape, d->scope, "rotary_emb", MS_NONE);
+    uint32_t previous = ms_scope_enter(tape, d->rotary_scope);
+    for (int i = 0; i < 2; i++) {
+        if (!there[i])
+            continue;
+        ms_shape shape = MS_SHAPE(ms_dim_number(s, frequencies_of(model, i)));
+        ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : make_frequencies(model, i);
+        d->rotary[i].inv_freq = ms_buffer_of(model, made, "inv_freq");
+        d->rotary[i].original = ms_buffer_new(model, shape, dtype, "inv_freq");
+    }
+    for (int i = 0; i < 2 && !on_host; i++)
+        if (there[i])
+            ms_consume(tape, make_frequencies(model, i));
+    tape->scope = previous;
+}
+
+static ms_decoder_style style_of(const ms_model_config *config)
+{
+    ms_decoder_style style = ms_gemma2_style(config);
+    style.norm = ms_gemma4_norm;
+    style.build_attention = ms_gemma4_attention_new;
+    style.attention = ms_gemma4_attention;
+    style.build_mlp = build_mlp;
+    style.run_layer = ms_gemma4_layer_run;
+    style.build_more_of_layer = ms_gemma4_layer_new;
+    style.build_more = ms_gemma4_inputs_new;
+    style.build_rotary = build_rotary;
+    style.run = ms_gemma4_run;
+    style.rotary_by_kind = true;
+    return style;
+}
+
+static bool build(ms_model *model)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    ms_gemma4 *g = ms_arena_array(model->arena, ms_gemma4, 1);
+    ms_gemma4_layer *layers = ms_arena_array(model->arena, ms_gemma4_layer, c->num_layers);
+    if (!g || !layers)
+        return false;
+    *g = (ms_gemma4){.of_layers = layers, .layers = ms_dim_name(s, "L", c->num_layers)};
+    if (c->layer_input_size) {
+        g->width = ms_dim_name(s, "P", c->layer_input_size);
+        g->joined = ms_dim_mul(s, g->layers, g->width);
+    }
+    ms_decoder_style style = style_of(c);
+    style.own = g;
+    return ms_decoder_build(model, style);
+}
+
+static const ms_model_program program = {build, ms_decoder_forward};
+
+const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
+                                         .classes = {{"Gemma4ForCausalLM", MS_HEAD_CAUSAL_LM}},
+                                         .keys = text_keys,
+                                         .key_count = sizeof text_keys / sizeof *text_keys,
+                                         .derive = derive,
+                                         .check = check,
+                                         .layer_kind = layer_kind,
+                                         .ends_unlimited = true,
+                                         .program = &program};
