@@ -14,7 +14,7 @@
 #include "config/resolve/resolve_images.h"
 #include "config/resolve/resolve_layers.h"
 #include "config/resolve/resolve_loss.h"
-#include "config/resolve/resolve_parallel.h"
+#include "config/resolve/parallel/resolve_parallel.h"
 #include "config/resolve/resolve_quantization.h"
 #include "config/resolve/resolve_times.h"
 #include "config/resolve/resolve_translation.h"

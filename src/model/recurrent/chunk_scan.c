@@ -3,7 +3,7 @@
  * mamba2_chunk_scan, statement by statement: outputs within chunks, states at the ends of chunks,
  * states carried from chunk to chunk, and what they add to the outputs.
  */
-#include "model/recurrent/mamba.h"
+#include "model/recurrent/chunk_scan.h"
 #include "ops/einsum.h"
 #include "ops/moe/choosing.h"
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/recurrent/mamba.h"
+#include "model/recurrent/mamba_model.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@
 
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "model/recurrent/mamba.h"
+#include "model/recurrent/chunk_scan.h"
+#include "model/recurrent/mamba_model.h"
 #include "model/recurrent/short_convolution.h"
 #include "ops/ops.h"
 

@@ -4,7 +4,7 @@
  * table of words for both and, in version 1.0, for the head. The decoder's tokens are the labels,
  * shifted by one.
  */
-#include "model/translation/t5.h"
+#include "model/translation/t5_layers.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * T5's bias of relative positions. Distances are sorted into buckets by whole numbers, which need
  * no gradient; each head has a learned number for each bucket.
  */
-#include "model/translation/t5.h"
+#include "model/translation/t5_bias.h"
 #include "ops/ops.h"
 
 /* The next tensor of a chain: it exists before the last one goes. */

@@ -3,9 +3,11 @@
  * T5's layers: attention to the own tokens, in a decoder attention to the encoder's, and an MLP,
  * each behind a norm.
  */
+#include "model/translation/t5_layers.h"
+
 #include "autograd/graph.h"
 #include "config/run/attention.h"
-#include "model/translation/t5.h"
+#include "model/translation/t5_bias.h"
 #include "ops/attention/bias.h"
 #include "ops/ops.h"
 

@@ -3,7 +3,7 @@
  * Whisper: two convolutions over the frames of a sound, an encoder of as many positions as the
  * config says, and a decoder of the tokens of its text, which are the labels shifted by one.
  */
-#include "model/translation/whisper.h"
+#include "model/translation/whisper_layers.h"
 
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 #include "model/translation/translation.h"
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
-#include "ops/sound.h"
+#include "ops/convolution/sound.h"
 
 /* clang-format off */
 #define COUNT_AS(text, other, member, value, most)                                                 \

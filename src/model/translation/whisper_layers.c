@@ -3,7 +3,7 @@
  * Whisper's layers: norms before attention and MLP; the decoder's also attend to the encoder's
  * positions.
  */
-#include "model/translation/whisper.h"
+#include "model/translation/whisper_layers.h"
 #include "ops/ops.h"
 
 /* What attention is given. */

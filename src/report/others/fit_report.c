@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "base/locale.h"
 #include "config/resolve/resolve_images.h"
 #include "text/size.h"
 #include "json/write.h"
@@ -40,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static void say(const ms_page *page, const
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     ms_page_paragraph(page, text);
 }

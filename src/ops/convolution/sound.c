@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ops/sound.h"
+#include "ops/convolution/sound.h"
 
 #include "ops/ops.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/resolve/resolve_parallel.h"
+#include "config/resolve/parallel/resolve_parallel.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/resolve/resolve_context.h"
-#include "config/resolve/resolve_fsdp.h"
-#include "config/resolve/resolve_pipeline.h"
-#include "config/resolve/resolve_tensor.h"
+#include "config/resolve/parallel/resolve_context.h"
+#include "config/resolve/parallel/resolve_fsdp.h"
+#include "config/resolve/parallel/resolve_pipeline.h"
+#include "config/resolve/parallel/resolve_tensor.h"
 #include "config/treatment/row.h"
 
 /* An option that only one technique has. */

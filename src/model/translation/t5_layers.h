@@ -2,8 +2,8 @@
  *
  * T5: its modules, an encoder's and a decoder's stack of layers alike.
  */
-#ifndef MS_MODEL_TRANSLATION_T5_H
-#define MS_MODEL_TRANSLATION_T5_H
+#ifndef MS_MODEL_TRANSLATION_T5_LAYERS_H
+#define MS_MODEL_TRANSLATION_T5_LAYERS_H
 
 #include "model/blocks/blocks.h"
 
@@ -45,9 +45,6 @@ typedef struct ms_t5 {
     ms_linear_module head;
 } ms_t5;
 
-/* compute_bias: a row of the table for every pair of a query and a key, [1, heads, S, S]. */
-ms_tensor ms_t5_position_bias(ms_model *model, const ms_t5_attention *attention, ms_dim tokens,
-                              bool decodes);
 ms_tensor ms_t5_norm(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* Runs layer after layer on *hidden, a local of `f`. */
 void ms_t5_run_layers(ms_model *model, ms_t5_stack *stack, ms_locals *f, ms_tensor *hidden);

@@ -4,8 +4,8 @@
  * mixers are transformers' own functions of PyTorch, which run where mamba_ssm and causal_conv1d
  * are not installed; their kernels are another program.
  */
-#ifndef MS_MODEL_RECURRENT_MAMBA_H
-#define MS_MODEL_RECURRENT_MAMBA_H
+#ifndef MS_MODEL_RECURRENT_MAMBA_MODEL_H
+#define MS_MODEL_RECURRENT_MAMBA_MODEL_H
 
 #include "model/blocks/blocks.h"
 
@@ -19,14 +19,5 @@ typedef struct ms_mixer_kind {
 /* Build and forward of a family's program. */
 bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind);
 void ms_mamba_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
-
-/* The scan of mamba2 over chunks of the sequence (chunk_scan.c). Its inputs are locals of the
- * caller: hidden [B, S, heads, width], step [B, S, heads], decay [heads], key and query
- * [B, S, groups, N]. `direct` and `step_bias` are parameters, [heads]. The result is
- * [B, S, heads, width] in fp32. */
-typedef struct ms_scan_inputs {
-    ms_tensor hidden, step, decay, key, query, direct, step_bias;
-} ms_scan_inputs;
-ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whisper's modules.
+ * Whisper's modules, and its layers.
  */
-#ifndef MS_MODEL_TRANSLATION_WHISPER_H
-#define MS_MODEL_TRANSLATION_WHISPER_H
+#ifndef MS_MODEL_TRANSLATION_WHISPER_LAYERS_H
+#define MS_MODEL_TRANSLATION_WHISPER_LAYERS_H
 
 #include "model/encoder/encoder.h"
 

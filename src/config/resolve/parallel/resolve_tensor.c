@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/resolve/resolve_tensor.h"
+#include "config/resolve/parallel/resolve_tensor.h"
 
 #include <inttypes.h>
 #include <string.h>
