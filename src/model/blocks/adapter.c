@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/adapter/adapter_match.h"
+#include "config/adapter/adapter_refused.h"
 #include "model/blocks/adapted.h"
 #include "model/blocks/module_tree.h"
 #include "model/blocks/packed/quantized.h"
@@ -120,7 +121,9 @@ static ms_status fail_no_target(attaching *a)
                        "%s",
                        a->model->config->model_type,
                        a->model->config->family->has_no_attention ? "such as in_proj"
-                                                                  : "or use all-linear");
+                       : ms_adapter_exchanges(a->model->config->model_type)
+                           ? "such as q_proj and v_proj"
+                           : "or use all-linear");
     if (targets->pattern)
         return ms_fail(a->err, MS_ERR_CONFIG,
                        "adapter: the pattern '%.80s' matches no full name of a linear layer; a "
@@ -148,32 +151,6 @@ static ms_leaf_module *leaf_of(attaching *a, const ms_module_row *row)
     return row->kind == MS_MODULE_LEAF ? &a->model->leaves.items[row->leaf] : NULL;
 }
 
-/* Targets of a family that do not do what their names say. */
-static const struct refused_target {
-    const char *model_type, *name, *why, *instead;
-} refused_targets[] = {
-    {"mamba", "out_proj", "PEFT refuses to adapt it", "in_proj"},
-    {"mamba", "dt_proj", "the mixer reads its weight without calling it", "in_proj"},
-    {"mamba2", "out_proj", "PEFT refuses to adapt it", "in_proj"},
-    {"ernie4_5_moe", "gate_proj", "PEFT adapts the stacked experts in its place", "q_proj"},
-    {"ernie4_5_moe", "up_proj", "PEFT adapts the stacked experts in its place", "q_proj"},
-    {"ernie4_5_moe", "down_proj", "PEFT adapts the stacked experts in its place", "q_proj"},
-};
-
-static ms_status check_target(attaching *a, const char *path)
-{
-    const char *model_type = a->model->config->model_type, *dot = strrchr(path, '.');
-    for (size_t i = 0; i < sizeof refused_targets / sizeof *refused_targets; i++) {
-        const struct refused_target *row = &refused_targets[i];
-        if (strcmp(model_type, row->model_type) == 0 &&
-            strcmp(dot ? dot + 1 : path, row->name) == 0)
-            return ms_fail(a->err, MS_ERR_CONFIG,
-                           "adapter: %s of %s is not supported: %s; name other targets, such as %s",
-                           row->name, model_type, row->why, row->instead);
-    }
-    return MS_OK;
-}
-
 /* Modules that hold others, and activations, are modules that targets can name as well; PEFT
  * refuses those. */
 static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *found)
@@ -182,7 +159,7 @@ static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *fou
     if (!ms_adapter_takes(a->matcher, row->name, leaf && is_linear(leaf), leaf && leaf->is_head))
         return MS_OK;
     *found += 1;
-    ms_status status = check_target(a, row->name);
+    ms_status status = ms_adapter_check_module(a->model->config->model_type, row->name, a->err);
     if (status != MS_OK)
         return status;
     return leaf ? adapt(a, leaf, row->name) : fail_kind(a, row->name);
@@ -190,8 +167,10 @@ static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *fou
 
 static ms_status adapt_targets(attaching *a)
 {
+    const ms_model_config *config = a->model->config;
     uint32_t found = 0;
-    ms_status status = MS_OK;
+    ms_status status = ms_adapter_check_experts(a->matcher, a->adapter, config->model_type,
+                                                config->num_layers, a->err);
     for (uint32_t i = 0; i < a->modules.count && status == MS_OK; i++)
         status = adapt_row(a, &a->modules.rows[i], &found);
     if (status == MS_OK && ms_adapter_gave_up(a->matcher))
