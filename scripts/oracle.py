@@ -343,7 +343,8 @@ def phase_rows(ours, measured, pairs, prefix="", base=0):
 
 def with_what_is_freed_between(phases):
     """Phases as the CPU's are measured: what is freed between two of them is still there when the second begins."""
-    return [{**p, "peak_bytes": max(p["peak_bytes"], before.get("end_bytes", 0))} for before, p in zip([{}] + phases, phases)]
+    return [{**p, "peak_bytes": max(p["peak_bytes"], before.get("end_bytes", 0))} if "peak_bytes" in p else p
+            for before, p in zip([{}] + phases, phases)]
 
 
 def cpu_figures(report, measured):

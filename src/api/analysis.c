@@ -266,7 +266,7 @@ ms_status ms_analysis_report(const ms_analysis *analysis, ms_arena *arena, ms_re
     ms_status status = ms_analysis_text(analysis, &text, &length, err);
     const ms_json_source source = {"report", text, length};
     if (status == MS_OK)
-        status = ms_json_parse(&source, &document, err);
+        status = ms_json_parse_within(&source, MS_JSON_MAX_LARGE_BYTES, &document, err);
     if (status == MS_OK)
         status = ms_report_read(arena, ms_json_root(document), report, err);
     ms_json_free(document);

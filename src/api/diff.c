@@ -50,9 +50,10 @@ ms_status ms_report_file_read(ms_arena *arena, const char *path, ms_report *repo
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
-    ms_status status = ms_json_read(ms_arena_inputs(arena), path, &source, &text, err);
+    ms_status status = ms_json_read_within(ms_arena_inputs(arena), path, MS_JSON_MAX_LARGE_BYTES,
+                                           &source, &text, err);
     if (status == MS_OK)
-        status = ms_json_parse(&source, &document, err);
+        status = ms_json_parse_within(&source, MS_JSON_MAX_LARGE_BYTES, &document, err);
     *is_one = status == MS_OK && ms_report_is_one(ms_json_root(document));
     if (*is_one)
         status = ms_report_read(arena, ms_json_root(document), report, err);

@@ -15,7 +15,7 @@ LORA = {"lora": {"r": 8, "targets": "all-linear"}}
 # Options that need others, and values that are not the default.
 BESIDE = {"parameter_device": {"optimizer_device": "host"}, "adapter_dtype": LORA, "upcast": {"quantize": "nf4", **LORA},
           "quantize": LORA, "eval_logits": {"eval_batch": 1}, "routing": {"experts": "eager"}, "checkpoint_kind": {"checkpointing": "all"},
-          "calibration": {"device": json.loads(support.CALIBRATION.read_text())["device"]},
+          "prices": {"device": "h100-80gb"}, "calibration": {"device": json.loads(support.CALIBRATION.read_text())["device"]},
           "ignore_sharding": {"training_args": {"per_device_train_batch_size": 1, "fsdp": "full_shard"}}}
 # Options of several ranks, by what they need.
 DDP, FSDP, FSDP1, TP, ZERO, ZERO3 = ({"parallel": layout} for layout in ("dp=2", "fsdp=2", "fsdp1=2", "tp=2", "zero=2,dp=2", "zero=3,dp=2"))
@@ -48,7 +48,7 @@ VALUES = {"training_args": {"per_device_train_batch_size": 3}, "ignore_sharding"
           "empty_cache_steps": 3, "eval_batch": 2, "eval_logits": 2, "checkpointing": "all", "treat": {"0": "checkpoint"},
           "adapter": {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"}, "lora": LORA["lora"], "adapter_dtype": "bf16",
           "quantize": "nf4", "upcast": False, "plan": {"treat": "0=checkpoint"}, "checkpoint_kind": "reentrant",
-          "attention": "math", "experts": "eager", "routing": "skewed", "device": "h200", "calibration": support.CALIBRATION, "prices": {"a100-80gb": 1.5, "h200": 3.5},
+          "attention": "math", "experts": "eager", "routing": "skewed", "device": "h200", "calibration": support.CALIBRATION, "prices": support.PRICES,
           "mfu": 0.45, "torch": "2.10", "allocator": "cuda-expandable", "max_split_size": "64MiB", "roundup_power2_divisions": 8, "addresses": "down",
           "budget": "70GiB", "parallel": "dp=2", **{name: value for _, values in OF_RANKS for name, value in values.items()}}
 

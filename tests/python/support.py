@@ -21,6 +21,7 @@ os.environ.update(MEMSCOPE_PROGRAM=PROGRAM, MEMSCOPE_LIBRARY=str(BUILD / "libmem
 
 import memscope  # noqa: E402
 
+PRICES = TOP / "tests/golden/cli/analyze/prices/files/prices.json"
 CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json"
 
 

@@ -14,7 +14,8 @@ def both_of(model: Any) -> Any:
     """The layers of an encoder, then those of its decoder; None where the model has not both."""
     if not getattr(getattr(model, "config", None), "is_encoder_decoder", False):
         return None
-    lists = [getattr(part, name, None) for part in (model.get_encoder(), model.get_decoder()) for name in ("block", "layers")]
+    parts = (model.get_encoder(), model.get_decoder())
+    lists = [getattr(part, name, None) for part in parts for name in ("block", "layers")]
     lists = [found for found in lists if isinstance(found, nn.ModuleList)]
     return [layer for found in lists for layer in found] if len(lists) == 2 else None
 

@@ -246,8 +246,9 @@ def test_older_and_newer(folder):
 def test_every_family_reads_its_own_report(folder):
     """One model of each family: its report is read again, and is what it is."""
     rows = [line.split()[:2] for line in run("models", cwd=folder)[1].splitlines()[1:]]
-    for name in {family: name for name, family in rows}.values():
-        code, text, said = run("diff", name, name, "--batch", "1", cwd=folder)
+    for family, name in {family: name for name, family in rows}.items():
+        short = ["--seq", "64"] if family.startswith("mamba") else []  # operators for each token
+        code, text, said = run("diff", name, name, "--batch", "1", *short, cwd=folder)
         assert code == 0, (name, text, said)
 
 

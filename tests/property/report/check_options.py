@@ -15,6 +15,8 @@ CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json
 BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host"}, "adapter-dtype": {"lora": "r=8,targets=all-linear"},
           "upcast": {"quantize": "nf4", "lora": "r=8,targets=all-linear"}, "quantize": {"lora": "r=8,targets=all-linear"},
           "eval-logits": {"eval-batch": 1}, "routing": {"model": "olmoe-1b-7b", "experts": "eager"}, "experts": {"model": "olmoe-1b-7b"}, "source-length": {"model": "t5-small"},
+          "images": {"model": "qwen2.5-vl-3b", "image-size": "112x112"}, "image-size": {"model": "qwen2.5-vl-3b", "images": 1},
+          "freeze-vision": {"model": "qwen2.5-vl-3b", "images": 1, "image-size": "112x112"}, "prices": {"device": "h100-80gb"},
           "checkpoint-kind": {"checkpointing": "all"}, "calibration": {"device": json.loads(CALIBRATION.read_text())["device"]},
           "ignore-sharding": {"training-args": "training.json"}}
 # Options of several ranks, by what they need.
@@ -37,7 +39,7 @@ OF_RANKS = [
 ]
 for beside, names in OF_RANKS:
     BESIDE.update({name: beside for name in names.split()})
-VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json",
+VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json", "prices": "prices.json", "images": 2, "image-size": "112x112", "freeze-vision": "yes",
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
           "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",
@@ -55,6 +57,7 @@ def files(folder):
     write("training.json", {"per_device_train_batch_size": 1, "fsdp": "full_shard"})
     write("adapter.json", {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"})
     write("plan.json", {"treat": "0=checkpoint"})
+    write("prices.json", {"h100-80gb": 2.99})
     (folder / "calibration.json").write_bytes(CALIBRATION.read_bytes())
 
 
@@ -94,7 +97,7 @@ def check_source(names):
     patterns = [r'ms_(?:resolve_fail|resolve_is_set|training_offer|run_field_(?:is_set|unset|set|find))\(\s*(?:[\w&>.-]+,\s*)?"([^"]*)"', r'\bfield\[\] = "([^"]*)"',
                 r'\{MS_TOPIC_\w+, "([a-z-]+)", \{']
     found = set()
-    for path in TOP.glob("src/config/*/*.c"):
+    for path in TOP.glob("src/config/**/*.c"):
         for pattern in patterns:
             found |= set(re.findall(pattern, path.read_text()))
     assert len(found) > 25 and found <= names | {"config"}, sorted(found - names)
