@@ -161,7 +161,7 @@ static void store(ms_model *model, uint32_t number, const ms_tensor key_value[2]
 {
     ms_tape *tape = model->tape;
     ms_tensor *row =
-        &model->shared.items.items[MS_GEMMA4_KEYS * ms_layer_slides(model->config, number)];
+        model->shared.items.items + MS_GEMMA4_KEYS * ms_layer_slides(model->config, number);
     if (ms_idle(tape))
         return;
     for (int i = 0; i < MS_GEMMA4_KEYS; i++) {
@@ -175,7 +175,7 @@ static void store(ms_model *model, uint32_t number, const ms_tensor key_value[2]
 static void read(ms_model *model, ms_locals *f, uint32_t number, ms_tensor *key, ms_tensor *value)
 {
     const ms_tensor *row =
-        &model->shared.items.items[MS_GEMMA4_KEYS * ms_layer_slides(model->config, number)];
+        model->shared.items.items + MS_GEMMA4_KEYS * ms_layer_slides(model->config, number);
     ms_assign(f, key, ms_idle(model->tape) ? 0 : row[0]);
     ms_assign(f, value, ms_idle(model->tape) ? 0 : row[1]);
 }
