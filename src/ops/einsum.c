@@ -157,7 +157,7 @@ static ms_tensor as_matrices(ms_tape *tape, const side *s, const letters *both,
 {
     if (ms_idle(tape))
         return 0;
-    uint32_t order[MS_MAX_RANK], rank = ms_info(tape, s->tensor)->shape.rank;
+    uint32_t order[MS_MAX_RANK] = {0}, rank = ms_info(tape, s->tensor)->shape.rank;
     uint32_t count = take_dims(s, rank, both, order, 0);
     count = take_dims(s, rank, second, order, count);
     count = take_dims(s, rank, third, order, count);
