@@ -12,6 +12,7 @@
 #include "config/resolve/resolve_images.h"
 #include "config/run/optimizer.h"
 #include "model/load.h"
+#include "report/others/fit_report.h"
 #include "report/writers.h"
 
 struct ms_devices {
@@ -105,16 +106,11 @@ static const char *title_of(ms_arena *arena, const ms_runs_view *view, const ms_
 {
     const ms_fit_what *what = NULL;
     char text[MS_IMAGES_TEXT];
-    const char *images = ms_images_words(model, run, text);
-    const char *name = model->name && *model->name ? model->name : model->model_type;
-    if (view->is_fewest)
-        return ms_arena_printf(
-            arena, "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
-            run->batch, run->seq_tokens, images);
     if (view->question == MS_RUNS_FIT && ms_fit_what_find(view->what, &what, NULL) == MS_OK)
-        return ms_arena_printf(arena, "%s: largest %s%s, %s", name, what->name, images, what->unit);
-    return ms_arena_printf(arena, "%s: batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s", name,
-                           run->batch, run->seq_tokens, images,
+        return ms_fit_title(arena, what, model, run);
+    return ms_arena_printf(arena, "%s: batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s",
+                           ms_model_title(model), run->batch, run->seq_tokens,
+                           ms_images_words(model, run, text),
                            ms_dtype_info_of(run->dtype)->short_name,
                            ms_optimizer_traits_of(run->training.optimizer)->name);
 }
@@ -145,7 +141,7 @@ static ms_status describe(ms_devices *t, const ms_device_run *run, ms_error *err
             continue;
         }
         t->notes = notes;
-        t->view.model = model.name && *model.name ? model.name : model.model_type;
+        t->view.model = ms_model_title(&model);
         t->view.title = title_of(t->arena, &t->view, &model, &resolved);
     }
     if (t->view.title)

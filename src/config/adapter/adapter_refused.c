@@ -66,20 +66,30 @@ static bool is_matched(ms_adapter_matcher *matcher, uint64_t layers, const char 
     return false;
 }
 
+/* The first of the targets that is exchanged; NULL: none is. */
+static const char *first_exchanged(ms_adapter_matcher *matcher, const ms_adapter *adapter,
+                                   const char *const *names, uint64_t layers)
+{
+    if (adapter->all_linear)
+        return "all-linear";
+    for (int i = 0; i < MOST_NAMES; i++)
+        if (adapter->targets.pattern ? is_matched(matcher, layers, names[i])
+                                     : is_listed(&adapter->targets, names[i]))
+            return names[i];
+    return NULL;
+}
+
 ms_status ms_adapter_check_experts(ms_adapter_matcher *matcher, const ms_adapter *adapter,
                                    const char *model_type, uint64_t layers, ms_error *err)
 {
     const char *const *names = names_of(model_type);
-    for (int i = 0; names && i < MOST_NAMES; i++) {
-        bool is_named = adapter->targets.pattern ? is_matched(matcher, layers, names[i])
-                                                 : is_listed(&adapter->targets, names[i]);
-        if (adapter->all_linear || is_named)
-            return ms_fail(err, MS_ERR_CONFIG,
-                           "adapter: %s of %s is not predicted: PEFT 0.21 adapts the stacked "
-                           "experts in its place; name other targets, such as q_proj and v_proj",
-                           adapter->all_linear ? "all-linear" : names[i], model_type);
-    }
-    return MS_OK;
+    const char *target = names ? first_exchanged(matcher, adapter, names, layers) : NULL;
+    if (!target)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_CONFIG,
+                   "adapter: %s of %s is not predicted: PEFT 0.21 adapts the stacked experts in "
+                   "its place; name other targets, such as q_proj and v_proj",
+                   target, model_type);
 }
 
 /* ---- state-space models ---- */

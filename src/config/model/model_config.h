@@ -348,6 +348,12 @@ static inline bool ms_layer_slides(const ms_model_config *config, uint64_t layer
     return ms_layer_kind(config, layer) & MS_LAYER_SLIDES;
 }
 
+/* What reports call the model. */
+static inline const char *ms_model_title(const ms_model_config *model)
+{
+    return model->name && *model->name ? model->name : model->model_type;
+}
+
 /* Whether the layer is one of those that wide_head_dim and wide_kv_heads are for. */
 static inline bool ms_layer_is_wide(const ms_model_config *config, uint64_t layer)
 {
@@ -378,8 +384,7 @@ static inline uint64_t ms_rotary_share(const ms_model_config *config)
     return all ? config->head_dim : (uint64_t)((double)config->head_dim * config->rotary_share);
 }
 
-/* The number that is rotated: tables have an even number of columns, and heads are split by their
- * width. */
+/* The number that is rotated: even, as a table has columns; heads are split by its width. */
 static inline uint64_t ms_rotary_dim(const ms_model_config *config)
 {
     uint64_t share = ms_rotary_share(config);

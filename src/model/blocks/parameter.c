@@ -71,23 +71,6 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
     return ms_parameter_of(model, scope, name, shape, model->run->dtype);
 }
 
-ms_tensor ms_frozen_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
-{
-    ms_tape *tape = model->tape;
-    uint32_t previous = ms_scope_enter(tape, scope);
-    tape->new_category = MS_CATEGORY_WEIGHT;
-    ms_tensor tensor = ms_empty(tape, shape, model->run->dtype);
-    tape->new_category = MS_CATEGORY_TEMPORARY;
-    tape->scope = previous;
-    if (!tensor)
-        return 0;
-    ms_retain(tape, tensor);
-    ms_name_storage(tape, tensor, name, MS_CATEGORY_WEIGHT);
-    if (!ms_vec_push(&tape->frozen, tensor))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    return tensor;
-}
-
 void ms_parameter_move_last(ms_model *model, uint32_t place)
 {
     ms_tape *tape = model->tape;

@@ -7,9 +7,7 @@
 
 #include "model/blocks/model.h"
 
-/* A weight on the device that is not trained, whatever is, in the run's weight dtype. */
-ms_tensor ms_frozen_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
-/* A trainable parameter of that kind. */
+/* A trainable parameter in the run's weight dtype. */
 ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
 /* The same in another dtype. */
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,

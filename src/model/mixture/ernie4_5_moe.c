@@ -109,20 +109,17 @@ static ms_tensor logits_of(ms_model *model, const router_module *router, ms_tens
     return ms_linear(tape, input, weight, 0);
 }
 
-/* The best experts by probability and bias. No gradient comes here; the values stay bound. */
+/* The best experts by probability and bias. No gradient comes here. */
 static ms_tensor choose(ms_model *model, const router_module *router, ms_locals *f,
                         ms_tensor probabilities)
 {
     ms_tape *tape = model->tape;
     bool grad_enabled = tape->grad_enabled;
     tape->grad_enabled = false;
-    ms_tensor best[2];
     ms_tensor biased = ms_idle(tape) ? 0 : ms_add(tape, probabilities, router->bias);
-    ms_topk(tape, biased, ms_experts_per_token(model), best);
+    ms_tensor best = ms_best_experts(model, f, biased);
     tape->grad_enabled = grad_enabled;
-    ms_retain(tape, best[1]);
-    ms_local(f, best[0]);
-    return ms_unown(tape, best[1]);
+    return best;
 }
 
 static void route(ms_model *model, const router_module *router, ms_tensor hidden, ms_routing *out)

@@ -57,21 +57,6 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return m;
 }
 
-/* The best experts by scores and bias. No gradient comes here; the values stay bound beside them.
- */
-static ms_tensor choose(ms_model *model, ms_locals *f, ms_tensor scores)
-{
-    ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    tape->grad_enabled = false;
-    ms_tensor best[2];
-    ms_topk(tape, scores, ms_experts_per_token(model), best);
-    tape->grad_enabled = grad_enabled;
-    ms_retain(tape, best[1]);
-    ms_local(f, best[0]);
-    return ms_unown(tape, best[1]);
-}
-
 static void route(ms_model *model, const minimax_moe *m, ms_tensor hidden, ms_routing *out)
 {
     ms_tape *tape = model->tape;
@@ -89,7 +74,7 @@ static void route(ms_model *model, const minimax_moe *m, ms_tensor hidden, ms_ro
     tape->grad_enabled = false;
     ms_tensor *choice = ms_local(&f, ms_add(tape, *scores, m->bias));
     tape->grad_enabled = grad_enabled;
-    ms_tensor *experts = ms_local(&f, choose(model, &f, *choice));
+    ms_tensor *experts = ms_local(&f, ms_best_experts(model, &f, *choice));
     ms_tensor *weights = ms_local(&f, ms_gather_last(tape, *scores, *experts));
     ms_assign(&f, weights, ms_div_into(tape, *weights, ms_sum_dim(tape, *weights, 1, true)));
     ms_routing_keep(model, *logits, *weights, *experts, out);

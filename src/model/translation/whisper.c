@@ -165,7 +165,8 @@ static void build_encoder(ms_model *model, ms_whisper *w, uint32_t parent)
     w->conv2 = new_convolution(model, scope, "conv2", model->hidden);
     w->places.scope = ms_child_scope(model, scope, "embed_positions");
     w->places.weight =
-        ms_frozen_new(model, w->places.scope, "weight", MS_SHAPE(model->source, model->hidden));
+        ms_frozen_parameter_of(model, w->places.scope, "weight",
+                               MS_SHAPE(model->source, model->hidden), model->run->dtype);
     uint32_t layers = ms_child_scope(model, scope, "layers");
     for (uint32_t i = 0; i < w->encoder_layers && model->tape->status == MS_OK; i++)
         build_layer(model, w, layers, i);

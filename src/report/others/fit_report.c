@@ -199,17 +199,14 @@ static void write_none(const ms_fit_view *v, const ms_page *page)
 }
 
 /* The safe value first, then the largest and why it is only just one. */
-static bool write_values(const ms_fit_view *v, const ms_page *page)
+static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *arena)
 {
     const ms_fit_answer *a = v->answer;
-    ms_arena *arena = ms_arena_create(0);
-    const char *why =
-        arena
-            ? ms_fit_why(arena, &(ms_fit_facts){.reason = a->at_value.reason,
-                                                .budget_bytes = v->run->budget_bytes,
-                                                .high_device_bytes = a->at_value.high_device_bytes,
-                                                .retries = a->at_value.retries})
-            : NULL;
+    const ms_fit_facts facts = {.reason = a->at_value.reason,
+                                .budget_bytes = v->run->budget_bytes,
+                                .high_device_bytes = a->at_value.high_device_bytes,
+                                .retries = a->at_value.retries};
+    const char *why = ms_fit_why(arena, &facts);
     bool done = why != NULL;
     if (done && a->value == 0) {
         write_none(v, page);
@@ -220,7 +217,6 @@ static bool write_values(const ms_fit_view *v, const ms_page *page)
         if (*why)
             ms_page_note(page, ms_fit_why_label, why);
     }
-    ms_arena_free(arena);
     return done;
 }
 
@@ -249,30 +245,43 @@ static void write_notes(const ms_fit_view *v, const ms_page *page)
                            "may fit, or be safe");
 }
 
+const char *ms_fit_title(ms_arena *arena, const ms_fit_what *what, const ms_model_config *model,
+                         const ms_run_config *run)
+{
+    char text[MS_IMAGES_TEXT];
+    const char *name = ms_model_title(model), *images = ms_images_words(model, run, text);
+    if (what->kind == MS_FIT_GPUS)
+        return ms_arena_printf(
+            arena, "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
+            run->batch, run->seq_tokens, images);
+    return ms_arena_printf(arena, "%s: largest %s%s, %s", name, what->name, images, what->unit);
+}
+
+/* The title, and the values. */
+static bool write_answer(const ms_fit_view *v, const ms_page *page)
+{
+    ms_arena *arena = ms_arena_create(0);
+    const char *title = arena ? ms_fit_title(arena, v->answer->what, v->model, v->run) : NULL;
+    bool done = title != NULL;
+    if (done) {
+        ms_page_line(page, title);
+        fputc('\n', page->out);
+        done = write_values(v, page, arena);
+    }
+    ms_arena_free(arena);
+    return done;
+}
+
 bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
 {
-    const ms_fit_answer *a = v->answer;
     const ms_page page = ms_page_begin(out, v->style);
-    char text[MS_IMAGES_TEXT];
-    const char *images = ms_images_words(v->model, v->run, text);
-    const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
-    char title[512];
-    if (is_of_gpus(v))
-        snprintf(title, sizeof title,
-                 "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
-                 v->run->batch, v->run->seq_tokens, images);
-    else
-        snprintf(title, sizeof title, "%s: largest %s%s, %s", name, a->what->name, images,
-                 a->what->unit);
-    ms_page_line(&page, title);
-    fputc('\n', out);
-    if (!write_values(v, &page))
+    if (!write_answer(v, &page))
         return false;
     write_why(v, &page);
     write_notes(v, &page);
     if (v->run->several_gpus.text)
         ms_page_note(&page, "note:", v->run->several_gpus.text);
-    write_table(&page, a);
+    write_table(&page, v->answer);
     return true;
 }
 

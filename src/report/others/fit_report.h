@@ -15,4 +15,9 @@ typedef struct ms_fit_view {
     const ms_style *style;
 } ms_fit_view;
 
+/* The first line: "qwen3-8b: largest batch, sequences per micro-batch". NULL when out of memory. In
+ * the arena. */
+const char *ms_fit_title(ms_arena *arena, const ms_fit_what *what, const ms_model_config *model,
+                         const ms_run_config *run);
+
 #endif

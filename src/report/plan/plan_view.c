@@ -121,9 +121,8 @@ static const char *title(const ms_plan_view *view)
         return NULL;
     return ms_arena_printf(
         view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s (%s)%s",
-        model->name && *model->name ? model->name : model->model_type, accumulate, run->batch,
-        run->seq_tokens, ms_images_words(model, run, images),
-        ms_dtype_info_of(run->dtype)->short_name,
+        ms_model_title(model), accumulate, run->batch, run->seq_tokens,
+        ms_images_words(model, run, images), ms_dtype_info_of(run->dtype)->short_name,
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
         ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"), ranks);
 }

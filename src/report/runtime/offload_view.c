@@ -8,7 +8,7 @@ static const double saturated_share = 0.01;
 
 const char *ms_offload_model(const ms_offload_view *v)
 {
-    return v->model->name && *v->model->name ? v->model->name : v->model->model_type;
+    return ms_model_title(v->model);
 }
 
 ms_offload_bytes ms_offload_row_bytes(const ms_offload_view *v, const ms_offload_row *row)

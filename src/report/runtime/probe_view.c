@@ -136,10 +136,9 @@ const char *ms_probe_trace_name(const ms_probe_view *view)
 
 const char *ms_probe_title(const ms_probe_view *view)
 {
-    const ms_model_config *model = view->model;
-    if (!model)
-        return view->trace->run && *view->trace->run ? view->trace->run : ms_probe_trace_name(view);
-    return model->name && *model->name ? model->name : model->model_type;
+    if (view->model)
+        return ms_model_title(view->model);
+    return view->trace->run && *view->trace->run ? view->trace->run : ms_probe_trace_name(view);
 }
 
 const char *ms_probe_outcome(const ms_probe_view *view)

@@ -8,7 +8,7 @@
 
 const char *ms_stream_title(const ms_stream_view *v)
 {
-    const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
+    const char *name = ms_model_title(v->model);
     const char *count = ms_view_millions(v->arena, v->table->param_count);
     if (!count)
         return NULL;

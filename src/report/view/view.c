@@ -288,8 +288,7 @@ static const char *parameters(const ms_view *view)
 
 const char *ms_view_model(const ms_view *view)
 {
-    const ms_model_config *model = view->ledger->model;
-    return model->name && *model->name ? model->name : model->model_type;
+    return ms_model_title(view->ledger->model);
 }
 
 /* "bf16"; of shards in another type "fp32 computed in bf16". */
