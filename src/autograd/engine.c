@@ -83,6 +83,14 @@ ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
     return result;
 }
 
+/* What waits for gradients of parameters is told. */
+static void tell(ms_tape *tape, uint32_t leaf)
+{
+    const ms_parameter *parameter = &tape->parameters.items[leaf];
+    if (parameter->scope != MS_NONE && !parameter->is_of_graph)
+        ms_hooks_accumulated(tape, leaf);
+}
+
 /* AccumulateGrad: takes the first gradient over if it can, adds later ones in place. */
 static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
 {
@@ -98,8 +106,7 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
     parameter->is_reached = true;
     if (parameter->grad) { /* added to it in place */
         ms_release(tape, incoming);
-        if (parameter->scope != MS_NONE)
-            ms_hooks_accumulated(tape, leaf);
+        tell(tape, leaf);
         return;
     }
     const ms_tensor_info *info = ms_info(tape, incoming);
@@ -119,8 +126,7 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
     }
     parameter->grad = incoming;
-    if (parameter->scope != MS_NONE)
-        ms_hooks_accumulated(tape, leaf);
+    tell(tape, leaf);
     ms_release(tape, cloned);
 }
 

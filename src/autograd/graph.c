@@ -57,6 +57,7 @@ void ms_require_grad(ms_tape *tape, ms_tensor tensor)
         return;
     tape->parameters.items[leaf].scope = tape->scope;
     tape->parameters.items[leaf].name = ms_tape_name(tape, "grad");
+    tape->parameters.items[leaf].is_of_graph = true;
     tape->graph_leaves++;
 }
 

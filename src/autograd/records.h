@@ -98,6 +98,7 @@ typedef struct ms_parameter {
     bool states_made;
     bool is_captured; /* not a parameter but an input whose gradient is requested: passed on
                          unchanged; its casts are not cached */
+    bool is_of_graph; /* not a parameter but a tensor of the graph that requires a gradient */
     bool is_view;     /* of a flat parameter, by an operator: its casts are not cached either */
     uint32_t pending; /* gradient contributions still missing in this backward */
     ms_tensor buffer; /* contributions so far */
