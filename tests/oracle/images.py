@@ -46,7 +46,7 @@ def inputs(case, config, device, ids):
     assert int(kinds.sum()) == grid.count * grid.tokens, "the images do not fit in the sequences"
     width = vision.in_channels * vision.temporal_patch_size * vision.patch_size ** 2
     ids.data.copy_(torch.where(kinds.bool(), config.image_token_id, ids.cpu().clamp(max=config.image_token_id - 1)))
-    if device == "cuda":
+    if device == "cuda" and hasattr(ctypes.CDLL(None), "memscope_null_answer"):
         answer(grid, kinds)
     return {"input_ids": ids, "labels": ids, "mm_token_type_ids": kinds.to(device),
             "pixel_values": torch.zeros(grid.count * grid.patches, width, device=device), "image_grid_thw": grid.all().to(device)}

@@ -5,6 +5,8 @@ A name is that of memscope, then "_" and an implementation where there are sever
 """
 import torch
 
+import null_device
+
 
 def torch_kind(name, implementation, **settings):
     how = {"foreach": implementation == "foreach"}
@@ -31,7 +33,7 @@ def page_in_host_memory(functional):
 def bitsandbytes_kind(name, bits, paged=False):
     def make(params, more={}):
         import bitsandbytes
-        if paged:
+        if paged and null_device.is_present():
             page_in_host_memory(bitsandbytes.functional)
         return [getattr(bitsandbytes.optim, name)([p for _, p in params], optim_bits=bits, is_paged=paged, **more)]
     return make
