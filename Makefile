@@ -94,7 +94,7 @@ export LC_ALL := C
 export BUILD
 export MEMSCOPE := $(CURDIR)/$(BUILD)/memscope
 RESULTS := $(BUILD)/results
-SUITE   = CHECK_EVERY=$(CHECK_EVERY) TRY_EVERY=$(TRY_EVERY) sh scripts/run_suite.sh $(RESULTS)
+SUITE   = CHECK_EVERY=$(CHECK_EVERY) TRY_EVERY=$(TRY_EVERY) ORACLE_EVERY=$(ORACLE_EVERY) sh scripts/run_suite.sh $(RESULTS)
 
 all: $(LIB) $(SHARED) $(BINARY) $(NULL)       ## build the program and both libraries (the default)
 
@@ -190,12 +190,13 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 
 # ---- tests ----
 
-# Of checks with many rows every CHECK_EVERY-th is run. A sanitizer's programs take several times as long: there it is
-# fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very many places (failed allocations,
-# hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
+# Of checks with many rows every CHECK_EVERY-th is run, of measured cases every ORACLE_EVERY-th. A sanitizer's programs take
+# several times as long: there it is fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very
+# many places (failed allocations, hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),16,9)
 TRY_EVERY ?= $(if $(IS_ASAN),1152,192)
+ORACLE_EVERY ?= $(if $(IS_ASAN),8,1)
 NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_devices.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_gpus.py %/check_models.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
@@ -293,7 +294,7 @@ asan:                                ## every test under AddressSanitizer and UB
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
 # These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device and
 # the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
-NOT_VALGRIND := %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_measured_ranks %/test_operators %/test_pipeline %/test_plan_stop %/test_queues %/test_rank_table \
+NOT_VALGRIND := %/test_advise %/test_alive %/test_cache %/test_cases %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_measured_ranks %/test_operators %/test_pipeline %/test_plan_stop %/test_queues %/test_rank_table \
                 %/test_sharding %/test_simulate %/test_step %/test_sweep %/test_targets %/test_tensor_parallel %/test_trace_file %/test_zero \
                 %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nccl %/test_nulldevice_nvml %/test_nulldevice_times \
                 %/test_backend_host %/test_offload %/test_stream_run %/test_stream_stress %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
@@ -452,7 +453,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CUDA=1  CUDA_HOME=  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS=  PASSES='
+	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CUDA=1  CUDA_HOME=  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  ORACLE_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS=  PASSES='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:

@@ -91,19 +91,24 @@ done << EOF_ROWS
 $(samples)
 EOF_ROWS
 
+# Every format of one run at once: planning takes longest.
 while read -r name formats arguments; do
+    outputs=
     for suffix in $(echo "$formats" | tr , ' '); do
         case $suffix in txt) format=console ;; *) format=$suffix ;; esac
-        # shellcheck disable=SC2086
-        memscope plan $arguments --format $format -o - > "$work/raw" 2> "$work/raw.err"
-        status=$?
-        if [ $status -ne 0 ]; then
-            echo "reports/$name.$suffix: exit $status"
-            cat "$work/raw.err"
-            failed=$((failed + 1))
-            continue
-        fi
-        mask_time "$work/raw" > "$work/$name.$suffix"
+        outputs="$outputs --output $format=$work/$name.$suffix.raw"
+    done
+    # shellcheck disable=SC2086
+    memscope plan $arguments $outputs > /dev/null 2> "$work/raw.err"
+    status=$?
+    if [ $status -ne 0 ]; then
+        echo "reports/$name: exit $status"
+        cat "$work/raw.err"
+        failed=$((failed + 1))
+        continue
+    fi
+    for suffix in $(echo "$formats" | tr , ' '); do
+        mask_time "$work/$name.$suffix.raw" > "$work/$name.$suffix"
         place "reports/$name.$suffix" "$work/$name.$suffix" "reports/$name.$suffix"
     done
 done << EOF_ROWS
