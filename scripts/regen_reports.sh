@@ -42,7 +42,8 @@ ROWS
 plans() {
     grep -v '^#' << 'ROWS'
 llama-3.2-1b-rtx-4090-plan txt,json,md --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048
-llama-3.1-8b-h100-curve svg,csv --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096 --curve --time-limit 600
+llama-3.1-8b-h100-curve svg --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096 --curve --time-limit 600
+llama-3.2-1b-curve csv --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048 --curve --points 8
 ROWS
 }
 
@@ -91,24 +92,19 @@ done << EOF_ROWS
 $(samples)
 EOF_ROWS
 
-# Every format of one run at once: planning takes longest.
 while read -r name formats arguments; do
-    outputs=
     for suffix in $(echo "$formats" | tr , ' '); do
         case $suffix in txt) format=console ;; *) format=$suffix ;; esac
-        outputs="$outputs --output $format=$work/$name.$suffix.raw"
-    done
-    # shellcheck disable=SC2086
-    memscope plan $arguments $outputs > /dev/null 2> "$work/raw.err"
-    status=$?
-    if [ $status -ne 0 ]; then
-        echo "reports/$name: exit $status"
-        cat "$work/raw.err"
-        failed=$((failed + 1))
-        continue
-    fi
-    for suffix in $(echo "$formats" | tr , ' '); do
-        mask_time "$work/$name.$suffix.raw" > "$work/$name.$suffix"
+        # shellcheck disable=SC2086
+        memscope plan $arguments --format $format -o - > "$work/raw" 2> "$work/raw.err"
+        status=$?
+        if [ $status -ne 0 ]; then
+            echo "reports/$name.$suffix: exit $status"
+            cat "$work/raw.err"
+            failed=$((failed + 1))
+            continue
+        fi
+        mask_time "$work/raw" > "$work/$name.$suffix"
         place "reports/$name.$suffix" "$work/$name.$suffix" "reports/$name.$suffix"
     done
 done << EOF_ROWS
