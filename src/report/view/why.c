@@ -16,7 +16,10 @@ static const char *none(const ms_view *v)
 static const char *of_weights(const ms_view *v)
 {
     const ms_simulation *s = v->ledger->simulation;
-    return s->trainable_param_count < s->param_count ? " (most of them frozen)" : "";
+    const uint64_t frozen = s->param_count - s->trainable_param_count;
+    if (frozen > s->param_count / 2)
+        return " (most of them frozen)";
+    return frozen > s->param_count / 20 ? " (some of them frozen)" : "";
 }
 
 static const char *of_gradients(const ms_view *v)
