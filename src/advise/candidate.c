@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/adapter/adapter_defaults.h"
 #include "config/run/attention.h"
 #include "config/run/liger.h"
 #include "config/treatment/technique.h"
@@ -176,6 +177,13 @@ static const char *host_optimizer(const ms_job *job, ms_arena *arena)
     return job->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST ? "" : "host";
 }
 
+/* The targets are PEFT's, if it has any for the model. */
+static const char *small_adapter(const ms_job *job, ms_arena *arena)
+{
+    const char *targets = ms_adapter_usual_targets(job->model->model_type);
+    return targets ? ms_arena_printf(arena, "r=16,targets=%s", targets) : "r=16";
+}
+
 /* Where another was asked for that the new optimizer lacks. */
 static const char *fused(const ms_job *job, ms_arena *arena)
 {
@@ -255,9 +263,9 @@ static const ms_candidate rows[] = {
         SET("dtype", "bf16"), MAKE("autocast", no_autocast)),
 
     ROW("LoRA", RESULT, "trains an adapter of rank 16", LIBRARY | KEPT, trains_all,
-        SET("lora", "r=16")),
+        MAKE("lora", small_adapter)),
     ROW("QLoRA", RESULT, "trains an adapter of rank 16 on a base in 4 bits", LIBRARY | KEPT,
-        trains_all_on_gpu, SET("lora", "r=16"), SET("quantize", "nf4:double"),
+        trains_all_on_gpu, MAKE("lora", small_adapter), SET("quantize", "nf4:double"),
         MAKE("autocast", half_autocast)),
     ROW("a base in 4 bits", RESULT, "a base in 4 bits", LIBRARY | KEPT, has_wide_base,
         SET("quantize", "nf4:double"), MAKE("autocast", half_autocast)),

@@ -66,3 +66,30 @@ void ms_adapter_defaults(const char *model_type, ms_adapter_kind kind, ms_module
             lists[1] = list_of(row->scaled_inputs, 2);
     }
 }
+
+/* Models whose queries and values are not called q_proj and v_proj. */
+static const struct usual_row {
+    const char *model_type, *targets;
+} usual[] = {
+    {"camembert", "query+value"},
+    {"deepseek_v2", "q_proj+q_b_proj+kv_b_proj"},
+    {"deepseek_v3", "q_proj+q_b_proj+kv_b_proj"},
+    {"distilbert", "q_lin+v_lin"},
+    {"mamba", "in_proj"},
+    {"mamba2", "in_proj"},
+    {"modernbert", "Wqkv"},
+    {"phi3", "qkv_proj"},
+    {"vit", "query+value"},
+};
+
+const char *ms_adapter_usual_targets(const char *model_type)
+{
+    ms_module_list lists[2];
+    ms_adapter_defaults(model_type, MS_ADAPTER_LORA, lists);
+    if (lists[0].count > 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        if (strcmp(usual[i].model_type, model_type) == 0)
+            return usual[i].targets;
+    return "q_proj+v_proj";
+}

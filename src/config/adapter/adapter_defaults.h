@@ -11,4 +11,8 @@
  * lists[1] those whose input is scaled (ia3). */
 void ms_adapter_defaults(const char *model_type, ms_adapter_kind kind, ms_module_list lists[2]);
 
+/* Targets for a model type without LoRA's defaults, joined by "+": its queries and values, by their
+ * names in transformers. NULL where there are defaults. Static. */
+const char *ms_adapter_usual_targets(const char *model_type);
+
 #endif
