@@ -210,7 +210,7 @@ LONG    := tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep
 SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% tests/golden/cli/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
 CASES   := $(patsubst %/,%,$(wildcard tests/golden/cli/*/))
 CHECKS  := $(sort $(wildcard tests/property/*/check_*.py tests/python/check_*.py))
-ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/llamacpp/cases.json tests/oracle/llamacpp/engine_fit.json tests/oracle/hf/*.json tests/oracle/gpu/step_h200.json tests/oracle/gpu/*default_h200.json tests/oracle/gpu/infer_h200.json tests/oracle/vllm/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
+ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/parallel/*cases.json tests/oracle/llamacpp/cases.json tests/oracle/llamacpp/engine_fit.json tests/oracle/hf/*.json tests/oracle/gpu/step_h200.json tests/oracle/gpu/*default_h200.json tests/oracle/gpu/families_h200.json tests/oracle/gpu/infer_h200.json tests/oracle/vllm/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
 of_replay  := $(foreach t,$(REPLAY),replay=$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
