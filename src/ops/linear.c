@@ -263,6 +263,7 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     return out;
 }
 
+/* A turned x is copied for its rows. */
 ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight)
 {
     if (ms_idle(tape) || !x || !weight)
@@ -272,7 +273,12 @@ ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight)
     ms_retain(tape, kept);
     ms_tensor cast_x = ms_autocast_lower(tape, x);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
+    ms_tensor seen = cast_x;
+    ms_retain(tape, seen);
+    if (!has_rows(tape, cast_x))
+        cast_x = ms_clone(tape, cast_x);
     ms_tensor out = product(tape, &mm_op, cast_x, cast_weight, 0, columns);
+    ms_consume(tape, ms_unown(tape, seen));
     ms_consume(tape, ms_unown(tape, kept));
     return out;
 }

@@ -9,14 +9,13 @@
 static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
                                 ms_tensor *out)
 {
-    ms_tensor grad_rows = ms_contiguous_copy(tape, grads[0]);
     ms_tensor input_rows = ms_contiguous_copy(tape, node->saved[node->numbers[0]]);
     for (uint32_t i = 0; i < 3; i++)
         if (ms_node_wants(node, i))
             out[i] = ms_empty(tape, ms_input_meta(tape, node, i)->shape,
                               (ms_dtype)ms_info(tape, grads[0])->dtype);
+    ms_consume(tape, ms_contiguous_copy(tape, grads[0]));
     ms_consume(tape, input_rows);
-    ms_consume(tape, grad_rows);
 }
 
 static const ms_op layer_norm_op = {"layer_norm", "NativeLayerNormBackward0", layer_norm_backward};

@@ -162,7 +162,7 @@ typedef struct ms_gptq_weight {
 } ms_gptq_weight;
 /* Dequantises it to fp16, outside autograd (groups.c). */
 ms_tensor ms_dequantize_gptq(ms_tape *tape, const ms_gptq_weight *weight);
-/* torch.matmul of x and a weight [in, out] that is no parameter. */
+/* torch.matmul of x and a weight [in, out]. */
 ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight);
 /* view.add_(bias), where `view` is a view of a product's result: backward copies the gradient. */
 ms_tensor ms_add_into_view(ms_tape *tape, ms_tensor view, ms_tensor bias);
@@ -185,6 +185,9 @@ ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
 /* [B, C, height, width] into [B, H, rows, columns], one position for each patch. */
 ms_tensor ms_patches(ms_tape *tape, ms_tensor pixels, ms_tensor weight, ms_tensor bias, ms_dim rows,
                      ms_dim columns);
+
+/* avg_pool2d of [B, C, height, width] into [B, C, rows, columns], windows side by side (pool.c). */
+ms_tensor ms_avg_pool(ms_tape *tape, ms_tensor x, ms_dim rows, ms_dim columns);
 
 /* a.masked_scatter(mask, source): `source` replaces the elements of `a` that the mask, which
  * broadcasts to it, selects; there are as many (masked_scatter.c). */

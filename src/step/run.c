@@ -131,7 +131,19 @@ static ms_tensor image_input(ms_model *model, const char *name, ms_shape shape, 
     return input;
 }
 
-void ms_step_new_images(ms_model *model)
+static void new_pictures(ms_model *model)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_vision_config *vision = &model->config->vision;
+    ms_dim side = ms_dim_number(s, vision->image_size);
+    ms_dim count = ms_dim_number(s, model->run->batch * model->run->images.count);
+    image_input(model, "token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    model->pixel_values =
+        image_input(model, "pixel_values",
+                    MS_SHAPE(count, ms_dim_number(s, vision->channels), side, side), MS_DTYPE_F32);
+}
+
+static void new_patches(ms_model *model)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_run_images *images = &model->run->images;
@@ -144,6 +156,14 @@ void ms_step_new_images(ms_model *model)
                                       MS_SHAPE(patches, ms_dim_number(s, width)), MS_DTYPE_F32);
     image_input(model, "image_grid_thw", MS_SHAPE(ms_dim_number(s, count), ms_dim_number(s, 3)),
                 MS_DTYPE_I64);
+}
+
+void ms_step_new_images(ms_model *model)
+{
+    if (model->config->family->image_input == MS_IMAGES_AS_PATCHES)
+        new_patches(model);
+    else
+        new_pictures(model);
 }
 
 ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err)

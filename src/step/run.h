@@ -24,7 +24,8 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err);
 
 /* What a pass over the model's batch and tokens is given: token ids, or pictures in the type of the
  * weights. The caller holds it. */
-/* The images' inputs: model->pixel_values, the grid of each image and the kind of each token. */
+/* The images' inputs, as the family's processor makes them: model->pixel_values and what goes with
+ * it. */
 void ms_step_new_images(ms_model *model);
 ms_tensor ms_step_new_input(ms_model *model);
 

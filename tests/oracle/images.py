@@ -40,6 +40,11 @@ class Grid:
 
 
 def inputs(case, config, device, ids):
+    return (whole_inputs if hasattr(config.vision_config, "image_size") else patch_inputs)(case, config, device, ids)
+
+
+def patch_inputs(case, config, device, ids):
+    """Of a tower that takes the patches of images of any size."""
     grid = Grid(case, config)
     vision = config.vision_config
     kinds = grid.kinds(case["batch"], case["seq"])
@@ -50,6 +55,31 @@ def inputs(case, config, device, ids):
         answer(grid, kinds)
     return {"input_ids": ids, "labels": ids, "mm_token_type_ids": kinds.to(device),
             "pixel_values": torch.zeros(grid.count * grid.patches, width, device=device), "image_grid_thw": grid.all().to(device)}
+
+
+class Pictures:
+    """The images of a batch, all of the size that the tower has."""
+
+    def __init__(self, case, config):
+        self.count, self.tokens = case["batch"] * case["images"], config.mm_tokens_per_image
+
+    kinds = Grid.kinds
+
+
+def whole_inputs(case, config, device, ids):
+    pictures, vision = Pictures(case, config), config.vision_config
+    kinds = pictures.kinds(case["batch"], case["seq"])
+    assert int(kinds.sum()) == pictures.count * pictures.tokens, "the images do not fit in the sequences"
+    ids.data.copy_(torch.where(kinds.bool(), config.image_token_id, torch.where(ids.cpu() == config.image_token_id, 0, ids.cpu())))
+    if device == "cuda":
+        answer_whole(pictures, kinds)
+    kinds = kinds.to(device)
+    pixels = torch.zeros(pictures.count, vision.num_channels, vision.image_size, vision.image_size, device=device)
+    return {"input_ids": ids, "labels": ids, "token_type_ids": kinds, "pixel_values": pixels}
+
+
+def tower(model):
+    return model.model.visual if hasattr(model.model, "visual") else model.model.vision_tower
 
 
 def renew(model):
@@ -67,17 +97,6 @@ def answer(grid, kinds):
     window = vision_utils.get_vision_window_index(host, grid.merge, grid.config.window_size, grid.config.patch_size)[1]
     lengths = {"windows": (window[1:] - window[:-1]).tolist(), "images": [grid.patches] * grid.count}
     tolist, item, unique, repeat = torch.Tensor.tolist, torch.Tensor.item, torch.unique_consecutive, torch.repeat_interleave
-    say = ctypes.CDLL(None).memscope_null_answer
-    say.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
-
-    def saying(number, kind, function, *args, **kwargs):
-        value = kind(number)
-        say(ctypes.addressof(value), ctypes.sizeof(value))
-        try:
-            return function(*args, **kwargs)
-        finally:
-            say(None, 0)
-
     def answered_list(tensor):
         made = tolist(tensor)
         asker = sys._getframe(1).f_code.co_name
@@ -103,27 +122,50 @@ def answer(grid, kinds):
         (repeats >= 0).all()  # as where the size is read
         return repeat(values, repeats, output_size=grid.count)
 
-    def nonzero(mask):  # of masked_select
-        found = torch.empty(0, dtype=torch.int64, device=mask.device)
-        count = grid.count * grid.tokens * (mask.numel() // kinds.numel())
-        return saying(count, ctypes.c_int32, torch.ops.aten.nonzero.out, mask, out=found)
-
     torch.Tensor.tolist, torch.Tensor.item = answered_list, answered_item
     torch.Tensor.prod = torch.Tensor.sum  # its kernel is compiled as it runs; a sum's result is as large
     torch.unique_consecutive = lambda values: saying(len(lengths["windows"]) + 1, ctypes.c_int64, unique, values)
     torch.repeat_interleave = answered_repeat
+    answer_tokens(modeling, grid, kinds)
+
+
+def saying(number, kind, function, *args, **kwargs):
+    """Calls it while the null device answers what is read from it with that number."""
+    say, value = ctypes.CDLL(None).memscope_null_answer, kind(number)
+    say.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    say(ctypes.addressof(value), ctypes.sizeof(value))
+    try:
+        return function(*args, **kwargs)
+    finally:
+        say(None, 0)
+
+
+def answer_tokens(modeling, images, kinds):
+    """How many image tokens there are; and cuDNN's convolutions."""
+    def nonzero(mask):  # of masked_select
+        found = torch.empty(0, dtype=torch.int64, device=mask.device)
+        count = images.count * images.tokens * (mask.numel() // kinds.numel())
+        return saying(count, ctypes.c_int32, torch.ops.aten.nonzero.out, mask, out=found)
+
     modeling.torch_compilable_check = lambda condition, _message: bool(condition)
-    answer.library = torch.library.Library("aten", "IMPL")  # while it lives
-    answer.library.impl("nonzero", nonzero, "CUDA")
+    answer_tokens.library = torch.library.Library("aten", "IMPL")  # while it lives
+    answer_tokens.library.impl("nonzero", nonzero, "CUDA")
     if torch.backends.cudnn.enabled:
-        answer.library.impl("convolution", convolution, "CUDA")
-        answer.library.impl("convolution_backward", convolution_backward, "CUDA")
+        answer_tokens.library.impl("convolution", convolution, "CUDA")
+        answer_tokens.library.impl("convolution_backward", convolution_backward, "CUDA")
+
+
+def answer_whole(pictures, kinds):
+    from transformers.models.gemma3 import modeling_gemma3 as modeling
+    answer_tokens(modeling, pictures, kinds)
 
 
 def convolution(image, weight, *_):
     """In place of cuDNN's, which needs a GPU: of patches, each of which is one position of the result."""
-    return image.new_empty(image.shape[0], weight.shape[0], 1, 1, 1)
+    places = [side // kernel for side, kernel in zip(image.shape[2:], weight.shape[2:])]
+    return image.new_empty(image.shape[0], weight.shape[0], *places)
 
 
-def convolution_backward(_grad, _image, weight, *_):
-    return None, weight.new_empty(weight.shape), None
+def convolution_backward(grad, _image, weight, bias_sizes, *_):
+    grad = grad.contiguous()  # while the others are made
+    return None, weight.new_empty(weight.shape), weight.new_empty(bias_sizes) if bias_sizes else None

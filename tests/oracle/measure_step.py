@@ -117,7 +117,8 @@ def build(case, device):
         model = peft.get_peft_model(model, kind(**settings, task_type="CAUSAL_LM"),
                                     autocast_adapter_dtype=case.get("adapter_dtype", "fp32") == "fp32")
     if case.get("freeze_vision"):
-        model.get_base_model().model.visual.requires_grad_(False) if case.get("lora") else model.model.visual.requires_grad_(False)
+        import images
+        images.tower(model.get_base_model() if case.get("lora") else model).requires_grad_(False)
     if case.get("checkpointing"):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": bool(case.get("reentrant"))})
         if case.get("lora") or case.get("adapter"):

@@ -13,18 +13,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "config/model/quantize.h"
+#include "config/model/vision_config.h"
 #include "tensor/dtype.h"
-
-typedef enum ms_activation {
-    MS_ACTIVATION_SILU,      /* "silu", "swish" */
-    MS_ACTIVATION_GELU,      /* "gelu": fused, erf */
-    MS_ACTIVATION_GELU_TANH, /* "gelu_pytorch_tanh": fused */
-    MS_ACTIVATION_GELU_NEW,  /* "gelu_new": composed of eight operators */
-    MS_ACTIVATION_GELU_FAST, /* "gelu_fast": composed of nine operators */
-    MS_ACTIVATION_RELU,      /* "relu" */
-    MS_ACTIVATION_RELU2,     /* "relu2": relu(x) ** 2 */
-    MS_ACTIVATION_COUNT
-} ms_activation;
 
 /* The head of a model; it determines the loss and the labels. */
 typedef enum ms_head_kind {
@@ -56,29 +46,6 @@ enum {
     MS_LAYER_DECODES = 16,    /* of the decoder beside an encoder */
     MS_LAYER_KINDS = 32       /* number of combinations */
 };
-
-enum { MS_MOST_BLOCKS = 4096 };
-
-/* The vision tower of multimodal models. */
-typedef struct ms_vision_config {
-    uint64_t hidden_size, intermediate_size, num_layers, num_heads;
-    uint64_t image_size, patch_size, channels; /* in pixels; channels: colours */
-    bool has_head;                             /* has an attention pooling head */
-    /* Qwen: patches merged into one token, per side; frames per patch; width of merged tokens; rows
-     * of the position table; additional mergers for inner layers */
-    uint64_t merge_size, frames, out_size, positions, deep_mergers;
-    uint64_t projector_in, projector_out; /* llama4: widths of the MLP behind the tower */
-    /* Qwen2.5-VL: side of a window of attention in pixels; the blocks, a bit each, whose attention
-     * sees the whole image; its MLPs' function */
-    uint64_t window_size;
-    uint64_t whole_blocks[MS_MOST_BLOCKS / 64];
-    ms_activation activation;
-} ms_vision_config;
-
-/* What the tower makes of an image: patches by rows and columns, and tokens among the text's. */
-typedef struct ms_image_grid {
-    uint64_t rows, columns, tokens;
-} ms_image_grid;
 
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
 typedef struct ms_model_config {
@@ -289,6 +256,7 @@ typedef struct ms_family {
      */
     ms_status (*place_image)(const ms_model_config *config, const uint64_t sides[2],
                              ms_image_grid *grid, ms_error *err);
+    ms_image_input image_input; /* of images, if they are predicted */
     /* The logits are scaled outside the head, so code that replaces head and loss would miss it. */
     bool scales_logits;
     /* The framework's class does not support fused attention. */

@@ -89,8 +89,8 @@ static ms_status check_settings(const ms_resolving *c)
         return ms_resolve_fail(c, "images", "%s has no vision tower", c->model->model_type);
     if (!c->model->family->place_image)
         return ms_resolve_fail(c, "images",
-                               "images are not predicted for %s, only for qwen2_5_vl: without "
-                               "images its tower counts as weights",
+                               "images are not predicted for %s: without images its tower counts "
+                               "as weights",
                                c->model->model_type);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         if (refusals[i].holds(run))

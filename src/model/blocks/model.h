@@ -80,7 +80,8 @@ typedef struct ms_model {
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
     void *modules;                   /* owned by the family */
     void *tower;                     /* the same of a vision tower that runs; else NULL */
-    ms_tensor pixel_values;          /* of the images: patches in rows, fp32; 0: none */
+    void *projector;                 /* the same of what leads from it to the text model */
+    ms_tensor pixel_values;          /* of the images: patches in rows or pictures, fp32 */
     ms_tensor position_shift;        /* what transformers keeps as rope_deltas; 0: none yet */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
     ms_exceptions *exceptions;       /* from packing linear layers; NULL: no exceptions */
@@ -103,10 +104,11 @@ typedef struct ms_model_inputs {
 
 /* Outputs of a forward pass: references owned by the caller, or 0. */
 typedef struct ms_model_outputs {
-    ms_tensor hidden;    /* [B, S, H], the input of the head */
-    ms_tensor logits;    /* [B, kept tokens, V], or [B, classes] */
-    ms_tensor loss;      /* a scalar */
-    ms_tensor auxiliary; /* the routers' loss, if there is no loss to add it to */
+    ms_tensor hidden; /* [B, S, H], the input of the head */
+    ms_tensor logits; /* [B, kept tokens, V], or [B, classes] */
+    ms_tensor loss;   /* a scalar */
+    /* What is handed out beside them without a loss: the routers' loss, features of images. */
+    ms_tensor auxiliary;
 } ms_model_outputs;
 
 typedef struct ms_model_program {

@@ -2,13 +2,13 @@
  *
  * Gemma 3: Gemma 2's layer with norms over each head's query and key instead of caps; all layers
  * except every sixth slide, with separate rotary tables. The larger models have a vision tower,
- * which text-only training does not run.
+ * which runs where there are images.
  */
 #include "config/model/layer_kinds.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/dense/gemma.h"
-#include "model/vision/siglip.h"
+#include "model/vision/gemma3_images.h"
 
 /* clang-format off */
 #define TEXT_KEYS                                                                                  \
@@ -51,6 +51,7 @@ static const ms_key whole_keys[] = {
     BOOL("tie_word_embeddings", tie_word_embeddings, true),
     { .name = "image_token_index", .aliases = {"image_token_id"}, .kind = MS_KEY_COUNT,
       .offset = MEMBER(image_token_id), .default_value = 262144, .maximum = MAX_VOCAB },
+    COUNT("mm_tokens_per_image", vision.tokens, 256, MAX_POSITIONS),
 };
 
 static const ms_key vision_keys[] = {
@@ -62,6 +63,8 @@ static const ms_key vision_keys[] = {
     COUNT("image_size", vision.image_size, 224, MAX_HIDDEN),
     COUNT("patch_size", vision.patch_size, 16, MAX_HEADS),
     BOOL("vision_use_head", vision.has_head, true),
+    { .name = "hidden_act", .kind = MS_KEY_ACTIVATION, .offset = MEMBER(vision.activation),
+      .default_value = MS_ACTIVATION_GELU_TANH },
 };
 /* clang-format on */
 
@@ -96,31 +99,11 @@ const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
 
 /* ---- with a vision tower ---- */
 
-static bool build_towers(ms_model *model, uint32_t scope)
-{
-    ms_siglip_new(model, scope);
-    ms_dim vision =
-        ms_dim_name(&model->tape->trace->symbols, "Hv", model->config->vision.hidden_size);
-    uint32_t projector = ms_scope_add(model->tape, scope, "multi_modal_projector", MS_NONE);
-    ms_parameter_new(model, projector, "mm_input_projection_weight",
-                     MS_SHAPE(vision, model->hidden));
-    ms_norm_new(model, projector, "mm_soft_emb_norm", vision, false);
-    return true;
-}
-
 static bool build_whole(ms_model *model)
 {
     ms_decoder_style style = style_of(model->config);
-    style.build_towers = build_towers;
+    style.build_towers = ms_gemma3_towers_new;
     return ms_decoder_build(model, style);
-}
-
-static ms_tensor run_text(ms_model *model, ms_decoder *d, ms_tensor embeds)
-{
-    ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor *position_ids = ms_local(&f, ms_position_ids(model));
-    ms_tensor *hidden = ms_decoder_layers(model, d, &f, embeds, *position_ids);
-    return ms_locals_end(&f, hidden);
 }
 
 /* Those that layers need, before there are positions that could be packed. */
@@ -142,7 +125,7 @@ static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
     ms_assign(&f, embeds, ms_decoder_embed(model, d, ids));
     make_masks(model, d, &f);
     ms_local(&f, *embeds); /* among the masks' arguments */
-    ms_tensor *hidden = ms_local(&f, run_text(model, d, *embeds));
+    ms_tensor *hidden = ms_local(&f, ms_gemma3_run_text(model, d, *embeds));
     ms_tensor result = ms_locals_end(&f, hidden);
     model->tape->scope = previous;
     return result;
@@ -156,8 +139,15 @@ static void forward_whole(ms_model *model, const ms_model_inputs *in, ms_model_o
         return;
     }
     ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor *hidden = ms_local(&f, run_whole(model, d, in->ids));
-    ms_forward_end(&f, ms_head_call(model, &f, &d->head, *hidden, in, out), out);
+    ms_tensor features = 0;
+    ms_tensor *hidden = ms_local(&f, model->run->images.count
+                                         ? ms_gemma3_run_with_images(model, d, in->ids, &features)
+                                         : run_whole(model, d, in->ids));
+    ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
+    if (!in->labels)
+        out->auxiliary = ms_hand_out(model->tape, features);
+    ms_local(&f, ms_unown(model->tape, features));
+    ms_forward_end(&f, loss, out);
 }
 
 static ms_status check_whole(const ms_model_config *config, ms_error *err)
@@ -189,4 +179,6 @@ const ms_family ms_family_gemma3 = {
     .more_count = sizeof more / sizeof *more,
     .check = check_whole,
     .layer_kind = layer_kind,
+    .place_image = ms_gemma3_place_image,
+    .image_input = MS_IMAGES_WITH_KINDS,
     .program = &whole_program};

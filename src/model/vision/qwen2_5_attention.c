@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/qwen2_5_attention.h"
 
-#include "config/run/attention.h"
 #include "model/blocks/blocks.h"
+#include "model/vision/picture_layers.h"
 #include "model/vision/qwen_image.h"
 #include "ops/ops.h"
 
@@ -132,16 +132,6 @@ static ms_tensor fused(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tens
     return ms_locals_end(&f, out);
 }
 
-/* The back end for heads of the tower. */
-static ms_attention backend_of(const ms_model *model)
-{
-    ms_model_config heads = *model->config;
-    heads.num_heads = heads.num_kv_heads = model->config->vision.num_heads;
-    heads.head_dim = model->config->vision.hidden_size / heads.num_heads;
-    heads.attention_dropout = 0;
-    return ms_attention_choose(&heads, model->run);
-}
-
 /* ---- all of it ---- */
 
 /* Views of a [3, patches, heads, width] tensor, locals of `f`. */
@@ -174,7 +164,7 @@ static ms_tensor *attend_parts(ms_model *model, ms_locals *f, const ms_qwen_part
                                ms_tensor *const q_k_v[3])
 {
     ms_tape *tape = model->tape;
-    ms_attention backend = backend_of(model);
+    ms_attention backend = ms_tower_backend(model);
     for (int i = 0; i < 3; i++) {
         ms_split_sizes(tape, *q_k_v[i], 2, parts->count, parts->lengths, parts->split[i]);
         for (uint32_t p = 0; p < parts->count; p++)

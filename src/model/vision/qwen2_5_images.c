@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/qwen2_5_images.h"
 
+#include "model/vision/image_tokens.h"
 #include "model/vision/qwen2_5_tower.h"
 #include "ops/ops.h"
 
@@ -58,16 +59,6 @@ static void find_features(ms_model *model, ms_locals *f, const forward_locals *l
         ms_assign(f, l->features, ms_to(tape, joined, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
 }
 
-/* The number of a mask's tokens times the width is compared with the features, if there are any. */
-static void count_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
-{
-    ms_tensor *count = ms_local(f, ms_count_mask(tape, mask));
-    if (compares) {
-        ms_consume(tape, ms_compare(tape, ms_mul_scalar(tape, *count), 0));
-        ms_host_waits(tape); /* it is read */
-    }
-}
-
 /* get_placeholder_mask: of images and of videos. */
 static void find_tokens(ms_model *model, ms_locals *f, const forward_locals *l, ms_tensor ids)
 {
@@ -78,8 +69,8 @@ static void find_tokens(ms_model *model, ms_locals *f, const forward_locals *l, 
     video = ms_compare(tape, ids, 0);
     ms_retain(tape, video);
     ms_locals counts = ms_locals_begin(tape);
-    count_tokens(tape, &counts, image, true);
-    count_tokens(tape, &counts, video, false);
+    ms_count_image_tokens(tape, &counts, image, true);
+    ms_count_image_tokens(tape, &counts, video, false);
     ms_locals_end(&counts, NULL);
     ms_shape shape = MS_SHAPE(model->batch, model->seq, one);
     ms_assign(f, l->image_mask, ms_view(tape, ms_unown(tape, image), shape));

@@ -1,83 +1,137 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/siglip.h"
 
-#include <stdio.h>
-
+#include "autograd/graph.h"
 #include "model/blocks/blocks.h"
+#include "model/vision/picture_layers.h"
+#include "ops/ops.h"
 
-typedef struct widths {
-    ms_dim hidden, intermediate;
-} widths;
+typedef struct tower {
+    uint32_t scope, embeddings_scope, patches_scope, positions_scope;
+    ms_tensor projection, projection_bias, positions, position_ids;
+    ms_picture_layers layers;
+    ms_norm_module norm;
+} tower;
 
-static uint32_t scope_below(ms_model *model, uint32_t parent, const char *name)
+/* ---- construction ---- */
+
+static uint32_t child(ms_model *model, uint32_t parent, const char *name)
 {
     return ms_scope_add(model->tape, parent, name, MS_NONE);
 }
 
-static void embeddings_new(ms_model *model, uint32_t parent, const widths *w)
+static uint64_t side_of(const ms_model *model)
+{
+    return model->config->vision.image_size / model->config->vision.patch_size;
+}
+
+static void embeddings_new(ms_model *model, tower *t, ms_dim hidden)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
-    uint32_t scope = scope_below(model, parent, "embeddings");
-    uint32_t patches = scope_below(model, scope, "patch_embedding");
-    ms_dim side = ms_dim_number(s, vision->patch_size);
-    uint64_t rows = vision->image_size / vision->patch_size;
+    uint64_t rows = side_of(model);
+    ms_dim one = {.value = 1}, side = ms_dim_number(s, vision->patch_size);
     ms_dim positions = ms_dim_number(s, rows * rows);
-    ms_parameter_new(model, patches, "weight",
-                     MS_SHAPE(w->hidden, ms_dim_number(s, vision->channels), side, side));
-    ms_parameter_new(model, patches, "bias", MS_SHAPE(w->hidden));
-    ms_embedding_new(model, scope, "position_embedding", positions, w->hidden);
-    ms_buffer_new(model, MS_SHAPE(positions), MS_DTYPE_I64, "position_ids");
-}
-
-static void mlp_new(ms_model *model, uint32_t parent, const widths *w)
-{
-    uint32_t scope = scope_below(model, parent, "mlp");
-    ms_linear_new(model, scope, "fc1", w->hidden, w->intermediate, true);
-    ms_linear_new(model, scope, "fc2", w->intermediate, w->hidden, true);
-}
-
-static void layer_new(ms_model *model, uint32_t parent, uint64_t number, const widths *w)
-{
-    static const char *const projections[] = {"k_proj", "v_proj", "q_proj", "out_proj"};
-    char name[24];
-    snprintf(name, sizeof name, "%u", (unsigned)number);
-    uint32_t scope = scope_below(model, parent, name);
-    ms_norm_new(model, scope, "layer_norm1", w->hidden, true);
-    uint32_t attention = scope_below(model, scope, "self_attn");
-    for (uint32_t i = 0; i < sizeof projections / sizeof *projections; i++)
-        ms_linear_new(model, attention, projections[i], w->hidden, w->hidden, true);
-    ms_norm_new(model, scope, "layer_norm2", w->hidden, true);
-    mlp_new(model, scope, w);
+    t->embeddings_scope = child(model, t->scope, "embeddings");
+    t->patches_scope = child(model, t->embeddings_scope, "patch_embedding");
+    t->projection =
+        ms_parameter_new(model, t->patches_scope, "weight",
+                         MS_SHAPE(hidden, ms_dim_number(s, vision->channels), side, side));
+    t->projection_bias = ms_parameter_new(model, t->patches_scope, "bias", MS_SHAPE(hidden));
+    t->positions =
+        ms_embedding_new(model, t->embeddings_scope, "position_embedding", positions, hidden);
+    t->positions_scope = model->tape->trace->scopes.count - 1;
+    t->position_ids = ms_buffer_new(model, MS_SHAPE(one, positions), MS_DTYPE_I64, "position_ids");
 }
 
 /* Pools the patches by one learned query. */
-static void head_new(ms_model *model, uint32_t parent, const widths *w)
+static void head_new(ms_model *model, uint32_t parent, ms_dim width)
 {
-    ms_dim one = {.value = 1}, width = w->hidden;
-    ms_dim three = ms_dim_number(&model->tape->trace->symbols, 3 * width.value);
-    uint32_t scope = scope_below(model, parent, "head");
+    ms_symbols *s = &model->tape->trace->symbols;
+    ms_dim one = {.value = 1}, three = ms_dim_number(s, 3 * width.value);
+    ms_dim middle = ms_dim_name(s, "Iv", model->config->vision.intermediate_size);
+    uint32_t scope = child(model, parent, "head");
     ms_parameter_new(model, scope, "probe", MS_SHAPE(one, one, width));
-    uint32_t attention = scope_below(model, scope, "attention");
+    uint32_t attention = child(model, scope, "attention");
     ms_parameter_new(model, attention, "in_proj_weight", MS_SHAPE(three, width));
     ms_parameter_new(model, attention, "in_proj_bias", MS_SHAPE(three));
     ms_linear_new(model, attention, "out_proj", width, width, true);
     ms_norm_new(model, scope, "layernorm", width, true);
-    mlp_new(model, scope, w);
+    uint32_t mlp = child(model, scope, "mlp");
+    ms_linear_new(model, mlp, "fc1", width, middle, true);
+    ms_linear_new(model, mlp, "fc2", middle, width, true);
 }
 
-void ms_siglip_new(ms_model *model, uint32_t parent)
+bool ms_siglip_new(ms_model *model, uint32_t parent)
 {
-    ms_symbols *s = &model->tape->trace->symbols;
-    const ms_vision_config *vision = &model->config->vision;
-    const widths w = {ms_dim_name(s, "Hv", vision->hidden_size),
-                      ms_dim_name(s, "Iv", vision->intermediate_size)};
-    uint32_t scope = scope_below(model, parent, "vision_tower");
-    embeddings_new(model, scope, &w);
-    uint32_t layers = scope_below(model, scope_below(model, scope, "encoder"), "layers");
-    for (uint64_t i = 0; i < vision->num_layers && model->tape->status == MS_OK; i++)
-        layer_new(model, layers, i, &w);
-    ms_norm_new(model, scope, "post_layernorm", w.hidden, true);
-    if (vision->has_head)
-        head_new(model, scope, &w);
+    ms_dim hidden =
+        ms_dim_name(&model->tape->trace->symbols, "Hv", model->config->vision.hidden_size);
+    tower *t = ms_arena_array(model->arena, tower, 1);
+    if (!t)
+        return false;
+    model->tower = t;
+    t->scope = child(model, parent, "vision_tower");
+    embeddings_new(model, t, hidden);
+    if (!ms_picture_layers_new(model, &t->layers, t->scope, MS_PICTURE_NORMS_FIRST))
+        return false;
+    t->norm = ms_norm_new(model, t->scope, "post_layernorm", hidden, true);
+    if (model->config->vision.has_head)
+        head_new(model, t->scope, hidden);
+    return true;
+}
+
+/* ---- forward ---- */
+
+/* The patches' projection, [pictures, Hv, rows, columns]. */
+static ms_tensor project(ms_model *model, const tower *t, ms_tensor pixels)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !pixels)
+        return 0;
+    ms_dim side = ms_dim_number(&tape->trace->symbols, side_of(model));
+    ms_tensor cast = ms_to(tape, pixels, (ms_dtype)ms_info(tape, t->projection)->dtype);
+    uint32_t previous = ms_scope_enter(tape, t->patches_scope);
+    ms_tensor made = ms_patches(tape, cast, t->projection, t->projection_bias, side, side);
+    /* transformers 5 takes the patches for input embeddings, whose gradients checkpoints need */
+    if (model->run->images.checkpoints || ms_inputs_require_grad(model))
+        ms_require_grad(tape, made);
+    tape->scope = previous;
+    return made;
+}
+
+static ms_tensor embed(ms_model *model, const tower *t, ms_tensor pixels)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, t->embeddings_scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *patches = ms_local(&f, project(model, t, pixels)), *embedded = ms_local(&f, 0);
+    if (!ms_idle(tape) && *patches) {
+        const ms_shape shape = ms_info(tape, *patches)->shape;
+        ms_dim places = ms_dim_mul(&tape->trace->symbols, shape.dims[2], shape.dims[3]);
+        ms_tensor flat = ms_view(tape, *patches, MS_SHAPE(shape.dims[0], shape.dims[1], places));
+        ms_assign(&f, embedded, ms_transpose(tape, flat, 1, 2));
+        ms_scope_enter(tape, t->positions_scope);
+        ms_tensor positions = ms_embedding(tape, t->positions, t->position_ids);
+        ms_scope_enter(tape, t->embeddings_scope);
+        ms_assign(&f, embedded, ms_add(tape, *embedded, positions));
+    }
+    ms_tensor result = ms_locals_end(&f, embedded);
+    tape->scope = previous;
+    return result;
+}
+
+ms_tensor ms_siglip_run(ms_model *model, ms_tensor pixels)
+{
+    ms_tape *tape = model->tape;
+    tower *t = model->tower;
+    uint32_t previous = ms_scope_enter(tape, t->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_local(&f, embed(model, t, pixels));
+    ms_tensor *encoded =
+        ms_local(&f, ms_picture_layers_run(&t->layers, model->config->vision.num_layers, *hidden));
+    ms_tensor *last = ms_local(&f, *encoded);
+    ms_assign(&f, last, ms_layer_norm_call(model, &t->norm, *last));
+    ms_tensor result = ms_locals_end(&f, last);
+    tape->scope = previous;
+    return result;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The tokens of a sequence that stand for images.
+ */
+#ifndef MS_MODEL_VISION_IMAGE_TOKENS_H
+#define MS_MODEL_VISION_IMAGE_TOKENS_H
+
+#include "model/blocks/blocks.h"
+
+/* The sum of a mask of tokens, a local of `f`; `compares`: times the width it is compared with the
+ * number of features, and the answer is read. */
+void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares);
+
+/* get_placeholder_mask: which ids [B, S] are image tokens, [B, S, 1], floating; their number is
+ * compared. */
+ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids);
+
+/* The number of each token's image, -1 for text: [B, S], floating; of the kinds of tokens, which
+ * look like `ids` [B, S] (get_block_sequence_ids_for_mask). */
+ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids);
+
+/* A mask, causal, but that tokens of one image see each other; within the window if it slides:
+ * [B, 1, S, S], additive for eager attention, floating. It is never left out
+ * (create_masks_for_vision_model). */
+ms_tensor ms_image_mask(ms_model *model, bool sliding);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The layers of a vision tower that sees pictures of one size: attention of every patch to all of
+ * its picture, and an MLP of two linear layers, each behind a norm with a bias (SiglipEncoder and
+ * CLIPEncoder of transformers).
+ */
+#ifndef MS_MODEL_VISION_PICTURE_LAYERS_H
+#define MS_MODEL_VISION_PICTURE_LAYERS_H
+
+#include "model/blocks/blocks.h"
+
+typedef struct ms_picture_layer {
+    uint32_t scope, attention_scope, mlp_scope;
+    ms_norm_module norm1, norm2;
+    ms_linear_module q_proj, k_proj, v_proj, out_proj, fc1, fc2;
+} ms_picture_layer;
+
+typedef struct ms_picture_layers {
+    ms_model *model;
+    ms_picture_layer *list; /* of config->vision.num_layers, in the arena */
+    ms_dim hidden, intermediate;
+} ms_picture_layers;
+
+/* Whether a layer's norms are built after what they stand before: CLIP's are. */
+typedef enum ms_picture_order { MS_PICTURE_NORMS_FIRST, MS_PICTURE_NORMS_LAST } ms_picture_order;
+
+/* Creates the parameters of the layers below a module "encoder", from config->vision; false when
+ * out of memory. */
+bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent,
+                           ms_picture_order order);
+
+/* Runs layers 0 to `count` - 1 on [pictures, tokens, Hv]: the same, floating. */
+ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t count, ms_tensor hidden);
+
+/* The back end of the heads of a tower, all of one width; no dropout. */
+ms_attention ms_tower_backend(const ms_model *model);
+
+#endif
