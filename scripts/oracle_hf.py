@@ -34,7 +34,7 @@ def write_model(case, path):
 
 
 def command_of(case, path, args):
-    given = [word for option, key in OPTIONS if key in case and not (key == "quantize" and "quantization_config" in case["config"]) for word in (option, str(case[key]))]
+    given = [word for option, key in OPTIONS if key in case and case[key] != "read" and not (key == "quantize" and "quantization_config" in case["config"]) for word in (option, str(case[key]))]
     return [args.binary, "infer", path, "--engine", "hf", "--device", case.get("device", "a100-80gb"), "--budget", "4000GiB",
             "--batch", str(case["batch"]), "--prompt", str(case["prompt"]), "--generate", str(case["generate"]),
             "--cache", case["cache"], "--attention", case["attn"], "--dtype", case["weights"], "--torch", "2.11", *given]

@@ -90,6 +90,7 @@ typedef struct ms_parameter {
     uint32_t name, scope;
     bool is_embedding;   /* the weight of an embedding, for optimizers that distinguish them */
     bool is_layer_norm;  /* of torch.nn.LayerNorm, which Trainer lets not decay */
+    bool is_frozen;      /* it leaves the trained ones when the model is built */
     bool is_reached;     /* a gradient has arrived */
     bool is_distributed; /* a DTensor over ranks that share products: a group of the optimizer */
     bool redistributes;  /* its gradient is placed otherwise: the optimizer makes its own */

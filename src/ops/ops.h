@@ -196,6 +196,8 @@ ms_tensor ms_masked_scatter(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_tenso
 /* Depthwise convolution of [B, C, S] with weight [C, 1, K] and padding K - 1: [B, C, S + K - 1]
  * (depthwise.c). */
 ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+/* The same without padding: [B, C, S - width + 1]. */
+ms_tensor ms_depthwise_inside(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 
 /* ---- embedding and loss (embedding.c, loss.c) ---- */
 ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);

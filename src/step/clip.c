@@ -56,7 +56,7 @@ static bool is_whole(const ms_parameter *parameter)
 static bool has_several_types(ms_tape *tape)
 {
     const ms_run_config *run = ms_step_run(tape);
-    if (run->parallel.layout.kind != MS_PARALLEL_NONE || tape->in_order.count)
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE || run->adapter)
         return false;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         ms_tensor grad = gradient_of(&tape->parameters.items[i]);
@@ -251,7 +251,7 @@ static ms_dtype norm_dtype(ms_tape *tape, const ms_run_config *run)
         return MS_DTYPE_F32;
     if (shards)
         return run->parallel.trained_dtype;
-    for (uint32_t i = 0; i < tape->parameters.count && tape->in_order.count; i++)
+    for (uint32_t i = 0; i < tape->parameters.count && run->adapter; i++)
         if (tape->parameters.items[i].grad)
             return (ms_dtype)ms_info(tape, tape->parameters.items[i].grad)->dtype;
     return run->dtype;

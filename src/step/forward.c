@@ -106,6 +106,38 @@ static void hand_out(ms_model *model, ms_model_outputs *out)
     copy_outputs(tape, out);
 }
 
+/* FSDP hands on inputs that float in the type it gathers parameters in: held until the forward is
+ * over. Others stay as they are. */
+static ms_tensor as_gathered(const ms_model *model, ms_tensor input)
+{
+    ms_tape *tape = model->tape;
+    const ms_parallel *parallel = &model->run->parallel;
+    bool casts = ms_layout_shards(&parallel->layout) && parallel->has_param_dtype;
+    if (ms_idle(tape) || !input)
+        return 0;
+    casts = casts && ms_dtype_info_of((ms_dtype)ms_info(tape, input)->dtype)->floating;
+    ms_tensor cast = casts ? ms_to(tape, input, parallel->param_dtype) : input;
+    ms_retain(tape, cast);
+    return cast;
+}
+
+/* Forward in the root's hooks, of ids or pictures, and of images beside them. */
+static void run_root(ms_model *model, ms_model_inputs in, bool trains, ms_model_outputs *out)
+{
+    ms_tape *tape = model->tape;
+    const ms_tensor images = model->pixel_values;
+    if (trains)
+        ms_module_begin(tape, MS_NONE);
+    in.ids = as_gathered(model, in.ids);
+    model->pixel_values = as_gathered(model, images);
+    ms_model_forward(model, &in, out);
+    if (trains) /* a loss that is not the model's own comes after it */
+        ms_module_end(tape, MS_NONE);
+    ms_release(tape, in.ids);
+    ms_release(tape, model->pixel_values);
+    model->pixel_values = images;
+}
+
 /* Trainer gives a model no labels where it smooths them itself. */
 static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
@@ -119,11 +151,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
-    if (trains)
-        ms_module_begin(tape, MS_NONE);
-    ms_model_forward(model, &in, &out);
-    if (trains) /* a loss that is not the model's own comes after it */
-        ms_module_end(tape, MS_NONE);
+    run_root(model, in, trains, &out);
     if (copies)
         hand_out(model, &out);
     if (in.labels && !keeps_logits)

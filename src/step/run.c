@@ -84,8 +84,15 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
     ms_status attached = ms_adapter_attach(model, err);
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);
+    ms_parameters_settle(model);
     if (is_by_engine && ms_is_packed(&model->run->quantization))
         ms_cast_back(model);
+}
+
+/* Of what does not count tokens: the weights' own, whatever FSDP gathers them in. */
+static ms_dtype input_dtype(const ms_run_config *run)
+{
+    return ms_layout_shards(&run->parallel.layout) ? run->parallel.shard_dtype : run->dtype;
 }
 
 /* Pictures, the frames of sounds, or the ids of tokens, by the name that the class has for them. */
@@ -100,13 +107,13 @@ static ms_tensor new_input(const ms_model *model, const char **name)
                         MS_SHAPE(model->batch, ms_dim_number(s, config->num_channels),
                                  ms_dim_number(s, config->image_sides[0]),
                                  ms_dim_number(s, config->image_sides[1])),
-                        model->run->dtype);
+                        input_dtype(model->run));
     }
     if (config->mel_bins) {
         *name = "input_features";
         ms_dim frames = ms_dim_mul(s, ms_dim_number(s, 2), model->source);
         return ms_empty(tape, MS_SHAPE(model->batch, ms_dim_name(s, "M", config->mel_bins), frames),
-                        model->run->dtype);
+                        input_dtype(model->run));
     }
     *name = "input_ids";
     ms_dim tokens = config->is_encoder_decoder ? model->source : model->seq;

@@ -160,6 +160,33 @@ def storages(tensors):
     return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
 
 
+def inputs_of(case, model, device):
+    """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
+    config, name = model.config, type(model).__name__
+    numbers = lambda end, *shape: torch.randint(0, end, shape, device=device)
+    if name.endswith("ForImageClassification"):
+        side = config.image_size if isinstance(config.image_size, (list, tuple)) else [config.image_size] * 2
+        pixels = torch.zeros(case["batch"], config.num_channels, *side, dtype=DTYPES[case["weights"]], device=device)
+        return {"pixel_values": pixels, "labels": numbers(config.num_labels, case["batch"])}
+    if config.model_type == "whisper":
+        frames = torch.zeros(case["batch"], config.num_mel_bins, 2 * config.max_source_positions, dtype=DTYPES[case["weights"]], device=device)
+        return {"input_features": frames, "labels": numbers(config.vocab_size, case["batch"], case["seq"])}
+    if config.is_encoder_decoder:
+        ids = numbers(config.vocab_size, case["batch"], case.get("source", case["seq"]))
+        return {"input_ids": ids, "labels": numbers(config.vocab_size, case["batch"], case["seq"])}
+    ids = numbers(config.get_text_config().vocab_size, case["batch"], case["seq"])
+    if name.endswith("ForSequenceClassification"):
+        return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"])}
+    if name.endswith("ForTokenClassification"):
+        return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"], case["seq"])}
+    if case.get("images"):
+        import images
+        return images.inputs(case, config, device, ids)
+    if name.endswith("ForPreTraining"):
+        return {"input_ids": ids, "labels": ids, "next_sentence_label": numbers(2, case["batch"])}
+    return {"input_ids": ids, "labels": ids}
+
+
 class Step:
     """The loop body whose memory is measured; `mark(name)` is entered around each phase."""
 
@@ -187,30 +214,8 @@ class Step:
             self.model = compiled(self.model, case["compile"], case.get("mode"))
 
     def make_inputs(self, batch=None):
-        """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
-        case, config, name = {**self.case, **({"batch": batch} if batch else {})}, self.model.config, type(getattr(self.model, "get_base_model", lambda: self.model)()).__name__
-        numbers = lambda end, *shape: torch.randint(0, end, shape, device=self.device)
-        if name.endswith("ForImageClassification"):
-            side = config.image_size if isinstance(config.image_size, (list, tuple)) else [config.image_size] * 2
-            pixels = torch.zeros(case["batch"], config.num_channels, *side, dtype=DTYPES[case["weights"]], device=self.device)
-            return {"pixel_values": pixels, "labels": numbers(config.num_labels, case["batch"])}
-        if config.model_type == "whisper":
-            frames = torch.zeros(case["batch"], config.num_mel_bins, 2 * config.max_source_positions, dtype=DTYPES[case["weights"]], device=self.device)
-            return {"input_features": frames, "labels": numbers(config.vocab_size, case["batch"], case["seq"])}
-        if config.is_encoder_decoder:
-            ids = numbers(config.vocab_size, case["batch"], case.get("source", case["seq"]))
-            return {"input_ids": ids, "labels": numbers(config.vocab_size, case["batch"], case["seq"])}
-        ids = numbers(config.get_text_config().vocab_size, case["batch"], case["seq"])
-        if name.endswith("ForSequenceClassification"):
-            return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"])}
-        if name.endswith("ForTokenClassification"):
-            return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"], case["seq"])}
-        if case.get("images"):
-            import images
-            return images.inputs(case, config, self.device, ids)
-        if name.endswith("ForPreTraining"):
-            return {"input_ids": ids, "labels": ids, "next_sentence_label": numbers(2, case["batch"])}
-        return {"input_ids": ids, "labels": ids}
+        base = getattr(self.model, "get_base_model", lambda: self.model)()
+        return inputs_of({**self.case, **({"batch": batch} if batch else {})}, base, self.device)
 
     def loss(self):
         return self.model(**self.inputs).loss

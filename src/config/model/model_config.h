@@ -263,9 +263,7 @@ typedef struct ms_family {
     bool eager_only;
     /* Disabled sliding is a window of 0 tokens, whose mask is created nevertheless. */
     bool has_zero_window;
-    /* What keeps a run on several ranks from being predicted, as "with ..."; NULL: nothing does.
-     */
-    const char *one_rank_only;
+    uint32_t unpredicted; /* see config/model/unpredicted.h */
     /* No layer has attention. */
     bool has_no_attention;
     bool has_sinks; /* attention has a sink per head */

@@ -11,6 +11,7 @@
 #include "config/run/budget.h"
 #include "config/run/experts.h"
 #include "config/resolve/resolve_between_steps.h"
+#include "config/resolve/resolve_family.h"
 #include "config/resolve/resolve_images.h"
 #include "config/resolve/resolve_layers.h"
 #include "config/resolve/resolve_loss.h"
@@ -150,12 +151,6 @@ static ms_status resolve_places(const ms_resolving *c)
         return ms_resolve_fail(
             c, "parameter-device",
             "parameters on the host need the optimizer there, but optimizer-device is device");
-    if (run->parameter_device == MS_PARAMETERS_ON_HOST && c->model->family->one_rank_only)
-        return ms_resolve_fail(c, "parameter-device", "it is not predicted %s",
-                               c->model->family->one_rank_only);
-    if (run->parameter_device == MS_PARAMETERS_ON_HOST && c->model->wide_head_dim)
-        return ms_resolve_fail(c, "parameter-device", "host is not predicted for %s",
-                               c->model->model_type);
     return MS_OK;
 }
 
@@ -264,11 +259,17 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static const resolver steps[] = {
-        resolve_device,  ms_resolve_parallel_types, resolve_tokens,         resolve_optimizer,
-        resolve_places,  resolve_in_backward,       resolve_accumulation,   ms_resolve_quantization,
-        note_autocast,   resolve_allocator,         resolve_budget,         ms_resolve_layers,
-        ms_resolve_loss, ms_resolve_between_steps,  ms_resolve_treatments,  resolve_attention,
-        resolve_experts, ms_resolve_parallel,       ms_resolve_translation, ms_resolve_images,
+        resolve_device,         ms_resolve_parallel_types,
+        resolve_tokens,         resolve_optimizer,
+        resolve_places,         resolve_in_backward,
+        resolve_accumulation,   ms_resolve_quantization,
+        note_autocast,          resolve_allocator,
+        resolve_budget,         ms_resolve_layers,
+        ms_resolve_loss,        ms_resolve_between_steps,
+        ms_resolve_treatments,  resolve_attention,
+        resolve_experts,        ms_resolve_parallel,
+        ms_resolve_translation, ms_resolve_family,
+        ms_resolve_images,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     return resolve(&c, steps, sizeof steps / sizeof steps[0]);

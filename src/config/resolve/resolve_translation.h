@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Models with an encoder and a decoder: the encoder's tokens, and what is not predicted.
+ * Models with an encoder and a decoder: the encoder's tokens.
  */
 #ifndef MS_CONFIG_RESOLVE_RESOLVE_TRANSLATION_H
 #define MS_CONFIG_RESOLVE_RESOLVE_TRANSLATION_H

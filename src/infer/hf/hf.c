@@ -26,7 +26,7 @@ static bool add_parts(const ms_hf_peak *peak, ms_infer_phase phase, uint64_t cel
 {
     bool ok = true;
     for (int part = 0; part < MS_INFER_PARTS; part++) {
-        bool is_cache = part == MS_INFER_CACHE;
+        bool has_cells = part == MS_INFER_CACHE && layers > 0;
         bool is_rest = part == MS_INFER_UNUSED;
         uint64_t bytes = is_rest ? peak->reserved - peak->allocated : peak->parts[part];
         const ms_infer_buffer row = {.part = (ms_infer_part)part,
@@ -35,8 +35,8 @@ static bool add_parts(const ms_hf_peak *peak, ms_infer_phase phase, uint64_t cel
                                      .low = bytes,
                                      .bytes = bytes,
                                      .high = bytes,
-                                     .cells = is_cache ? cells : 0,
-                                     .layers = is_cache ? layers : 0};
+                                     .cells = has_cells ? cells : 0,
+                                     .layers = has_cells ? layers : 0};
         ok = ok && add_part(result, &row);
     }
     return ok;
@@ -49,6 +49,8 @@ static bool add_all_parts(const ms_infer_job *job, const ms_hf_run *r,
     const ms_generation *g = &r->generation;
     uint64_t layers = job->config->num_layers, last = g->prompt + g->tokens - 1;
     uint64_t room = g->has_static_cache ? last + 1 : 0;
+    if (job->config->family->has_no_attention)
+        layers = 0; /* states are no cells */
     return ms_infer_add_exact(result, MS_INFER_WEIGHTS, "cpu", MS_INFER_HOST,
                               simulation->host_weight_bytes) &&
            add_parts(&play->load, MS_INFER_LOAD, 0, layers, result) &&
@@ -137,7 +139,8 @@ static bool add_levers(const ms_infer_job *job, const ms_hf_run *r, ms_infer_res
         "context", g->prompt + g->tokens, STEP, learned ? learned : MOST_CONTEXT, STEP, !learned,
         0};
     const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1, true, 0};
-    bool is_free = g->packing.kind == MS_CACHE_PLAIN && /* all of its passes are run */
+    bool is_free = !ms_hf_reads_once(job->config) &&
+                   g->packing.kind == MS_CACHE_PLAIN && /* all of its passes are run */
                    !ms_infer_settings_has(job->settings, "generate") &&
                    !ms_infer_settings_has(job->settings, "prompt");
     bool is_packed = ms_is_packed(&r->run.quantization);
@@ -154,7 +157,9 @@ static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulatio
                  const ms_hf_play *play, ms_infer_result *result)
 {
     result->devices = 1;
-    result->context = r->generation.prompt + r->generation.tokens;
+    result->context = r->generation.prompt;
+    if (!ms_hf_reads_once(job->config))
+        result->context += r->generation.tokens;
     result->weights_type = ms_dtype_info_of(r->run.dtype)->short_name;
     if (ms_is_packed(&r->run.quantization))
         result->packed_type = ms_quantization_text(job->arena, &r->run.quantization);
@@ -194,7 +199,8 @@ static ms_status predict(const ms_infer_job *job, const ms_hf_run *r, uint64_t l
 
 ms_infer_takes ms_hf_takes(const ms_model_config *config)
 {
-    return config->family->takes_cache ? MS_INFER_TAKES_CONFIG : MS_INFER_TAKES_NONE;
+    bool is_known = config->family->takes_cache || ms_hf_reads_once(config);
+    return is_known ? MS_INFER_TAKES_CONFIG : MS_INFER_TAKES_NONE;
 }
 
 /* First beside the largest context that there may be: what then fits is safe. */

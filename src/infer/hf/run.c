@@ -64,6 +64,7 @@ static ms_status refuse_loop(const ms_infer_job *job, ms_error *err)
         const char *why;
     } rows[] = {
         {s->cache == MS_HF_CACHE_STATIC, "compiles decoding with a static cache"},
+        {c->family->has_no_attention, "hands other arguments to models without attention"},
         {c->long_rotary, "drops the cache where the context passes "
                          "original_max_position_embeddings"},
     };
@@ -99,6 +100,46 @@ static ms_status resolve_cache(const ms_infer_job *job, ms_generation *g, ms_err
     return MS_OK;
 }
 
+/* ---- encoders ---- */
+
+bool ms_hf_reads_once(const ms_model_config *config)
+{
+    return config->family->is_bidirectional && !config->image_tokens;
+}
+
+static ms_status refuse_for_encoder(const ms_infer_job *job, ms_error *err)
+{
+    const ms_infer_settings *s = job->settings;
+    const struct {
+        bool applies;
+        const char *field;
+    } rows[] = {
+        {s->hf.generate > 1, "generate"},
+        {s->hf.loop == MS_HF_LOOP_GENERATE, "loop"},
+        {s->hf.cache != MS_HF_CACHE_DYNAMIC, "cache"},
+        {s->fit == MS_INFER_FIT_CONTEXT, "fit context"},
+        {ms_infer_settings_has(s, "gpu-layers"), "gpu-layers"},
+        {s->hf.quantize != NULL, "quantize"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].applies)
+            return ms_fail(err, MS_ERR_USAGE,
+                           "%s: of %s one forward pass over the prompt is predicted, with plain "
+                           "weights on the device",
+                           rows[i].field, job->config->model_type);
+    return MS_OK;
+}
+
+/* The prompt alone: all of a context that is given. */
+static ms_status resolve_reading(const ms_infer_job *job, ms_generation *g, ms_error *err)
+{
+    const ms_infer_settings *s = job->settings;
+    bool is_context = ms_infer_settings_has(s, "context") && !ms_infer_settings_has(s, "prompt");
+    g->prompt = is_context || s->prompt > s->context ? s->context : s->prompt;
+    g->tokens = 1;
+    return refuse_for_encoder(job, err);
+}
+
 /* ---- tokens ---- */
 
 /* Runs of layers, of which a second has about 70,000; enough for 4,096 tokens of 32 layers. */
@@ -108,6 +149,8 @@ enum { LAYERS_RUN = 1 << 17, LAYERS_TRIED = 1 << 12 };
 static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_error *err)
 {
     const ms_infer_settings *s = job->settings;
+    if (ms_hf_reads_once(job->config))
+        return resolve_reading(job, g, err);
     bool has_context = ms_infer_settings_has(s, "context");
     uint64_t context = s->context;
     g->is_call = s->hf.loop == MS_HF_LOOP_GENERATE;

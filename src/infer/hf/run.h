@@ -14,6 +14,9 @@ typedef struct ms_hf_run {
     ms_generation generation;
 } ms_hf_run;
 
+/* Whether the model is an encoder of tokens, of which one forward pass is predicted. */
+bool ms_hf_reads_once(const ms_model_config *config);
+
 /* In the arena of the job. MS_ERR_USAGE or MS_ERR_CONFIG: what is not predicted, by its name. */
 ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *err);
 

@@ -5,10 +5,11 @@
 #include "ops/ops.h"
 #include "trace/build.h"
 
-/* Positions of OPT and ALiBi's table are made for tokens that were seen, not for the room. */
+/* Positions of OPT and ALiBi's table are made for tokens that were seen, not for the room; states
+ * have none. */
 static bool takes_room(const ms_model_config *config)
 {
-    return !config->family->counts_seen && !config->alibi;
+    return !config->family->counts_seen && !config->alibi && !config->family->has_no_attention;
 }
 
 ms_status ms_cache_new(const ms_model *model, uint64_t room, const ms_cache_packing *packing,
@@ -21,6 +22,9 @@ ms_status ms_cache_new(const ms_model *model, uint64_t room, const ms_cache_pack
     if (room > 0 && !takes_room(model->config))
         return ms_fail(err, MS_ERR_CONFIG, "model type %s%s: a static cache is unsupported",
                        model->config->family->model_type, model->config->alibi ? ", alibi" : "");
+    if (packing && packing->kind != MS_CACHE_PLAIN && model->config->family->has_no_attention)
+        return ms_fail(err, MS_ERR_CONFIG, "model type %s has no keys and values to pack",
+                       model->config->family->model_type);
     ms_status status = packing && packing->kind != MS_CACHE_PLAIN
                            ? ms_cache_packed_check(model, packing, err)
                            : MS_OK;

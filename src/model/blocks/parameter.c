@@ -29,17 +29,21 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
     return ms_parameter_enter(model, scope, name, new_weight(model, scope, shape, dtype));
 }
 
+static void mark_frozen(ms_tape *tape, uint32_t parameter)
+{
+    ms_parameter *p = &tape->parameters.items[parameter];
+    p->is_frozen = true;
+    ms_info(tape, p->tensor)->requires_grad = false;
+}
+
 ms_tensor ms_frozen_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
                                  ms_dtype dtype)
 {
     ms_tape *tape = model->tape;
-    ms_tensor tensor = new_weight(model, scope, shape, dtype);
-    if (!tensor)
-        return 0;
-    ms_retain(tape, tensor);
-    ms_name_storage(tape, tensor, name, MS_CATEGORY_WEIGHT);
-    if (!ms_vec_push(&tape->frozen, tensor))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_tensor tensor =
+        ms_parameter_enter(model, scope, name, new_weight(model, scope, shape, dtype));
+    if (tensor && !ms_idle(tape))
+        mark_frozen(tape, tape->parameters.count - 1);
     return tensor;
 }
 
@@ -88,19 +92,43 @@ void ms_parameter_move_last(ms_model *model, uint32_t place)
 
 void ms_parameters_freeze(ms_model *model, uint32_t first, uint32_t end)
 {
+    for (uint32_t i = first; i < end && !ms_idle(model->tape); i++)
+        mark_frozen(model->tape, i);
+}
+
+static bool has_frozen(const ms_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        if (tape->parameters.items[i].is_frozen)
+            return true;
+    return false;
+}
+
+/* Into tape->in_order, and a frozen one into tape->frozen. */
+static bool place(ms_tape *tape, const ms_parameter *p, uint32_t number)
+{
+    const ms_placed row = {.tensor = p->tensor,
+                           .name = p->name,
+                           .scope = p->scope,
+                           .parameter = p->is_frozen ? MS_NONE : number,
+                           .is_embedding = p->is_embedding};
+    return ms_vec_push(&tape->in_order, row) &&
+           (!p->is_frozen || ms_vec_push(&tape->frozen, p->tensor));
+}
+
+void ms_parameters_settle(ms_model *model)
+{
     ms_tape *tape = model->tape;
-    uint32_t kept = first;
-    if (ms_idle(tape))
+    uint32_t kept = 0;
+    if (ms_idle(tape) || tape->in_order.count || !has_frozen(tape))
         return;
-    for (uint32_t i = first; i < tape->parameters.count; i++) {
-        const ms_parameter parameter = tape->parameters.items[i];
-        ms_tensor_info *info = ms_info(tape, parameter.tensor);
-        info->leaf = i < end ? MS_NONE : kept;
-        info->requires_grad = i >= end;
-        if (i >= end)
-            tape->parameters.items[kept++] = parameter;
-        else if (!ms_vec_push(&tape->frozen, parameter.tensor))
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        const ms_parameter p = tape->parameters.items[i];
+        ms_info(tape, p.tensor)->leaf = p.is_frozen ? MS_NONE : kept;
+        if (!place(tape, &p, kept))
             ms_tape_fail(tape, MS_ERR_NOMEM);
+        if (!p.is_frozen)
+            tape->parameters.items[kept++] = p;
     }
     tape->parameters.count = kept;
 }

@@ -20,9 +20,12 @@ ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, 
 /* Moves the last parameter to this index: a module's own parameters precede those of its children.
  * Only before the first step. */
 void ms_parameter_move_last(ms_model *model, uint32_t place);
-/* requires_grad_(False) for the parameters from this index to before `end`: the frozen ones leave
- * the list. Only before the first step. */
+/* requires_grad_(False) for the parameters from this index to before `end`: they stay in the list,
+ * marked, until ms_parameters_settle. Only before the first step. */
 void ms_parameters_freeze(ms_model *model, uint32_t first, uint32_t end);
+/* The frozen ones leave the list for tape->frozen, and tape->in_order gets all; an adapter, which
+ * freezes by itself, has done so. Once, after build. */
+void ms_parameters_settle(ms_model *model);
 /* module.to(dtype) for one tensor (0: none): the handle stays and gets a new storage. */
 void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
 

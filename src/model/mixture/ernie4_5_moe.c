@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "config/model/unpredicted.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
@@ -221,6 +222,6 @@ const ms_family ms_family_ernie4_5_moe = {
     .key_count = sizeof keys / sizeof *keys,
     .check = check,
     .layer_kind = layer_kind,
-    .one_rank_only = "with this model: its routers stay in fp32, and their biases are not trained",
+    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_SHARDS,
     .takes_cache = true,
     .program = &program};

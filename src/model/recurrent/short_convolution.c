@@ -26,11 +26,12 @@ ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *m, b
         return 0;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    const ms_dim tokens = ms_info(tape, x)->shape.dims[2];
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor cast = ms_to(tape, *input, (ms_dtype)ms_info(tape, m->weight)->dtype);
     ms_tensor whole = ms_depthwise(tape, cast, m->weight, m->bias);
-    ms_tensor *out = ms_local(&f, whole ? ms_narrow(tape, whole, 2, model->seq) : 0);
+    ms_tensor *out = ms_local(&f, whole ? ms_narrow(tape, whole, 2, tokens) : 0);
     if (activates)
         ms_assign(&f, out, ms_activation_call(model, *out));
     if (!ms_idle(tape))

@@ -5,13 +5,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/vec.h"
+#include "config/model/unpredicted.h"
+#include "model/blocks/cache.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/recurrent/mamba_model.h"
+#include "model/recurrent/selective_scan.h"
 #include "model/recurrent/short_convolution.h"
+#include "model/recurrent/state_cache.h"
 #include "ops/ops.h"
-#include "ops/stack.h"
 
 enum { MOST_STATES = 1 << 14 };
 
@@ -85,113 +87,12 @@ static void *build_mixer(ms_model *model, uint32_t parent)
     return m;
 }
 
-/* ---- the scan ---- */
-
-/* mamba_selective_scan's inputs: hidden, step and gate [B, inner, S], decay [inner, N], key and
- * query [B, S, N], direct and step_bias [inner]. They are locals of the caller, but `direct`. */
-typedef struct scan_inputs {
-    ms_tensor hidden, step, decay, key, query, direct, gate, step_bias;
-} scan_inputs;
-
-/* The function's locals, in its order. */
-typedef struct scan {
-    ms_tensor *hidden, *step, *direct, *decays, *keys, *inputs, *out, *state;
-    ms_vec(ms_tensor) outputs; /* one for each token, retained */
-} scan;
+/* ---- the mixer ---- */
 
 static ms_tensor in_fp32(ms_tape *tape, ms_tensor x)
 {
     return ms_idle(tape) || !x ? 0 : ms_to(tape, x, MS_DTYPE_F32);
 }
-
-/* What every token multiplies its state by, and what it adds: both [B, inner, S, N]. */
-static void discretise(ms_model *model, ms_locals *f, const scan_inputs *in, scan *s)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape))
-        return;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, *s->step)->dtype;
-    ms_tensor bias = ms_unsqueeze(tape, ms_to(tape, in->step_bias, dtype), 1);
-    ms_assign(f, s->step, ms_add(tape, *s->step, bias));
-    ms_assign(f, s->step, ms_softplus(tape, *s->step));
-    ms_tensor rate = ms_unsqueeze(tape, ms_unsqueeze(tape, in->decay, 0), 2);
-    ms_tensor product = ms_mul(tape, rate, ms_unsqueeze(tape, *s->step, 3));
-    ms_assign(f, s->decays, ms_exp(tape, product));
-    ms_tensor key = in_fp32(tape, ms_unsqueeze(tape, in->key, 1));
-    ms_assign(f, s->keys, ms_mul(tape, ms_unsqueeze(tape, *s->step, 3), key));
-    ms_tensor hidden = in_fp32(tape, ms_unsqueeze(tape, *s->hidden, 3));
-    ms_assign(f, s->inputs, ms_mul(tape, *s->keys, hidden));
-}
-
-/* state = decays[:, :, i] * state + inputs[:, :, i], and what it yields. */
-static void step(ms_model *model, ms_locals *f, const scan_inputs *in, scan *s, ms_dtype dtype)
-{
-    ms_tape *tape = model->tape;
-    ms_tensor carried = ms_mul(tape, ms_select(tape, *s->decays, 2), *s->state);
-    ms_assign(f, s->state, ms_add(tape, carried, ms_select(tape, *s->inputs, 2)));
-    ms_tensor state = ms_idle(tape) ? 0 : ms_to(tape, *s->state, dtype);
-    ms_tensor query = ms_unsqueeze(tape, ms_select(tape, in->query, 1), 2);
-    ms_assign(f, s->out, ms_bmm(tape, state, query));
-    ms_tensor piece = ms_select(tape, *s->out, 2);
-    ms_retain(tape, piece);
-    if (!ms_vec_push(&s->outputs, piece)) {
-        ms_release(tape, piece);
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    }
-}
-
-static void run_tokens(ms_model *model, ms_locals *f, const scan_inputs *in, scan *s)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape))
-        return;
-    const ms_tensor_info hidden = *ms_info(tape, *s->hidden);
-    const ms_dim *d = hidden.shape.dims;
-    ms_dim states = ms_info(tape, in->decay)->shape.dims[1];
-    ms_dtype dtype = (ms_dtype)hidden.dtype;
-    ms_assign(f, s->state, ms_empty(tape, MS_SHAPE(d[0], d[1], states), dtype));
-    for (uint64_t i = 0; i < model->seq.value && !ms_idle(tape); i++)
-        step(model, f, in, s, dtype);
-    if (!ms_idle(tape))
-        ms_assign(f, s->out, ms_stack_list(tape, s->outputs.items, s->outputs.count));
-}
-
-/* A list is dropped from its end. */
-static void drop_outputs(ms_tape *tape, scan *s)
-{
-    while (s->outputs.count)
-        ms_release(tape, s->outputs.items[--s->outputs.count]);
-    ms_vec_free(&s->outputs);
-}
-
-static ms_tensor selective_scan(ms_model *model, const scan_inputs *in)
-{
-    ms_tape *tape = model->tape;
-    scan s = {0};
-    ms_locals f = ms_locals_begin(tape);
-    s.hidden = ms_local(&f, in->hidden);
-    s.step = ms_local(&f, in->step);
-    s.direct = ms_local(&f, in->direct);
-    s.decays = ms_local(&f, 0);
-    s.keys = ms_local(&f, 0);
-    s.inputs = ms_local(&f, 0);
-    s.out = ms_local(&f, 0);
-    s.state = ms_local(&f, 0);
-    discretise(model, &f, in, &s);
-    run_tokens(model, &f, in, &s);
-    ms_tensor wide = ms_unsqueeze(tape, ms_unsqueeze(tape, *s.direct, 0), 2);
-    ms_tensor product = ms_idle(tape) ? 0 : ms_mul(tape, *s.hidden, wide);
-    ms_assign(&f, s.out, ms_idle(tape) ? 0 : ms_add(tape, *s.out, product));
-    ms_tensor open = ms_idle(tape) ? 0 : ms_silu(tape, in->gate);
-    ms_assign(&f, s.out, ms_idle(tape) ? 0 : ms_mul(tape, *s.out, open));
-    ms_tensor out = *s.out;
-    ms_retain(tape, out);
-    ms_locals_end(&f, NULL);
-    drop_outputs(tape, &s);
-    return ms_unown(tape, out);
-}
-
-/* ---- the mixer ---- */
 
 /* Arguments in fp32 of mamba_inner_fn, which does nothing without its kernel. */
 static void call_nothing(ms_model *model, const mixer *m)
@@ -227,6 +128,26 @@ typedef struct call {
         *result;
 } call;
 
+static uint64_t layer_of(const ms_model *model, const mixer *m)
+{
+    return ms_scope_layer(model->tape, m->scope);
+}
+
+static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
+{
+    ms_tape *tape = model->tape;
+    const uint64_t layer = layer_of(model, m);
+    const ms_dim width = ms_dim_number(&tape->trace->symbols, model->config->convolution_width);
+    if (ms_state_is_continued(model, layer)) {
+        ms_assign(f, t->mixed, ms_state_convolve(model, layer, &m->convolution, *t->mixed));
+        return;
+    }
+    ms_assign(f, t->mixed, ms_state_begin(model, layer, width, *t->mixed));
+    ms_assign(f, t->mixed, ms_convolution_call(model, &m->convolution, true, *t->mixed));
+    if (model->cache && !ms_idle(tape))
+        ms_assign(f, t->mixed, ms_narrow(tape, *t->mixed, 2, model->seq));
+}
+
 static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
 {
     ms_tape *tape = model->tape;
@@ -239,7 +160,7 @@ static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
     ms_split(tape, *t->projected, 1, m->inner, 2, halves);
     t->mixed = ms_local(f, halves[0]);
     t->gate = ms_local(f, halves[1]);
-    ms_assign(f, t->mixed, ms_convolution_call(model, &m->convolution, true, *t->mixed));
+    convolve(model, m, f, t);
     ms_assign(f, t->mixed, ms_idle(tape) ? 0 : ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, ms_linear_call(model, &m->x_proj, *t->mixed), 3, lengths, parts);
     t->step = ms_local(f, parts[0]);
@@ -247,6 +168,50 @@ static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
     t->query = ms_local(f, parts[2]);
     ms_assign(f, t->step, project_step(model, m, *t->step));
     t->step_bias = ms_local(f, in_fp32(tape, m->dt_proj.bias));
+}
+
+/* One token's, [B, inner, 1]. */
+static ms_tensor continue_scan(ms_model *model, const mixer *m, const call *t)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape))
+        return 0;
+    const ms_selective_inputs in = {.hidden = ms_select(tape, *t->mixed, 1),
+                                    .step = ms_select(tape, *t->step, 2),
+                                    .decay = *t->decay,
+                                    .key = ms_select(tape, *t->key, 1),
+                                    .query = ms_select(tape, *t->query, 1),
+                                    .direct = m->direct,
+                                    .gate = ms_select(tape, *t->gate, 2),
+                                    .step_bias = *t->step_bias};
+    const ms_tensor state = model->cache->layers[layer_of(model, m)].values;
+    return ms_unsqueeze(tape, ms_selective_update(model, &in, state), 2);
+}
+
+static void run_scan(ms_model *model, const mixer *m, ms_locals *f, call *t)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor state = 0;
+    if (ms_idle(tape))
+        return;
+    if (ms_state_is_continued(model, layer_of(model, m))) {
+        ms_assign(f, t->output, continue_scan(model, m, t));
+        return;
+    }
+    const ms_selective_inputs in = {.hidden = ms_transpose(tape, *t->mixed, 1, 2),
+                                    .step = *t->step,
+                                    .decay = *t->decay,
+                                    .key = *t->key,
+                                    .query = *t->query,
+                                    .direct = in_fp32(tape, m->direct),
+                                    .gate = *t->gate,
+                                    .step_bias = *t->step_bias};
+    t->result = ms_local(f, ms_selective_scan(model, &in, &state));
+    if (model->cache)
+        ms_local(f, state);
+    ms_release(tape, state);
+    ms_state_keep(model, layer_of(model, m), state);
+    ms_assign(f, t->output, *t->result);
 }
 
 static ms_tensor run_mixer(ms_model *model, const void *module, ms_tensor x)
@@ -259,18 +224,7 @@ static ms_tensor run_mixer(ms_model *model, const void *module, ms_tensor x)
     call t = {.hidden = ms_argument(&f, x)};
     project(model, m, &f, &t);
     t.output = ms_local(&f, 0);
-    if (!ms_idle(tape)) {
-        const scan_inputs in = {.hidden = ms_transpose(tape, *t.mixed, 1, 2),
-                                .step = *t.step,
-                                .decay = *t.decay,
-                                .key = *t.key,
-                                .query = *t.query,
-                                .direct = in_fp32(tape, m->direct),
-                                .gate = *t.gate,
-                                .step_bias = *t.step_bias};
-        t.result = ms_local(&f, selective_scan(model, &in));
-        ms_assign(&f, t.output, *t.result);
-    }
+    run_scan(model, m, &f, &t);
     ms_locals outer = ms_locals_begin(tape);
     ms_tensor *cast = ms_local(
         &outer, ms_idle(tape) ? 0 : ms_to(tape, ms_transpose(tape, *t.output, 1, 2), dtype));
@@ -312,5 +266,6 @@ const ms_family ms_family_mamba = {.model_type = "mamba",
                                    .scales_logits = true, /* to fp32 */
                                    .has_no_attention = true,
                                    .has_no_mlp_module = true,
-                                   .one_rank_only = "with layers of a state-space model",
+                                   .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
+                                   .takes_cache = true,
                                    .program = &program};

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "config/model/unpredicted.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/recurrent/chunk_scan.h"
@@ -253,5 +254,5 @@ const ms_family ms_family_mamba2 = {.model_type = "mamba2",
                                     .scales_logits = true, /* to fp32 */
                                     .has_no_attention = true,
                                     .has_no_mlp_module = true,
-                                    .one_rank_only = "with layers of a state-space model",
+                                    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
                                     .program = &program};

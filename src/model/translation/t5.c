@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "config/model/unpredicted.h"
 #include "model/encoder/encoder.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
@@ -227,4 +228,7 @@ const ms_family ms_family_t5 = {.model_type = "t5",
                                 .has_no_mlp_module = true,
                                 .always_masks = true,
                                 .scales_logits = true,
+                                .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS |
+                                               MS_UNPREDICTED_PACKED | MS_UNPREDICTED_REENTRANT |
+                                               MS_UNPREDICTED_F16,
                                 .program = &program};

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "autograd/graph.h"
+#include "config/model/unpredicted.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/translation/translation.h"
@@ -315,4 +316,6 @@ const ms_family ms_family_whisper = {
     .check = check,
     .layer_kind = ms_translation_kind,
     .has_no_mlp_module = true,
+    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_PACKED |
+                   MS_UNPREDICTED_REENTRANT | MS_UNPREDICTED_F16 | MS_UNPREDICTED_FSDP1,
     .program = &program};

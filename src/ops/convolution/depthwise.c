@@ -23,7 +23,9 @@ static void depthwise_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 static const ms_op depthwise_op = {"convolution", "ConvolutionBackward0", depthwise_backward};
 
-ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+/* With zeros around the sequence, as many as the width less one; else none. */
+static ms_tensor convolve(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias,
+                          bool is_padded)
 {
     if (ms_idle(tape) || !x || !weight)
         return 0;
@@ -43,7 +45,9 @@ ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor b
     ms_symbols *s = &tape->trace->symbols;
     ms_shape shape = ms_info(tape, input)->shape;
     const ms_dim width = ms_info(tape, cast_weight)->shape.dims[2];
-    shape.dims[2] = ms_dim_add(s, shape.dims[2], ms_dim_number(s, width.value - 1));
+    ms_dim beyond = ms_dim_number(s, width.value - 1);
+    shape.dims[2] =
+        is_padded ? ms_dim_add(s, shape.dims[2], beyond) : ms_dim_rest(s, shape.dims[2], beyond);
     ms_tensor copy = ms_contiguous_copy(tape, input);
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, input)->dtype);
     ms_consume(tape, copy);
@@ -52,4 +56,14 @@ ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor b
     out = ms_op_finish(tape, mark, node, 3, inputs, out);
     ms_release(tape, x);
     return out;
+}
+
+ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    return convolve(tape, x, weight, bias, true);
+}
+
+ms_tensor ms_depthwise_inside(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    return convolve(tape, x, weight, bias, false);
 }

@@ -66,6 +66,10 @@ static ms_tensor run_pass(ms_generator *g, ms_tensor ids, uint64_t tokens)
     ms_tensor logits = ms_generator_pass(g, ids);
     if (ms_idle(tape))
         return 0;
+    if (!g->cache) { /* nothing follows */
+        ms_release(tape, logits);
+        return 0;
+    }
     ms_tensor next = ms_empty(tape, MS_SHAPE(g->model.batch, ms_dim_number(s, 1)), MS_DTYPE_I64);
     ms_retain(tape, next);
     ms_name_storage(tape, next, "next token", MS_CATEGORY_INPUT);
@@ -157,7 +161,9 @@ static ms_status generate(generating *gen)
     ms_tensor prompt = 0;
     uint64_t room = what->has_static_cache ? what->prompt + what->tokens : 0, last = 0;
     ms_figures_sum(&g->tape, g->simulation);
-    ms_status status = ms_cache_new(&g->model, room, &what->packing, &g->cache, g->err);
+    ms_status status = MS_OK;
+    if (g->model.config->family->takes_cache || what->tokens > 1)
+        status = ms_cache_new(&g->model, room, &what->packing, &g->cache, g->err);
     if (status == MS_OK)
         status = hand_over(gen);
     if (status != MS_OK)

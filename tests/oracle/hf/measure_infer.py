@@ -4,7 +4,8 @@
 
 usage: measure_infer.py CASES.json OUT.json [--only ID]
 
-A case may have "quantize" (bitsandbytes), "gpu_layers" (accelerate) and "loop": "generate"; each runs in a process of its own.
+A case may have "quantize" (bitsandbytes), "gpu_layers" (accelerate) and "loop": "generate", or "read": one pass of an encoder; each runs in a
+process of its own. "cudnn": see ../measure_step.py.
 With layers on the host, reserved bytes are the highest of a phase. PYTHONPATH must lead to bitsandbytes and accelerate.
 """
 import functools, gc, json, os, multiprocessing, sys, types, traceback, warnings, logging
@@ -29,6 +30,7 @@ def answers():
     p, f = mu.find_packed_sequence_indices, mu.fast_all
     mu.find_packed_sequence_indices = lambda x: (p(x), None)[1]
     mu.fast_all = lambda t: (f(t), True)[1]
+    torch.Tensor.erfinv_ = lambda tensor: tensor  # in place; its kernel is compiled as it runs
 
 class Ones(torch.Tensor):
     """A mask of ones, which says so: generate() drops it then. What is made of it is a plain tensor."""
@@ -65,15 +67,20 @@ def dispatched(c, cfg, m):
     m.tie_weights(); gc.collect()
     return dispatch_model(m, device_map_of(c, cfg, m), skip_keys=m._skip_keys_device_placement)
 
+def made(cfg):
+    """The class that the config names, or else the causal language model."""
+    name = (cfg.architectures or [None])[0]
+    return (getattr(transformers, name)._from_config(cfg) if name else AutoModelForCausalLM.from_config(cfg)).eval()
+
 def build(c):
     cfg = AutoConfig.for_model(**{k: v for k, v in c["config"].items() if k != "quantization_config"}); cfg._attn_implementation = c["attn"]
     torch.set_default_dtype(DT[c["weights"]])
-    with no_init_weights(): m = AutoModelForCausalLM.from_config(cfg).eval()
+    with no_init_weights(): m = made(cfg)
     torch.set_default_dtype(torch.float32)
     if "gpu_layers" in c: return cfg, dispatched(c, cfg, m)
     if "quantize" not in c:
         del m; torch.set_default_dtype(DT[c["weights"]])
-        with torch.device("cuda"): m = AutoModelForCausalLM.from_config(cfg).eval()
+        with torch.device("cuda"): m = made(cfg)
         torch.set_default_dtype(torch.float32)
         return cfg, m
     kind, _, double = c["quantize"].partition(":")
@@ -136,6 +143,7 @@ def run(c):
     if c.get("quantize", "").partition(":")[0] in ("gptq", "awq") and "allocator" not in c:  # as GPT-QModel sets it when it is imported
         os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True,max_split_size_mb:256,garbage_collection_threshold:0.7"
     torch.cuda.init(); answers(); torch.manual_seed(0); torch.backends.cuda.enable_cudnn_sdp(False)
+    torch.backends.cudnn.enabled = c.get("cudnn", True)
     global PEAK
     PEAK = "gpu_layers" in c
     cfg, m = build(c)
@@ -143,14 +151,18 @@ def run(c):
     out = {"parameters": quantized.count(m) if "quantize" in c else sum(p.numel() for p in m.parameters()), "loaded": stats()}
     B, P, G = c["batch"], c["prompt"], c["generate"]
     ids = torch.randint(0, 100, (B, P), device="cuda")
+    if c.get("loop") == "read":  # an encoder's one pass
+        o = m(input_ids=ids); del o
+        return {**out, "prefill": stats()}
     cache = cache_of(c, cfg)
     if c.get("loop") == "generate": del cache; return generated(c, m, ids, out)
-    o = m(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    name = "cache_params" if c["config"]["model_type"] in ("mamba", "mamba2") else "past_key_values"
+    o = m(input_ids=ids, use_cache=True, logits_to_keep=1, **{name: cache})
     nxt = o.logits[:, -1].argmax(-1, keepdim=True); del o
     out["prefill"] = stats()
     peaks = []
     for i in range(G - 1):
-        o = m(input_ids=nxt, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        o = m(input_ids=nxt, use_cache=True, logits_to_keep=1, **{name: cache})
         nxt = o.logits[:, -1].argmax(-1, keepdim=True); del o
         peaks.append(stats())
     out["end"] = stats()
@@ -170,5 +182,5 @@ if __name__ == "__main__":
         try: m = a.recv() if a.poll(200) else {"error": "timeout"}
         except EOFError: m = {"error": "died"}
         w.join(5); w.is_alive() and w.kill()
-        res.append({**c, "measured": m}); print(c["id"], m.get("error") or (m["loaded"]["allocated"], m["prefill"], m.get("decode_peak_allocated"), m["end"]), file=sys.stderr, flush=True)
+        res.append({**c, "measured": m}); print(c["id"], m.get("error") or (m["loaded"]["allocated"], m["prefill"], m.get("decode_peak_allocated"), m.get("end")), file=sys.stderr, flush=True)
         json.dump({"torch": torch.__version__, "transformers": transformers.__version__, "cases": res}, open(sys.argv[2], "w"), indent=0)

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""DeepSpeed's engine with an optimizer of PyTorch's."""
+"""DeepSpeed's engine with an optimizer of PyTorch's.
+
+"skip_init": weights get no first values, as from_pretrained() leaves that; a class that copies or indexes them cannot give
+any under zero.Init, where they are divided already.
+"""
+
+import contextlib
 
 import torch
 
@@ -35,8 +41,12 @@ class DeepSpeedStep(Step):
             config["gradient_clipping"] = 1.0
         deepspeed.init_distributed(dist_backend="nccl", auto_mpi_discovery=False)
         if config["zero_optimization"]["stage"] == 3 and p.get("zero_init", True):
-            with deepspeed.zero.Init(config_dict_or_path=config, dtype=DTYPES[c["weights"]]):
+            from transformers.initialization import no_init_weights
+
+            quiet = no_init_weights() if p.get("skip_init") else contextlib.nullcontext()
+            with quiet, deepspeed.zero.Init(config_dict_or_path=config, dtype=DTYPES[c["weights"]]):
                 model = model_on(c, "cuda")
+                model.tie_weights()
         else:
             model = model_on(c, "cuda")
             without_values()

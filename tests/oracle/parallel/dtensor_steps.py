@@ -6,7 +6,7 @@ import contextlib
 import torch
 from torch import nn
 
-from steps import DTYPES, Step, causal_lm, materialise, model_on, optimizer_of
+from steps import DTYPES, Step, layers_of, materialise, model_on, optimizer_of
 
 
 def apply_fsdp2(model, p, mesh):
@@ -21,7 +21,7 @@ def apply_fsdp2(model, p, mesh):
         from torch.distributed.fsdp import CPUOffloadPolicy
 
         kwargs["offload_policy"] = CPUOffloadPolicy()
-    layers = list(causal_lm(model).model.layers)
+    layers = layers_of(model)
     if p.get("units") == "torchtitan":
         fully_shard(model.model.embed_tokens, **kwargs)
     for layer in layers:

@@ -8,6 +8,8 @@ from steps import DTYPES, Step
 
 
 class MegatronStep(Step):
+    make_inputs = Step.tokens_alone
+
     def setup(self):
         from megatron.core import parallel_state, tensor_parallel
         from megatron.core.distributed import (

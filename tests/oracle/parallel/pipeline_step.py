@@ -35,6 +35,8 @@ class Chunk(nn.Module):
 
 
 class PPStep(Step):
+    make_inputs = Step.tokens_alone
+
     def setup(self):
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe, ScheduleInterleaved1F1B

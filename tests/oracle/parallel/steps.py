@@ -12,22 +12,28 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import measure_step
+
 transformers.logging.set_verbosity_error()
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, None: None}
 
 
 def model_on(case, device):
+    measure_step.untie_head(case)
+    measure_step.skip_compiled_kernels()
+    torch.backends.cudnn.enabled = case.get("cudnn", True)
     config = AutoConfig.for_model(**case["config"])
-    config.use_cache = False
+    config.use_cache = config.get_text_config().use_cache = False
     config._attn_implementation = case["attn"]
     if case.get("experts"):
         config._experts_implementation = case["experts"]
     torch.manual_seed(0)
     torch.set_default_dtype(DTYPES[case["weights"]])
     with torch.device("cpu" if case.get("quantize") else device):
-        model = AutoModelForCausalLM.from_config(config)
+        name = (config.architectures or [None])[0]
+        model = getattr(transformers, name)._from_config(config) if name else AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
-    model = model.to(DTYPES[case["weights"]])
+    model = measure_step.cast(model, DTYPES[case["weights"]])
     if case.get("quantize"):
         import quantized
 
@@ -51,6 +57,8 @@ def model_on(case, device):
             ),
             autocast_adapter_dtype=lora.get("autocast_adapter_dtype", True),
         )
+    if case.get("freeze_vision"):
+        causal_lm(model).model.visual.requires_grad_(False)
     if case.get("checkpointing"):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         if case.get("lora"):
@@ -65,6 +73,16 @@ def model_on(case, device):
 def causal_lm(model):
     """The transformers model inside a PEFT model."""
     return model.base_model.model if hasattr(model, "peft_config") else model
+
+
+def layers_of(model):
+    """The layers of the model, an encoder's and a decoder's; those of a vision tower are none."""
+    lists = {}
+    for name, module in causal_lm(model).named_modules():
+        is_inner = any(name.startswith(outer + ".") for outer in lists)
+        if isinstance(module, nn.ModuleList) and not is_inner and ".visual." not in f".{name}.":
+            lists[name] = module
+    return [layer for layers in lists.values() for layer in layers]
 
 
 def materialise(model, device="cuda"):
@@ -114,7 +132,8 @@ class Step:
         self.case, self.p = case, case.get("parallel", {})
         self.world = dist.get_world_size() if dist.is_initialized() else 1
         self.setup()
-        self.ids = torch.randint(0, case["config"]["vocab_size"], (case["batch"], case["seq"]), device="cuda")
+        self.inputs = self.make_inputs()
+        self.ids = self.inputs.get("input_ids")
 
     def setup(self):
         self.model = model_on(self.case, "cuda")
@@ -123,8 +142,16 @@ class Step:
     def trainable(self):
         return [p for p in self.model.parameters() if p.requires_grad]
 
+    def make_inputs(self):
+        return measure_step.inputs_of(self.case, causal_lm(getattr(self.model, "module", self.model)), "cuda")
+
+    def tokens_alone(self):
+        """What the first of several chunks gets."""
+        c = self.case
+        return {"input_ids": torch.randint(0, c["config"]["vocab_size"], (c["batch"], c["seq"]), device="cuda")}
+
     def loss(self):
-        return self.model(input_ids=self.ids, labels=self.ids).loss
+        return self.model(**self.inputs).loss
 
     def forward(self):
         if self.case.get("autocast"):

@@ -5,7 +5,7 @@ import contextlib
 
 import torch
 
-from steps import DTYPES, Step, model_on, optimizer_of
+from steps import DTYPES, Step, layers_of, model_on, optimizer_of
 
 
 def as_accelerate(case, model):
@@ -81,7 +81,7 @@ class FSDP1Step(Step):
             )
         self.model = FSDP(
             model,
-            auto_wrap_policy=ModuleWrapPolicy({type(model.model.layers[0])}),
+            auto_wrap_policy=ModuleWrapPolicy({type(layer) for layer in layers_of(model)}),
             mixed_precision=mixed,
             sharding_strategy=ShardingStrategy[p.get("sharding", "FULL_SHARD")],
             device_id=torch.cuda.current_device(),

@@ -86,8 +86,9 @@ static ms_status check_build(const ms_resolving *c)
     return MS_OK;
 }
 
-/* Their rotary tables are in fp32, and fully_shard casts them for each layer. */
-static bool casts_tables(const ms_resolving *c)
+/* What layers hand on is in fp32, or their rotary tables are, and fully_shard casts that for each.
+ */
+static bool casts_arguments(const ms_resolving *c)
 {
     static const char *const types[] = {"olmo2", "olmo3", "ernie4_5"};
     const ms_parallel *parallel = &c->run->parallel;
@@ -96,7 +97,7 @@ static bool casts_tables(const ms_resolving *c)
     for (size_t i = 0; casts && i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i], c->model->model_type) == 0)
             return true;
-    return false;
+    return casts && c->model->residual_in_fp32;
 }
 
 static ms_status check_copies(const ms_resolving *c)
@@ -134,10 +135,10 @@ static ms_status check_fsdp2(const ms_resolving *c)
         status = check_root(c);
     if (status == MS_OK)
         status = check_copies(c);
-    if (status == MS_OK && casts_tables(c))
+    if (status == MS_OK && casts_arguments(c))
         status = ms_resolve_fail(c, "param-dtype",
-                                 "it is not predicted for %s, whose rotary tables are cast for "
-                                 "each layer: give dtype",
+                                 "it is not predicted for %s, whose rotary tables or hidden states "
+                                 "are cast for each layer: give dtype",
                                  c->model->model_type);
     if (status == MS_OK && parallel->offloads &&
         (parallel->build == MS_BUILD_DEVICE || parallel->reshard_ranks))

@@ -8,6 +8,7 @@
 #include "config/resolve/parallel/resolve_fsdp.h"
 #include "config/resolve/parallel/resolve_pipeline.h"
 #include "config/resolve/parallel/resolve_tensor.h"
+#include "config/resolve/resolve_images.h"
 #include "config/treatment/row.h"
 
 /* An option that only one technique has. */
@@ -151,9 +152,9 @@ static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
  * known. */
 static bool has_known_modules(const ms_model_config *model)
 {
-    static const char *const types[] = {"llama",  "mistral", "qwen2",       "qwen3",
-                                        "gemma",  "gemma2",  "gemma3_text", "olmo2",
-                                        "cohere", "granite", "starcoder2",  "smollm3"};
+    static const char *const types[] = {
+        "llama", "mistral", "qwen2",   "qwen3",      "gemma",   "gemma2",     "gemma3_text",
+        "olmo2", "cohere",  "granite", "starcoder2", "smollm3", "qwen2_5_vl", "gemma4_text"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i], model->model_type) == 0)
             return true;
@@ -217,6 +218,15 @@ static bool keeps_packed(const ms_run_config *run)
            (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
 }
 
+/* DistributedDataParallel stops at a second step whose first left parameters without gradients. */
+static bool waits_for_tower(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    bool trains_all = !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft);
+    return parallel->layout.kind == MS_PARALLEL_DDP && trains_all && !parallel->finds_unused &&
+           !parallel->has_static_graph && ms_is_text_only(c->model, c->run);
+}
+
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
 static const char *unsupported(const ms_resolving *c)
 {
@@ -227,12 +237,8 @@ static const char *unsupported(const ms_resolving *c)
         return by_zero;
     bool shards =
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
-    if (c->model->family->one_rank_only)
-        return c->model->family->one_rank_only;
     if (run->device->is_cpu)
         return "on the cpu";
-    if (c->model->wide_head_dim)
-        return "for models of this type";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
@@ -334,6 +340,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                "with static-graph it is not predicted");
     if (parallel->has_static_graph && parallel->syncs_last_only)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
+    if (waits_for_tower(c))
+        return ms_resolve_fail(c, "find-unused-parameters",
+                               "without images the vision tower gets no gradients, for which "
+                               "DistributedDataParallel waits: yes lets it go on");
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",

@@ -5,6 +5,7 @@
 #include "model/dense/gemma4/attention.h"
 
 #include "config/model/layer_kinds.h"
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
 #include "ops/ops.h"
@@ -190,6 +191,7 @@ static void make(ms_model *model, ms_locals *f, const ms_decoder_layer *layer, m
     normalise_and_turn(model, f, layer, &a->k_norm, key);
     ms_assign(f, value, ms_gemma4_unit_norm(model, *value));
     ms_assign(f, value, ms_transpose(model->tape, *value, 1, 2));
+    ms_cache_append(model, f, layer->number, key, value);
 }
 
 ms_tensor ms_gemma4_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,

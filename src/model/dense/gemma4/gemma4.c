@@ -5,6 +5,7 @@
 #include "model/dense/gemma4/gemma4.h"
 
 #include "config/model/layer_kinds.h"
+#include "config/model/unpredicted.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/dense/gemma.h"
 #include "model/dense/gemma4/attention.h"
@@ -253,4 +254,6 @@ const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
                                          .check = check,
                                          .layer_kind = layer_kind,
                                          .ends_unlimited = true,
+                                         .takes_cache = true,
+                                         .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
                                          .program = &program};

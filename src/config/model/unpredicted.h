@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Settings of a run that are not predicted for a family, in ms_family.unpredicted;
+ * resolve_family.c says so in sentences.
+ */
+#ifndef MS_CONFIG_MODEL_UNPREDICTED_H
+#define MS_CONFIG_MODEL_UNPREDICTED_H
+
+enum {
+    MS_UNPREDICTED_HOST_PARAMETERS = 1 << 0,
+    MS_UNPREDICTED_PACKED = 1 << 1, /* a quantised base */
+    MS_UNPREDICTED_REENTRANT = 1 << 2,
+    MS_UNPREDICTED_F16 = 1 << 3,
+    MS_UNPREDICTED_FSDP1 = 1 << 4, /* some parameters are never trained, and share flat ones */
+    MS_UNPREDICTED_SHARDS = 1 << 5 /* FSDP and ZeRO: a layer's parameters have several types */
+};
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/recurrent/state_cache.h"
+
+#include "model/blocks/blocks.h"
+#include "model/blocks/cache.h"
+#include "ops/ops.h"
+#include "trace/build.h"
+
+bool ms_state_is_continued(const ms_model *model, uint64_t layer)
+{
+    return model->cache && model->cache->layers[layer].values && model->seq.value == 1;
+}
+
+/* Zeros that the cache holds. */
+static ms_tensor kept(ms_tape *tape, ms_shape shape, ms_dtype dtype)
+{
+    ms_tensor tensor = ms_empty(tape, shape, dtype);
+    ms_retain(tape, tensor);
+    if (!ms_idle(tape))
+        ms_trace_keep(tape->trace, ms_info(tape, tensor)->storage);
+    return tensor;
+}
+
+ms_tensor ms_state_begin(ms_model *model, uint64_t layer, ms_dim width, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (!model->cache || ms_idle(tape) || !x)
+        return x;
+    ms_shape shape = ms_info(tape, x)->shape;
+    const bool is_short = shape.dims[2].value < width.value;
+    shape.dims[2] = width;
+    model->cache->layers[layer].keys = kept(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
+    model->cache->layers[layer].seen += model->seq.value;
+    if (!is_short)
+        return x;
+    ms_consume(tape, x);
+    return ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
+}
+
+ms_tensor ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolution_module *m,
+                            ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    ms_cached_layer *row = &model->cache->layers[layer];
+    if (ms_idle(tape) || !x)
+        return 0;
+    row->seen += model->seq.value;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor *joined = ms_local(&f, ms_cat2(tape, row->keys, *input, 2));
+    ms_tensor whole = ms_depthwise_inside(tape, *joined, m->weight, m->bias);
+    ms_tensor *out = ms_local(&f, whole ? ms_narrow(tape, whole, 2, model->seq) : 0);
+    ms_assign(&f, out, ms_activation_call(model, *out));
+    ms_tensor result = ms_locals_end(&f, out);
+    tape->scope = previous;
+    return result;
+}
+
+void ms_state_keep(ms_model *model, uint64_t layer, ms_tensor state)
+{
+    ms_tape *tape = model->tape;
+    if (!model->cache || ms_idle(tape) || !state)
+        return;
+    const ms_tensor_info info = *ms_info(tape, state);
+    model->cache->layers[layer].values = kept(tape, info.shape, (ms_dtype)info.dtype);
+}
