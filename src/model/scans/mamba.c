@@ -239,7 +239,8 @@ static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
     ms_split(tape, *t->projected, 1, m->inner, 2, halves);
     t->mixed = ms_local(f, halves[0]);
     t->gate = ms_local(f, halves[1]);
-    ms_assign(f, t->mixed, ms_convolution_call(model, &m->convolution, true, *t->mixed));
+    ms_assign(f, t->mixed,
+              ms_convolution_call(model, &m->convolution, model->config->activation, *t->mixed));
     ms_assign(f, t->mixed, ms_idle(tape) ? 0 : ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, ms_linear_call(model, &m->x_proj, *t->mixed), 3, lengths, parts);
     t->step = ms_local(f, parts[0]);
@@ -311,6 +312,7 @@ const ms_family ms_family_mamba = {.model_type = "mamba",
                                    .derive = derive,
                                    .scales_logits = true, /* to fp32 */
                                    .has_no_attention = true,
+                                   .has_no_rotary = true,
                                    .has_no_mlp_module = true,
                                    .one_rank_only = "with layers of a state-space model",
                                    .program = &program};
