@@ -60,7 +60,9 @@ static bool has_delta_nets(const ms_ledger *ledger)
 
 static bool has_scans(const ms_ledger *ledger)
 {
-    return ledger->model->state_size > 0;
+    return ledger->model->state_size > 0 &&
+           (ledger->model->family->has_no_attention ||
+            ms_model_has_layers(ledger->model, MS_LAYER_TOKEN_MIXER));
 }
 
 static bool is_quantized(const ms_ledger *ledger, ms_quantize_kind kind)

@@ -43,6 +43,7 @@ static const struct default_row {
     {"roberta", {"query", "value"}, {"key", "value", "output.dense"}, {"output.dense"}},
     {"xlm-roberta", {"query", "value"}, {0}, {0}},
     {"electra", {"query", "value"}, {0}, {0}},
+    {"nemotron_h", {"q_proj", "k_proj", "v_proj", "o_proj"}, {0}, {0}},
     {"t5", {"q", "v"}, {"k", "v", "wo"}, {"wo"}},
 };
 

@@ -100,6 +100,7 @@ static const struct refused_module {
     {"mamba", "out_proj", "PEFT refuses to adapt it"},
     {"mamba", "dt_proj", "the mixer reads its weight without calling it"},
     {"mamba2", "out_proj", "PEFT refuses to adapt it"},
+    {"nemotron_h", "out_proj", "PEFT refuses to adapt it"},
 };
 
 ms_status ms_adapter_check_module(const char *model_type, const char *name, ms_error *err)

@@ -151,7 +151,7 @@ static bool is_of_missing_family(const char *name)
 {
     static const char *const begins[] = {
         "mt5-",         "umt5-",    "bart-",   "mbart",    "pegasus",      "deberta",
-        "falcon-mamba", "rwkv",     "jamba",   "gemma-3n", "gemma-4",      "nemotron",
+        "falcon-mamba", "rwkv",     "jamba",   "gemma-3n", "gemma-4",      "nemotron-4",
         "llava",        "internvl", "qwen-vl", "qwen2-vl", "qwen2.5-omni", "stable-diffusion",
         "sdxl",         "flux"};
     const char *slash = strrchr(name, '/');

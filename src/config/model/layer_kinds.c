@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/model/layer_pattern.h"
 #include "config/model/model_keys.h"
 #include "config/model/model_read.h"
 
@@ -155,6 +156,22 @@ static ms_status read_lists(ms_json_value root, const ms_model_config *config, u
     return status;
 }
 
+/* Of several rows the last that the file has. */
+static ms_status read_patterns(ms_json_value root, const ms_family *family, uint8_t *kinds,
+                               ms_error *err)
+{
+    ms_json_value value, last;
+    bool found = false;
+    for (size_t i = 0; i < family->key_count; i++)
+        if (family->keys[i].kind == MS_KEY_LAYER_PATTERN &&
+            ms_model_key_find(root, &family->keys[i], &value) &&
+            ms_json_kind_of(value) != MS_JSON_NULL) {
+            last = value;
+            found = true;
+        }
+    return found ? ms_layer_pattern_read(last, kinds, err) : MS_OK;
+}
+
 /* Without a window no layer slides; a list with sliding layers contradicts it. */
 static ms_status check_window(ms_json_value list, const ms_model_config *config, bool switched_off,
                               ms_error *err)
@@ -188,8 +205,12 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
     status = read_lists(root, config, kinds, err);
+    if (status == MS_OK)
+        status = read_patterns(root, family, kinds, err);
     if (status != MS_OK)
         return status;
+    if (family->has_lone_mixers && !ms_model_has_layers(config, MS_LAYER_SPARSE))
+        config->num_experts = 0;
     if (find_list(root, family, MS_KEY_LAYER_TYPES, &list))
         status = read_types(list, config, kinds, err);
     if (status == MS_OK && family->ends_unlimited)

@@ -44,7 +44,8 @@ enum {
     MS_LAYER_NO_ROTARY = 4,   /* attention without rotary embeddings */
     MS_LAYER_TOKEN_MIXER = 8, /* another token mixer instead of attention */
     MS_LAYER_DECODES = 16,    /* of the decoder beside an encoder */
-    MS_LAYER_KINDS = 32       /* number of combinations */
+    MS_LAYER_MLP_ALONE = 32,  /* no attention nor another token mixer */
+    MS_LAYER_KINDS = 64       /* number of combinations */
 };
 
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
@@ -98,7 +99,10 @@ typedef struct ms_model_config {
      * their width, groups of heads that share a projection, tokens of a chunk */
     uint64_t expansion, state_size, step_rank;
     uint64_t scan_heads, scan_head_dim, state_groups, scan_chunk;
-    bool residual_in_fp32; /* mamba, mamba2 */
+    bool residual_in_fp32;         /* mamba, mamba2 */
+    bool scan_bias;                /* mamba2, nemotron_h: of a mixer's projections */
+    ms_activation scan_activation; /* mamba2, nemotron_h: behind a mixer's convolution */
+    uint64_t expert_latent;        /* nemotron_h: width of what experts read; 0: hidden_size */
     /* lfm2: width of the MLP = intermediate_size * 2/3 * share, rounded up to a multiple of the
      * step */
     bool adjusts_intermediate;
@@ -180,6 +184,8 @@ typedef enum ms_key_kind {
                                 mixer; layer_types takes precedence */
     MS_KEY_ROTARY_LAYERS,    /* list of 1 and 0, at least one per layer: 0 for layers without rotary
                                 embeddings */
+    MS_KEY_LAYER_PATTERN,    /* list of a layer's kind each, or a letter for each: M, *, - or E;
+                                uint64_t member: the number of layers. Read with the rules */
     MS_KEY_ROPE,             /* an object or null; only whether its type is "longrope" matters */
     MS_KEY_DENSE_LAYERS,     /* list of layer numbers that are not sparse; read with the rules */
     MS_KEY_SPARSE_LAYERS,    /* list of layer numbers that are sparse; the others are not */
@@ -217,6 +223,7 @@ typedef struct ms_key {
     bool may_be_empty;      /* MS_KEY_ROTARY_LAYERS: an empty list counts as null */
     bool may_be_minus_one;  /* MS_KEY_COUNT: -1 is UINT64_MAX */
     bool may_be_null;       /* MS_KEY_CHOICE: null counts as absent */
+    bool is_other_spelling; /* MS_KEY_LAYER_PATTERN: what another row has more of */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
 } ms_key;
 
@@ -266,6 +273,8 @@ typedef struct ms_family {
     uint32_t unpredicted; /* see config/model/unpredicted.h */
     /* No layer has attention. */
     bool has_no_attention;
+    /* Heads are not rotated, whatever their width. */
+    bool has_no_rotary;
     bool has_sinks; /* attention has a sink per head */
     /* Layers with rotary embeddings attend to the tokens of their chunk, of `sliding_window`
      * tokens. */
@@ -278,6 +287,8 @@ typedef struct ms_family {
     bool has_linear_router;
     /* Layers have no separate MLP module that tiles could wrap. */
     bool has_no_mlp_module;
+    /* A layer is one module, "mixer": attention, a scan, an MLP or experts. */
+    bool has_lone_mixers;
     /* Attention gets a mask even if it is only causal. */
     bool always_masks;
     /* Attention splits heads by the rotary share, not by the width of the tables. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/model/model_keys.h"
 
+#include "config/model/layer_pattern.h"
 #include "config/model/model_read.h"
 
 #include <inttypes.h>
@@ -133,6 +134,9 @@ static void set_default(ms_model_config *config, const ms_key *key)
         break;
     case MS_KEY_NUMBERS:
         *(uint64_t *)member = (uint64_t)key->default_value;
+        break;
+    case MS_KEY_LAYER_PATTERN: /* unless an earlier row read it */
+        *(uint64_t *)member += *(uint64_t *)member ? 0 : (uint64_t)key->default_value;
         break;
     case MS_KEY_SIDES:
         ((uint64_t *)member)[0] = ((uint64_t *)member)[1] = (uint64_t)key->default_value;
@@ -336,6 +340,15 @@ static ms_status get_numbers(ms_json_value value, const ms_key *key, ms_model_co
     return status;
 }
 
+static ms_status get_pattern(ms_json_value value, const ms_key *key, ms_model_config *config,
+                             ms_error *err)
+{
+    if (ms_json_kind_of(value) != MS_JSON_NULL)
+        return ms_layer_pattern_count(value, key->maximum, count_at(config, key->offset), err);
+    set_default(config, key);
+    return MS_OK;
+}
+
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
@@ -355,6 +368,7 @@ static const key_getter getters[] = {
     [MS_KEY_LAYER_TYPES] = get_nothing,
     [MS_KEY_ATTENTION_LAYERS] = get_nothing,
     [MS_KEY_ROTARY_LAYERS] = get_nothing,
+    [MS_KEY_LAYER_PATTERN] = get_pattern,
     [MS_KEY_ROPE] = get_rope,
     [MS_KEY_DENSE_LAYERS] = get_nothing,
     [MS_KEY_SPARSE_LAYERS] = get_nothing,

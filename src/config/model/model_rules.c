@@ -200,7 +200,8 @@ static ms_status check_rotary(ms_json_value root, const ms_model_config *config,
         key++;
     uint64_t share = key < SHARES && config->rotary_share <= 0 ? 0 : ms_rotary_share(config);
     const char *reason = rotary_reason(config, share);
-    if (ms_model_learns_positions(family) || config->image_tokens || !reason)
+    if (ms_model_learns_positions(family) || family->has_no_rotary || config->image_tokens ||
+        !reason)
         return MS_OK;
     if (key == KEYS)
         value = root;

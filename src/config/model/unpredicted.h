@@ -11,8 +11,9 @@ enum {
     MS_UNPREDICTED_PACKED = 1 << 1, /* a quantised base */
     MS_UNPREDICTED_REENTRANT = 1 << 2,
     MS_UNPREDICTED_F16 = 1 << 3,
-    MS_UNPREDICTED_FSDP1 = 1 << 4, /* some parameters are never trained, and share flat ones */
-    MS_UNPREDICTED_SHARDS = 1 << 5 /* FSDP and ZeRO: a layer's parameters have several types */
+    MS_UNPREDICTED_FSDP1 = 1 << 4,  /* some parameters are never trained, and share flat ones */
+    MS_UNPREDICTED_SHARDS = 1 << 5, /* FSDP and ZeRO: a layer's parameters have several types */
+    MS_UNPREDICTED_RANKS = 1 << 6   /* several GPUs */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Parts of a model's architecture: the functions of MLPs, and the towers that see images.
+ * What a config says of the vision tower before a language model.
  */
 #ifndef MS_CONFIG_MODEL_VISION_CONFIG_H
 #define MS_CONFIG_MODEL_VISION_CONFIG_H
@@ -8,16 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum ms_activation {
-    MS_ACTIVATION_SILU,      /* "silu", "swish" */
-    MS_ACTIVATION_GELU,      /* "gelu": fused, erf */
-    MS_ACTIVATION_GELU_TANH, /* "gelu_pytorch_tanh": fused */
-    MS_ACTIVATION_GELU_NEW,  /* "gelu_new": composed of eight operators */
-    MS_ACTIVATION_GELU_FAST, /* "gelu_fast": composed of nine operators */
-    MS_ACTIVATION_RELU,      /* "relu" */
-    MS_ACTIVATION_RELU2,     /* "relu2": relu(x) ** 2 */
-    MS_ACTIVATION_COUNT
-} ms_activation;
+#include "config/model/activation.h"
 
 enum { MS_MOST_BLOCKS = 4096 };
 

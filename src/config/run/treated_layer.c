@@ -17,8 +17,8 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
         .has_no_mlp_module = family->has_no_mlp_module,
         .has_sinks = family->has_sinks,
         .shares_biases = model->is_encoder_decoder,
-        .has_plain_attention =
-            !family->always_masks && !family->is_bidirectional && !family->has_no_attention,
+        .has_plain_attention = !family->always_masks && !family->is_bidirectional &&
+                               !family->has_no_attention && !family->has_lone_mixers,
         .shares_states = ms_layers_share_states(model),
         .is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
         .steps_in_backward = run->training.optimizer_in_backward,

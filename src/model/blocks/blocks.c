@@ -153,8 +153,9 @@ static bool fused_norm(ms_model *model, const ms_norm_module *module, ms_tensor 
     return true;
 }
 
-/* Where the weight is applied: to the result in the input's type, or in fp32 before that. */
-typedef enum weighing { WEIGHS_CAST, WEIGHS_IN_FP32 } weighing;
+/* Where the weight is applied: to the result in the input's type, or in fp32 before that, as it is
+ * or itself in fp32. */
+typedef enum weighing { WEIGHS_CAST, WEIGHS_IN_FP32, WEIGHS_WIDENED } weighing;
 
 static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tensor x, weighing how)
 {
@@ -174,9 +175,10 @@ static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tens
     ms_tensor *variance = ms_local(&f, ms_mean_last(tape, ms_pow(tape, *hidden)));
     ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
     ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
-    ms_tensor out = how == WEIGHS_IN_FP32
-                        ? ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype)
-                        : ms_mul(tape, module->weight, ms_to(tape, *hidden, input_dtype));
+    ms_tensor weight =
+        how == WEIGHS_WIDENED ? ms_to(tape, module->weight, MS_DTYPE_F32) : module->weight;
+    ms_tensor out = how == WEIGHS_CAST ? ms_mul(tape, weight, ms_to(tape, *hidden, input_dtype))
+                                       : ms_to(tape, ms_mul(tape, weight, *hidden), input_dtype);
     ms_retain(tape, out);
     ms_locals_end(&f, NULL);
     tape->scope = previous;
@@ -203,6 +205,17 @@ static ms_tensor run_fp32_rms_norm(ms_tape *tape, void *context, uint64_t number
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
 {
     return ms_norm_call(model, module, x, run_fp32_rms_norm);
+}
+
+static ms_tensor run_widened_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
+{
+    (void)tape;
+    return rms_norm(context, ms_norm_of(number), x, WEIGHS_WIDENED);
+}
+
+ms_tensor ms_widened_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return ms_norm_call(model, module, x, run_widened_rms_norm);
 }
 
 /* x * rsqrt((x ** 2).mean() + eps) */

@@ -31,6 +31,8 @@ const ms_norm_module *ms_norm_of(uint64_t number);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same, with the weight applied in fp32, before the cast of the result. */
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* The same, with a copy of the weight in fp32 that the product keeps. */
+ms_tensor ms_widened_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same as norm(x) * weight: the weight comes second. */
 ms_tensor ms_rms_norm_weight_last_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* x * rsqrt(mean(x ** 2) + eps) in fp32, in the type of x. */

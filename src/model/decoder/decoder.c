@@ -52,6 +52,8 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.embedding_name = "embed_tokens";
     if (!style.norm_name)
         style.norm_name = "norm";
+    if (!style.attention_name)
+        style.attention_name = "self_attn";
     if (!style.output_name)
         style.output_name = "o_proj";
     if (!style.query_norm_name)
@@ -86,7 +88,7 @@ static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, u
         build_norms(model, d, l);
     if (d->style.build_more_of_layer && !d->style.build_more_of_layer(model, d, l))
         return false;
-    return l->attention && l->mlp;
+    return l->attention && (l->mlp || model->config->family->has_lone_mixers);
 }
 
 static ms_tensor embedding_scale(ms_model *model, const ms_decoder *d)

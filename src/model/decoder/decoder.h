@@ -112,6 +112,7 @@ typedef struct ms_decoder_style {
     const char *text_name; /* of the text model below the root of a multimodal one */
     /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
     const char *output_name, *query_norm_name, *key_norm_name;
+    const char *attention_name; /* of attention, if not "self_attn" */
     /* forward keeps the masks' arguments in a dict: a second reference */
     bool mask_arguments;
     bool only_needed_masks;       /* no full mask if all layers slide */

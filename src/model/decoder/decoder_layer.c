@@ -17,7 +17,7 @@ ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t
     const ms_decoder_style *style = &d->style;
     ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
     ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    uint32_t scope = ms_scope_add(model->tape, parent, style->attention_name, MS_NONE);
     ms_projections p = {.scope = scope};
     p.q_proj = ms_linear_new(model, scope, "q_proj", model->hidden, q, style->qkv_bias);
     p.k_proj = ms_linear_new(model, scope, "k_proj", model->hidden, kv, style->qkv_bias);

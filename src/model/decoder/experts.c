@@ -37,11 +37,12 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
 {
     ms_symbols *s = &model->tape->trace->symbols;
     ms_dim count = ms_expert_count(model), width = ms_expert_width(model);
-    ms_dim both = ms_dim_mul(s, ms_dim_number(s, 2), width), hidden = model->hidden;
+    ms_dim both = form.ungated ? width : ms_dim_mul(s, ms_dim_number(s, 2), width);
+    ms_dim hidden = form.width ? ms_dim_name(s, "He", form.width) : model->hidden;
     uint32_t scope = ms_scope_add(model->tape, parent, "experts", MS_NONE);
-    ms_experts_module m = {.scope = scope, .form = form};
+    ms_experts_module m = {.scope = scope, .form = form, .width = hidden};
     bool t = form.transposed;
-    m.gate_up = stack_new(model, scope, "gate_up_proj",
+    m.gate_up = stack_new(model, scope, form.ungated ? "up_proj" : "gate_up_proj",
                           MS_SHAPE(count, t ? hidden : both, t ? both : hidden));
     if (form.bias)
         m.gate_up_bias = ms_parameter_new(model, scope, "gate_up_proj_bias", MS_SHAPE(count, both));
@@ -50,7 +51,7 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
     if (form.bias)
         m.down_bias = ms_parameter_new(model, scope, "down_proj_bias", MS_SHAPE(count, hidden));
     if (!m.form.gate)
-        m.form.gate = ms_gate_experts;
+        m.form.gate = form.ungated ? ms_activation_call : ms_gate_experts;
     const ms_tensor stacks[] = {m.gate_up, m.gate_up_bias, m.down, m.down_bias};
     for (uint32_t i = 0; i < sizeof stacks / sizeof *stacks && !ms_idle(model->tape); i++)
         if (stacks[i])
@@ -142,7 +143,7 @@ static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_ten
     ms_tensor *out = run_groups(model, m, &f, *rows, *sorted_weights, *sorted_ids, *offsets);
     ms_tensor *inverse = ms_local(&f, ms_inverse_order(tape, *order));
     ms_assign(&f, out, ms_index_rows(tape, *out, *inverse));
-    ms_tensor by_token = ms_view(tape, *out, MS_SHAPE(tokens, each, model->hidden));
+    ms_tensor by_token = ms_view(tape, *out, MS_SHAPE(tokens, each, m->width));
     ms_tensor *sum = ms_local(&f, ms_sum_dim(tape, by_token, 1, false));
     ms_tensor result =
         ms_idle(tape) ? 0 : ms_to(tape, *sum, (ms_dtype)ms_info(tape, *hidden)->dtype);
@@ -191,7 +192,7 @@ static ms_tensor run_batched(ms_model *model, const ms_experts_module *m, ms_ten
     ms_assign(&f, bias, biases_of(model, m->down_bias, *ids));
     ms_assign(&f, out, batched_linear(model, m, *out, *selected, *bias));
     ms_tensor *weighted = ms_local(&f, ms_mul(tape, *out, ms_unsqueeze(tape, *weights, 1)));
-    ms_tensor by_token = ms_view(tape, *weighted, MS_SHAPE(tokens, each, model->hidden));
+    ms_tensor by_token = ms_view(tape, *weighted, MS_SHAPE(tokens, each, m->width));
     ms_tensor *sum = ms_local(&f, ms_sum_dim(tape, by_token, 1, false));
     ms_tensor result =
         ms_idle(tape) ? 0 : ms_to(tape, *sum, (ms_dtype)ms_info(tape, *hidden)->dtype);

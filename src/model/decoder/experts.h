@@ -11,9 +11,13 @@
 
 /* ---- experts ---- */
 
-/* Properties of a family's experts; all zero: no biases, act(gate) * up. */
+/* Properties of a family's experts; all zero: no biases, act(gate) * up of the hidden size. */
 typedef struct ms_experts_form {
     bool bias;
+    /* act(up) without a gate: weights [E, F, H] and [E, H, F]. The loop over experts then adds up
+     * in the type of the routing weights. */
+    bool ungated;
+    uint64_t width;  /* H of the weights; 0: the hidden size */
     bool transposed; /* weights [E, H, 2F] and [E, F, H] instead of [E, 2F, H] and [E, H, F] */
     /* [T, 2F] to [T, F], as _apply_gate; NULL: ms_gate_experts */
     ms_tensor (*gate)(ms_model *model, ms_tensor gate_up);
@@ -23,6 +27,7 @@ typedef struct ms_experts_form {
 typedef struct ms_experts_module {
     uint32_t scope;
     ms_experts_form form;
+    ms_dim width;                                     /* of an expert's input and result */
     ms_tensor gate_up, gate_up_bias, down, down_bias; /* biases 0: none */
 } ms_experts_module;
 

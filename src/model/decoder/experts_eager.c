@@ -71,19 +71,35 @@ static ms_tensor linear_of(ms_tape *tape, ms_tensor x, ms_tensor stack)
     return out;
 }
 
-static void run_expert(ms_model *model, const ms_experts_module *m, ms_locals *f, const loop *l,
-                       ms_dim rows)
+static void run_gated(ms_model *model, const ms_experts_module *m, ms_locals *f, const loop *l)
 {
     ms_tape *tape = model->tape;
     ms_tensor halves[2];
-    compare_with_count(tape);
-    find_tokens(model, f, l, rows);
-    ms_assign(f, l->state, ms_index_rows(tape, *l->hidden, *l->tokens));
     ms_split(tape, linear_of(tape, *l->state, m->gate_up), 1, ms_expert_width(model), 2, halves);
     ms_retain(tape, halves[1]);
     ms_assign(f, l->gate, halves[0]);
     ms_assign(f, l->up, ms_unown(tape, halves[1]));
     ms_assign(f, l->current, ms_mul(tape, ms_activation_call(model, *l->gate), *l->up));
+}
+
+static void run_ungated(ms_model *model, const ms_experts_module *m, ms_locals *f, const loop *l)
+{
+    ms_assign(f, l->current, linear_of(model->tape, *l->state, m->gate_up));
+    ms_assign(f, l->current, ms_activation_call(model, *l->current));
+}
+
+static void run_expert(ms_model *model, const ms_experts_module *m, ms_locals *f, const loop *l,
+                       ms_dim rows)
+{
+    ms_tape *tape = model->tape;
+    if (!m->form.ungated)
+        compare_with_count(tape);
+    find_tokens(model, f, l, rows);
+    ms_assign(f, l->state, ms_index_rows(tape, *l->hidden, *l->tokens));
+    if (m->form.ungated)
+        run_ungated(model, m, f, l);
+    else
+        run_gated(model, m, f, l);
     ms_assign(f, l->current, linear_of(tape, *l->current, m->down));
     if (ms_idle(tape))
         return;
@@ -123,7 +139,9 @@ ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *m, ms_tenso
     loop l = {.chosen = MS_SHAPE(ms_experts_per_token(model), tokens)};
     l.hidden = ms_argument(&f, x);
     l.weights = ms_local(&f, r->weights);
-    l.result = ms_local(&f, ms_empty_like(tape, x, (ms_dtype)ms_info(tape, x)->dtype));
+    const ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    const ms_tensor typed = m->form.ungated ? r->weights : x; /* what the result's type is of */
+    l.result = ms_local(&f, ms_empty_like(tape, x, (ms_dtype)ms_info(tape, typed)->dtype));
     find_hits(model, &f, r->experts, count_hits(model, tokens.value));
     ms_tensor **const locals[] = {&l.slots, &l.tokens, &l.state, &l.gate, &l.up, &l.current};
     for (size_t i = 0; i < sizeof locals / sizeof *locals; i++)
@@ -132,6 +150,12 @@ ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *m, ms_tenso
         uint64_t rows = rows_of(model, tokens.value, i);
         if (rows > 0)
             run_expert(model, m, &f, &l, ms_dim_number(&tape->trace->symbols, rows));
+    }
+    if (m->form.ungated && !ms_idle(tape)) { /* final_hidden_states.to(hidden_states.dtype) */
+        ms_tensor cast = ms_to(tape, *l.result, dtype);
+        ms_retain(tape, cast);
+        ms_locals_end(&f, NULL);
+        return ms_unown(tape, cast);
     }
     return ms_locals_end(&f, l.result);
 }

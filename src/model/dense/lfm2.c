@@ -74,7 +74,8 @@ static ms_tensor convolution(ms_model *model, const gated_convolution *m, ms_ten
     ms_tensor *behind = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);
     ms_assign(&f, hidden, ms_mul(tape, *before, *value));
-    ms_assign(&f, hidden, ms_convolution_call(model, &m->convolution, false, *hidden));
+    ms_assign(&f, hidden,
+              ms_convolution_call(model, &m->convolution, MS_ACTIVATION_COUNT, *hidden));
     ms_tensor *out = ms_local(&f, ms_mul(tape, *behind, *hidden));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     ms_assign(&f, out, ms_linear_call(model, &m->out_proj, *out));

@@ -67,6 +67,7 @@
     X(gpt_oss)                        \
     X(mamba)                          \
     X(mamba2)                         \
+    X(nemotron_h)                     \
     X(opt)                            \
     X(falcon)                         \
     X(refined_web_model)              \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/deepseek_moe.h"
 
+#include "autograd/hooks.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/mixture/deepseek.h"
@@ -17,7 +18,7 @@ typedef struct deepseek_moe {
     void *shared_experts;
 } deepseek_moe;
 
-static ms_group_router router_new(ms_model *model, uint32_t parent, ms_deepseek_form form)
+ms_group_router ms_group_router_new(ms_model *model, uint32_t parent, ms_deepseek_form form)
 {
     ms_tape *tape = model->tape;
     ms_group_router r = {.scope = ms_scope_add(tape, parent, "gate", MS_NONE)};
@@ -42,7 +43,7 @@ void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t paren
     m->form = form;
     m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
     m->experts = ms_experts_new(model, m->scope, (ms_experts_form){0});
-    m->router = router_new(model, m->scope, form);
+    m->router = ms_group_router_new(model, m->scope, form);
     m->shared_experts =
         ms_gated_mlp_named(model, m->scope, "shared_experts", shared, form.mlp_bias);
     return m->shared_experts ? m : NULL;
@@ -64,8 +65,8 @@ static ms_tensor logits_of(ms_model *model, const ms_group_router *router, ms_te
     return out;
 }
 
-static void route(ms_model *model, ms_deepseek_form form, const ms_group_router *router,
-                  ms_tensor hidden, ms_routing *out)
+void ms_group_router_call(ms_model *model, ms_deepseek_form form, const ms_group_router *router,
+                          ms_tensor hidden, ms_routing *out)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, router->scope);
@@ -118,30 +119,53 @@ ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_
 
 /* ---- V3's router: sigmoids, with a bias for the choice alone ---- */
 
+/* Whether the nodes of the choice keep what they save: not where the scores need no gradient, nor
+ * where forward will run again. */
+static bool keeps_in_passing(ms_tape *tape, ms_tensor scores)
+{
+    return ms_needs_grad(tape, scores) && ms_hooks_saving(tape) != MS_SAVING_NOTHING;
+}
+
+/* topk(2)[0].sum(), and in *pairs the indices, which only the node keeps; a local of the caller. */
+static ms_tensor score_groups(ms_model *model, ms_tensor scores, bool keeps, ms_locals *f,
+                              ms_tensor *pairs)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor best[2];
+    ms_topk(tape, ms_by_group(model, scores), ms_dim_number(&tape->trace->symbols, 2), best);
+    if (keeps)
+        ms_assign(f, pairs, best[1]);
+    else
+        ms_consume(tape, best[1]);
+    return ms_sum_dim(tape, best[0], 2, false);
+}
+
 /* The best experts, by scores and bias, of the groups whose two best are best. No gradient comes
  * here: what nodes kept is bound beside the tensors whose nodes they are. */
 static ms_tensor choose_by_pairs(ms_model *model, const ms_group_router *router, ms_locals *f,
                                  ms_tensor scores)
 {
     ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    tape->grad_enabled = false;
+    const bool grad_enabled = tape->grad_enabled, keeps = keeps_in_passing(tape, scores);
+    const bool counts = ms_needs_grad(tape, scores);
     ms_tensor best[2];
+    tape->grad_enabled = false;
     ms_tensor *hidden_mask = ms_local(f, 0);
     ms_tensor *choice = ms_local(f, ms_add(tape, scores, router->bias));
-    ms_dim two = ms_dim_number(&tape->trace->symbols, 2);
-    ms_topk(tape, ms_by_group(model, *choice), two, best);
-    ms_tensor *pairs = ms_local(f, best[1]);
-    ms_tensor *groups = ms_local(f, ms_sum_dim(tape, best[0], 2, false));
+    ms_tensor *pairs = ms_local(f, 0);
+    ms_tensor *groups = ms_local(f, score_groups(model, *choice, keeps, f, pairs));
     ms_group_choice chosen = ms_choose_groups(model, f, *groups);
     ms_assign(f, hidden_mask, ms_where_zero(tape, *chosen.mask));
-    ms_assign(f, choice, ms_masked_fill(tape, *choice, *hidden_mask));
+    ms_tensor filled = ms_masked_fill(tape, *choice, *hidden_mask);
+    if (!keeps)
+        ms_assign(f, hidden_mask, 0);
+    ms_assign(f, choice, filled);
     ms_topk(tape, *choice, ms_experts_per_token(model), best);
     ms_retain(tape, best[1]);
     ms_consume(tape, best[0]);
     tape->grad_enabled = grad_enabled;
     const ms_tensor passing[] = {*pairs, *chosen.groups, *hidden_mask};
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+    for (size_t i = 0; counts && i < sizeof passing / sizeof *passing; i++)
         ms_save_in_passing(tape, passing[i]);
     return ms_unown(tape, best[1]);
 }
@@ -177,10 +201,11 @@ ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_ten
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_routing routing;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *residual = ms_argument(&f, x);
-    route(model, m->form, &m->router, *residual, &routing);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_group_router_call(model, m->form, &m->router, *residual, &routing);
     ms_routing_bind(&f, &routing);
-    ms_tensor *hidden = ms_local(&f, ms_as_tokens(model, *residual));
+    ms_assign(&f, hidden, ms_as_tokens(model, *hidden));
     ms_assign(&f, hidden,
               ms_reshape(tape, ms_experts_call(model, &m->experts, *hidden, &routing), shape));
     ms_tensor shared = ms_gated_mlp_call(model, m->shared_experts, *residual);

@@ -8,6 +8,11 @@
 
 #include "model/mixture/deepseek.h"
 
+/* The router below a module "gate". */
+ms_group_router ms_group_router_new(ms_model *model, uint32_t parent, ms_deepseek_form form);
+/* hidden: [B, S, H]; the tensors of `out` are retained until ms_routing_bind. */
+void ms_group_router_call(ms_model *model, ms_deepseek_form form, const ms_group_router *router,
+                          ms_tensor hidden, ms_routing *out);
 /* A dense MLP below first_sparse_layer, experts from it on. */
 void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t parent, uint32_t number);
 ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);

@@ -195,7 +195,8 @@ static void mix(ms_model *model, net *t)
     const ms_dim keys = keys_width(model, d);
     const ms_dim lengths[] = {keys, keys, values_width(model, d)};
     ms_tensor parts[3];
-    ms_assign(t->f, t->mixed, ms_convolution_call(model, &t->n->convolution, true, *t->mixed));
+    ms_assign(t->f, t->mixed,
+              ms_convolution_call(model, &t->n->convolution, model->config->activation, *t->mixed));
     ms_assign(t->f, t->mixed, ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, *t->mixed, 3, lengths, parts);
     ms_shape heads = with_heads(model, d->key_heads, d->key_dim);

@@ -23,8 +23,7 @@ typedef struct mamba_model {
 
 /* ---- construction ---- */
 
-/* lm_head(hidden).float() */
-static ms_tensor widen(ms_tape *tape, ms_tensor logits)
+ms_tensor ms_widen_logits(ms_tape *tape, ms_tensor logits)
 {
     return ms_idle(tape) || !logits ? 0 : ms_to(tape, logits, MS_DTYPE_F32);
 }
@@ -38,7 +37,7 @@ bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind)
     if (!m || !layers)
         return false;
     model->modules = m;
-    model->scale_logits = widen;
+    model->scale_logits = ms_widen_logits;
     *m = (mamba_model){.kind = kind, .layers = layers};
     m->scope = ms_scope_add(tape, MS_NONE, "backbone", MS_NONE);
     m->embedding = ms_embedding_new(model, m->scope, "embeddings", model->vocab, model->hidden);

@@ -20,4 +20,7 @@ typedef struct ms_mixer_kind {
 bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind);
 void ms_mamba_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 
+/* lm_head(hidden).float(): a family's scale_logits */
+ms_tensor ms_widen_logits(ms_tape *tape, ms_tensor logits);
+
 #endif

@@ -18,8 +18,8 @@ ms_convolution_module ms_convolution_new(ms_model *model, uint32_t parent, const
     return m;
 }
 
-ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *m, bool activates,
-                              ms_tensor x)
+ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *m,
+                              ms_activation activation, ms_tensor x)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !x)
@@ -32,8 +32,8 @@ ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *m, b
     ms_tensor cast = ms_to(tape, *input, (ms_dtype)ms_info(tape, m->weight)->dtype);
     ms_tensor whole = ms_depthwise(tape, cast, m->weight, m->bias);
     ms_tensor *out = ms_local(&f, whole ? ms_narrow(tape, whole, 2, tokens) : 0);
-    if (activates)
-        ms_assign(&f, out, ms_activation_call(model, *out));
+    if (activation != MS_ACTIVATION_COUNT)
+        ms_assign(&f, out, ms_activate(tape, activation, *out));
     if (!ms_idle(tape))
         ms_assign(&f, out, ms_to(tape, *out, dtype));
     ms_tensor result = ms_locals_end(&f, out);

@@ -143,7 +143,7 @@ static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
         return;
     }
     ms_assign(f, t->mixed, ms_state_begin(model, layer, width, *t->mixed));
-    ms_assign(f, t->mixed, ms_convolution_call(model, &m->convolution, true, *t->mixed));
+    ms_assign(f, t->mixed, ms_convolution_call(model, &m->convolution, model->config->activation, *t->mixed));
     if (model->cache && !ms_idle(tape))
         ms_assign(f, t->mixed, ms_narrow(tape, *t->mixed, 2, model->seq));
 }
@@ -265,6 +265,7 @@ const ms_family ms_family_mamba = {.model_type = "mamba",
                                    .derive = derive,
                                    .scales_logits = true, /* to fp32 */
                                    .has_no_attention = true,
+                                   .has_no_rotary = true,
                                    .has_no_mlp_module = true,
                                    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
                                    .takes_cache = true,

@@ -184,7 +184,7 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
     if (model->family->always_masks || model->family->is_bidirectional || model->family->has_sinks)
         return false; /* not supported in tiles */
-    if (model->family->has_no_attention)
+    if (model->family->has_no_attention || model->family->has_lone_mixers)
         return false;
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
         return false; /* among ranks, the MLP in tiles is known alone */

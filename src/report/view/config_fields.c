@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "config/model/layer_pattern.h"
 #include "config/model/model_keys.h"
 #include "ledger/ledger.h"
 
@@ -60,6 +61,15 @@ static void add_layers(list *l, const char *name, uint8_t flag, bool wanted)
     add_text(l, name, layers ? text : NULL);
 }
 
+/* "M-*E": the letter of each layer. */
+static void add_pattern(list *l, const char *name)
+{
+    char *text = ms_arena_array(l->arena, char, l->model->num_layers + 1);
+    for (uint64_t i = 0; text && i < l->model->num_layers; i++)
+        text[i] = ms_layer_pattern_letter(ms_layer_kind(l->model, i));
+    add_text(l, name, text);
+}
+
 static void add_key(list *l, const ms_key *key)
 {
     switch (key->kind) {
@@ -97,6 +107,10 @@ static void add_key(list *l, const ms_key *key)
         break;
     case MS_KEY_SPARSE_LAYERS:
         add_layers(l, key->name, MS_LAYER_SPARSE, true);
+        break;
+    case MS_KEY_LAYER_PATTERN:
+        if (!key->is_other_spelling)
+            add_pattern(l, key->name);
         break;
     case MS_KEY_ROPE:
         add_text(l, key->name, l->model->long_rotary ? "longrope" : "any");

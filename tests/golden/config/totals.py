@@ -82,8 +82,8 @@ def totals(values):
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * getattr(model.base_model, "language_model", model.base_model).rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
     count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
-    if count and getattr(config, "enable_moe_block", True):
-        stacks = {n: p for n, p in model.named_parameters() if ".experts." in n}
+    stacks = {n: p for n, p in model.named_parameters() if ".experts." in n}
+    if count and stacks:
         each = getattr(config, "top_k_experts", None) or config.num_experts_per_tok
         idle = sum(p.numel() // count * (count - each) for p in stacks.values())
         more = {
