@@ -24,9 +24,15 @@ const char *ms_images_words(const ms_model_config *model, const ms_run_config *r
 
 /* ---- what they cannot be with ---- */
 
-static bool has_ranks(const ms_run_config *run)
+static bool is_zero3(const ms_run_config *run)
 {
-    return run->parallel.layout.kind != MS_PARALLEL_NONE;
+    return run->parallel.layout.kind == MS_PARALLEL_ZERO && run->parallel.layout.stage == 3;
+}
+
+/* FSDP1's flat parameters would mix trained and frozen ones. */
+static bool flattens_frozen(const ms_run_config *run)
+{
+    return run->parallel.layout.kind == MS_PARALLEL_FSDP1 && run->images.frozen;
 }
 
 static bool is_quantized(const ms_run_config *run)
@@ -58,7 +64,8 @@ static const struct {
     bool (*holds)(const ms_run_config *run);
     const char *why;
 } refusals[] = {
-    {has_ranks, "images are predicted on one device: leave out parallel"},
+    {is_zero3, "images are not predicted under ZeRO-3"},
+    {flattens_frozen, "images with freeze-vision are not predicted under FSDP1"},
     {is_quantized, "images with a quantised base are not predicted"},
     {has_liger, "images with Liger's kernels are not predicted"},
     {treats,
@@ -91,6 +98,12 @@ static ms_status check_settings(const ms_resolving *c)
         return ms_resolve_fail(c, "images",
                                "images are not predicted for %s: without images its tower counts "
                                "as weights",
+                               c->model->model_type);
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE &&
+        strcmp(c->model->model_type, "qwen2_5_vl") != 0)
+        return ms_resolve_fail(c, "images",
+                               "on several ranks images are predicted for qwen2_5_vl, not for %s: "
+                               "leave out parallel",
                                c->model->model_type);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         if (refusals[i].holds(run))

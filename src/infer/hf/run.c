@@ -44,6 +44,10 @@ static ms_status place_layers(const ms_infer_job *job, ms_run_config *run, ms_er
     uint64_t layers = job->config->num_layers;
     if (!ms_infer_settings_has(s, "gpu-layers") || s->gpu_layers > layers)
         return MS_OK;
+    if (job->config->wide_head_dim)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "gpu-layers: layers on the host are not predicted for models of type %s",
+                       job->config->model_type);
     if (ms_is_packed(&run->quantization))
         return ms_fail(err, MS_ERR_USAGE,
                        "gpu-layers: layers on the host beside packed ones are not predicted: "
@@ -107,6 +111,15 @@ bool ms_hf_reads_once(const ms_model_config *config)
     return config->family->is_bidirectional && !config->image_tokens;
 }
 
+/* The mask of a window is made otherwise in eager attention, which was not compared in full. */
+static bool has_windows(const ms_model_config *config)
+{
+    for (uint64_t i = 0; i < config->num_layers; i++)
+        if (ms_layer_slides(config, i))
+            return true;
+    return false;
+}
+
 static ms_status refuse_for_encoder(const ms_infer_job *job, ms_error *err)
 {
     const ms_infer_settings *s = job->settings;
@@ -120,6 +133,8 @@ static ms_status refuse_for_encoder(const ms_infer_job *job, ms_error *err)
         {s->fit == MS_INFER_FIT_CONTEXT, "fit context"},
         {ms_infer_settings_has(s, "gpu-layers"), "gpu-layers"},
         {s->hf.quantize != NULL, "quantize"},
+        {has_windows(job->config) && s->hf.attention && strcmp(s->hf.attention, "eager") == 0,
+         "attention eager"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies)

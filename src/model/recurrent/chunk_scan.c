@@ -184,7 +184,7 @@ static void add_up(ms_model *model, ms_locals *f, scan *s)
         ms_assign(f, s->out, ms_narrow(tape, *s->out, 1, model->seq));
 }
 
-ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs)
+ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs, ms_tensor *last)
 {
     ms_tape *tape = model->tape;
     scan s;
@@ -198,6 +198,88 @@ ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs)
     add_up(model, &f, &s);
     ms_tensor out = *s.out;
     ms_retain(tape, out);
+    *last = ms_idle(tape) ? 0 : *s.last;
+    ms_retain(tape, *last);
     ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
+}
+
+/* ---- one token after others ---- */
+
+/* [B, groups, N] to [B, heads, 1, N], each group's as often as it has heads: a copy but of one. */
+static ms_tensor of_heads(ms_model *model, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    const ms_dim *d = ms_info(tape, x)->shape.dims, one = ms_dim_number(s, 1);
+    ms_shape each = MS_SHAPE(d[0], d[1], one, d[2]), all = each;
+    all.dims[2] = ms_dim_number(s, c->scan_heads / c->state_groups);
+    ms_shape by_head = MS_SHAPE(d[0], ms_dim_number(s, c->scan_heads), one, d[2]);
+    ms_tensor wide = ms_expand(tape, ms_reshape(tape, x, each), all);
+    return ms_reshape(tape, ms_contiguous(tape, wide), by_head);
+}
+
+/* x.float(), let go of when `f` ends */
+static ms_tensor wide_local(ms_locals *f, ms_tensor x)
+{
+    return *ms_local(f, ms_to(f->tape, x, MS_DTYPE_F32));
+}
+
+/* exp(step.float() * decay), step [B, heads, width, 1] */
+static ms_tensor decays_of(ms_model *model, ms_tensor step, ms_tensor decay, const ms_shape *state)
+{
+    ms_tape *tape = model->tape;
+    ms_locals f = ms_locals_begin(tape);
+    ms_shape spread = *state;
+    spread.dims[0] = ms_dim_number(&tape->trace->symbols, 1);
+    ms_tensor rate = ms_unsqueeze(tape, ms_unsqueeze(tape, decay, 1), 2);
+    ms_tensor wide = wide_local(&f, step);
+    ms_tensor out = ms_mul(tape, wide, ms_expand(tape, ms_unsqueeze(tape, rate, 0), spread));
+    ms_retain(tape, out);
+    ms_locals_end(&f, NULL);
+    return ms_exp(tape, ms_unown(tape, out));
+}
+
+/* C of each head times the state in its type: [B, heads, width] */
+static ms_tensor read_state(ms_model *model, ms_locals *f, ms_tensor *states, ms_tensor query)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    const ms_shape shape = ms_info(tape, *states)->shape;
+    const ms_dim *d = shape.dims, rows = ms_dim_mul(s, d[0], d[1]);
+    ms_tensor *keys = ms_local(f, of_heads(model, query));
+    ms_assign(f, states, ms_to(tape, *states, (ms_dtype)ms_info(tape, *keys)->dtype));
+    ms_tensor product = ms_bmm(tape, ms_reshape(tape, *states, MS_SHAPE(rows, d[2], d[3])),
+                               ms_reshape(tape, *keys, MS_SHAPE(rows, d[3], ms_dim_number(s, 1))));
+    return ms_reshape(tape, product, MS_SHAPE(d[0], d[1], d[2]));
+}
+
+ms_tensor ms_chunk_update(ms_model *model, const ms_scan_inputs *in, ms_tensor state)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape))
+        return 0;
+    const ms_shape whole = ms_info(tape, state)->shape;
+    const ms_dim *d = whole.dims;
+    const ms_shape each = MS_SHAPE(d[0], d[1], d[2]), row = MS_SHAPE(d[1], d[2]);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_local(&f, in->hidden);
+    ms_tensor *step = ms_local(&f, ms_expand(tape, ms_unsqueeze(tape, in->step, 2), each));
+    ms_tensor bias = ms_expand(tape, ms_unsqueeze(tape, in->step_bias, 1), row);
+    ms_assign(&f, step, ms_add(tape, *step, bias));
+    ms_assign(&f, step, ms_softplus(tape, *step));
+    ms_assign(&f, step, ms_unsqueeze(tape, *step, 3));
+    ms_tensor *decays = ms_local(&f, decays_of(model, *step, in->decay, &whole));
+    ms_tensor *keys = ms_local(&f, of_heads(model, in->key));
+    ms_tensor *steps = ms_local(&f, ms_mul(tape, *step, *keys));
+    ms_tensor *inputs = ms_local(&f, ms_mul(tape, *steps, ms_unsqueeze(tape, *hidden, 3)));
+    ms_tensor *states = ms_local(&f, ms_add(tape, ms_mul(tape, state, *decays), *inputs));
+    ms_tensor *out = ms_local(&f, read_state(model, &f, states, in->query));
+    ms_tensor direct = ms_expand(tape, ms_unsqueeze(tape, in->direct, 1), row);
+    ms_assign(&f, out, ms_add(tape, *out, ms_mul(tape, *hidden, direct)));
+    ms_tensor result = *out;
+    ms_retain(tape, result);
+    ms_locals_end(&f, NULL);
+    return ms_unown(tape, result);
 }

@@ -9,10 +9,15 @@
 
 /* Inputs are locals of the caller: hidden [B, S, heads, width], step [B, S, heads], decay [heads],
  * key and query [B, S, groups, N]. `direct` and `step_bias` are parameters, [heads]. The result is
- * [B, S, heads, width] in fp32. */
+ * [B, S, heads, width] in fp32. *last: the state at the end, [B, heads, width, N], retained. */
 typedef struct ms_scan_inputs {
     ms_tensor hidden, step, decay, key, query, direct, step_bias;
 } ms_scan_inputs;
-ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs);
+ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs, ms_tensor *last);
+
+/* mamba2_selective_state_update() of one token: hidden [B, heads, width], step [B, heads], key and
+ * query [B, groups, N]; `state` is the cache's, [B, heads, width, N] in fp32. The result is as
+ * hidden. */
+ms_tensor ms_chunk_update(ms_model *model, const ms_scan_inputs *inputs, ms_tensor state);
 
 #endif

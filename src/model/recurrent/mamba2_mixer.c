@@ -2,8 +2,10 @@
 #include "model/recurrent/mamba2_mixer.h"
 
 #include "model/blocks/blocks.h"
+#include "model/blocks/cache.h"
 #include "model/recurrent/chunk_scan.h"
 #include "model/recurrent/short_convolution.h"
+#include "model/recurrent/state_cache.h"
 #include "ops/ops.h"
 
 typedef struct mixer {
@@ -113,15 +115,34 @@ static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
     t->step = ms_local(f, parts[2]);
 }
 
+static uint64_t layer_of(const ms_model *model, const mixer *m)
+{
+    return ms_scope_layer(model->tape, m->scope);
+}
+
+static void convolve_tokens(ms_model *model, const mixer *m, ms_locals *f, ms_tensor *mixed)
+{
+    ms_tape *tape = model->tape;
+    const ms_model_config *c = model->config;
+    const ms_dim width = ms_dim_number(&tape->trace->symbols, c->convolution_width);
+    const uint64_t layer = layer_of(model, m);
+    if (ms_state_is_continued(model, layer)) {
+        ms_assign(f, mixed, ms_state_convolve(model, layer, &m->convolution, *mixed));
+        return;
+    }
+    ms_assign(f, mixed, ms_state_begin(model, layer, width, *mixed));
+    ms_assign(f, mixed, ms_convolution_call(model, &m->convolution, c->scan_activation, *mixed));
+    if (model->cache && !ms_idle(tape))
+        ms_assign(f, mixed, ms_narrow(tape, *mixed, 2, model->seq));
+}
+
 static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
 {
     ms_tape *tape = model->tape;
     const ms_dim lengths[] = {m->inner, m->states, m->states};
     ms_tensor parts[3];
     ms_assign(f, t->mixed, ms_transpose(tape, *t->mixed, 1, 2));
-    ms_assign(
-        f, t->mixed,
-        ms_convolution_call(model, &m->convolution, model->config->scan_activation, *t->mixed));
+    convolve_tokens(model, m, f, t->mixed);
     ms_assign(f, t->mixed, ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, *t->mixed, 3, lengths, parts);
     ms_assign(f, t->hidden, parts[0]);
@@ -129,13 +150,35 @@ static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
     t->query = ms_local(f, parts[2]);
 }
 
-static ms_tensor scan(ms_model *model, const mixer *m, const call *t)
+/* One token's, [B, heads, width]. */
+static ms_tensor continue_scan(ms_model *model, const mixer *m, const call *t)
 {
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    ms_shape by_head = MS_SHAPE(model->batch, m->heads, ms_dim_name(s, "Ds", c->scan_head_dim));
+    ms_shape by_group = MS_SHAPE(model->batch, ms_dim_name(s, "G", c->state_groups),
+                                 ms_dim_name(s, "N", c->state_size));
+    const ms_scan_inputs in = {.hidden = ms_reshape(tape, *t->hidden, by_head),
+                               .step = ms_select(tape, *t->step, 1),
+                               .decay = *t->decay,
+                               .key = ms_reshape(tape, *t->key, by_group),
+                               .query = ms_reshape(tape, *t->query, by_group),
+                               .direct = m->direct,
+                               .step_bias = m->step_bias};
+    return ms_chunk_update(model, &in, model->cache->layers[layer_of(model, m)].values);
+}
+
+static ms_tensor scan(ms_model *model, const mixer *m, ms_locals *f, const call *t)
+{
+    ms_tensor last = 0;
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
     const ms_model_config *c = model->config;
     if (ms_idle(tape) || !*t->hidden)
         return 0;
+    if (ms_state_is_continued(model, layer_of(model, m)))
+        return continue_scan(model, m, t);
     ms_dim width = ms_dim_name(s, "Ds", c->scan_head_dim);
     ms_shape by_head = MS_SHAPE(model->batch, model->seq, m->heads, width);
     ms_shape by_group = MS_SHAPE(model->batch, model->seq, ms_dim_name(s, "G", c->state_groups),
@@ -147,7 +190,12 @@ static ms_tensor scan(ms_model *model, const mixer *m, const call *t)
                                .query = ms_view(tape, *t->query, by_group),
                                .direct = m->direct,
                                .step_bias = m->step_bias};
-    return ms_chunk_scan(model, &in);
+    ms_tensor out = ms_chunk_scan(model, &in, &last);
+    if (model->cache)
+        ms_local(f, last); /* with the result, until the mixer returns */
+    ms_release(tape, last);
+    ms_state_keep(model, layer_of(model, m), last);
+    return out;
 }
 
 ms_tensor ms_mamba2_mixer_call(ms_model *model, const void *module, ms_tensor x)
@@ -161,7 +209,7 @@ ms_tensor ms_mamba2_mixer_call(ms_model *model, const void *module, ms_tensor x)
     project(model, m, &f, &t);
     convolve(model, m, &f, &t);
     t.output = ms_local(&f, 0);
-    t.result = ms_local(&f, scan(model, m, &t));
+    t.result = ms_local(&f, scan(model, m, &f, &t));
     ms_assign(&f, t.output, *t.result);
     if (!ms_idle(tape))
         ms_assign(&f, t.output,

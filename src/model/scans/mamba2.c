@@ -84,4 +84,5 @@ const ms_family ms_family_mamba2 = {.model_type = "mamba2",
                                     .has_no_rotary = true,
                                     .has_no_mlp_module = true,
                                     .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
+                                    .takes_cache = true,
                                     .program = &program};

@@ -153,8 +153,8 @@ static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
 static bool has_known_modules(const ms_model_config *model)
 {
     static const char *const types[] = {
-        "llama", "mistral", "qwen2",   "qwen3",      "gemma",   "gemma2",     "gemma3_text",
-        "olmo2", "cohere",  "granite", "starcoder2", "smollm3", "qwen2_5_vl", "gemma4_text"};
+        "llama", "mistral", "qwen2",   "qwen3",      "gemma",   "gemma2",    "gemma3_text",
+        "olmo2", "cohere",  "granite", "starcoder2", "smollm3", "qwen2_5_vl"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i], model->model_type) == 0)
             return true;
