@@ -64,30 +64,6 @@ ms_tensor ms_gemma4_unit_norm(ms_model *model, ms_tensor x)
     return norm(model->tape, x, 0);
 }
 
-/* ---- which layers share ---- */
-
-static uint64_t first_sharing(const ms_model_config *config)
-{
-    return config->num_layers - config->sharing_layers;
-}
-
-bool ms_gemma4_reads_keys(const ms_model_config *config, uint64_t layer)
-{
-    return layer >= first_sharing(config);
-}
-
-bool ms_gemma4_stores_keys(const ms_model_config *config, uint64_t layer)
-{
-    bool slides = ms_layer_slides(config, layer);
-    uint64_t end = first_sharing(config);
-    if (config->sharing_layers == 0 || layer >= end)
-        return false;
-    for (uint64_t i = layer + 1; i < end; i++)
-        if (ms_layer_slides(config, i) == slides)
-            return false; /* the last one of its kind does */
-    return true;
-}
-
 /* ---- attention ---- */
 
 typedef struct attention {

@@ -352,29 +352,6 @@ ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a)
     return scalar_op(tape, &floor_divide_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
 }
 
-/* The gradient of what is divided: divided too. */
-static void div_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    (void)node;
-    out[0] = ms_empty_like(tape, grads[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
-}
-
-static const ms_op div_op = {"div", "DivBackward0", div_backward};
-
-ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b)
-{
-    if (ms_idle(tape) || !a || !b)
-        return 0;
-    ms_op_mark mark = ms_op_begin(tape, &div_op);
-    ms_tensor inputs[] = {a, b};
-    uint32_t node = ms_record(tape, &div_op, 2, inputs);
-    ms_save(tape, node, b);
-    ms_tensor copy = cpu_common(tape, b, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_tensor out = ms_empty_like(tape, a, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_consume(tape, copy);
-    return ms_op_finish(tape, mark, node, 2, inputs, out);
-}
-
 static const ms_op compare_op = {"compare", NULL, NULL};
 
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b)
