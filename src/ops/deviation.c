@@ -30,8 +30,10 @@ static const ms_op std_op = {"std", "StdBackward0", std_backward};
 
 ms_tensor ms_std_last(ms_tape *tape, ms_tensor a)
 {
-    if (ms_idle(tape) || !a)
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
         return 0;
+    }
     ms_op_mark mark = ms_op_begin(tape, &std_op);
     uint32_t node = ms_record(tape, &std_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;

@@ -22,8 +22,8 @@ ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a); /* a /= c */
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);  /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
-ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* a * Scalar, called from C++ */
-ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a);         /* a // c, of integers */
+ms_tensor ms_scale(ms_tape *tape, ms_tensor a);        /* a * Scalar, called from C++ */
+ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a); /* a // c, of integers */
 /* a / b, of one type; b broadcasts to a */
 ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */

@@ -29,8 +29,11 @@ static const ms_op add_to_part_op = {"add_", "CopySlices", add_to_part_backward}
 
 ms_tensor ms_add_to_part(ms_tape *tape, ms_tensor base, const ms_strided *part, ms_tensor added)
 {
-    if (ms_idle(tape) || !base || !added)
+    if (ms_idle(tape) || !base || !added) {
+        ms_consume(tape, base);
+        ms_consume(tape, added);
         return 0;
+    }
     ms_op_mark mark = ms_op_begin(tape, &add_to_part_op);
     ms_tensor view = ms_alias(tape, base, part->shape, part->strides);
     const ms_tensor inputs[INPUTS] = {base, added, view};
@@ -49,8 +52,10 @@ static const ms_op part_op = {"as_strided", "AsStridedBackward0", part_backward}
 
 ms_tensor ms_part_of(ms_tape *tape, ms_tensor base, const ms_strided *part)
 {
-    if (ms_idle(tape) || !base)
+    if (ms_idle(tape) || !base) {
+        ms_consume(tape, base);
         return 0;
+    }
     uint32_t node = ms_record(tape, &part_op, 1, &base);
     ms_tensor view = ms_alias(tape, base, part->shape, part->strides);
     ms_attach(tape, node, 1, &view);

@@ -129,8 +129,10 @@ ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
 
 ms_tensor ms_mean_first(ms_tape *tape, ms_tensor a)
 {
-    if (ms_idle(tape) || !a)
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
         return 0;
+    }
     const ms_shape whole = ms_info(tape, a)->shape;
     return mean_as(tape, a, ms_shape_of(whole.rank - 1, &whole.dims[1]));
 }

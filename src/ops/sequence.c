@@ -57,14 +57,18 @@ static void repeat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
 {
     const ms_shape shape = ms_input_meta(tape, node, 0)->shape;
     out[0] = ms_sum_to(tape, grads[0], &shape);
+    if (out[0])
+        ms_info(tape, out[0])->is_view = false;
 }
 
 static const ms_op repeat_op = {"repeat", "RepeatBackward0", repeat_backward};
 
 ms_tensor ms_repeat_first(ms_tape *tape, ms_tensor a, ms_dim times)
 {
-    if (ms_idle(tape) || !a)
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
         return 0;
+    }
     ms_op_mark mark = ms_op_begin(tape, &repeat_op);
     uint32_t node = ms_record(tape, &repeat_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;

@@ -35,8 +35,11 @@ static const ms_op div_op = {"div", "DivBackward0", div_backward};
 
 ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
-    if (ms_idle(tape) || !a || !b)
+    if (ms_idle(tape) || !a || !b) {
+        ms_consume(tape, a);
+        ms_consume(tape, b);
         return 0;
+    }
     ms_op_mark mark = ms_op_begin(tape, &div_op);
     ms_tensor inputs[] = {a, b};
     uint32_t node = ms_record(tape, &div_op, 2, inputs);

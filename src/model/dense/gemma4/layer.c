@@ -133,10 +133,8 @@ static ms_tensor project(ms_model *model, ms_tensor embeds, ms_tensor inputs)
         ms_local(&f, ms_mul_scalar(tape, ms_linear_call(model, &g->projection, embeds)));
     ms_assign(&f, projected, by_layer(model, *projected));
     ms_assign(&f, projected, ms_gemma4_norm(model, &g->projection_norm, *projected));
-    ms_tensor out = ms_mul_scalar(tape, ms_add(tape, *projected, *from_tokens));
-    ms_retain(tape, out);
-    ms_locals_end(&f, NULL);
-    return ms_unown(tape, out);
+    ms_tensor *out = ms_local(&f, ms_mul_scalar(tape, ms_add(tape, *projected, *from_tokens)));
+    return ms_locals_end(&f, out);
 }
 
 /* ---- all layers ---- */

@@ -65,6 +65,22 @@ ms_status ms_gemma4_check_sharing(const ms_model_config *config, ms_error *err)
 
 /* ---- a pass ---- */
 
+/* Whether the layers that slide store theirs before the others do. */
+static bool sliding_first(const ms_model_config *config)
+{
+    for (uint64_t i = 0; i < config->num_layers; i++)
+        if (ms_gemma4_stores_keys(config, i))
+            return ms_layer_slides(config, i);
+    return false;
+}
+
+ms_tensor *ms_gemma4_shared_row(ms_model *model, uint64_t layer)
+{
+    const ms_model_config *c = model->config;
+    bool is_second = ms_layer_slides(c, layer) != sliding_first(c);
+    return model->shared.items.items + (is_second ? MS_GEMMA4_KEYS : 0);
+}
+
 void ms_gemma4_begin_sharing(ms_model *model)
 {
     ms_shared_arguments *shared = &model->shared;
