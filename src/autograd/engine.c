@@ -79,6 +79,8 @@ ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
         ms_consume(tape, semaphores);
         ms_consume(tape, partial);
     }
+    if (result && shape->rank < info.shape.rank) /* summed with these dimensions kept, and viewed */
+        ms_info(tape, result)->is_view = true;
     ms_consume(tape, grad);
     return result;
 }

@@ -250,6 +250,7 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_tensor cast_x = ms_autocast_lower(tape, x);
     ms_tensor seen = cast_x; /* what a copy is made of outlives the copy */
     ms_retain(tape, seen);
+    ms_retain(tape, cast_weight); /* a copy of it is dropped behind that of x */
     bool is_part = !has_rows(tape, cast_x);
     bool adds_bias = bias && (is_part || is_turned(tape, cast_x) || tape->has_own_linear);
     if (is_part && is_trained(tape, weight, cast_weight))
@@ -259,6 +260,7 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     if (adds_bias)
         out = ms_add_(tape, out, cast_bias);
     ms_consume(tape, ms_unown(tape, seen));
+    ms_consume(tape, ms_unown(tape, cast_weight));
     ms_consume(tape, ms_unown(tape, kept));
     return out;
 }

@@ -10,7 +10,7 @@
 #include "autograd/tape.h"
 #include "config/run/run_config.h"
 
-/* ---- elementwise (elementwise.c, unary.c) ---- */
+/* ---- elementwise (the folder elementwise) ---- */
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
@@ -22,15 +22,18 @@ ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a); /* a /= c */
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);  /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
-ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* a * Scalar, called from C++ */
-ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a);         /* a // c, of integers */
-ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b needs no gradient */
+ms_tensor ms_scale(ms_tape *tape, ms_tensor a);        /* a * Scalar, called from C++ */
+ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a); /* a // c, of integers */
+/* a / b, of one type; b broadcasts to a */
+ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clamp(ms_tape *tape, ms_tensor a,
                    uint32_t bounds);          /* with one or two Python numbers */
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a); /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
+ms_tensor ms_sqrt(ms_tape *tape, ms_tensor a);
+ms_tensor ms_erfinv(ms_tape *tape, ms_tensor a); /* outside autograd only */
 ms_tensor ms_exp(ms_tape *tape, ms_tensor a);
 ms_tensor ms_softplus(ms_tape *tape, ms_tensor a);
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
@@ -42,7 +45,7 @@ ms_tensor ms_floor(ms_tape *tape, ms_tensor a);
 ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
-ms_tensor ms_bloom_gelu(ms_tape *tape, ms_tensor x); /* bloom_gelu.c */
+ms_tensor ms_bloom_gelu(ms_tape *tape, ms_tensor x);
 ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a,
                 ms_dtype dtype); /* returns `a` itself if it has the dtype */
@@ -75,6 +78,7 @@ ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a); /* x[..., 0::2] or 
 ms_tensor ms_pad(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 /* repeat_interleave(times, dim) */
 ms_tensor ms_repeat_each(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim times);
+ms_tensor ms_repeat_first(ms_tape *tape, ms_tensor a, ms_dim times); /* repeat(times, 1, ..) */
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
 /* torch.chunk(a, pieces) along the first dimension: fills `out` (room for `pieces`), returns the
@@ -101,7 +105,7 @@ bool ms_view_strides(const ms_tensor_info *info, const ms_shape *shape, uint64_t
 /* In a backward: the gradient in another shape, floating, or `grad` itself. Consumes nothing. */
 ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 
-/* ---- complex numbers (complex.c) ---- */
+/* ---- complex numbers (elementwise/complex.c) ---- */
 ms_tensor ms_view_as_complex(ms_tape *tape, ms_tensor a);
 ms_tensor ms_view_as_real(ms_tape *tape, ms_tensor a);
 ms_tensor ms_mul_complex(ms_tape *tape, ms_tensor a, ms_tensor factor); /* factor: no gradient */
@@ -115,6 +119,9 @@ ms_tensor ms_cat_list(ms_tape *tape, uint32_t count, const ms_tensor *inputs, ui
 ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */
 ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of bools and integers in int64 */
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
+ms_tensor ms_mean_first(ms_tape *tape, ms_tensor a);  /* mean(0) */
+/* std(-1, keepdim=True, unbiased=False) (deviation.c) */
+ms_tensor ms_std_last(ms_tape *tape, ms_tensor a);
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 /* sum(dim), or with keepdim=True */
 ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep);

@@ -95,7 +95,7 @@ ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
-/* ---- mean over the last dimension ---- */
+/* ---- mean over the last dimension, or the first ---- */
 
 static void mean_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
@@ -105,21 +105,36 @@ static void mean_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, 
 
 static const ms_op mean_op = {"mean", "MeanBackward1", mean_backward};
 
+static ms_tensor mean_as(ms_tape *tape, ms_tensor a, ms_shape shape)
+{
+    ms_op_mark mark = ms_op_begin(tape, &mean_op);
+    uint32_t node = ms_record(tape, &mean_op, 1, &a);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, a)->dtype;
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    if (tape->on_cpu) /* the sum is divided in place by a Python number */
+        ms_cpu_number(tape, dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}
+
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
 {
     if (ms_idle(tape) || !a) {
         ms_consume(tape, a);
         return 0;
     }
-    ms_op_mark mark = ms_op_begin(tape, &mean_op);
-    uint32_t node = ms_record(tape, &mean_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;
     shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
-    ms_dtype dtype = (ms_dtype)ms_info(tape, a)->dtype;
-    ms_tensor out = ms_empty(tape, shape, dtype);
-    if (tape->on_cpu) /* the sum is divided in place by a Python number */
-        ms_cpu_number(tape, dtype);
-    return ms_op_finish(tape, mark, node, 1, &a, out);
+    return mean_as(tape, a, shape);
+}
+
+ms_tensor ms_mean_first(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
+        return 0;
+    }
+    const ms_shape whole = ms_info(tape, a)->shape;
+    return mean_as(tape, a, ms_shape_of(whole.rank - 1, &whole.dims[1]));
 }
 
 /* ---- norms of rows ---- */

@@ -2,6 +2,7 @@
  *
  * Padding, and repeated elements.
  */
+#include "autograd/engine.h"
 #include "ops/layout.h"
 #include "ops/ops.h"
 
@@ -48,4 +49,32 @@ ms_tensor ms_repeat_each(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim times)
     ms_shape wide = ms_info(tape, seen)->shape;
     wide.dims[dim + 1] = times;
     return ms_view(tape, ms_clone(tape, ms_expand(tape, seen, wide)), whole);
+}
+
+/* ---- a whole tensor repeated along a new first dimension: backward sums over it ---- */
+
+static void repeat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_shape shape = ms_input_meta(tape, node, 0)->shape;
+    out[0] = ms_sum_to(tape, grads[0], &shape);
+    if (out[0])
+        ms_info(tape, out[0])->is_view = false;
+}
+
+static const ms_op repeat_op = {"repeat", "RepeatBackward0", repeat_backward};
+
+ms_tensor ms_repeat_first(ms_tape *tape, ms_tensor a, ms_dim times)
+{
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
+        return 0;
+    }
+    ms_op_mark mark = ms_op_begin(tape, &repeat_op);
+    uint32_t node = ms_record(tape, &repeat_op, 1, &a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    for (uint32_t i = shape.rank++; i > 0; i--)
+        shape.dims[i] = shape.dims[i - 1];
+    shape.dims[0] = times;
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }

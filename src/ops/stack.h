@@ -7,8 +7,8 @@
 
 #include "ops/ops.h"
 
-/* stack(items, dim=-1) of `count` tensors, at least one, of one shape and type; the caller owns
- * them. */
-ms_tensor ms_stack_list(ms_tape *tape, const ms_tensor *items, uint32_t count);
+/* stack(items, dim) of `count` tensors, at least one, of one shape and type; the caller owns them.
+ */
+ms_tensor ms_stack_list(ms_tape *tape, const ms_tensor *items, uint32_t count, uint32_t dim);
 
 #endif

@@ -59,11 +59,13 @@ def answering(function, answer):
 
 
 def skip_compiled_kernels():
-    """Truncated normal distributions need a kernel that is compiled while the program runs, which the null device cannot.
+    """erfinv, as truncated normal distributions and Gemma 3n's MLP need it, is a kernel that is compiled while the program runs,
+    which the null device cannot.
 
-    It works in place, without memory of its own, and values do not matter here.
+    It has no memory of its own beside the result, and values do not matter here.
     """
     torch.Tensor.erfinv_ = lambda tensor: tensor
+    torch.erfinv = torch.empty_like
 
 
 def cast(model, dtype):

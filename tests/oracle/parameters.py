@@ -77,6 +77,9 @@ ROWS = [
     ("gemma-3-4b", "gemma3", TIED, "262208/2560/10240/34/8/4/256", 4300079472, "published"),
     ("gemma-3-12b", "gemma3", TIED, "262208/3840/15360/48/16/8/256", 12187325040, "published"),
     ("gemma-3-27b", "gemma3", TIED, "262208/5376/21504/62/32/16/128", 27432406640, "published"),
+    # Without the keys and values of layers that share them, which are in the checkpoints but not in the class.
+    ("gemma-3n-e2b", "gemma3n_text", TIED, "262400/2048/8192/30/8/2/256", 4435182688, "counted", {"num_kv_shared_layers": 10}),
+    ("gemma-3n-e4b", "gemma3n_text", TIED, "262400/2048/16384/35/8/2/256", 6835235568, "counted"),
     ("mixtral-8x7b", "mixtral", UNTIED, "32000/4096/14336/32/32/8/8/2", (46702792704, 12879925248), "published"),
     ("mixtral-8x22b-v0.1", "mixtral", UNTIED, "32000/6144/16384/56/48/8/8/2", (140620634112, None), "counted"),
     ("qwen1.5-moe-a2.7b", "qwen2_moe", UNTIED, "151936/2048/5632/24/16/16/128/60/4/1408/5632", (14315784192, 2689173504), "published"),

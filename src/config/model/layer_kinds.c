@@ -172,6 +172,25 @@ static ms_status read_patterns(ms_json_value root, const ms_family *family, uint
     return found ? ms_layer_pattern_read(last, kinds, err) : MS_OK;
 }
 
+/* Numbers, one for each layer: 0 where the gate is not sparse. */
+static ms_status read_gates(ms_json_value list, const ms_model_config *config, uint8_t *kinds,
+                            ms_error *err)
+{
+    uint64_t count = 0;
+    double share = 0;
+    ms_json_value v;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v), count++) {
+        status = ms_json_get_number(v, 0, 1, &share, err);
+        if (status != MS_OK || count >= config->num_layers)
+            continue;
+        kinds[count] &= (uint8_t)~MS_LAYER_SPARSE_GATE;
+        kinds[count] |= share > 0 ? MS_LAYER_SPARSE_GATE : 0;
+    }
+    return status == MS_OK ? ms_key_expect_layers(list, count, config, err) : status;
+}
+
 /* Without a window no layer slides; a list with sliding layers contradicts it. */
 static ms_status check_window(ms_json_value list, const ms_model_config *config, bool switched_off,
                               ms_error *err)
@@ -207,6 +226,8 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
     status = read_lists(root, config, kinds, err);
     if (status == MS_OK)
         status = read_patterns(root, family, kinds, err);
+    if (status == MS_OK && find_list(root, family, MS_KEY_SPARSE_GATES, &list))
+        status = read_gates(list, config, kinds, err);
     if (status != MS_OK)
         return status;
     if (family->has_lone_mixers && !ms_model_has_layers(config, MS_LAYER_SPARSE))

@@ -39,13 +39,14 @@ struct ms_family;
 
 /* Flags in which layers of one model differ. */
 enum {
-    MS_LAYER_SLIDES = 1,      /* attention limited to sliding_window tokens */
-    MS_LAYER_SPARSE = 2,      /* a mixture of experts instead of the MLP */
-    MS_LAYER_NO_ROTARY = 4,   /* attention without rotary embeddings */
-    MS_LAYER_TOKEN_MIXER = 8, /* another token mixer instead of attention */
-    MS_LAYER_DECODES = 16,    /* of the decoder beside an encoder */
-    MS_LAYER_MLP_ALONE = 32,  /* no attention nor another token mixer */
-    MS_LAYER_KINDS = 64       /* number of combinations */
+    MS_LAYER_SLIDES = 1,       /* attention limited to sliding_window tokens */
+    MS_LAYER_SPARSE = 2,       /* a mixture of experts instead of the MLP */
+    MS_LAYER_NO_ROTARY = 4,    /* attention without rotary embeddings */
+    MS_LAYER_TOKEN_MIXER = 8,  /* another token mixer instead of attention */
+    MS_LAYER_DECODES = 16,     /* of the decoder beside an encoder */
+    MS_LAYER_MLP_ALONE = 32,   /* no attention nor another token mixer */
+    MS_LAYER_SPARSE_GATE = 64, /* the MLP's gate keeps its largest values alone */
+    MS_LAYER_KINDS = 128       /* number of combinations */
 };
 
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
@@ -64,12 +65,14 @@ typedef struct ms_model_config {
     uint64_t query_rank;     /* width of the latent for queries; 0: from the hidden state */
     uint64_t latent_rank;    /* width of the latent for keys and values; 0: none */
     bool keys_are_values;    /* gemma4: of layers that do not slide */
-    uint64_t sharing_layers; /* gemma4: the last layers, which read earlier ones' keys */
+    uint64_t sharing_layers; /* gemma3n, gemma4: the last layers, which read earlier ones' keys */
     bool doubles_mlp;        /* gemma4: these layers have an MLP twice as wide */
-    /* gemma4: width of a token's embedding for each layer, 0: none; rows of their table */
+    /* gemma3n, gemma4: width of a token's embedding for each layer, 0: none; rows of their table */
     uint64_t layer_input_size, layer_input_rows;
-    bool has_experts;            /* gemma4: every layer has experts beside its MLP */
-    bool sees_all;               /* gemma4: use_bidirectional_attention is "all" */
+    /* gemma3n: streams of hidden states, the one that layers run; rank of Laurel's branch */
+    uint64_t altup_streams, active_stream, laurel_rank;
+    bool clips_coefficients, scales_corrected; /* gemma3n: in AltUp */
+    bool has_experts, sees_all;  /* gemma4: experts beside each MLP; attention in both directions */
     double wide_rotary_share;    /* gemma4: of a wide head, the share whose frequencies are not 0 */
     uint64_t max_positions;      /* rows of a learned position table; otherwise without effect */
     uint64_t skipped_positions;  /* rows of that table, the first ones, that no token has */
@@ -80,10 +83,9 @@ typedef struct ms_model_config {
     uint64_t no_rotary_interval; /* smollm3: every N-th layer has no rotary embedding */
     const uint8_t *layer_kinds;  /* of each layer, MS_LAYER_ flags */
     uint64_t pad_token_id;       /* UINT64_MAX = none */
-    uint64_t num_experts;        /* of a sparse layer; 0: the family has none */
-    uint64_t experts_per_token;
-    uint64_t expert_size;        /* intermediate size of one; 0: intermediate_size */
-    uint64_t shared_expert_size; /* of the shared expert, which runs for every token */
+    uint64_t num_experts, experts_per_token; /* of a sparse layer; 0: the family has none */
+    uint64_t expert_size;                    /* intermediate size of one; 0: intermediate_size */
+    uint64_t shared_expert_size;             /* of the shared expert, which runs for every token */
     uint64_t shared_experts;     /* number of shared experts of expert_size, fused into one */
     uint64_t sparse_step;        /* qwen: every N-th layer is sparse */
     uint64_t first_sparse_layer; /* deepseek: layers before this one are dense */
@@ -113,8 +115,7 @@ typedef struct ms_model_config {
     bool pairs_neighbours;      /* rotary embeddings rotate neighbouring elements, not halves */
     bool normalises_experts;    /* weights of a token's experts are normalised to sum 1 */
     bool outputs_router_logits; /* adds the auxiliary loss, if its coefficient is not 0 */
-    bool use_sliding_window;
-    bool tie_word_embeddings;
+    bool use_sliding_window, tie_word_embeddings;
     bool attention_bias, output_bias, mlp_bias;
     bool norm_bias, head_bias;     /* modernbert: of norms, and of the layer before the head */
     bool pools_mean;               /* modernbert: a classifier reads the mean of all tokens */
@@ -136,8 +137,8 @@ typedef struct ms_model_config {
     uint64_t parallel_norms;   /* falcon: norms before parallel attention and MLP: 1 or 2 */
     double mixing_dropout;     /* falcon: dropout of attention's output if the MLP follows */
     uint64_t image_sides[2], patch_sides[2]; /* vit: height and width, pixels */
-    uint64_t num_channels;                   /* vit */
-    uint64_t image_tokens; /* vit: tokens per image, the sequence length; else 0 */
+    /* vit; tokens per image, the sequence length, else 0 */
+    uint64_t num_channels, image_tokens;
     /* An encoder with a decoder: the layers of each; num_layers counts both, the encoder's first */
     bool is_encoder_decoder;
     uint64_t encoder_layers, decoder_layers;
@@ -148,8 +149,7 @@ typedef struct ms_model_config {
     bool gates_mlp;                      /* t5: feed_forward_proj */
     uint64_t sentence_types;             /* bert: rows of the table of token types */
     double classifier_dropout;           /* bert: dropout before a classifier's head */
-    double layer_drop;         /* opt: share of layers skipped at random; only 0 is supported */
-    double decoder_layer_drop; /* whisper: the same of its decoder */
+    double layer_drop, decoder_layer_drop; /* opt, whisper: share of skipped layers; must be 0 */
     ms_activation activation;
     ms_activation head_activation; /* modernbert: before the head */
     ms_vision_config vision;
@@ -161,9 +161,8 @@ typedef struct ms_model_config {
     bool clips_projections; /* olmoe */
     bool tunes_temperature; /* llama4: layers without rotary embeddings scale their queries */
     bool turns_heads;       /* granitemoehybrid: position_embedding_type is rope */
-    bool has_dtype;
-    bool is_fp8;                  /* "dtype" is fp8 */
-    ms_dtype dtype;               /* "torch_dtype" or "dtype" of the file, if has_dtype */
+    bool has_dtype, is_fp8; /* of the file; "dtype" is fp8 */
+    ms_dtype dtype;         /* "torch_dtype" or "dtype" of the file, if has_dtype */
     ms_quantization quantization; /* quantization_config of the file */
 } ms_model_config;
 
@@ -190,6 +189,7 @@ typedef enum ms_key_kind {
     MS_KEY_DENSE_LAYERS,     /* list of layer numbers that are not sparse; read with the rules */
     MS_KEY_SPARSE_LAYERS,    /* list of layer numbers that are sparse; the others are not */
     MS_KEY_LENGTH,           /* list; uint64_t member: its length */
+    MS_KEY_SPARSE_GATES,     /* list of numbers, 0 for layers whose gates are not sparse */
     MS_KEY_NUMBERS,          /* list of numbers; uint64_t[] member: a bit for each, up to the
                                 maximum; default_value: the first 64 bits */
     MS_KEY_IGNORED           /* no effect on memory */
@@ -224,6 +224,7 @@ typedef struct ms_key {
     bool may_be_minus_one;  /* MS_KEY_COUNT: -1 is UINT64_MAX */
     bool may_be_null;       /* MS_KEY_CHOICE: null counts as absent */
     bool is_other_spelling; /* MS_KEY_LAYER_PATTERN: what another row has more of */
+    bool may_be_list;       /* MS_KEY_COUNT: or a list, once per layer, which are read before */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
 } ms_key;
 

@@ -161,6 +161,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
     case MS_KEY_ROPE:
     case MS_KEY_DENSE_LAYERS:
     case MS_KEY_SPARSE_LAYERS:
+    case MS_KEY_SPARSE_GATES:
     case MS_KEY_IGNORED:
         break;
     }
@@ -179,6 +180,8 @@ static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_conf
         *count_at(config, key->offset) = UINT64_MAX;
         return MS_OK;
     }
+    if (key->may_be_list && ms_json_kind_of(value) == MS_JSON_ARRAY)
+        return ms_key_get_alike(value, key, config, err);
     return ms_json_get_count(value, key->minimum, key->maximum, count_at(config, key->offset), err);
 }
 
@@ -308,38 +311,6 @@ static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_con
     return MS_OK;
 }
 
-static ms_status get_length(ms_json_value value, const ms_key *key, ms_model_config *config,
-                            ms_error *err)
-{
-    uint64_t count = 0;
-    ms_json_value v;
-    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
-    if (status != MS_OK)
-        return status;
-    for (bool more = ms_json_first(value, &v); more; more = ms_json_next(&v))
-        count++;
-    *count_at(config, key->offset) = count;
-    if (count > key->maximum)
-        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%" PRIu64 " entries are more than %" PRIu64, count, key->maximum);
-    return MS_OK;
-}
-
-static ms_status get_numbers(ms_json_value value, const ms_key *key, ms_model_config *config,
-                             ms_error *err)
-{
-    uint64_t *bits = count_at(config, key->offset), number = 0;
-    ms_json_value v;
-    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(value, &v); more && status == MS_OK;
-         more = ms_json_next(&v)) {
-        status = ms_json_get_count(v, 0, key->maximum, &number, err);
-        if (status == MS_OK)
-            bits[number / 64] |= UINT64_C(1) << number % 64;
-    }
-    return status;
-}
-
 static ms_status get_pattern(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
@@ -372,9 +343,10 @@ static const key_getter getters[] = {
     [MS_KEY_ROPE] = get_rope,
     [MS_KEY_DENSE_LAYERS] = get_nothing,
     [MS_KEY_SPARSE_LAYERS] = get_nothing,
+    [MS_KEY_SPARSE_GATES] = get_nothing,
     [MS_KEY_SIDES] = get_sides,
-    [MS_KEY_LENGTH] = get_length,
-    [MS_KEY_NUMBERS] = get_numbers,
+    [MS_KEY_LENGTH] = ms_key_get_length,
+    [MS_KEY_NUMBERS] = ms_key_get_numbers,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

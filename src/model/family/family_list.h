@@ -46,6 +46,7 @@
     X(gemma2)                         \
     X(gemma3_text)                    \
     X(gemma3)                         \
+    X(gemma3n_text)                   \
     X(gemma4_text)                    \
     X(mixtral)                        \
     X(qwen3_moe)                      \

@@ -67,7 +67,7 @@ static void run_tokens(ms_model *model, ms_locals *f, const ms_selective_inputs 
     for (uint64_t i = 0; i < model->seq.value && !ms_idle(tape); i++)
         step(model, f, in, s, dtype);
     if (!ms_idle(tape))
-        ms_assign(f, s->out, ms_stack_list(tape, s->outputs.items, s->outputs.count));
+        ms_assign(f, s->out, ms_stack_list(tape, s->outputs.items, s->outputs.count, 2));
 }
 
 /* A list is dropped from its end. */

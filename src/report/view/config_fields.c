@@ -112,6 +112,9 @@ static void add_key(list *l, const ms_key *key)
         if (!key->is_other_spelling)
             add_pattern(l, key->name);
         break;
+    case MS_KEY_SPARSE_GATES:
+        add_layers(l, key->name, MS_LAYER_SPARSE_GATE, true);
+        break;
     case MS_KEY_ROPE:
         add_text(l, key->name, l->model->long_rotary ? "longrope" : "any");
         break;

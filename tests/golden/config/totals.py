@@ -75,6 +75,7 @@ def totals(values):
         middle = config.expand * config.hidden_size
     else:
         middle = next((getattr(config, key) for key in ("intermediate_size_mlp", "intermediate_size", "ffn_dim", "ffn_hidden_size", "hidden_dim", "d_ff", "decoder_ffn_dim") if hasattr(config, key)), 0)
+    middle = middle[0] if isinstance(middle, list) else middle  # gemma3n's, one for each layer
     window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None) or 0
     types = getattr(config, "layer_types", None)
     layers = config.num_hidden_layers + getattr(config, "num_decoder_layers", 0) + getattr(config, "decoder_layers", 0)

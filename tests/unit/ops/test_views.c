@@ -113,7 +113,7 @@ static ms_tensor stacked_list(ms_tape *tape, ms_tensor w)
         items[i] = ms_neg(tape, w);
         ms_retain(tape, items[i]);
     }
-    ms_tensor out = ms_stack_list(tape, items, ITEMS);
+    ms_tensor out = ms_stack_list(tape, items, ITEMS, 2);
     ms_retain(tape, out);
     for (int i = ITEMS; i-- > 0;)
         ms_release(tape, items[i]);

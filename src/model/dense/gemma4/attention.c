@@ -20,10 +20,8 @@ static ms_tensor normed(ms_tape *tape, ms_tensor x)
     ms_tensor *hidden = ms_local(&f, x);
     ms_tensor square = ms_mean_last(tape, ms_pow(tape, *hidden));
     ms_tensor *mean = ms_local(&f, ms_add_scalar(tape, square));
-    ms_tensor out = ms_mul(tape, *hidden, ms_pow(tape, *mean));
-    ms_retain(tape, out);
-    ms_locals_end(&f, NULL);
-    return ms_unown(tape, out);
+    ms_tensor *out = ms_local(&f, ms_mul(tape, *hidden, ms_pow(tape, *mean)));
+    return ms_locals_end(&f, out);
 }
 
 static ms_tensor norm(ms_tape *tape, ms_tensor x, ms_tensor weight)
@@ -38,10 +36,8 @@ static ms_tensor norm(ms_tape *tape, ms_tensor x, ms_tensor weight)
     ms_tensor *output = ms_local(&f, normed(tape, ms_to(tape, *hidden, MS_DTYPE_F32)));
     if (weight)
         ms_assign(&f, output, ms_mul(tape, *output, ms_to(tape, weight, MS_DTYPE_F32)));
-    ms_tensor out = ms_to(tape, *output, dtype);
-    ms_retain(tape, out);
-    ms_locals_end(&f, NULL);
-    return ms_unown(tape, out);
+    ms_tensor *out = ms_local(&f, ms_to(tape, *output, dtype));
+    return ms_locals_end(&f, out);
 }
 
 static ms_tensor run_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
@@ -62,30 +58,6 @@ ms_tensor ms_gemma4_norm(ms_model *model, const ms_norm_module *module, ms_tenso
 ms_tensor ms_gemma4_unit_norm(ms_model *model, ms_tensor x)
 {
     return norm(model->tape, x, 0);
-}
-
-/* ---- which layers share ---- */
-
-static uint64_t first_sharing(const ms_model_config *config)
-{
-    return config->num_layers - config->sharing_layers;
-}
-
-bool ms_gemma4_reads_keys(const ms_model_config *config, uint64_t layer)
-{
-    return layer >= first_sharing(config);
-}
-
-bool ms_gemma4_stores_keys(const ms_model_config *config, uint64_t layer)
-{
-    bool slides = ms_layer_slides(config, layer);
-    uint64_t end = first_sharing(config);
-    if (config->sharing_layers == 0 || layer >= end)
-        return false;
-    for (uint64_t i = layer + 1; i < end; i++)
-        if (ms_layer_slides(config, i) == slides)
-            return false; /* the last one of its kind does */
-    return true;
 }
 
 /* ---- attention ---- */
@@ -114,6 +86,19 @@ static ms_norm_module head_norm(ms_model *model, const attention *a, const char 
     return module;
 }
 
+/* Gemma 3n's norms of keys and values stand behind the projections, and values are projected when
+ * the keys are done. */
+static bool is_3n(const ms_model_config *config)
+{
+    return config->altup_streams > 0;
+}
+
+static void key_norms_new(ms_model *model, attention *a)
+{
+    a->k_norm = head_norm(model, a, "k_norm");
+    (void)ms_scope_add(model->tape, a->scope, "v_norm", MS_NONE);
+}
+
 void *ms_gemma4_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent,
                               uint32_t number)
 {
@@ -130,11 +115,13 @@ void *ms_gemma4_attention_new(ms_model *model, const ms_decoder *d, uint32_t par
     a->q_proj = ms_linear_new(model, a->scope, "q_proj", model->hidden, q, bias);
     a->q_norm = head_norm(model, a, "q_norm");
     if (!ms_gemma4_reads_keys(c, number)) {
-        a->k_norm = head_norm(model, a, "k_norm");
-        (void)ms_scope_add(model->tape, a->scope, "v_norm", MS_NONE);
+        if (!is_3n(c))
+            key_norms_new(model, a);
         a->k_proj = ms_linear_new(model, a->scope, "k_proj", model->hidden, kv, bias);
         if (!c->keys_are_values || ms_layer_slides(c, number))
             a->v_proj = ms_linear_new(model, a->scope, "v_proj", model->hidden, kv, bias);
+        if (is_3n(c))
+            key_norms_new(model, a);
     }
     a->o_proj = ms_linear_new(model, a->scope, "o_proj", q, model->hidden, bias);
     return a;
@@ -157,38 +144,40 @@ static void normalise_and_turn(ms_model *model, ms_locals *f, const ms_decoder_l
     ms_assign(f, x, ms_transpose(model->tape, *x, 1, 2));
 }
 
-/* shared_kv_states[kind] = key, value */
-static void store(ms_model *model, uint32_t number, const ms_tensor key_value[2])
+/* shared_kv_states[kind] = what it made */
+static void store(ms_model *model, uint32_t number, const ms_tensor made[MS_GEMMA4_KEYS])
 {
     ms_tape *tape = model->tape;
-    ms_tensor *row =
-        model->shared.items.items + MS_GEMMA4_KEYS * ms_layer_slides(model->config, number);
+    ms_tensor *row = ms_gemma4_shared_row(model, number);
     if (ms_idle(tape))
         return;
     for (int i = 0; i < MS_GEMMA4_KEYS; i++) {
-        ms_retain(tape, key_value[i]);
+        ms_retain(tape, made[i]);
         ms_release(tape, row[i]);
-        row[i] = key_value[i];
+        row[i] = made[i];
     }
-    ms_checkpoint_keep_graph(tape, key_value, &model->shared);
+    ms_checkpoint_keep_graph(tape, made, &model->shared);
 }
 
 static void read(ms_model *model, ms_locals *f, uint32_t number, ms_tensor *key, ms_tensor *value)
 {
-    const ms_tensor *row =
-        model->shared.items.items + MS_GEMMA4_KEYS * ms_layer_slides(model->config, number);
-    ms_assign(f, key, ms_idle(model->tape) ? 0 : row[0]);
-    ms_assign(f, value, ms_idle(model->tape) ? 0 : row[1]);
+    const ms_tensor *row = ms_gemma4_shared_row(model, number);
+    ms_assign(f, key, ms_idle(model->tape) ? 0 : row[MS_GEMMA4_KEY]);
+    ms_assign(f, value, ms_idle(model->tape) ? 0 : row[MS_GEMMA4_VALUE]);
 }
 
 static void make(ms_model *model, ms_locals *f, const ms_decoder_layer *layer, ms_tensor hidden,
                  ms_tensor *key, ms_tensor *value)
 {
     const attention *a = layer->attention;
+    const bool values_last = is_3n(model->config);
     ms_assign(f, key, project(model, a, &a->k_proj, a->kv_heads, hidden));
-    ms_assign(f, value,
-              a->v_proj.weight ? project(model, a, &a->v_proj, a->kv_heads, hidden) : *key);
+    if (!values_last)
+        ms_assign(f, value,
+                  a->v_proj.weight ? project(model, a, &a->v_proj, a->kv_heads, hidden) : *key);
     normalise_and_turn(model, f, layer, &a->k_norm, key);
+    if (values_last)
+        ms_assign(f, value, project(model, a, &a->v_proj, a->kv_heads, hidden));
     ms_assign(f, value, ms_gemma4_unit_norm(model, *value));
     ms_assign(f, value, ms_transpose(model->tape, *value, 1, 2));
     ms_cache_append(model, f, layer->number, key, value);
@@ -210,7 +199,8 @@ ms_tensor ms_gemma4_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     else
         make(model, &f, layer, *hidden, key, value);
     if (ms_gemma4_stores_keys(model->config, layer->number))
-        store(model, layer->number, (ms_tensor[]){*key, *value});
+        store(model, layer->number,
+              (ms_tensor[]){[MS_GEMMA4_VALUE] = *value, [MS_GEMMA4_KEY] = *key});
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              mask, &a->o_proj, weights);

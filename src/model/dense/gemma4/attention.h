@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Gemma 4's norm and attention, and which layers share keys.
+ * Gemma 4's norm and attention.
  */
 #ifndef MS_MODEL_DENSE_GEMMA4_ATTENTION_H
 #define MS_MODEL_DENSE_GEMMA4_ATTENTION_H
 
 #include "model/dense/gemma4/gemma4.h"
-
-/* Whether the layer reads the keys and values of an earlier one; whether it stores its own. */
-bool ms_gemma4_reads_keys(const ms_model_config *config, uint64_t layer);
-bool ms_gemma4_stores_keys(const ms_model_config *config, uint64_t layer);
+#include "model/dense/gemma4/sharing.h"
 
 /* x * (mean(x ** 2) + eps) ** -0.5, in fp32, times the weight in fp32, in the type of x. */
 ms_tensor ms_gemma4_norm(ms_model *model, const ms_norm_module *module, ms_tensor x);

@@ -89,34 +89,6 @@ static ms_status derive(ms_model_config *config, ms_error *err)
     return MS_OK;
 }
 
-/* Of both kinds of layers that are there, some store keys for those that share. */
-static bool stores_both_kinds(const ms_model_config *config)
-{
-    bool stored[2] = {false, false}, there[2] = {false, false};
-    for (uint64_t i = 0; i < config->num_layers; i++) {
-        there[ms_layer_slides(config, i)] = true;
-        if (!ms_gemma4_reads_keys(config, i))
-            stored[ms_layer_slides(config, i)] = true;
-    }
-    return stored[0] == there[0] && stored[1] == there[1];
-}
-
-static ms_status check_sharing(const ms_model_config *config, ms_error *err)
-{
-    static const char key[] = "num_kv_shared_layers";
-    if (config->sharing_layers == 0)
-        return MS_OK;
-    if (config->sharing_layers >= config->num_layers)
-        return refuse(err, key, "at least the first layer must have keys of its own");
-    if (!stores_both_kinds(config))
-        return refuse(err, key, "layers of each kind must have keys of their own");
-    return config->layer_input_size > 0
-               ? MS_OK
-               : refuse(err, key,
-                        "the framework runs layers that share keys only with "
-                        "hidden_size_per_layer_input");
-}
-
 static ms_status check(const ms_model_config *config, ms_error *err)
 {
     if (config->sees_all)
@@ -128,7 +100,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
         return refuse(err, "num_global_key_value_heads", "it does not divide num_attention_heads");
     if (config->experts_per_token > config->num_experts)
         return refuse(err, "top_k_experts", "more experts per token than there are");
-    return check_sharing(config, err);
+    return ms_gemma4_check_sharing(config, err);
 }
 
 /* ---- modules ---- */

@@ -9,9 +9,6 @@
 
 #include "model/decoder/decoder.h"
 
-/* Keys and values that a layer stores for later ones, by kind of layer: [1] those that slide. */
-enum { MS_GEMMA4_KEYS = 2 };
-
 struct ms_gemma4_experts; /* see experts.c */
 
 /* Of a layer, beside what every decoder's has. */

@@ -133,27 +133,11 @@ static ms_tensor project(ms_model *model, ms_tensor embeds, ms_tensor inputs)
         ms_local(&f, ms_mul_scalar(tape, ms_linear_call(model, &g->projection, embeds)));
     ms_assign(&f, projected, by_layer(model, *projected));
     ms_assign(&f, projected, ms_gemma4_norm(model, &g->projection_norm, *projected));
-    ms_tensor out = ms_mul_scalar(tape, ms_add(tape, *projected, *from_tokens));
-    ms_retain(tape, out);
-    ms_locals_end(&f, NULL);
-    return ms_unown(tape, out);
+    ms_tensor *out = ms_local(&f, ms_mul_scalar(tape, ms_add(tape, *projected, *from_tokens)));
+    return ms_locals_end(&f, out);
 }
 
 /* ---- all layers ---- */
-
-/* A container for what layers share in this pass. */
-static void begin_sharing(ms_model *model)
-{
-    ms_shared_arguments *shared = &model->shared;
-    if (shared->references > 0) { /* of a pass whose graph was dropped */
-        shared->references = 1;
-        ms_shared_release(model->tape, shared);
-    }
-    shared->references = 1;
-    for (int i = 0; i < 2 * MS_GEMMA4_KEYS; i++)
-        if (!ms_vec_push(&shared->items, 0u))
-            ms_tape_fail(model->tape, MS_ERR_NOMEM);
-}
 
 /* x[:, 0:, ..]: the layers that share get all tokens, by views of the whole. */
 static ms_tensor all_of(ms_tape *tape, ms_tensor x)
@@ -259,7 +243,7 @@ ms_tensor ms_gemma4_run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor
     ms_tensor *hidden = ms_local(&f, *embeds);
     if (!ms_idle(tape))
         ms_decoder_make_rotary(model, d, &f, *hidden, *position_ids);
-    begin_sharing(model);
+    ms_gemma4_begin_sharing(model);
     const ms_dim seq = model->seq;
     run_layers(model, d, &f, hidden, inputs);
     ms_assign(&f, hidden, d->style.norm(model, &d->norm, *hidden));

@@ -21,6 +21,17 @@ ms_dtype ms_promote(ms_dtype a, ms_dtype b)
     return ms_dtype_bytes(a) >= ms_dtype_bytes(b) ? a : b;
 }
 
+/* The type of a result: a floating scalar tensor does not widen one of more dimensions. */
+static ms_dtype result_type(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    const ms_tensor_info *x = ms_info(tape, a), *y = ms_info(tape, b);
+    bool both_float = ms_dtype_info_of((ms_dtype)x->dtype)->floating &&
+                      ms_dtype_info_of((ms_dtype)y->dtype)->floating;
+    if (both_float && (x->shape.rank == 0) != (y->shape.rank == 0))
+        return (ms_dtype)(x->shape.rank == 0 ? y->dtype : x->dtype);
+    return ms_promote((ms_dtype)x->dtype, (ms_dtype)y->dtype);
+}
+
 /* ---- TensorIterator's output layout ---- */
 
 typedef struct layout {
@@ -154,8 +165,7 @@ static ms_tensor binary_out(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     if (ms_idle(tape))
         return 0;
-    ms_dtype dtype =
-        ms_promote((ms_dtype)ms_info(tape, a)->dtype, (ms_dtype)ms_info(tape, b)->dtype);
+    ms_dtype dtype = result_type(tape, a, b);
     ms_tensor a_copy = cpu_common(tape, a, dtype), b_copy = cpu_common(tape, b, dtype);
     ms_tensor out = ms_elementwise_out(tape, 2, (ms_tensor[]){a, b}, dtype);
     ms_consume(tape, a_copy);
@@ -235,12 +245,10 @@ static void mul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     ms_tensor self = node->numbers[MUL_HAS_SELF] ? node->saved[slot++] : 0;
     if (self)
         out[1] = ms_elementwise_out(tape, 2, (ms_tensor[]){grads[0], self},
-                                    ms_promote((ms_dtype)ms_info(tape, grads[0])->dtype,
-                                               (ms_dtype)ms_info(tape, self)->dtype));
+                                    result_type(tape, grads[0], self));
     if (other)
         out[0] = ms_elementwise_out(tape, 2, (ms_tensor[]){grads[0], other},
-                                    ms_promote((ms_dtype)ms_info(tape, grads[0])->dtype,
-                                               (ms_dtype)ms_info(tape, other)->dtype));
+                                    result_type(tape, grads[0], other));
 }
 
 static const ms_op mul_op = {"mul", "MulBackward0", mul_backward};
@@ -350,29 +358,6 @@ static const ms_op floor_divide_op = {"floor_divide", NULL, NULL};
 ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a)
 {
     return scalar_op(tape, &floor_divide_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
-}
-
-/* The gradient of what is divided: divided too. */
-static void div_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    (void)node;
-    out[0] = ms_empty_like(tape, grads[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
-}
-
-static const ms_op div_op = {"div", "DivBackward0", div_backward};
-
-ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b)
-{
-    if (ms_idle(tape) || !a || !b)
-        return 0;
-    ms_op_mark mark = ms_op_begin(tape, &div_op);
-    ms_tensor inputs[] = {a, b};
-    uint32_t node = ms_record(tape, &div_op, 2, inputs);
-    ms_save(tape, node, b);
-    ms_tensor copy = cpu_common(tape, b, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_tensor out = ms_empty_like(tape, a, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_consume(tape, copy);
-    return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
 static const ms_op compare_op = {"compare", NULL, NULL};

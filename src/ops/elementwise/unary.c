@@ -47,10 +47,20 @@ static void pow_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     ms_consume(tape, power);
 }
 
+/* grad / (2 * result) */
+static void sqrt_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_tensor twice = ms_empty_like(tape, node->saved[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
+    out[0] = gradient_out(tape, node, grads);
+    ms_consume(tape, twice);
+}
+
 /* clang-format off */
 static const unary_op neg_op   = {{"neg",   "NegBackward0",   fused_backward}, SAVES_NOTHING};
 static const unary_op pow_op   = {{"pow",   "PowBackward0",   pow_backward},   SAVES_INPUT};
 static const unary_op rsqrt_op = {{"rsqrt", "RsqrtBackward0", rsqrt_backward}, SAVES_RESULT};
+static const unary_op sqrt_op  = {{"sqrt",  "SqrtBackward0",  sqrt_backward},  SAVES_RESULT};
+static const unary_op erfinv_op = {{"erfinv", "ErfinvBackward0", NULL},        SAVES_NOTHING};
 static const unary_op tanh_op  = {{"tanh",  "TanhBackward0",  fused_backward}, SAVES_RESULT};
 static const unary_op silu_op  = {{"silu",  "SiluBackward0",  fused_backward}, SAVES_INPUT};
 static const unary_op gelu_op  = {{"gelu",  "GeluBackward0",  fused_backward}, SAVES_INPUT};
@@ -96,6 +106,16 @@ ms_tensor ms_pow(ms_tape *tape, ms_tensor a)
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a)
 {
     return run(tape, &rsqrt_op, in_autocast(tape, a));
+}
+
+ms_tensor ms_sqrt(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &sqrt_op, a);
+}
+
+ms_tensor ms_erfinv(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &erfinv_op, a);
 }
 
 ms_tensor ms_exp(ms_tape *tape, ms_tensor a)
