@@ -2,7 +2,7 @@
 #include "step/run.h"
 
 #include "autograd/tape.h"
-#include "config/model/quantize_modules.h"
+#include "config/quantize/quantize_modules.h"
 #include "model/blocks/adapter.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 #include "config/model/vision_config.h"
 #include "tensor/dtype.h"
 

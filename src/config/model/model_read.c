@@ -6,7 +6,7 @@
 
 #include "config/model/model_keys.h"
 #include "config/model/model_rules.h"
-#include "config/model/quantize_read.h"
+#include "config/quantize/quantize_read.h"
 #include "text/nearest.h"
 #include "config/model/unsupported.h"
 

@@ -6,7 +6,7 @@
 
 #include "config/adapter/adapter.h"
 #include "config/adapter/adapter_parse.h"
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 #include "config/model/unsupported.h"
 #include "config/run/liger.h"
 #include "config/run/parallel.h"

@@ -5,7 +5,7 @@
  */
 #include "model/blocks/construct.h"
 
-#include "config/model/quantize_modules.h"
+#include "config/quantize/quantize_modules.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"

@@ -143,7 +143,8 @@ static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
         return;
     }
     ms_assign(f, t->mixed, ms_state_begin(model, layer, width, *t->mixed));
-    ms_assign(f, t->mixed, ms_convolution_call(model, &m->convolution, model->config->activation, *t->mixed));
+    ms_assign(f, t->mixed,
+              ms_convolution_call(model, &m->convolution, model->config->activation, *t->mixed));
     if (model->cache && !ms_idle(tape))
         ms_assign(f, t->mixed, ms_narrow(tape, *t->mixed, 2, model->seq));
 }

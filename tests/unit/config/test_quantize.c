@@ -2,9 +2,9 @@
  *
  * How quantised bases are said, what they hold, and which products need no whole weight.
  */
-#include "config/model/quantize.h"
-#include "config/model/quantize_modules.h"
-#include "config/model/quantize_read.h"
+#include "config/quantize/quantize.h"
+#include "config/quantize/quantize_modules.h"
+#include "config/quantize/quantize_read.h"
 #include "ops/quantized/fused_4bit.h"
 #include "step/step.h"
 

@@ -3,10 +3,10 @@
  * A config's quantization_config: one reader for each method, with the names and defaults of
  * transformers' classes (utils/quantization_config.py).
  */
-#ifndef MS_CONFIG_MODEL_QUANTIZE_READ_H
-#define MS_CONFIG_MODEL_QUANTIZE_READ_H
+#ifndef MS_CONFIG_QUANTIZE_QUANTIZE_READ_H
+#define MS_CONFIG_QUANTIZE_QUANTIZE_READ_H
 
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 
 /* Reads a quantization_config; unsupported methods are refused by name. Names are copied to the
  * arena. */

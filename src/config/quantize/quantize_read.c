@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/model/quantize_read.h"
+#include "config/quantize/quantize_read.h"
 
 #include <string.h>
 
 #include "text/pattern.h"
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 
 /* A member that is there and not null. */
 static bool find(ms_json_value root, const char *name, ms_json_value *value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 
 #include <inttypes.h>
 #include <string.h>

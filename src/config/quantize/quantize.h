@@ -16,8 +16,8 @@
  *
  * Files of compressed-tensors are known to engines that serve models; training them is refused.
  */
-#ifndef MS_CONFIG_MODEL_QUANTIZE_H
-#define MS_CONFIG_MODEL_QUANTIZE_H
+#ifndef MS_CONFIG_QUANTIZE_QUANTIZE_H
+#define MS_CONFIG_QUANTIZE_QUANTIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>

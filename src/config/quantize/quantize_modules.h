@@ -2,10 +2,10 @@
  *
  * Which linear layers a loader converts: transformers' should_convert_module.
  */
-#ifndef MS_CONFIG_MODEL_QUANTIZE_MODULES_H
-#define MS_CONFIG_MODEL_QUANTIZE_MODULES_H
+#ifndef MS_CONFIG_QUANTIZE_QUANTIZE_MODULES_H
+#define MS_CONFIG_QUANTIZE_QUANTIZE_MODULES_H
 
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 
 /* Fails if a name is an unsupported pattern. The caller owns *exceptions, NULL after a failure; the
  * quantization must outlive them. */

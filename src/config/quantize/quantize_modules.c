@@ -4,14 +4,14 @@
  * module whose path begins with it, up to a boundary between modules, or ends with it; it may be a
  * regular expression.
  */
-#include "config/model/quantize_modules.h"
+#include "config/quantize/quantize_modules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "text/pattern.h"
 #include "text/plain_names.h"
-#include "config/model/quantize.h"
+#include "config/quantize/quantize.h"
 
 struct ms_exceptions {
     const ms_quantization *quantization;
