@@ -156,6 +156,34 @@ static ms_status read_lists(ms_json_value root, const ms_model_config *config, u
     return status;
 }
 
+static ms_status read_mlp_types(ms_json_value root, const ms_model_config *config, uint8_t *kinds,
+                                ms_error *err)
+{
+    ms_json_value list, v;
+    const char *type = NULL;
+    uint64_t count = 0;
+    if (!find_list(root, config->family, MS_KEY_MLP_TYPES, &list))
+        return MS_OK;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status == MS_OK && ms_json_length(list) != config->num_layers)
+        return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu32 " MLP types, but num_hidden_layers is %" PRIu64,
+                            ms_json_length(list), config->num_layers);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        status = ms_json_get_string(v, &type, err);
+        bool is_sparse = status == MS_OK && strcmp(type, "sparse") == 0;
+        if (status == MS_OK && !is_sparse && strcmp(type, "dense") != 0)
+            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "'%.40s' is not supported; dense and sparse are", type);
+        kinds[count] =
+            (uint8_t)(is_sparse ? kinds[count] | MS_LAYER_SPARSE : kinds[count] & ~MS_LAYER_SPARSE);
+        count++;
+    }
+    return status;
+}
+
 /* Of several rows the last that the file has. */
 static ms_status read_patterns(ms_json_value root, const ms_family *family, uint8_t *kinds,
                                ms_error *err)
@@ -205,6 +233,8 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
     status = read_lists(root, config, kinds, err);
+    if (status == MS_OK)
+        status = read_mlp_types(root, config, kinds, err);
     if (status == MS_OK)
         status = read_patterns(root, family, kinds, err);
     if (status != MS_OK)

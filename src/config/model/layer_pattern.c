@@ -31,6 +31,8 @@ ms_status ms_layer_pattern_count(ms_json_value value, uint64_t maximum, uint64_t
 {
     const char *text = NULL;
     ms_status status = MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
     if (ms_json_kind_of(value) == MS_JSON_STRING) {
         status = ms_json_get_string(value, &text, err);
         *count = text ? strlen(text) : 0;

@@ -9,7 +9,7 @@
 #include "config/model/model_config.h"
 #include "json/value.h"
 
-/* The number of layers, from 1 to `maximum`. Fails at the value with MS_ERR_CONFIG. */
+/* The number of layers, from 1 to `maximum`; null leaves *count as it is. Fails at the value with MS_ERR_CONFIG. */
 ms_status ms_layer_pattern_count(ms_json_value value, uint64_t maximum, uint64_t *count,
                                  ms_error *err);
 /* Sets MS_LAYER_ flags of each of the layers that were counted. Fails at the unknown name or at the
