@@ -3,6 +3,7 @@
  * DeepSeek-V3.2: DeepSeek-V3 with an indexer in each layer, which chooses the tokens that attention
  * sees.
  */
+#include "config/model/unpredicted.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
@@ -93,5 +94,5 @@ const ms_family ms_family_deepseek_v32 = {
     .check = check,
     .layer_kind = ms_sparse_from_first,
     .always_masks = true,
-    .one_rank_only = "with an indexer that no loss trains",
+    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS,
     .program = &program};
