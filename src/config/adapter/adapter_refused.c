@@ -18,10 +18,10 @@ static const struct exchanged_row {
     const char *model_type;
     const char *const *names;
 } exchanged[] = {
-    {"deepseek_v2", of_qwen2_moe}, {"deepseek_v3", of_qwen2_moe},  {"dots1", of_qwen2_moe},
-    {"glm4_moe", of_qwen2_moe},    {"ernie4_5_moe", of_qwen2_moe}, {"olmoe", of_qwen2_moe},
-    {"qwen3_moe", of_qwen2_moe},   {"qwen3_next", of_qwen2_moe},   {"mixtral", of_mixtral},
-    {"minimax_m2", of_mixtral},
+    {"deepseek_v2", of_qwen2_moe}, {"deepseek_v3", of_qwen2_moe}, {"deepseek_v32", of_qwen2_moe},
+    {"dots1", of_qwen2_moe},       {"glm4_moe", of_qwen2_moe},    {"ernie4_5_moe", of_qwen2_moe},
+    {"olmoe", of_qwen2_moe},       {"qwen3_moe", of_qwen2_moe},   {"qwen3_next", of_qwen2_moe},
+    {"mixtral", of_mixtral},       {"minimax_m2", of_mixtral},
 };
 
 static const char *const *names_of(const char *model_type)
@@ -96,11 +96,15 @@ ms_status ms_adapter_check_experts(ms_adapter_matcher *matcher, const ms_adapter
 
 static const struct refused_module {
     const char *model_type, *name, *why;
+    const char *other; /* what can be adapted */
 } refused_modules[] = {
-    {"mamba", "out_proj", "PEFT refuses to adapt it"},
-    {"mamba", "dt_proj", "the mixer reads its weight without calling it"},
-    {"mamba2", "out_proj", "PEFT refuses to adapt it"},
-    {"nemotron_h", "out_proj", "PEFT refuses to adapt it"},
+    {"mamba", "out_proj", "PEFT refuses to adapt it", "in_proj"},
+    {"mamba", "dt_proj", "the mixer reads its weight without calling it", "in_proj"},
+    {"mamba2", "out_proj", "PEFT refuses to adapt it", "in_proj"},
+    {"nemotron_h", "out_proj", "PEFT refuses to adapt it", "in_proj"},
+    {"deepseek_v32", "wq_b", "no gradient comes to the indexer", "q_a_proj"},
+    {"deepseek_v32", "wk", "no gradient comes to the indexer", "q_a_proj"},
+    {"deepseek_v32", "weights_proj", "no gradient comes to the indexer", "q_a_proj"},
 };
 
 ms_status ms_adapter_check_module(const char *model_type, const char *name, ms_error *err)
@@ -110,8 +114,8 @@ ms_status ms_adapter_check_module(const char *model_type, const char *name, ms_e
         if (strcmp(model_type, row->model_type) == 0 && ends_with_part(name, row->name))
             return ms_fail(err, MS_ERR_CONFIG,
                            "adapter: %s of %s is not supported: %s; name other targets, such as "
-                           "in_proj",
-                           row->name, model_type, row->why);
+                           "%s",
+                           row->name, model_type, row->why, row->other);
     }
     return MS_OK;
 }

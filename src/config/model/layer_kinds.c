@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/model/layer_pattern.h"
 #include "config/model/model_keys.h"
 #include "config/model/model_read.h"
 
@@ -23,6 +22,97 @@ bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
             return true;
     return false;
 }
+
+/* ---- patterns ---- */
+
+/* By letter, by name, and by the name of earlier files. */
+static const struct pattern_row {
+    char letter;
+    const char *name, *other;
+    uint8_t kind;
+} pattern_rows[] = {
+    {'M', "linear_attention", "mamba", MS_LAYER_TOKEN_MIXER},
+    {'*', "full_attention", "attention", MS_LAYER_NO_ROTARY},
+    {'-', "mlp", "mlp", MS_LAYER_MLP_ALONE},
+    {'E', "moe", "moe", MS_LAYER_MLP_ALONE | MS_LAYER_SPARSE},
+};
+
+enum { PATTERN_ROWS = sizeof pattern_rows / sizeof *pattern_rows };
+
+char ms_layer_pattern_letter(uint8_t kind)
+{
+    for (size_t i = 0; i < PATTERN_ROWS; i++)
+        if (pattern_rows[i].kind == kind)
+            return pattern_rows[i].letter;
+    return '?';
+}
+
+ms_status ms_layer_pattern_count(ms_json_value value, uint64_t maximum, uint64_t *count,
+                                 ms_error *err)
+{
+    const char *text = NULL;
+    ms_status status = MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_STRING) {
+        status = ms_json_get_string(value, &text, err);
+        *count = text ? strlen(text) : 0;
+    } else {
+        status = ms_json_expect(value, MS_JSON_ARRAY, err);
+        *count = status == MS_OK ? ms_json_length(value) : 0;
+    }
+    if (status == MS_OK && (*count == 0 || *count > maximum))
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " layers; from 1 to %" PRIu64 " are supported", *count,
+                            maximum);
+    return status;
+}
+
+static ms_status read_text(ms_json_value value, uint8_t *kinds, ms_error *err)
+{
+    const char *text = NULL;
+    ms_status status = ms_json_get_string(value, &text, err);
+    for (size_t layer = 0; status == MS_OK && text[layer]; layer++) {
+        size_t row = 0;
+        while (row < PATTERN_ROWS && pattern_rows[row].letter != text[layer])
+            row++;
+        if (row == PATTERN_ROWS)
+            return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "layer %zu is none of M, *, - and E", layer);
+        kinds[layer] = pattern_rows[row].kind;
+    }
+    return status;
+}
+
+static ms_status read_name(ms_json_value value, uint8_t *kind, ms_error *err)
+{
+    const char *name = NULL;
+    ms_status status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    for (size_t i = 0; i < PATTERN_ROWS; i++)
+        if (strcmp(name, pattern_rows[i].name) == 0 || strcmp(name, pattern_rows[i].other) == 0) {
+            *kind = pattern_rows[i].kind;
+            return MS_OK;
+        }
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "'%.40s' is not supported; linear_attention, full_attention, mlp and moe "
+                        "are",
+                        name);
+}
+
+ms_status ms_layer_pattern_read(ms_json_value value, uint8_t *kinds, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_STRING)
+        return read_text(value, kinds, err);
+    for (bool more = ms_json_first(value, &v); more && status == MS_OK; more = ms_json_next(&v))
+        status = read_name(v, kinds++, err);
+    return status;
+}
+
+/* ---- lists ---- */
 
 static const ms_key *row_of(const ms_family *family, ms_key_kind kind)
 {
@@ -156,6 +246,34 @@ static ms_status read_lists(ms_json_value root, const ms_model_config *config, u
     return status;
 }
 
+static ms_status read_mlp_types(ms_json_value root, const ms_model_config *config, uint8_t *kinds,
+                                ms_error *err)
+{
+    ms_json_value list, v;
+    const char *type = NULL;
+    uint64_t count = 0;
+    if (!find_list(root, config->family, MS_KEY_MLP_TYPES, &list))
+        return MS_OK;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status == MS_OK && ms_json_length(list) != config->num_layers)
+        return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu32 " MLP types, but num_hidden_layers is %" PRIu64,
+                            ms_json_length(list), config->num_layers);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        status = ms_json_get_string(v, &type, err);
+        bool is_sparse = status == MS_OK && strcmp(type, "sparse") == 0;
+        if (status == MS_OK && !is_sparse && strcmp(type, "dense") != 0)
+            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "'%.40s' is not supported; dense and sparse are", type);
+        kinds[count] =
+            (uint8_t)(is_sparse ? kinds[count] | MS_LAYER_SPARSE : kinds[count] & ~MS_LAYER_SPARSE);
+        count++;
+    }
+    return status;
+}
+
 /* Of several rows the last that the file has. */
 static ms_status read_patterns(ms_json_value root, const ms_family *family, uint8_t *kinds,
                                ms_error *err)
@@ -224,6 +342,8 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
     status = read_lists(root, config, kinds, err);
+    if (status == MS_OK)
+        status = read_mlp_types(root, config, kinds, err);
     if (status == MS_OK)
         status = read_patterns(root, family, kinds, err);
     if (status == MS_OK && find_list(root, family, MS_KEY_SPARSE_GATES, &list))

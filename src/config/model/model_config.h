@@ -58,12 +58,14 @@ typedef struct ms_model_config {
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
-    uint64_t value_dim;      /* of a head's value; 0: head_dim */
-    uint64_t wide_head_dim;  /* gemma4: head_dim of layers that do not slide; 0: head_dim */
-    uint64_t wide_kv_heads;  /* num_kv_heads of these layers; 0: num_kv_heads */
-    uint64_t plain_key_dim;  /* of a head's key, without rotary embedding, beside head_dim */
-    uint64_t query_rank;     /* width of the latent for queries; 0: from the hidden state */
-    uint64_t latent_rank;    /* width of the latent for keys and values; 0: none */
+    uint64_t value_dim;     /* of a head's value; 0: head_dim */
+    uint64_t wide_head_dim; /* gemma4: head_dim of layers that do not slide; 0: head_dim */
+    uint64_t wide_kv_heads; /* num_kv_heads of these layers; 0: num_kv_heads */
+    uint64_t plain_key_dim; /* of a head's key, without rotary embedding, beside head_dim */
+    uint64_t query_rank;    /* width of the latent for queries; 0: from the hidden state */
+    uint64_t latent_rank;   /* width of the latent for keys and values; 0: none */
+    /* deepseek_v32: heads of the indexer, 0: none; their width; tokens that it chooses for each */
+    uint64_t index_heads, index_dim, index_tokens;
     bool keys_are_values;    /* gemma4: of layers that do not slide */
     uint64_t sharing_layers; /* gemma3n, gemma4: the last layers, which read earlier ones' keys */
     bool doubles_mlp;        /* gemma4: these layers have an MLP twice as wide */
@@ -185,6 +187,7 @@ typedef enum ms_key_kind {
                                 embeddings */
     MS_KEY_LAYER_PATTERN,    /* list of a layer's kind each, or a letter for each: M, *, - or E;
                                 uint64_t member: the number of layers. Read with the rules */
+    MS_KEY_MLP_TYPES,        /* list of "sparse" and "dense", one per layer; read with the rules */
     MS_KEY_ROPE,             /* an object or null; only whether its type is "longrope" matters */
     MS_KEY_DENSE_LAYERS,     /* list of layer numbers that are not sparse; read with the rules */
     MS_KEY_SPARSE_LAYERS,    /* list of layer numbers that are sparse; the others are not */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/model/model_keys.h"
 
-#include "config/model/layer_pattern.h"
+#include "config/model/layer_kinds.h"
 #include "config/model/model_read.h"
 
 #include <inttypes.h>
@@ -156,6 +156,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
         break;
     case MS_KEY_FIXED_BOOL:
     case MS_KEY_LAYER_TYPES:
+    case MS_KEY_MLP_TYPES:
     case MS_KEY_ATTENTION_LAYERS:
     case MS_KEY_ROTARY_LAYERS:
     case MS_KEY_ROPE:
@@ -314,10 +315,8 @@ static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_con
 static ms_status get_pattern(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
-    if (ms_json_kind_of(value) != MS_JSON_NULL)
-        return ms_layer_pattern_count(value, key->maximum, count_at(config, key->offset), err);
     set_default(config, key);
-    return MS_OK;
+    return ms_layer_pattern_count(value, key->maximum, count_at(config, key->offset), err);
 }
 
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -340,6 +339,7 @@ static const key_getter getters[] = {
     [MS_KEY_ATTENTION_LAYERS] = get_nothing,
     [MS_KEY_ROTARY_LAYERS] = get_nothing,
     [MS_KEY_LAYER_PATTERN] = get_pattern,
+    [MS_KEY_MLP_TYPES] = get_nothing,
     [MS_KEY_ROPE] = get_rope,
     [MS_KEY_DENSE_LAYERS] = get_nothing,
     [MS_KEY_SPARSE_LAYERS] = get_nothing,

@@ -41,7 +41,8 @@ static ms_status check_family(const ms_resolving *c)
     if (c->run->quantization.kind != MS_QUANTIZE_NONE && model->family->has_no_attention)
         return ms_resolve_fail(c, "quantize", "it is not predicted for %s, which has no attention",
                                model->model_type);
-    if (c->run->quantization.kind != MS_QUANTIZE_NONE && model->family->has_lone_mixers)
+    if (c->run->quantization.kind != MS_QUANTIZE_NONE &&
+        (model->family->has_lone_mixers || model->index_heads))
         return ms_resolve_fail(c, "quantize", "it is not predicted for %s", model->model_type);
     switch (c->run->quantization.kind) {
     case MS_QUANTIZE_MXFP4:

@@ -140,12 +140,13 @@ static ms_tensor for_every_sequence(ms_model *model, ms_tensor mask, ms_dim keys
         MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1), model->seq, keys));
 }
 
-/* Whether causality alone, or no mask at all for a single query, is what the fused call needs. */
+/* Whether causality alone, or no mask at all for a single query, is what the fused call needs. An
+ * indexer adds to a mask. */
 static bool needs_no_mask(const ms_model *model, uint64_t layer, bool windowed)
 {
     if (windowed && ms_cache_keys(model, layer).value >= model->config->sliding_window)
         return false;
-    return ms_cache_is_plain(model, layer);
+    return model->config->index_heads == 0 && ms_cache_is_plain(model, layer);
 }
 
 /* The first layer of the kind that a mask is for: all of a kind have seen as many tokens. Where

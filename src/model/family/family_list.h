@@ -61,6 +61,7 @@
     X(qwen3_vl_moe)                   \
     X(deepseek_v2)                    \
     X(deepseek_v3)                    \
+    X(deepseek_v32)                   \
     X(glm4_moe)                       \
     X(olmoe)                          \
     X(minimax_m2)                     \

@@ -58,8 +58,8 @@ static ms_tensor turn(ms_tape *tape, ms_tensor even, ms_tensor odd, ms_tensor co
     return out;
 }
 
-static void turn_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
-                            ms_tensor out[2])
+void ms_rotary_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                          ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
     ms_locals f = ms_locals_begin(tape);
@@ -86,7 +86,7 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
 
 static bool build(ms_model *model)
 {
-    ms_rotary_fn rotary = model->config->pairs_neighbours ? turn_neighbours : ms_rotary_whole;
+    ms_rotary_fn rotary = model->config->pairs_neighbours ? ms_rotary_neighbours : ms_rotary_whole;
     return ms_decoder_build(model, (ms_decoder_style){.build_attention = ms_latent_attention_new,
                                                       .attention = ms_latent_attention,
                                                       .rotary = rotary,

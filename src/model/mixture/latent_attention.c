@@ -3,6 +3,7 @@
 
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder_tables.h"
+#include "model/mixture/indexer.h"
 #include "model/mixture/deepseek.h"
 #include "ops/ops.h"
 
@@ -10,6 +11,7 @@ typedef struct latent_attention {
     uint32_t scope;
     ms_linear_module q_proj, q_a_proj, q_b_proj, kv_a_proj, kv_b_proj, o_proj;
     ms_norm_module q_a_norm, kv_a_norm;
+    ms_indexer *indexer; /* NULL: none */
 } latent_attention;
 
 typedef struct widths {
@@ -56,18 +58,27 @@ void *ms_latent_attention_new(ms_model *model, const ms_decoder *d, uint32_t par
                       ms_dim_mul(s, model->heads, ms_dim_add(s, w.plain, w.value)), false);
     a->o_proj =
         ms_linear_new(model, scope, "o_proj", ms_dim_mul(s, model->heads, w.value), hidden, bias);
-    return a;
+    if (model->config->index_heads == 0)
+        return a;
+    a->indexer = ms_indexer_new(model, scope);
+    return a->indexer ? a : NULL;
 }
 
 /* ---- forward ---- */
 
-static ms_tensor make_queries(ms_model *model, const latent_attention *a, ms_tensor hidden)
+/* *latent: what an indexer reads too, a local of the caller. */
+static ms_tensor make_queries(ms_model *model, const latent_attention *a, ms_locals *f,
+                              ms_tensor hidden, ms_tensor *latent)
 {
     ms_tensor out;
     if (model->config->query_rank == 0) {
         out = ms_linear_call(model, &a->q_proj, hidden);
     } else {
         out = ms_rms_norm_call(model, &a->q_a_norm, ms_linear_call(model, &a->q_a_proj, hidden));
+        if (a->indexer) {
+            ms_assign(f, latent, out);
+            out = *latent;
+        }
         out = ms_linear_call(model, &a->q_b_proj, out);
     }
     return out;
@@ -110,7 +121,8 @@ ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     uint32_t previous = ms_scope_enter(tape, a->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(&f, make_queries(model, a, *hidden));
+    ms_tensor *own_mask = ms_local(&f, 0), *q_latent = ms_local(&f, 0);
+    ms_tensor *query = ms_local(&f, make_queries(model, a, &f, *hidden, q_latent));
     ms_assign(
         &f, query,
         ms_transpose(tape, ms_view(tape, *query, MS_SHAPE(batch, seq, model->heads, w.key)), 1, 2));
@@ -131,6 +143,11 @@ ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     expand(model, a, &w, *normed, *k_turned, pair);
     ms_tensor *keys = ms_local(&f, pair[0]), *values = ms_local(&f, pair[1]);
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
+    if (a->indexer) {
+        const ms_index_inputs in = {*hidden, *q_latent, mask, rotary->cos, rotary->sin};
+        ms_index_mask(model, a->indexer, &in, &f, own_mask);
+        mask = *own_mask;
+    }
     ms_tensor *output = ms_local(
         &f, ms_attention_call(model, layer->number, *queries, *keys, *values, mask, weights));
     ms_retain(tape, *weights);

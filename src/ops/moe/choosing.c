@@ -16,9 +16,9 @@ static void into_zeros(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_
 
 /* ---- max and topk: keep where the values were ---- */
 
-/* Values and indices of `shape`. */
+/* Values and indices of `shape`, made with the temporary memory of `work`, which may be NULL. */
 static void select_values(ms_tape *tape, const ms_op *op, ms_tensor a, ms_shape shape,
-                          ms_tensor out[2])
+                          void (*work)(ms_tape *tape, ms_tensor a), ms_tensor out[2])
 {
     ms_op_mark mark = ms_op_begin(tape, op);
     uint32_t node = ms_record(tape, op, 1, &a);
@@ -27,6 +27,8 @@ static void select_values(ms_tape *tape, const ms_op *op, ms_tensor a, ms_shape 
     ms_retain(tape, indices);
     ms_save(tape, node, indices);
     ms_op_operand(tape, mark, indices, true);
+    if (work)
+        work(tape, a);
     out[0] = ms_op_finish(tape, mark, node, 1, &a, values);
     out[1] = ms_unown(tape, indices);
     if (!tape->stopped)
@@ -45,10 +47,70 @@ void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2])
     ms_shape shape = ms_info(tape, a)->shape;
     shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
     shape.rank -= keep ? 0 : 1;
-    select_values(tape, &max_op, a, shape, out);
+    select_values(tape, &max_op, a, shape, NULL, out);
 }
 
 static const ms_op topk_op = {"topk", "TopkBackward0", into_zeros};
+
+/* Whether CUDA searches rows of so many elements in blocks (ATen, TensorTopK.cu). */
+static bool searches_in_blocks(uint64_t rows, uint64_t length)
+{
+    static const struct {
+        uint64_t most_rows, least_length;
+    } bounds[] = {{20, 20000}, {40, 10000}, {80, 8000}, {199, 5000}, {799, 3000}, {4000, 800}};
+    size_t i = 0;
+    while (i < sizeof bounds / sizeof *bounds && rows > bounds[i].most_rows)
+        i++;
+    return length >= (i < sizeof bounds / sizeof *bounds ? bounds[i].least_length : 400);
+}
+
+/* How many blocks search a row: each of 256 threads takes the more, from 4 to 64 elements, the more
+ * there are for all the blocks that a device runs at once, 6 by their registers. */
+static uint64_t blocks_of_row(ms_tape *tape, uint64_t rows, uint64_t length)
+{
+    enum { THREADS = 256, BLOCKS = 6, LEAST = 4, MOST = 64 };
+    const uint64_t threads = (uint64_t)THREADS * BLOCKS * tape->options.device->multiprocessors;
+    uint64_t each = threads ? (rows * length + threads - 1) / threads : MOST;
+    each = each < LEAST ? LEAST : each > MOST ? MOST : each;
+    return (length + each * THREADS - 1) / (each * THREADS);
+}
+
+/* CUB's scan of 32-bit numbers by key: 8 bytes of state a tile. */
+static uint64_t scan_by_key_bytes(uint64_t items)
+{
+    enum { ALIGN = 256, TILE = 1920, PADDING_TILES = 32 };
+    const uint64_t state = 8 * (PADDING_TILES + (items + TILE - 1) / TILE);
+    return (state + ALIGN - 1) / ALIGN * ALIGN + 3 * ALIGN - 1;
+}
+
+/* The tables of a search in blocks: of each row what was found so far, counts of 256 digits of each
+ * block and row, and of each block how many are within; two scans of the latter. */
+static void search_in_blocks(ms_tape *tape, ms_tensor a)
+{
+    enum { DIGITS = 256, TABLES = 7 };
+    if (ms_idle(tape) || tape->on_cpu)
+        return;
+    const ms_tensor_info info = *ms_info(tape, a);
+    const uint64_t length = info.shape.dims[info.shape.rank - 1].value;
+    const uint64_t rows = ms_elements(&info.shape) / length;
+    if (!searches_in_blocks(rows, length))
+        return;
+    const uint64_t blocks = rows * blocks_of_row(tape, rows, length);
+    const uint64_t bytes[TABLES] = {rows * ms_dtype_bytes((ms_dtype)info.dtype),
+                                    rows * 8,
+                                    rows * 8,
+                                    blocks * DIGITS * 2,
+                                    rows * DIGITS * 4,
+                                    blocks * 4,
+                                    blocks * 4};
+    ms_tensor tables[TABLES];
+    for (int i = 0; i < TABLES; i++)
+        tables[i] = ms_empty_bytes(tape, bytes[i], MS_DTYPE_I64);
+    for (int i = 0; i < 2; i++)
+        ms_transient(tape, scan_by_key_bytes(blocks), MS_DTYPE_I64);
+    for (int i = TABLES - 1; i >= 0; i--)
+        ms_consume(tape, tables[i]);
+}
 
 void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2])
 {
@@ -57,7 +119,7 @@ void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2])
         return;
     ms_shape shape = ms_info(tape, a)->shape;
     shape.dims[shape.rank - 1] = k;
-    select_values(tape, &topk_op, a, shape, out);
+    select_values(tape, &topk_op, a, shape, search_in_blocks, out);
 }
 
 ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a)

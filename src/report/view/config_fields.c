@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "config/model/layer_pattern.h"
+#include "config/model/layer_kinds.h"
 #include "config/model/model_keys.h"
 #include "ledger/ledger.h"
 
@@ -106,6 +106,7 @@ static void add_key(list *l, const ms_key *key)
         add_layers(l, key->name, MS_LAYER_SPARSE, false);
         break;
     case MS_KEY_SPARSE_LAYERS:
+    case MS_KEY_MLP_TYPES:
         add_layers(l, key->name, MS_LAYER_SPARSE, true);
         break;
     case MS_KEY_LAYER_PATTERN:
