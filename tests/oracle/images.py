@@ -8,7 +8,7 @@ what the model reads back is answered here; the original functions still run, so
 which cuDNN would run, is its result alone, but with "cudnn": false PyTorch's own. The sizes that PyTorch itself reads back are given by memscope's null device
 (memscope_null_answer): run it with LD_PRELOAD and LD_LIBRARY_PATH as `memscope capture` does.
 """
-import ctypes, sys
+import ctypes, importlib, sys
 
 import torch
 
@@ -21,7 +21,8 @@ class Grid:
         vision = config.vision_config
         self.config, self.count = vision, case["batch"] * case["images"]
         width, height = case["image_size"]
-        height, width = smart_resize(height, width, vision.patch_size * vision.spatial_merge_size, 3136, 12845056)
+        least, most = (3136, 12845056) if config.model_type == "qwen2_5_vl" else (65536, 16777216)  # of the published processors
+        height, width = smart_resize(height, width, vision.patch_size * vision.spatial_merge_size, least, most)
         self.rows, self.columns = height // vision.patch_size, width // vision.patch_size
         self.merge = vision.spatial_merge_size
         self.patches = self.rows * self.columns
@@ -52,7 +53,7 @@ def patch_inputs(case, config, device, ids):
     width = vision.in_channels * vision.temporal_patch_size * vision.patch_size ** 2
     ids.data.copy_(torch.where(kinds.bool(), config.image_token_id, ids.cpu().clamp(max=config.image_token_id - 1)))
     if device == "cuda" and hasattr(ctypes.CDLL(None), "memscope_null_answer"):
-        answer(grid, kinds)
+        answer(grid, kinds, config.model_type)
     return {"input_ids": ids, "labels": ids, "mm_token_type_ids": kinds.to(device),
             "pixel_values": torch.zeros(grid.count * grid.patches, width, device=device), "image_grid_thw": grid.all().to(device)}
 
@@ -89,14 +90,22 @@ def renew(model):
             module.rope_deltas = module.rope_deltas.clone()
 
 
-def answer(grid, kinds):
-    """Answers what the model asks the device for; in each function, by its name."""
+def windows_of(grid):
+    """The lengths of the windows of Qwen2.5-VL's attention, without the empty ones."""
     from transformers import vision_utils
-    from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl as modeling
+    if not hasattr(grid.config, "window_size"):
+        return []
+    window = vision_utils.get_vision_window_index(grid.all(), grid.merge, grid.config.window_size, grid.config.patch_size)[1]
+    return (window[1:] - window[:-1]).tolist()
+
+
+def answer(grid, kinds, family):
+    """Answers what the model asks the device for; in each function, by its name."""
+    modeling = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
     host = grid.all()
-    window = vision_utils.get_vision_window_index(host, grid.merge, grid.config.window_size, grid.config.patch_size)[1]
-    lengths = {"windows": (window[1:] - window[:-1]).tolist(), "images": [grid.patches] * grid.count}
+    lengths = {"windows": windows_of(grid), "images": [grid.patches] * grid.count}
     tolist, item, unique, repeat = torch.Tensor.tolist, torch.Tensor.item, torch.unique_consecutive, torch.repeat_interleave
+    arange = torch.arange
     def answered_list(tensor):
         made = tolist(tensor)
         asker = sys._getframe(1).f_code.co_name
@@ -120,12 +129,19 @@ def answer(grid, kinds):
 
     def answered_repeat(values, repeats):
         (repeats >= 0).all()  # as where the size is read
-        return repeat(values, repeats, output_size=grid.count)
+        asker = sys._getframe(1).f_code.co_name
+        each = grid.patches if asker == "get_vision_interpolation_indices_and_weights" else 1
+        return repeat(values, repeats, output_size=grid.count * each)
+
+    def answered_arange(end, *args, **kwargs):  # of as many numbers as there are patches
+        if isinstance(end, torch.Tensor):
+            return saying(grid.count * grid.patches, ctypes.c_int64, arange, end, *args, **kwargs)
+        return arange(end, *args, **kwargs)
 
     torch.Tensor.tolist, torch.Tensor.item = answered_list, answered_item
     torch.Tensor.prod = torch.Tensor.sum  # its kernel is compiled as it runs; a sum's result is as large
     torch.unique_consecutive = lambda values: saying(len(lengths["windows"]) + 1, ctypes.c_int64, unique, values)
-    torch.repeat_interleave = answered_repeat
+    torch.repeat_interleave, torch.arange = answered_repeat, answered_arange
     answer_tokens(modeling, grid, kinds)
 
 

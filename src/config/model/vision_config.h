@@ -18,15 +18,15 @@ typedef struct ms_vision_config {
     uint64_t image_size, patch_size, channels; /* in pixels; channels: colours */
     bool has_head;                             /* has an attention pooling head */
     /* Qwen: patches merged into one token, per side; frames per patch; width of merged tokens; rows
-     * of the position table; additional mergers for inner layers */
-    uint64_t merge_size, frames, out_size, positions, deep_mergers;
+     * of the position table */
+    uint64_t merge_size, frames, out_size, positions;
     uint64_t projector_in, projector_out; /* llama4: widths of the MLP behind the tower */
-    /* Qwen2.5-VL: side of a window of attention in pixels; the blocks, a bit each, whose attention
-     * sees the whole image; the function of a tower's MLPs */
-    uint64_t window_size;
-    uint64_t whole_blocks[MS_MOST_BLOCKS / 64];
-    ms_activation activation;
-    uint64_t tokens; /* gemma3: of each picture, a square number */
+    uint64_t window_size;                 /* Qwen2.5-VL: side of a window of attention in pixels */
+    /* Blocks, a bit each: Qwen2.5-VL's whose attention sees the whole image, Qwen3-VL's that have a
+     * merger of their own */
+    uint64_t marked_blocks[MS_MOST_BLOCKS / 64];
+    ms_activation activation; /* of the blocks' MLPs */
+    uint64_t tokens;          /* gemma3: of each picture, a square number */
 } ms_vision_config;
 
 /* What the tower makes of an image: patches by rows and columns, and tokens among the text's. */

@@ -236,10 +236,16 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_te
     ms_tensor *hidden = ms_local(f, ms_dropout(tape, embeds, dropout));
     d->position_ids = position_ids;
     ms_decoder_make_rotary(model, d, f, *hidden, position_ids);
-    for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
+    ms_tensor *outputs = d->style.after_layer ? ms_local(f, 0) : NULL;
+    for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
         ms_assign(
             f, hidden,
             ms_decoder_call_layer(model, i, *hidden, position_ids, d->style.position_ids_first));
+        if (outputs) {
+            ms_assign(f, outputs, *hidden);
+            ms_assign(f, hidden, d->style.after_layer(model, i, *hidden));
+        }
+    }
     ms_assign(f, hidden, d->style.norm(model, &d->norm, *hidden));
     return hidden;
 }

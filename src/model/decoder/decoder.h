@@ -84,6 +84,9 @@ typedef struct ms_decoder_style {
     /* The hidden states that the last norm made of ids and images, where the run has some. NULL: it
      * never has. */
     ms_tensor (*run_with_images)(ms_model *model, ms_decoder *d, ms_tensor ids);
+    /* What becomes of a layer's states before the next layer gets them; `hidden` is the caller's.
+     * NULL: nothing. */
+    ms_tensor (*after_layer)(ms_model *model, uint32_t number, ms_tensor hidden);
     /* Adds the family's auxiliary loss to the loss, in place; *more: that loss, if it stays bound.
      * drop releases what the model kept for it. Both may be NULL. */
     void (*add_loss)(ms_model *model, ms_locals *f, ms_tensor *more, ms_tensor *loss);

@@ -3,6 +3,7 @@
 
 #include "model/vision/image_tokens.h"
 #include "model/vision/qwen2_5_tower.h"
+#include "model/vision/qwen_patches.h"
 #include "ops/ops.h"
 
 static uint64_t tokens_of(const ms_model *model)
@@ -77,95 +78,6 @@ static void find_tokens(ms_model *model, ms_locals *f, const forward_locals *l, 
     ms_assign(f, l->video_mask, ms_unown(tape, video));
 }
 
-/* ---- positions of three grids ---- */
-
-/* arange(length) + start, in three rows. */
-static ms_tensor text_positions(ms_tape *tape, uint64_t length)
-{
-    ms_symbols *s = &tape->trace->symbols;
-    ms_tensor range = ms_empty(tape, MS_SHAPE(ms_dim_number(s, length)), MS_DTYPE_I64);
-    ms_tensor out =
-        ms_empty(tape, MS_SHAPE(ms_dim_number(s, 3), ms_dim_number(s, length)), MS_DTYPE_I64);
-    ms_consume(tape, range);
-    return out;
-}
-
-static ms_tensor image_positions(ms_tape *tape, uint64_t tokens)
-{
-    ms_symbols *s = &tape->trace->symbols;
-    return ms_empty(tape, MS_SHAPE(ms_dim_number(s, 3), ms_dim_number(s, tokens)), MS_DTYPE_I64);
-}
-
-/* The positions of one sequence: lists, the last of which stays until the next is made. */
-typedef struct sequence_places {
-    ms_tensor *parts; /* retained, or 0 */
-    uint64_t count;
-    ms_tensor *image, *places; /* locals: of the last image, and of the sequence */
-} sequence_places;
-
-static void drop_places(ms_tape *tape, const sequence_places *p)
-{
-    for (uint64_t i = p->count; i-- > 0;) {
-        ms_release(tape, p->parts[i]);
-        p->parts[i] = 0;
-    }
-}
-
-/* A token of text before each image, and what is left after the last. */
-static void place_sequence(ms_model *model, ms_locals *f, const sequence_places *p)
-{
-    ms_tape *tape = model->tape;
-    uint64_t images = model->run->images.count, tokens = tokens_of(model);
-    uint64_t rest = model->seq.value - images * tokens - images;
-    drop_places(tape, p);
-    for (uint64_t i = 0; i < p->count; i++) {
-        bool is_image = i % 2 == 1;
-        p->parts[i] = is_image ? image_positions(tape, tokens)
-                               : text_positions(tape, i == 2 * images ? rest : 1);
-        ms_retain(tape, p->parts[i]);
-        if (is_image)
-            ms_assign(f, p->image, p->parts[i]);
-    }
-    ms_dim three = ms_dim_number(&tape->trace->symbols, 3);
-    ms_assign(f, p->places, ms_empty(tape, MS_SHAPE(three, model->seq), MS_DTYPE_I64));
-}
-
-static sequence_places places_of(ms_model *model, ms_locals *f)
-{
-    uint64_t images = model->run->images.count;
-    bool has_rest = model->seq.value > images * (tokens_of(model) + 1);
-    sequence_places p = {.count = 2 * images + (has_rest ? 1 : 0)};
-    p.parts = ms_arena_array(model->arena, ms_tensor, p.count);
-    if (!p.parts)
-        ms_tape_fail(model->tape, MS_ERR_NOMEM);
-    p.image = ms_local(f, 0);
-    p.places = ms_local(f, 0);
-    return p;
-}
-
-/* get_rope_index: [3, B, S]; how far images move the positions stays with the model until the next
- * pass. */
-static ms_tensor positions(ms_model *model)
-{
-    ms_tape *tape = model->tape;
-    ms_dim three = ms_dim_number(&tape->trace->symbols, 3);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *ids =
-        ms_local(&f, ms_empty(tape, MS_SHAPE(three, model->batch, model->seq), MS_DTYPE_I64));
-    const sequence_places p = places_of(model, &f);
-    for (uint64_t i = 0; i < model->batch.value && !ms_idle(tape); i++)
-        place_sequence(model, &f, &p);
-    ms_tensor moved = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
-    ms_retain(tape, moved);
-    if (p.parts)
-        drop_places(tape, &p);
-    ms_tensor result = ms_locals_end(&f, ids);
-    ms_release(tape, model->position_shift);
-    model->position_shift = moved;
-    ms_host_waits(tape); /* it reads the grids */
-    return result;
-}
-
 ms_tensor ms_qwen2_5_run_with_images(ms_model *model, ms_decoder *d, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
@@ -177,7 +89,7 @@ ms_tensor ms_qwen2_5_run_with_images(ms_model *model, ms_decoder *d, ms_tensor i
     find_features(model, &f, &l);
     find_tokens(model, &f, &l, ids);
     ms_assign(&f, l.embeds, ms_masked_scatter(tape, *l.embeds, *l.image_mask, *l.features));
-    ms_assign(&f, l.position_ids, positions(model));
+    ms_assign(&f, l.position_ids, ms_qwen_positions(model));
     ms_tensor outer = model->position_ids;
     model->position_ids = *l.position_ids;
     ms_tensor *hidden = ms_local(&f, ms_decoder_run(model, d, *l.embeds));

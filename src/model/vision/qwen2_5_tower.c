@@ -7,6 +7,7 @@
 #include "model/blocks/blocks.h"
 #include "model/vision/qwen2_5_attention.h"
 #include "model/vision/qwen_image.h"
+#include "model/vision/qwen_patches.h"
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
@@ -134,7 +135,7 @@ static ms_tensor mlp(ms_model *model, const block *b, ms_tensor x)
 
 static bool sees_whole_images(const ms_model *model, uint64_t number)
 {
-    return model->config->vision.whole_blocks[number / 64] >> number % 64 & 1;
+    return model->config->vision.marked_blocks[number / 64] >> number % 64 & 1;
 }
 
 static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
@@ -173,38 +174,7 @@ static ms_tensor call_block(ms_model *model, const tower *t, uint64_t number, ms
                                           : run_block(model->tape, model, number, hidden);
 }
 
-/* ---- positions ---- */
-
-/* The rows and columns of each image's patches, [patches, 2]. */
-static ms_tensor grid_positions(ms_model *model, const tower *t)
-{
-    ms_tape *tape = model->tape;
-    ms_symbols *s = &tape->trace->symbols;
-    const ms_image_grid *grid = &model->run->images.grid;
-    ms_dim patches = ms_dim_number(s, grid->rows * grid->columns), two = ms_dim_number(s, 2);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *rows = ms_local(&f, 0), *columns = ms_local(&f, 0);
-    for (uint32_t i = 0; i < t->images.count && !ms_idle(tape); i++) {
-        ms_tensor along_rows = ms_empty(tape, MS_SHAPE(ms_dim_number(s, grid->rows)), MS_DTYPE_I64);
-        ms_tensor along_columns =
-            ms_empty(tape, MS_SHAPE(ms_dim_number(s, grid->columns)), MS_DTYPE_I64);
-        ms_assign(&f, rows, 0);
-        ms_assign(&f, columns, 0);
-        ms_assign(&f, rows, ms_empty(tape, MS_SHAPE(patches), MS_DTYPE_I64));
-        ms_consume(tape, along_rows);
-        ms_assign(&f, columns, ms_empty(tape, MS_SHAPE(patches), MS_DTYPE_I64));
-        ms_consume(tape, along_columns);
-        ms_tensor pairs = ms_empty(tape, MS_SHAPE(patches, two), MS_DTYPE_I64);
-        t->images.kept[i] = ms_empty(tape, MS_SHAPE(patches, two), MS_DTYPE_I64);
-        ms_retain(tape, t->images.kept[i]);
-        ms_consume(tape, pairs);
-    }
-    ms_tensor all = ms_idle(tape) ? 0 : ms_cat_list(tape, t->images.count, t->images.kept, 0);
-    ms_retain(tape, all);
-    ms_qwen_parts_drop(tape, &t->images);
-    ms_locals_end(&f, NULL);
-    return ms_unown(tape, all);
-}
+/* ---- windows ---- */
 
 /* permute_input_for_window_attn: the groups of patches that are merged, in the order of windows;
  * `order` is the caller's, or 0. */
@@ -227,44 +197,13 @@ static ms_tensor in_windows(ms_model *model, const tower *t, ms_tensor x, ms_ten
     return ms_locals_end(&f, input);
 }
 
-/* Twice the angles by rows and by columns. */
-static ms_tensor recomposed(ms_tape *tape, ms_tensor angles)
-{
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *input = ms_argument(&f, angles);
-    ms_tensor *by_rows = ms_local(&f, ms_select(tape, *input, 1));
-    ms_tensor *by_columns = ms_local(&f, ms_select(tape, *input, 1));
-    ms_tensor *both = ms_local(&f, ms_cat2(tape, *by_rows, *by_columns, 1));
-    ms_tensor *out = ms_local(&f, ms_cat2(tape, *both, *both, 1));
-    return ms_locals_end(&f, out);
-}
-
-static void rotary_tables(ms_model *model, tower *t, ms_tensor positions, ms_tensor out[2])
-{
-    ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    uint32_t previous = ms_scope_enter(tape, t->rotary_scope);
-    tape->grad_enabled = false;
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor wide = ms_to(tape, ms_unsqueeze(tape, positions, 2), MS_DTYPE_F32);
-    ms_tensor frequencies = ms_to(tape, t->inv_freq, MS_DTYPE_F32);
-    ms_tensor *angles = ms_local(&f, ms_mul(tape, wide, frequencies));
-    ms_tensor *cos = ms_local(&f, ms_mul_scalar(tape, ms_cos(tape, *angles)));
-    ms_tensor *sin = ms_local(&f, ms_mul_scalar(tape, ms_sin(tape, *angles)));
-    ms_assign(&f, cos, recomposed(tape, *cos));
-    ms_assign(&f, sin, recomposed(tape, *sin));
-    ms_return_both(&f, *cos, *sin, out);
-    tape->grad_enabled = grad_enabled;
-    tape->scope = previous;
-}
-
 /* cos and sin in the order of windows, locals of `f`. */
 static void make_tables(ms_model *model, tower *t, ms_locals *f, ms_tensor positions,
                         ms_tensor order)
 {
     ms_tape *tape = model->tape;
     ms_tensor tables[2] = {0};
-    rotary_tables(model, t, positions, tables);
+    ms_qwen_tables(model, t->rotary_scope, t->inv_freq, positions, tables);
     ms_retain(tape, tables[0]);
     ms_retain(tape, tables[1]);
     ms_tensor cos = in_windows(model, t, tables[0], order);
@@ -278,32 +217,6 @@ static void make_tables(ms_model *model, tower *t, ms_locals *f, ms_tensor posit
 }
 
 /* ---- forward ---- */
-
-/* The patches' projection, [patches, Hv]. */
-static ms_tensor project(ms_model *model, const tower *t, ms_tensor pixels)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape))
-        return 0;
-    const ms_shape kernel = ms_info(tape, t->projection)->shape;
-    ms_dim one = {.value = 1}, patches = ms_info(tape, pixels)->shape.dims[0];
-    uint32_t previous = ms_scope_enter(tape, t->projection_scope);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, pixels);
-    ms_assign(
-        &f, hidden,
-        ms_view(tape, *hidden,
-                MS_SHAPE(patches, kernel.dims[1], kernel.dims[2], kernel.dims[3], kernel.dims[4])));
-    ms_tensor image = ms_to(tape, *hidden, (ms_dtype)ms_info(tape, t->projection)->dtype);
-    ms_tensor made = ms_patches(tape, image, t->projection, 0, one, one);
-    ms_assign(&f, hidden, ms_view(tape, made, MS_SHAPE(patches, t->hidden)));
-    /* transformers 5 takes the patches for input embeddings, whose gradients checkpoints need */
-    if (model->run->images.checkpoints || ms_inputs_require_grad(model))
-        ms_require_grad(tape, *hidden);
-    ms_tensor result = ms_locals_end(&f, hidden);
-    tape->scope = previous;
-    return result;
-}
 
 static ms_tensor merge(ms_model *model, const tower *t, ms_tensor x)
 {
@@ -325,11 +238,6 @@ static ms_tensor merge(ms_model *model, const tower *t, ms_tensor x)
     return result;
 }
 
-static ms_tensor int32s(ms_tape *tape, uint64_t count)
-{
-    return ms_empty(tape, MS_SHAPE(ms_dim_number(&tape->trace->symbols, count)), MS_DTYPE_I32);
-}
-
 /* On the CPU the order of groups is a tensor like others. */
 static ms_tensor order_of(ms_model *model, const tower *t)
 {
@@ -345,11 +253,14 @@ ms_tensor ms_qwen2_5_tower_run(ms_model *model, ms_tensor pixels, ms_tensor *las
     uint32_t previous = ms_scope_enter(tape, t->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, pixels);
-    ms_tensor *positions = ms_local(&f, grid_positions(model, t));
-    t->image_lengths = *ms_local(&f, int32s(tape, t->images.count + 1));
+    ms_tensor *positions = ms_local(&f, ms_qwen_grid_positions(model, &t->images));
+    t->image_lengths = *ms_local(&f, ms_qwen_ends(tape, t->images.count + 1));
     ms_tensor *order = ms_local(&f, order_of(model, t));
-    t->window_lengths = *ms_local(&f, int32s(tape, t->windows.listed + 1));
-    ms_assign(&f, hidden, project(model, t, *hidden));
+    t->window_lengths = *ms_local(&f, ms_qwen_ends(tape, t->windows.listed + 1));
+    ms_assign(&f, hidden, ms_qwen_project(model, t->projection_scope, t->projection, 0, *hidden));
+    /* transformers 5 takes the patches for input embeddings, whose gradients checkpoints need */
+    if (model->run->images.checkpoints || ms_inputs_require_grad(model))
+        ms_require_grad(tape, *hidden);
     ms_assign(&f, hidden, in_windows(model, t, *hidden, *order));
     make_tables(model, t, &f, *positions, *order);
     for (uint64_t i = 0; i < model->config->vision.num_layers && tape->status == MS_OK; i++)

@@ -46,7 +46,7 @@ static const ms_key vision_keys[] = {
     COUNT("temporal_patch_size", vision.frames, 2, MAX_HEADS),
     COUNT("out_hidden_size", vision.out_size, 3584, MAX_HIDDEN),
     COUNT("window_size", vision.window_size, 112, MAX_POSITIONS),
-    { .name = "fullatt_block_indexes", .kind = MS_KEY_NUMBERS, .offset = MEMBER(vision.whole_blocks),
+    { .name = "fullatt_block_indexes", .kind = MS_KEY_NUMBERS, .offset = MEMBER(vision.marked_blocks),
       .default_value = 0x80808080, .maximum = MS_MOST_BLOCKS - 1 },
     { .name = "hidden_act", .kind = MS_KEY_ACTIVATION, .offset = MEMBER(vision.activation),
       .default_value = MS_ACTIVATION_SILU },

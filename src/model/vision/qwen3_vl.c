@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Qwen3-VL: Qwen3 with or without experts, rotary tables of three grids, and a vision tower, which
- * text-only training does not run.
+ * runs where there are images.
  */
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
+#include "model/vision/qwen3_images.h"
+#include "model/vision/qwen_image.h"
 #include "model/vision/qwen_vision.h"
 
 /* clang-format off */
@@ -52,8 +54,8 @@ static const ms_key whole_keys[] = { BOOL("tie_word_embeddings", tie_word_embedd
 
 static const ms_key vision_keys[] = {
     QWEN_VISION_KEYS,
-    { .name = "deepstack_visual_indexes", .kind = MS_KEY_LENGTH, .offset = MEMBER(vision.deep_mergers),
-      .default_value = 3, .maximum = MAX_LAYERS },
+    { .name = "deepstack_visual_indexes", .kind = MS_KEY_NUMBERS, .offset = MEMBER(vision.marked_blocks),
+      .default_value = 0x1010100, .maximum = MS_MOST_BLOCKS - 1 },
 };
 /* clang-format on */
 
@@ -68,7 +70,9 @@ static ms_decoder_style style_of(const ms_model_config *config)
 
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(model, style_of(model->config));
+    ms_decoder_style style = style_of(model->config);
+    ms_qwen3_see_images(model, &style);
+    return ms_decoder_build(model, style);
 }
 
 /* ---- with experts ---- */
@@ -93,6 +97,7 @@ static bool build_moe(ms_model *model)
     style.mlp = mlp;
     style.add_loss = ms_router_loss_add;
     style.drop = ms_router_logits_drop;
+    ms_qwen3_see_images(model, &style);
     return ms_decoder_build(model, style);
 }
 
@@ -120,6 +125,7 @@ const ms_family ms_family_qwen3_vl = {
     .object_type = "qwen3_vl_text",
     .more = more,
     .more_count = sizeof more / sizeof *more,
+    .place_image = ms_qwen3_place_image,
     .program = &program};
 
 const ms_family ms_family_qwen3_vl_moe = {
@@ -133,4 +139,5 @@ const ms_family ms_family_qwen3_vl_moe = {
     .more_count = sizeof more / sizeof *more,
     .check = ms_check_experts,
     .layer_kind = moe_kind,
+    .place_image = ms_qwen3_place_image,
     .program = &moe_program};

@@ -14,6 +14,10 @@
 ms_status ms_qwen_place_image(const ms_model_config *config, const uint64_t sides[2],
                               ms_image_grid *grid, ms_error *err);
 
+/* The same of Qwen3-VL: within 65,536 and 16,777,216 pixels. */
+ms_status ms_qwen3_place_image(const ms_model_config *config, const uint64_t sides[2],
+                               ms_image_grid *grid, ms_error *err);
+
 /* Windows of Qwen2.5-VL's attention in an image: so many rows and columns, those at the right and
  * lower edge smaller. The tower's list has one more of each, empty where the last is whole. */
 typedef struct ms_qwen_windows {

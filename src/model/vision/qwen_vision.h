@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vision towers of Qwen3-VL and Qwen3.5: parameters only. They have no
- * forward, since text-only training does not run them.
+ * The vision towers of Qwen3-VL and Qwen3.5 (Qwen3VLVisionModel of transformers): learned positions
+ * that are resampled to each image, and mergers for inner blocks, whose features go to the first
+ * layers of the text model.
  */
 #ifndef MS_MODEL_VISION_QWEN_VISION_H
 #define MS_MODEL_VISION_QWEN_VISION_H
@@ -11,6 +12,19 @@
 
 /* Creates the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
 bool ms_qwen_vision_new(ms_model *model, uint32_t parent);
+
+/* The inner blocks that have a merger. */
+uint32_t ms_qwen_deep_count(const ms_vision_config *vision);
+
+/* What a pass returns; floating. */
+typedef struct ms_qwen_vision_result {
+    ms_tensor last;   /* the last block's states, [patches, Hv] */
+    ms_tensor merged; /* [tokens, H] */
+} ms_qwen_vision_result;
+
+/* Runs it on the patches `pixels`, in rows. deep[0 .. ms_qwen_deep_count - 1]: the features of
+ * inner blocks, [tokens, H], retained. */
+ms_qwen_vision_result ms_qwen_vision_run(ms_model *model, ms_tensor pixels, ms_tensor *deep);
 
 /* Keys of the object "vision_config". */
 #define QWEN_VISION_KEYS                                                                           \
@@ -23,6 +37,10 @@ bool ms_qwen_vision_new(ms_model *model, uint32_t parent);
         COUNT("spatial_merge_size", vision.merge_size, 2, 64),                                     \
         COUNT("temporal_patch_size", vision.frames, 2, MAX_HEADS),                                 \
         COUNT("out_hidden_size", vision.out_size, 3584, MAX_HIDDEN),                               \
-        COUNT("num_position_embeddings", vision.positions, 2304, MAX_POSITIONS)
+        COUNT("num_position_embeddings", vision.positions, 2304, MAX_POSITIONS),                   \
+    {                                                                                              \
+        .name = "hidden_act", .kind = MS_KEY_ACTIVATION, .offset = MEMBER(vision.activation),      \
+        .default_value = MS_ACTIVATION_GELU_TANH                                                   \
+    }
 
 #endif

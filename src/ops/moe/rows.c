@@ -19,8 +19,7 @@ static uint32_t bits_of(uint64_t most)
     return bits;
 }
 
-/* index % size * stride, for each index; the later ones are added to the first. */
-static ms_tensor linear_index(ms_tape *tape, uint32_t count, ms_shape shape)
+ms_tensor ms_linear_index(ms_tape *tape, uint32_t count, ms_shape shape)
 {
     ms_tensor linear = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -35,8 +34,7 @@ static ms_tensor linear_index(ms_tape *tape, uint32_t count, ms_shape shape)
     return linear;
 }
 
-/* Of indices of one of `places` elements. */
-static void sort_linear(ms_tape *tape, const ms_shape *shape, uint64_t places)
+void ms_sort_linear(ms_tape *tape, const ms_shape *shape, uint64_t places)
 {
     ms_tensor sorted = ms_empty(tape, *shape, MS_DTYPE_I64);
     ms_tensor original = ms_empty(tape, *shape, MS_DTYPE_I64);
@@ -54,8 +52,8 @@ static void sort_indices(ms_tape *tape, const ms_node *node, const ms_shape *ind
     uint64_t places = 1;
     for (uint32_t i = 0; i < node->saved_count; i++)
         places *= indexed->dims[i].value;
-    ms_tensor linear = linear_index(tape, node->saved_count, shape);
-    sort_linear(tape, &shape, places);
+    ms_tensor linear = ms_linear_index(tape, node->saved_count, shape);
+    ms_sort_linear(tape, &shape, places);
     ms_consume(tape, linear);
 }
 
@@ -107,7 +105,7 @@ static void index_by_host_backward(ms_tape *tape, const ms_node *node, ms_tensor
     if (tape->on_cpu || ms_idle(tape))
         return;
     ms_tensor copy = ms_empty(tape, shape, MS_DTYPE_I64);
-    sort_linear(tape, &shape, meta.shape.dims[0].value);
+    ms_sort_linear(tape, &shape, meta.shape.dims[0].value);
     ms_consume(tape, copy);
 }
 

@@ -58,6 +58,33 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(ms_qwen_place_image(&model, fine, &grid, NULL), MS_OK);
 }
 
+static void limits_of_qwen3_are_others(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t sides[2], columns, rows;
+    } rows[] = {
+        {{1280, 720}, 80, 44}, {{256, 256}, 16, 16},     {{30, 30}, 16, 16},
+        {{640, 480}, 40, 30},  {{5000, 5000}, 256, 256}, {{48, 80}, 14, 22},
+    };
+    ms_model_config model = config();
+    model.num_layers = 2;
+    model.vision.patch_size = 16;
+    model.vision.num_layers = 24;
+    ms_image_grid grid;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(ms_qwen3_place_image(&model, rows[i].sides, &grid, NULL), MS_OK);
+        assert_int_equal(grid.columns, rows[i].columns);
+        assert_int_equal(grid.rows, rows[i].rows);
+    }
+    model.vision.marked_blocks[0] = 1 << 5 | 1 << 11;
+    assert_int_equal(ms_qwen3_place_image(&model, rows[0].sides, &grid, NULL), MS_OK);
+    model.vision.marked_blocks[0] = 1 << 24; /* the tower ends before */
+    assert_int_not_equal(ms_qwen3_place_image(&model, rows[0].sides, &grid, NULL), MS_OK);
+    model.vision.marked_blocks[0] = 7; /* more than the text model has layers */
+    assert_int_not_equal(ms_qwen3_place_image(&model, rows[0].sides, &grid, NULL), MS_OK);
+}
+
 /* All patches are in a window, and the tower lists the empty ones as well. */
 static void windows_hold_all_patches(void **state)
 {
@@ -81,6 +108,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(sides_are_rounded),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(limits_of_qwen3_are_others),
         cmocka_unit_test(windows_hold_all_patches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
