@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Keys of config.json whose values are lists.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/key_lists.h"
+
 #include <inttypes.h>
 
 #include "config/model/model_keys.h"

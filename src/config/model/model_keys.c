@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/model/model_keys.h"
 
-#include "config/model/layer_kinds.h"
+#include "config/model/key_lists.h"
+#include "config/model/layer_pattern.h"
 #include "config/model/model_read.h"
 
 #include <inttypes.h>

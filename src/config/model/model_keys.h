@@ -23,17 +23,4 @@ uint64_t ms_model_learned_positions(const ms_model_config *config);
 ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
                              ms_model_config *config, ms_error *err);
 
-/* ---- lists (key_lists.c) ---- */
-
-/* Fails unless a list has an entry for each layer. */
-ms_status ms_key_expect_layers(ms_json_value list, uint64_t count, const ms_model_config *config,
-                               ms_error *err);
-/* Getters: one count for each layer, which must be alike; a list's length; bits for its numbers. */
-ms_status ms_key_get_alike(ms_json_value list, const ms_key *key, ms_model_config *config,
-                           ms_error *err);
-ms_status ms_key_get_length(ms_json_value value, const ms_key *key, ms_model_config *config,
-                            ms_error *err);
-ms_status ms_key_get_numbers(ms_json_value value, const ms_key *key, ms_model_config *config,
-                             ms_error *err);
-
 #endif

@@ -2,6 +2,8 @@
  *
  * DeepSeek-V3: latent attention with rotary embeddings of neighbouring elements; a sigmoid router.
  */
+#include "model/mixture/deepseek_v3.h"
+
 #include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_list.h"

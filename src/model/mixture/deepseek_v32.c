@@ -8,6 +8,7 @@
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/mixture/deepseek_moe.h"
+#include "model/mixture/deepseek_v3.h"
 #include "model/mixture/latent_attention.h"
 
 /* More would be sorted with other memory. */

@@ -153,8 +153,8 @@ static ms_tensor not_chosen(ms_model *model, ms_tensor places)
     return ms_unsqueeze(tape, out, 1);
 }
 
-void ms_index_mask(ms_model *model, const ms_indexer *m, const ms_index_inputs *in, ms_locals *f,
-                   ms_tensor *mask)
+void ms_indexer_mask(ms_model *model, const ms_indexer *m, const ms_index_inputs *in, ms_locals *f,
+                     ms_tensor *mask)
 {
     ms_tape *tape = model->tape;
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);

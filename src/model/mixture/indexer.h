@@ -21,7 +21,7 @@ typedef struct ms_index_inputs {
 
 /* Makes *mask, a local of `f`, that mask without the tokens that are not chosen, [B, 1, S, S]. What
  * chose them becomes locals of `f`. */
-void ms_index_mask(ms_model *model, const ms_indexer *indexer, const ms_index_inputs *in,
-                   ms_locals *f, ms_tensor *mask);
+void ms_indexer_mask(ms_model *model, const ms_indexer *indexer, const ms_index_inputs *in,
+                     ms_locals *f, ms_tensor *mask);
 
 #endif

@@ -145,7 +145,7 @@ ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
     if (a->indexer) {
         const ms_index_inputs in = {*hidden, *q_latent, mask, rotary->cos, rotary->sin};
-        ms_index_mask(model, a->indexer, &in, &f, own_mask);
+        ms_indexer_mask(model, a->indexer, &in, &f, own_mask);
         mask = *own_mask;
     }
     ms_tensor *output = ms_local(

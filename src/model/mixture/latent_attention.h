@@ -14,8 +14,4 @@ void *ms_latent_attention_new(ms_model *model, const ms_decoder *d, uint32_t sco
 ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                               ms_tensor hidden, ms_tensor *weights);
 
-/* Rotates neighbouring elements, each pair by the first half of the tables (deepseek_v3.c). */
-void ms_rotary_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
-                          ms_tensor out[2]);
-
 #endif

@@ -4,6 +4,7 @@
 #include "model/vision/image_tokens.h"
 #include "model/vision/qwen_patches.h"
 #include "model/vision/qwen_vision.h"
+#include "ops/moe/masked.h"
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
 

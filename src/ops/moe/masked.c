@@ -3,9 +3,10 @@
  * Reading and writing the rows that a mask selects. The mask is what is saved: every use of it
  * finds the places anew.
  */
-#include "ops/moe/rows.h"
+#include "ops/moe/masked.h"
 
 #include "ops/moe/experts.h"
+#include "ops/moe/rows.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)
 {

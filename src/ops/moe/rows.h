@@ -16,11 +16,6 @@ ms_tensor ms_index_by_host(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_dim co
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim);
 /* a[rows, columns]: [T, ..]. */
 ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
-/* a[mask] with a bool mask of a's first dimensions that selects `count` places: [count, ..]
- * (masked.c). */
-ms_tensor ms_index_mask(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_dim count);
-/* a[mask] = source, [count, ..], in place. */
-ms_tensor ms_put_mask(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_tensor source);
 /* In a backward of index: index % size * stride for each of `count` indices of that shape, the
  * later ones added to the first; and the sorting of such indices of one of `places` elements. */
 ms_tensor ms_linear_index(ms_tape *tape, uint32_t count, ms_shape shape);

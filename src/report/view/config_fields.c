@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "config/model/layer_kinds.h"
+#include "config/model/layer_pattern.h"
 #include "config/model/model_keys.h"
 #include "ledger/ledger.h"
 
