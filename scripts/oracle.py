@@ -446,7 +446,7 @@ def requirements(args, file):
         yield item.partition(":")[::2]
 
 
-def check(group, text, summary, is_part):
+def check(group, text, summary, is_part=False):
     """"exact=0.85,within=0.01@0.95": 85 % of the cases exact, 95 % of them within 1 %."""
     row = summary.get(group)
     if not row:

@@ -19,7 +19,8 @@ ENOUGH = "100000GiB"
 EVERY = int(os.environ.get("CHECK_EVERY", "1"))
 # Families whose layers can be kept or checkpointed, no more; the scan of state-space models takes many operators for each token.
 # Layers of experts alone begin with the router, whose product torchtitan does not count.
-NO_SELECTIVE = {"t5", "whisper", "mamba", "mamba2", "nemotron_h"}
+# Encoders of 512 positions cannot have the sequences of these runs.
+NO_SELECTIVE = {"bert", "camembert", "distilbert", "roberta", "xlm-roberta", "t5", "whisper", "mamba", "mamba2", "nemotron_h"}
 # Of several kinds: latent attention, experts, biases, fused projections, linear attention.
 ALL_TARGETS = ["falcon-7b", "granite-4.0-micro", "mixtral-8x7b", "phi-4", "qwen3-30b-a3b", "qwen3-next-80b-a3b", "deepseek-v2-lite"]
 
