@@ -59,8 +59,7 @@ bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind)
 
 /* ---- forward ---- */
 
-/* x.to(the type of `like`), which lives until the call that it is an argument of has returned */
-static ms_tensor *argument_in(ms_locals *f, ms_tensor x, ms_tensor like)
+ms_tensor *ms_argument_in(ms_locals *f, ms_tensor x, ms_tensor like)
 {
     ms_tape *tape = f->tape;
     return ms_local(f, ms_idle(tape) ? 0 : ms_to(tape, x, (ms_dtype)ms_info(tape, like)->dtype));
@@ -76,7 +75,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_locals call = ms_locals_begin(tape);
-    ms_tensor *cast = argument_in(&call, *hidden, l->norm.weight);
+    ms_tensor *cast = ms_argument_in(&call, *hidden, l->norm.weight);
     ms_assign(&f, hidden, ms_rms_norm_call(model, &l->norm, *cast));
     ms_locals_end(&call, NULL);
     if (model->config->residual_in_fp32 && !ms_idle(tape))

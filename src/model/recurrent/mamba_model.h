@@ -23,4 +23,7 @@ void ms_mamba_forward(ms_model *model, const ms_model_inputs *in, ms_model_outpu
 /* lm_head(hidden).float(): a family's scale_logits */
 ms_tensor ms_widen_logits(ms_tape *tape, ms_tensor logits);
 
+/* x in the type of `like`, which lives until the call that it is an argument of has returned. */
+ms_tensor *ms_argument_in(ms_locals *f, ms_tensor x, ms_tensor like);
+
 #endif

@@ -113,13 +113,6 @@ static ms_tensor mix(ms_model *model, ms_decoder *d, const ms_decoder_layer *lay
                : ms_self_attention(model, d, layer, x, weights);
 }
 
-/* x.to(the type of `like`), which lives until the call that it is an argument of has returned */
-static ms_tensor *argument_in(ms_locals *f, ms_tensor x, ms_tensor like)
-{
-    ms_tape *tape = f->tape;
-    return ms_local(f, ms_idle(tape) ? 0 : ms_to(tape, x, (ms_dtype)ms_info(tape, like)->dtype));
-}
-
 /* x + mixer(norm(x)) */
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
@@ -131,7 +124,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_locals call = ms_locals_begin(tape);
-    ms_tensor *cast = argument_in(&call, *hidden, l->norms[MS_NORM_BEFORE_ATTENTION].weight);
+    ms_tensor *cast = ms_argument_in(&call, *hidden, l->norms[MS_NORM_BEFORE_ATTENTION].weight);
     ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *cast));
     ms_locals_end(&call, NULL);
     ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));

@@ -15,6 +15,10 @@ void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool com
  * compared. */
 ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids);
 
+/* The same of images, [B, S, 1], and of videos, [B, S], for locals of `f`. */
+void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tensor *image,
+                          ms_tensor *video);
+
 /* The number of each token's image, -1 for text: [B, S], floating; of the kinds of tokens, which
  * look like `ids` [B, S] (get_block_sequence_ids_for_mask). */
 ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids);

@@ -60,24 +60,6 @@ static void find_features(ms_model *model, ms_locals *f, const forward_locals *l
         ms_assign(f, l->features, ms_to(tape, joined, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
 }
 
-/* get_placeholder_mask: of images and of videos. */
-static void find_tokens(ms_model *model, ms_locals *f, const forward_locals *l, ms_tensor ids)
-{
-    ms_tape *tape = model->tape;
-    ms_dim one = {.value = 1};
-    ms_tensor image = ms_compare(tape, ids, 0), video;
-    ms_retain(tape, image);
-    video = ms_compare(tape, ids, 0);
-    ms_retain(tape, video);
-    ms_locals counts = ms_locals_begin(tape);
-    ms_count_image_tokens(tape, &counts, image, true);
-    ms_count_image_tokens(tape, &counts, video, false);
-    ms_locals_end(&counts, NULL);
-    ms_shape shape = MS_SHAPE(model->batch, model->seq, one);
-    ms_assign(f, l->image_mask, ms_view(tape, ms_unown(tape, image), shape));
-    ms_assign(f, l->video_mask, ms_unown(tape, video));
-}
-
 ms_tensor ms_qwen2_5_run_with_images(ms_model *model, ms_decoder *d, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
@@ -87,7 +69,7 @@ ms_tensor ms_qwen2_5_run_with_images(ms_model *model, ms_decoder *d, ms_tensor i
     const forward_locals l = locals_of(&f);
     ms_assign(&f, l.embeds, ms_decoder_embed(model, d, ids));
     find_features(model, &f, &l);
-    find_tokens(model, &f, &l, ids);
+    ms_image_video_masks(model, &f, ids, l.image_mask, l.video_mask);
     ms_assign(&f, l.embeds, ms_masked_scatter(tape, *l.embeds, *l.image_mask, *l.features));
     ms_assign(&f, l.position_ids, ms_qwen_positions(model));
     ms_tensor outer = model->position_ids;

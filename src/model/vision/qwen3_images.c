@@ -97,24 +97,6 @@ static void find_features(ms_model *model, ms_locals *f, const forward_locals *l
         ms_assign(f, l->features, ms_to(tape, all, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
 }
 
-/* get_placeholder_mask: of images and of videos. */
-static void find_tokens(ms_model *model, ms_locals *f, const forward_locals *l, ms_tensor ids)
-{
-    ms_tape *tape = model->tape;
-    ms_dim one = {.value = 1};
-    ms_tensor image = ms_compare(tape, ids, 0), video;
-    ms_retain(tape, image);
-    video = ms_compare(tape, ids, 0);
-    ms_retain(tape, video);
-    ms_locals counts = ms_locals_begin(tape);
-    ms_count_image_tokens(tape, &counts, image, true);
-    ms_count_image_tokens(tape, &counts, video, false);
-    ms_locals_end(&counts, NULL);
-    ms_shape shape = MS_SHAPE(model->batch, model->seq, one);
-    ms_assign(f, l->image_mask, ms_view(tape, ms_unown(tape, image), shape));
-    ms_assign(f, l->video_mask, ms_unown(tape, video));
-}
-
 /* The mask without its last dimension, and the deep features joined. */
 static void prepare_deep(ms_model *model, ms_locals *f, const forward_locals *l,
                          deep_features *deep)
@@ -161,7 +143,7 @@ static ms_tensor run_with_images(ms_model *model, ms_decoder *d, ms_tensor ids)
     const forward_locals l = locals_of(&f);
     ms_assign(&f, l.embeds, ms_decoder_embed(model, d, ids));
     find_features(model, &f, &l, deep);
-    find_tokens(model, &f, &l, ids);
+    ms_image_video_masks(model, &f, ids, l.image_mask, l.video_mask);
     ms_assign(&f, l.embeds, ms_masked_scatter(tape, *l.embeds, *l.image_mask, *l.features));
     prepare_deep(model, &f, &l, deep);
     ms_assign(&f, l.position_ids, ms_qwen_positions(model));
