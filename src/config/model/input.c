@@ -146,30 +146,52 @@ static bool has_nearest(const char *name, char *hint, size_t size)
            (has_parts && hint_at_kin(&wanted, hint, size));
 }
 
-/* Whose configs would be refused, so that no line to download one helps. */
-static bool is_of_missing_family(const char *name)
+/* Whose configs would be refused, so that no line to download one helps; what is predicted of them.
+ */
+static const struct missing_row {
+    const char *begin, *but;
+} missing[] = {
+    {"mt5-", ""},
+    {"umt5-", ""},
+    {"bart-", ""},
+    {"mbart", ""},
+    {"pegasus", ""},
+    {"deberta", ""},
+    {"falcon-mamba", ""},
+    {"rwkv", ""},
+    {"jamba", ""},
+    {"gemma-3n", ", but its text models are (gemma-3n-e2b, gemma-3n-e4b)"},
+    {"gemma-4", ", but its config's text_config is"},
+    {"nemotron-4", ""},
+    {"llava", ""},
+    {"internvl", ""},
+    {"qwen-vl", ""},
+    {"qwen2-vl", ""},
+    {"qwen2.5-omni", ""},
+    {"stable-diffusion", ""},
+    {"sdxl", ""},
+    {"flux", ""},
+};
+
+static const struct missing_row *missing_family(const char *name)
 {
-    static const char *const begins[] = {
-        "mt5-",         "umt5-",    "bart-",   "mbart",    "pegasus",      "deberta",
-        "falcon-mamba", "rwkv",     "jamba",   "gemma-3n", "gemma-4",      "nemotron-4",
-        "llava",        "internvl", "qwen-vl", "qwen2-vl", "qwen2.5-omni", "stable-diffusion",
-        "sdxl",         "flux"};
     const char *slash = strrchr(name, '/');
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (strncasecmp(slash ? slash + 1 : name, begins[i], strlen(begins[i])) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (strncasecmp(slash ? slash + 1 : name, missing[i].begin, strlen(missing[i].begin)) == 0)
+            return &missing[i];
+    return NULL;
 }
 
 ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
 {
     char hint[200] = "";
     const char *id = ms_hub_is_id(name) ? name : ms_hub_id_of_address(arena, name);
-    if (is_of_missing_family(id ? id : name))
+    const struct missing_row *row = missing_family(id ? id : name);
+    if (row)
         return ms_fail(err, MS_ERR_IO,
-                       "'%.80s' is of a family that is not predicted yet; memscope capture -- "
+                       "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
                        "python train.py runs your program on a GPU that is not there",
-                       name);
+                       name, row->but);
     bool is_near = has_nearest(id ? id : name, hint, sizeof hint);
     if (id)
         return ms_fail(

@@ -16,6 +16,7 @@ static const hub_case cases[] = {
     {"in other letters", "META-llama/llama-3.1-8b-INSTRUCT", "llama-3.1-8b", 0},
     {"without its owner", "Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768},
     {"the first of a row", "Qwen/Qwen3-0.6B-Base", "qwen3-0.6b", 32768},
+    {"an owner in the name", "nvidia/NVIDIA-Nemotron-Nano-9B-v2", "nemotron-nano-9b-v2", 0},
     {"another owner", "somebody/Llama-3.1-8B", NULL, 0},
     {"only the owner", "meta-llama", NULL, 0},
     {"a beginning", "meta-llama/Llama-3.1-8", NULL, 0},
