@@ -198,7 +198,7 @@ ms_tensor ms_chunk_scan(ms_model *model, const ms_scan_inputs *inputs, ms_tensor
     add_up(model, &f, &s);
     ms_tensor out = *s.out;
     ms_retain(tape, out);
-    *last = ms_idle(tape) ? 0 : *s.last;
+    *last = ms_idle(tape) || !model->cache ? 0 : *s.last;
     ms_retain(tape, *last);
     ms_locals_end(&f, NULL);
     return ms_unown(tape, out);

@@ -9,7 +9,8 @@
 
 /* Inputs are locals of the caller: hidden [B, S, heads, width], step [B, S, heads], decay [heads],
  * key and query [B, S, groups, N]. `direct` and `step_bias` are parameters, [heads]. The result is
- * [B, S, heads, width] in fp32. *last: the state at the end, [B, heads, width, N], retained. */
+ * [B, S, heads, width] in fp32. *last: the state at the end,
+ * [B, heads, width, N], retained; 0 without a cache, where it goes with the other locals. */
 typedef struct ms_scan_inputs {
     ms_tensor hidden, step, decay, key, query, direct, step_bias;
 } ms_scan_inputs;
