@@ -120,29 +120,14 @@ static uint64_t layer_of(const ms_model *model, const mixer *m)
     return ms_scope_layer(model->tape, m->scope);
 }
 
-static void convolve_tokens(ms_model *model, const mixer *m, ms_locals *f, ms_tensor *mixed)
-{
-    ms_tape *tape = model->tape;
-    const ms_model_config *c = model->config;
-    const ms_dim width = ms_dim_number(&tape->trace->symbols, c->convolution_width);
-    const uint64_t layer = layer_of(model, m);
-    if (ms_state_is_continued(model, layer)) {
-        ms_assign(f, mixed, ms_state_convolve(model, layer, &m->convolution, *mixed));
-        return;
-    }
-    ms_assign(f, mixed, ms_state_begin(model, layer, width, *mixed));
-    ms_assign(f, mixed, ms_convolution_call(model, &m->convolution, c->scan_activation, *mixed));
-    if (model->cache && !ms_idle(tape))
-        ms_assign(f, mixed, ms_narrow(tape, *mixed, 2, model->seq));
-}
-
 static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
 {
     ms_tape *tape = model->tape;
     const ms_dim lengths[] = {m->inner, m->states, m->states};
     ms_tensor parts[3];
     ms_assign(f, t->mixed, ms_transpose(tape, *t->mixed, 1, 2));
-    convolve_tokens(model, m, f, t->mixed);
+    ms_state_convolve(model, layer_of(model, m), &m->convolution, model->config->scan_activation, f,
+                      t->mixed);
     ms_assign(f, t->mixed, ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, *t->mixed, 3, lengths, parts);
     ms_assign(f, t->hidden, parts[0]);
@@ -191,10 +176,7 @@ static ms_tensor scan(ms_model *model, const mixer *m, ms_locals *f, const call 
                                .direct = m->direct,
                                .step_bias = m->step_bias};
     ms_tensor out = ms_chunk_scan(model, &in, &last);
-    if (model->cache)
-        ms_local(f, last); /* with the result, until the mixer returns */
-    ms_release(tape, last);
-    ms_state_keep(model, layer_of(model, m), last);
+    ms_state_keep(model, layer_of(model, m), f, last);
     return out;
 }
 

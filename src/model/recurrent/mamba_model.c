@@ -23,9 +23,9 @@ typedef struct mamba_model {
 
 /* ---- construction ---- */
 
-ms_tensor ms_widen_logits(ms_tape *tape, ms_tensor logits)
+ms_tensor ms_in_fp32(ms_tape *tape, ms_tensor x)
 {
-    return ms_idle(tape) || !logits ? 0 : ms_to(tape, logits, MS_DTYPE_F32);
+    return ms_idle(tape) || !x ? 0 : ms_to(tape, x, MS_DTYPE_F32);
 }
 
 bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind)
@@ -37,7 +37,7 @@ bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind)
     if (!m || !layers)
         return false;
     model->modules = m;
-    model->scale_logits = ms_widen_logits;
+    model->scale_logits = ms_in_fp32;
     *m = (mamba_model){.kind = kind, .layers = layers};
     m->scope = ms_scope_add(tape, MS_NONE, "backbone", MS_NONE);
     m->embedding = ms_embedding_new(model, m->scope, "embeddings", model->vocab, model->hidden);

@@ -20,8 +20,8 @@ typedef struct ms_mixer_kind {
 bool ms_mamba_build(ms_model *model, const ms_mixer_kind *kind);
 void ms_mamba_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 
-/* lm_head(hidden).float(): a family's scale_logits */
-ms_tensor ms_widen_logits(ms_tape *tape, ms_tensor logits);
+/* x.float(), as for the logits: a family's scale_logits; 0 for 0. */
+ms_tensor ms_in_fp32(ms_tape *tape, ms_tensor x);
 
 /* x in the type of `like`, which lives until the call that it is an argument of has returned. */
 ms_tensor *ms_argument_in(ms_locals *f, ms_tensor x, ms_tensor like);

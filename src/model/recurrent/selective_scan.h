@@ -14,7 +14,8 @@ typedef struct ms_selective_inputs {
     ms_tensor hidden, step, decay, key, query, direct, gate, step_bias;
 } ms_selective_inputs;
 
-/* mamba_selective_scan(): [B, inner, S]. *state: the last state, [B, inner, N], retained. */
+/* mamba_selective_scan(): [B, inner, S]. *state: the last state, [B, inner, N], retained;
+ * 0 without a cache. */
 ms_tensor ms_selective_scan(ms_model *model, const ms_selective_inputs *in, ms_tensor *state);
 
 /* mamba_selective_state_update(): [B, inner], of hidden, step and gate [B, inner] and key and query

@@ -21,7 +21,9 @@ static ms_tensor kept(ms_tape *tape, ms_shape shape, ms_dtype dtype)
     return tensor;
 }
 
-ms_tensor ms_state_begin(ms_model *model, uint64_t layer, ms_dim width, ms_tensor x)
+/* update_conv_state() of a prompt: what the convolution gets for x, [B, C, S], which is padded to
+ * its width where it is shorter. Without a cache x itself. */
+static ms_tensor begin(ms_model *model, uint64_t layer, ms_dim width, ms_tensor x)
 {
     ms_tape *tape = model->tape;
     if (!model->cache || ms_idle(tape) || !x)
@@ -37,8 +39,9 @@ ms_tensor ms_state_begin(ms_model *model, uint64_t layer, ms_dim width, ms_tenso
     return ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
 }
 
-ms_tensor ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolution_module *m,
-                            ms_tensor x)
+/* causal_conv1d_update() of one token: [B, C, 1] after the activation. */
+static ms_tensor go_on(ms_model *model, uint64_t layer, const ms_convolution_module *m,
+                       ms_activation activation, ms_tensor x)
 {
     ms_tape *tape = model->tape;
     ms_cached_layer *row = &model->cache->layers[layer];
@@ -51,16 +54,35 @@ ms_tensor ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolutio
     ms_tensor *joined = ms_local(&f, ms_cat2(tape, row->keys, *input, 2));
     ms_tensor whole = ms_depthwise_inside(tape, *joined, m->weight, m->bias);
     ms_tensor *out = ms_local(&f, whole ? ms_narrow(tape, whole, 2, model->seq) : 0);
-    ms_assign(&f, out, ms_activation_call(model, *out));
+    ms_assign(&f, out, ms_activate(tape, activation, *out));
     ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }
 
-void ms_state_keep(ms_model *model, uint64_t layer, ms_tensor state)
+void ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolution_module *m,
+                       ms_activation activation, ms_locals *f, ms_tensor *x)
 {
     ms_tape *tape = model->tape;
-    if (!model->cache || ms_idle(tape) || !state)
+    if (ms_state_is_continued(model, layer)) {
+        ms_assign(f, x, go_on(model, layer, m, activation, *x));
+        return;
+    }
+    const ms_dim width = ms_dim_number(&tape->trace->symbols, model->config->convolution_width);
+    ms_assign(f, x, begin(model, layer, width, *x));
+    ms_assign(f, x, ms_convolution_call(model, m, activation, *x));
+    if (model->cache && !ms_idle(tape))
+        ms_assign(f, x, ms_narrow(tape, *x, 2, model->seq));
+}
+
+void ms_state_keep(ms_model *model, uint64_t layer, ms_locals *f, ms_tensor state)
+{
+    ms_tape *tape = model->tape;
+    if (!state)
+        return;
+    ms_local(f, state);
+    ms_release(tape, state);
+    if (ms_idle(tape))
         return;
     const ms_tensor_info info = *ms_info(tape, state);
     model->cache->layers[layer].values = kept(tape, info.shape, (ms_dtype)info.dtype);

@@ -12,15 +12,13 @@
 /* Whether the running pass is one token after others. */
 bool ms_state_is_continued(const ms_model *model, uint64_t layer);
 
-/* update_conv_state() of a prompt: what the convolution gets for x, [B, C, S], which is padded to
- * its width where it is shorter. Without a cache x itself. */
-ms_tensor ms_state_begin(ms_model *model, uint64_t layer, ms_dim width, ms_tensor x);
+/* The convolution of *x, [B, C, S], a local of `f`, and its activation: of a whole sequence, whose
+ * last inputs the cache keeps, or of one token after others. */
+void ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolution_module *module,
+                       ms_activation activation, ms_locals *f, ms_tensor *x);
 
-/* causal_conv1d_update() of one token: [B, C, 1] after the activation. */
-ms_tensor ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolution_module *m,
-                            ms_tensor x);
-
-/* update_recurrent_state() of a prompt; `state` is the caller's. */
-void ms_state_keep(ms_model *model, uint64_t layer, ms_tensor state);
+/* update_recurrent_state() of a prompt: takes the caller's reference to its last state, which lives
+ * as long as the locals of `f`. 0, as without a cache: nothing. */
+void ms_state_keep(ms_model *model, uint64_t layer, ms_locals *f, ms_tensor state);
 
 #endif

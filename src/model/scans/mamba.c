@@ -89,11 +89,6 @@ static void *build_mixer(ms_model *model, uint32_t parent)
 
 /* ---- the mixer ---- */
 
-static ms_tensor in_fp32(ms_tape *tape, ms_tensor x)
-{
-    return ms_idle(tape) || !x ? 0 : ms_to(tape, x, MS_DTYPE_F32);
-}
-
 /* Arguments in fp32 of mamba_inner_fn, which does nothing without its kernel. */
 static void call_nothing(ms_model *model, const mixer *m)
 {
@@ -103,7 +98,7 @@ static void call_nothing(ms_model *model, const mixer *m)
     const ms_tensor from[] = {m->out_proj.bias, m->direct, m->dt_proj.bias};
     ms_locals f = ms_locals_begin(tape);
     for (size_t i = 0; i < sizeof from / sizeof *from; i++)
-        ms_local(&f, in_fp32(tape, from[i]));
+        ms_local(&f, ms_in_fp32(tape, from[i]));
     ms_locals_end(&f, NULL);
 }
 
@@ -133,22 +128,6 @@ static uint64_t layer_of(const ms_model *model, const mixer *m)
     return ms_scope_layer(model->tape, m->scope);
 }
 
-static void convolve(ms_model *model, const mixer *m, ms_locals *f, call *t)
-{
-    ms_tape *tape = model->tape;
-    const uint64_t layer = layer_of(model, m);
-    const ms_dim width = ms_dim_number(&tape->trace->symbols, model->config->convolution_width);
-    if (ms_state_is_continued(model, layer)) {
-        ms_assign(f, t->mixed, ms_state_convolve(model, layer, &m->convolution, *t->mixed));
-        return;
-    }
-    ms_assign(f, t->mixed, ms_state_begin(model, layer, width, *t->mixed));
-    ms_assign(f, t->mixed,
-              ms_convolution_call(model, &m->convolution, model->config->activation, *t->mixed));
-    if (model->cache && !ms_idle(tape))
-        ms_assign(f, t->mixed, ms_narrow(tape, *t->mixed, 2, model->seq));
-}
-
 static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
 {
     ms_tape *tape = model->tape;
@@ -156,19 +135,20 @@ static void project(ms_model *model, const mixer *m, ms_locals *f, call *t)
     const ms_dim lengths[] = {m->rank, m->states, m->states};
     ms_tensor all = ms_linear_call(model, &m->in_proj, *t->hidden);
     t->projected = ms_local(f, ms_idle(tape) ? 0 : ms_transpose(tape, all, 1, 2));
-    t->decay = ms_local(f, ms_neg(tape, ms_exp(tape, in_fp32(tape, m->decay))));
+    t->decay = ms_local(f, ms_neg(tape, ms_exp(tape, ms_in_fp32(tape, m->decay))));
     call_nothing(model, m);
     ms_split(tape, *t->projected, 1, m->inner, 2, halves);
     t->mixed = ms_local(f, halves[0]);
     t->gate = ms_local(f, halves[1]);
-    convolve(model, m, f, t);
+    ms_state_convolve(model, layer_of(model, m), &m->convolution, model->config->activation, f,
+                      t->mixed);
     ms_assign(f, t->mixed, ms_idle(tape) ? 0 : ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, ms_linear_call(model, &m->x_proj, *t->mixed), 3, lengths, parts);
     t->step = ms_local(f, parts[0]);
     t->key = ms_local(f, parts[1]);
     t->query = ms_local(f, parts[2]);
     ms_assign(f, t->step, project_step(model, m, *t->step));
-    t->step_bias = ms_local(f, in_fp32(tape, m->dt_proj.bias));
+    t->step_bias = ms_local(f, ms_in_fp32(tape, m->dt_proj.bias));
 }
 
 /* One token's, [B, inner, 1]. */
@@ -204,14 +184,11 @@ static void run_scan(ms_model *model, const mixer *m, ms_locals *f, call *t)
                                     .decay = *t->decay,
                                     .key = *t->key,
                                     .query = *t->query,
-                                    .direct = in_fp32(tape, m->direct),
+                                    .direct = ms_in_fp32(tape, m->direct),
                                     .gate = *t->gate,
                                     .step_bias = *t->step_bias};
     t->result = ms_local(f, ms_selective_scan(model, &in, &state));
-    if (model->cache)
-        ms_local(f, state);
-    ms_release(tape, state);
-    ms_state_keep(model, layer_of(model, m), state);
+    ms_state_keep(model, layer_of(model, m), f, state);
     ms_assign(f, t->output, *t->result);
 }
 

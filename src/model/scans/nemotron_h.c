@@ -150,7 +150,7 @@ static void make_no_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
 
 static bool build(ms_model *model)
 {
-    model->scale_logits = ms_widen_logits;
+    model->scale_logits = ms_in_fp32;
     return ms_decoder_build(model, (ms_decoder_style){.norms = {{"norm", MS_NORM_BEFORE_ATTENTION}},
                                                       .norms_first = true,
                                                       .norm = ms_widened_rms_norm_call,
