@@ -5,7 +5,7 @@
 
 #include "config/model/model_keys.h"
 
-static uint64_t *count_at(ms_model_config *config, size_t offset)
+uint64_t *ms_key_count_at(ms_model_config *config, size_t offset)
 {
     return (uint64_t *)(void *)((char *)config + offset);
 }
@@ -23,7 +23,7 @@ ms_status ms_key_expect_layers(ms_json_value list, uint64_t count, const ms_mode
 ms_status ms_key_get_alike(ms_json_value list, const ms_key *key, ms_model_config *config,
                            ms_error *err)
 {
-    uint64_t *member = count_at(config, key->offset), count = 0, number = 0;
+    uint64_t *member = ms_key_count_at(config, key->offset), count = 0, number = 0;
     ms_status status = MS_OK;
     ms_json_value v;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK;
@@ -39,27 +39,10 @@ ms_status ms_key_get_alike(ms_json_value list, const ms_key *key, ms_model_confi
     return status == MS_OK ? ms_key_expect_layers(list, count, config, err) : status;
 }
 
-ms_status ms_key_get_length(ms_json_value value, const ms_key *key, ms_model_config *config,
-                            ms_error *err)
-{
-    uint64_t count = 0;
-    ms_json_value v;
-    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
-    if (status != MS_OK)
-        return status;
-    for (bool more = ms_json_first(value, &v); more; more = ms_json_next(&v))
-        count++;
-    *count_at(config, key->offset) = count;
-    if (count > key->maximum)
-        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%" PRIu64 " entries are more than %" PRIu64, count, key->maximum);
-    return MS_OK;
-}
-
 ms_status ms_key_get_numbers(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
-    uint64_t *bits = count_at(config, key->offset), number = 0;
+    uint64_t *bits = ms_key_count_at(config, key->offset), number = 0;
     ms_json_value v;
     ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
     for (bool more = status == MS_OK && ms_json_first(value, &v); more && status == MS_OK;

@@ -8,14 +8,14 @@
 #include "config/model/model_config.h"
 #include "config/model/model_read.h"
 
+/* The uint64_t member at that offset. */
+uint64_t *ms_key_count_at(ms_model_config *config, size_t offset);
 /* Fails unless a list has an entry for each layer. */
 ms_status ms_key_expect_layers(ms_json_value list, uint64_t count, const ms_model_config *config,
                                ms_error *err);
-/* Getters: one count for each layer, which must be alike; a list's length; bits for its numbers. */
+/* Getters: one count for each layer, which must be alike; bits for numbers. */
 ms_status ms_key_get_alike(ms_json_value list, const ms_key *key, ms_model_config *config,
                            ms_error *err);
-ms_status ms_key_get_length(ms_json_value value, const ms_key *key, ms_model_config *config,
-                            ms_error *err);
 ms_status ms_key_get_numbers(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err);
 

@@ -191,7 +191,6 @@ typedef enum ms_key_kind {
     MS_KEY_ROPE,             /* an object or null; only whether its type is "longrope" matters */
     MS_KEY_DENSE_LAYERS,     /* list of layer numbers that are not sparse; read with the rules */
     MS_KEY_SPARSE_LAYERS,    /* list of layer numbers that are sparse; the others are not */
-    MS_KEY_LENGTH,           /* list; uint64_t member: its length */
     MS_KEY_SPARSE_GATES,     /* list of numbers, 0 for layers whose gates are not sparse */
     MS_KEY_NUMBERS,          /* list of numbers; uint64_t[] member: a bit for each, up to the
                                 maximum; default_value: the first 64 bits */

@@ -27,11 +27,6 @@ const char *ms_activation_name(ms_activation activation)
     return "";
 }
 
-static uint64_t *count_at(ms_model_config *config, size_t offset)
-{
-    return (uint64_t *)(void *)((char *)config + offset);
-}
-
 static double fraction_at(const ms_model_config *config, size_t offset)
 {
     return *(const double *)(const void *)((const char *)config + offset);
@@ -128,7 +123,6 @@ static void set_default(ms_model_config *config, const ms_key *key)
     switch (key->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
-    case MS_KEY_LENGTH:
         *(uint64_t *)member =
             default_count(config, key, key->default_kind,
                           key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
@@ -179,12 +173,13 @@ static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_conf
 {
     double number = 0;
     if (key->may_be_minus_one && ms_json_get_number(value, -1, -1, &number, NULL) == MS_OK) {
-        *count_at(config, key->offset) = UINT64_MAX;
+        *ms_key_count_at(config, key->offset) = UINT64_MAX;
         return MS_OK;
     }
     if (key->may_be_list && ms_json_kind_of(value) == MS_JSON_ARRAY)
         return ms_key_get_alike(value, key, config, err);
-    return ms_json_get_count(value, key->minimum, key->maximum, count_at(config, key->offset), err);
+    return ms_json_get_count(value, key->minimum, key->maximum,
+                             ms_key_count_at(config, key->offset), err);
 }
 
 static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -193,14 +188,15 @@ static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_c
     ms_json_kind kind = ms_json_kind_of(value);
     if (kind != MS_JSON_NULL && !(key->may_be_text && kind == MS_JSON_STRING))
         return get_count(value, key, config, err);
-    *count_at(config, key->offset) = default_count(config, key, key->null_kind, key->null_value);
+    *ms_key_count_at(config, key->offset) =
+        default_count(config, key, key->null_kind, key->null_value);
     return MS_OK;
 }
 
 static ms_status get_sides(ms_json_value value, const ms_key *key, ms_model_config *config,
                            ms_error *err)
 {
-    uint64_t *sides = count_at(config, key->offset), count = 0;
+    uint64_t *sides = ms_key_count_at(config, key->offset), count = 0;
     ms_json_value v;
     ms_status status = MS_OK;
     if (ms_json_kind_of(value) != MS_JSON_ARRAY) {
@@ -317,7 +313,7 @@ static ms_status get_pattern(ms_json_value value, const ms_key *key, ms_model_co
                              ms_error *err)
 {
     set_default(config, key);
-    return ms_layer_pattern_count(value, key->maximum, count_at(config, key->offset), err);
+    return ms_layer_pattern_count(value, key->maximum, ms_key_count_at(config, key->offset), err);
 }
 
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -346,7 +342,6 @@ static const key_getter getters[] = {
     [MS_KEY_SPARSE_LAYERS] = get_nothing,
     [MS_KEY_SPARSE_GATES] = get_nothing,
     [MS_KEY_SIDES] = get_sides,
-    [MS_KEY_LENGTH] = ms_key_get_length,
     [MS_KEY_NUMBERS] = ms_key_get_numbers,
     [MS_KEY_IGNORED] = get_nothing,
 };

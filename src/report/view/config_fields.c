@@ -75,7 +75,6 @@ static void add_key(list *l, const ms_key *key)
     switch (key->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
-    case MS_KEY_LENGTH:
         add_count(l, key);
         break;
     case MS_KEY_BOOL:
