@@ -13,14 +13,6 @@ static bool is_packed(const ms_resolving *c)
     return ms_is_packed(&c->run->quantization);
 }
 
-static bool has_reentrant_checkpoints(const ms_resolving *c)
-{
-    bool any = false;
-    for (uint64_t i = 0; i < c->model->num_layers; i++)
-        any |= c->run->treatments.layers[i].kind == MS_TREAT_CHECKPOINT;
-    return any && c->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
-}
-
 static bool is_in_f16(const ms_resolving *c)
 {
     return c->run->dtype == MS_DTYPE_F16;
@@ -53,7 +45,7 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {MS_UNPREDICTED_HOST_PARAMETERS, "parameter-device", waits_on_host, "host"},
     {MS_UNPREDICTED_PACKED, "quantize", is_packed, "a quantised base"},
-    {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", has_reentrant_checkpoints, "reentrant"},
+    {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", ms_resolve_is_reentrant, "reentrant"},
     {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,
      "FSDP1, whose flat parameters mix trained and frozen ones,"},

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/model/unpredicted.h"
+
 /* ---- words ---- */
 
 bool ms_is_text_only(const ms_model_config *model, const ms_run_config *run)
@@ -100,7 +102,7 @@ static ms_status check_settings(const ms_resolving *c)
                                "as weights",
                                c->model->model_type);
     if (run->parallel.layout.kind != MS_PARALLEL_NONE &&
-        strcmp(c->model->model_type, "qwen2_5_vl") != 0)
+        c->model->family->unpredicted & MS_UNPREDICTED_IMAGES_ON_RANKS)
         return ms_resolve_fail(c, "images",
                                "on several ranks images are predicted for qwen2_5_vl, not for %s: "
                                "leave out parallel",

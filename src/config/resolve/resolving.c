@@ -22,3 +22,11 @@ ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *
     ms_error_copy_place(c->err, c->origins->places[index]);
     return status;
 }
+
+bool ms_resolve_is_reentrant(const ms_resolving *c)
+{
+    for (uint64_t i = 0; i < c->model->num_layers; i++)
+        if (c->run->treatments.layers[i].kind == MS_TREAT_CHECKPOINT)
+            return c->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
+    return false;
+}

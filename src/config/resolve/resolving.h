@@ -23,6 +23,9 @@ static inline bool ms_resolve_is_set(const ms_resolving *c, const char *field)
     return ms_run_field_is_set(c->draft, field);
 }
 
+/* Whether a layer has a reentrant checkpoint. */
+bool ms_resolve_is_reentrant(const ms_resolving *c);
+
 /* Fails about a field: at its place in the run file, else by its name. */
 __attribute__((format(printf, 3, 4))) ms_status
 ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...);

@@ -5,6 +5,7 @@
  * which runs where there are images.
  */
 #include "config/model/layer_kinds.h"
+#include "config/model/unpredicted.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/dense/gemma.h"
@@ -181,4 +182,5 @@ const ms_family ms_family_gemma3 = {
     .layer_kind = layer_kind,
     .place_image = ms_gemma3_place_image,
     .image_input = MS_IMAGES_WITH_KINDS,
+    .unpredicted = MS_UNPREDICTED_IMAGES_ON_RANKS,
     .program = &whole_program};

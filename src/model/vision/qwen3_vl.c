@@ -3,6 +3,7 @@
  * Qwen3-VL: Qwen3 with or without experts, rotary tables of three grids, and a vision tower, which
  * runs where there are images.
  */
+#include "config/model/unpredicted.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
@@ -126,6 +127,7 @@ const ms_family ms_family_qwen3_vl = {
     .more = more,
     .more_count = sizeof more / sizeof *more,
     .place_image = ms_qwen3_place_image,
+    .unpredicted = MS_UNPREDICTED_IMAGES_ON_RANKS,
     .program = &program};
 
 const ms_family ms_family_qwen3_vl_moe = {
@@ -140,4 +142,5 @@ const ms_family ms_family_qwen3_vl_moe = {
     .check = ms_check_experts,
     .layer_kind = moe_kind,
     .place_image = ms_qwen3_place_image,
+    .unpredicted = MS_UNPREDICTED_IMAGES_ON_RANKS,
     .program = &moe_program};

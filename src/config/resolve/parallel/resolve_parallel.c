@@ -140,14 +140,6 @@ static ms_status check_treatments(const ms_resolving *c)
                            ms_layout_name(&parallel->layout), ms_parallel_treatments(parallel));
 }
 
-static bool has_reentrant_checkpoints(const ms_run_config *run, uint64_t layers)
-{
-    for (uint64_t i = 0; i < layers; i++)
-        if (run->treatments.layers[i].kind == MS_TREAT_CHECKPOINT)
-            return run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
-    return false;
-}
-
 /* ZeRO-3 prefetches at every module, also at those without parameters: of these models all are
  * known. */
 static bool has_known_modules(const ms_model_config *model)
@@ -255,7 +247,7 @@ static const char *unsupported(const ms_resolving *c)
         return is_zero ? "with autocast" : "with this autocast: use param-dtype";
     if (run->liger && (is_zero || run->parallel.layout.context > 1))
         return "with Liger's kernels";
-    if (shards && has_reentrant_checkpoints(run, c->model->num_layers))
+    if (shards && ms_resolve_is_reentrant(c))
         return "with reentrant checkpoints";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
