@@ -41,6 +41,27 @@ void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tenso
     ms_assign(f, video, ms_unown(tape, of_videos));
 }
 
+uint32_t ms_image_count(const ms_model *model)
+{
+    return (uint32_t)(model->run->batch * model->run->images.count);
+}
+
+ms_tensor ms_join_images(ms_model *model, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    uint32_t images = ms_image_count(model);
+    ms_tensor *parts = ms_arena_array(model->arena, ms_tensor, images);
+    ms_dim *lengths = ms_arena_array(model->arena, ms_dim, images);
+    if (!parts || !lengths)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (ms_idle(tape) || !x)
+        return 0;
+    for (uint32_t i = 0; i < images; i++)
+        lengths[i] = ms_dim_number(&tape->trace->symbols, model->run->images.grid.tokens);
+    ms_split_sizes(tape, x, 0, images, lengths, parts);
+    return ms_idle(tape) ? 0 : ms_cat_list(tape, images, parts, 0);
+}
+
 /* ---- which image ---- */
 
 ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids)

@@ -19,6 +19,11 @@ ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids);
 void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tensor *image,
                           ms_tensor *video);
 
+/* How many images the batch has. */
+uint32_t ms_image_count(const ms_model *model);
+/* Features of all images, split by image and joined: floating. */
+ms_tensor ms_join_images(ms_model *model, ms_tensor features);
+
 /* The number of each token's image, -1 for text: [B, S], floating; of the kinds of tokens, which
  * look like `ids` [B, S] (get_block_sequence_ids_for_mask). */
 ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids);

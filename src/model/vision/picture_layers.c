@@ -33,29 +33,20 @@ static void mlp_new(const ms_picture_layers *layers, ms_picture_layer *l)
     l->fc2 = ms_linear_new(model, l->mlp_scope, "fc2", layers->intermediate, layers->hidden, true);
 }
 
-static void layer_new(const ms_picture_layers *layers, uint32_t parent, uint64_t number,
-                      ms_picture_order order)
+static void layer_new(const ms_picture_layers *layers, uint32_t parent, uint64_t number)
 {
     ms_model *model = layers->model;
     ms_picture_layer *l = &layers->list[number];
-    bool is_last = order == MS_PICTURE_NORMS_LAST;
     char name[24];
     snprintf(name, sizeof name, "%u", (unsigned)number);
     l->scope = child(model, parent, name);
-    if (is_last)
-        attention_new(layers, l);
     l->norm1 = ms_norm_new(model, l->scope, "layer_norm1", layers->hidden, true);
-    if (is_last)
-        mlp_new(layers, l);
-    else
-        attention_new(layers, l);
+    attention_new(layers, l);
     l->norm2 = ms_norm_new(model, l->scope, "layer_norm2", layers->hidden, true);
-    if (!is_last)
-        mlp_new(layers, l);
+    mlp_new(layers, l);
 }
 
-bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent,
-                           ms_picture_order order)
+bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
@@ -67,7 +58,7 @@ bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t 
         return false;
     uint32_t scope = child(model, child(model, parent, "encoder"), "layers");
     for (uint64_t i = 0; i < vision->num_layers && model->tape->status == MS_OK; i++)
-        layer_new(layers, scope, i, order);
+        layer_new(layers, scope, i);
     return true;
 }
 

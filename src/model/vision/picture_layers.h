@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The layers of a vision tower that sees pictures of one size: attention of every patch to all of
- * its picture, and an MLP of two linear layers, each behind a norm with a bias (SiglipEncoder and
- * CLIPEncoder of transformers).
+ * its picture, and an MLP of two linear layers, each behind a norm with a bias (SiglipEncoder of
+ * transformers).
  */
 #ifndef MS_MODEL_VISION_PICTURE_LAYERS_H
 #define MS_MODEL_VISION_PICTURE_LAYERS_H
@@ -21,13 +21,9 @@ typedef struct ms_picture_layers {
     ms_dim hidden, intermediate;
 } ms_picture_layers;
 
-/* Whether a layer's norms are built after what they stand before: CLIP's are. */
-typedef enum ms_picture_order { MS_PICTURE_NORMS_FIRST, MS_PICTURE_NORMS_LAST } ms_picture_order;
-
 /* Creates the parameters of the layers below a module "encoder", from config->vision; false when
  * out of memory. */
-bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent,
-                           ms_picture_order order);
+bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent);
 
 /* Runs layers 0 to `count` - 1 on [pictures, tokens, Hv]: the same, floating. */
 ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t count, ms_tensor hidden);

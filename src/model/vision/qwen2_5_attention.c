@@ -2,6 +2,7 @@
 #include "model/vision/qwen2_5_attention.h"
 
 #include "model/blocks/blocks.h"
+#include "model/vision/image_tokens.h"
 #include "model/vision/picture_layers.h"
 #include "model/vision/qwen_image.h"
 #include "ops/ops.h"
@@ -30,17 +31,12 @@ static bool parts_new(ms_model *model, ms_qwen_parts *parts, uint64_t count)
     return done;
 }
 
-static uint64_t images_of(const ms_model *model)
-{
-    return model->run->batch * model->run->images.count;
-}
-
 bool ms_qwen_windows_list(ms_model *model, ms_qwen_parts *parts)
 {
     const ms_vision_config *vision = &model->config->vision;
     const ms_image_grid *grid = &model->run->images.grid;
     const ms_qwen_windows windows = ms_qwen_windows_of(vision, grid);
-    uint64_t each = windows.rows * windows.columns, images = images_of(model);
+    uint64_t each = windows.rows * windows.columns, images = ms_image_count(model);
     if (!parts_new(model, parts, each * images))
         return false;
     parts->listed = windows.listed * images;
@@ -54,7 +50,7 @@ bool ms_qwen_windows_list(ms_model *model, ms_qwen_parts *parts)
 bool ms_qwen_images_list(ms_model *model, ms_qwen_parts *parts)
 {
     const ms_image_grid *grid = &model->run->images.grid;
-    uint64_t images = images_of(model);
+    uint64_t images = ms_image_count(model);
     if (!parts_new(model, parts, images))
         return false;
     parts->listed = images;

@@ -6,16 +6,6 @@
 #include "model/vision/qwen_patches.h"
 #include "ops/ops.h"
 
-static uint64_t tokens_of(const ms_model *model)
-{
-    return model->run->images.grid.tokens;
-}
-
-static uint32_t images_of(const ms_model *model)
-{
-    return (uint32_t)(model->run->batch * model->run->images.count);
-}
-
 /* The locals of forward, in the order in which its frame drops them. */
 typedef struct forward_locals {
     ms_tensor *position_ids, *embeds;
@@ -38,24 +28,15 @@ static forward_locals locals_of(ms_locals *f)
 static void find_features(ms_model *model, ms_locals *f, const forward_locals *l)
 {
     ms_tape *tape = model->tape;
-    ms_symbols *s = &tape->trace->symbols;
-    uint32_t images = images_of(model);
-    ms_tensor *parts = ms_arena_array(model->arena, ms_tensor, images);
-    ms_dim *lengths = ms_arena_array(model->arena, ms_dim, images);
-    if (!parts || !lengths)
-        ms_tape_fail(tape, MS_ERR_NOMEM);
     if (ms_idle(tape))
         return;
-    for (uint32_t i = 0; i < images; i++)
-        lengths[i] = ms_dim_number(s, tokens_of(model));
     ms_tensor pixels = ms_to(tape, model->pixel_values, model->run->dtype), last = 0;
     ms_retain(tape, pixels);
     ms_tensor merged = ms_qwen2_5_tower_run(model, pixels, &last);
     ms_assign(f, l->merged, merged);
     ms_assign(f, l->last, last);
     ms_release(tape, pixels);
-    ms_split_sizes(tape, *l->merged, 0, images, lengths, parts);
-    ms_tensor joined = ms_idle(tape) ? 0 : ms_cat_list(tape, images, parts, 0);
+    ms_tensor joined = ms_join_images(model, *l->merged);
     if (joined)
         ms_assign(f, l->features, ms_to(tape, joined, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
 }

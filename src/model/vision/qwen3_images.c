@@ -8,11 +8,6 @@
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
 
-static uint32_t images_of(const ms_model *model)
-{
-    return (uint32_t)(model->run->batch * model->run->images.count);
-}
-
 /* Of the running pass, kept in model->projector: the features of inner blocks, split by image and
  * joined, and the mask of image tokens. */
 typedef struct deep_features {
@@ -47,23 +42,6 @@ static void drop(ms_tape *tape, uint32_t count, ms_tensor *list)
     }
 }
 
-/* cat(split(x, tokens of each image)) */
-static ms_tensor joined_parts(ms_model *model, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    uint32_t images = images_of(model);
-    ms_tensor *parts = ms_arena_array(model->arena, ms_tensor, images);
-    ms_dim *lengths = ms_arena_array(model->arena, ms_dim, images);
-    if (!parts || !lengths)
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    if (ms_idle(tape) || !x)
-        return 0;
-    for (uint32_t i = 0; i < images; i++)
-        lengths[i] = ms_dim_number(&tape->trace->symbols, model->run->images.grid.tokens);
-    ms_split_sizes(tape, x, 0, images, lengths, parts);
-    return ms_idle(tape) ? 0 : ms_cat_list(tape, images, parts, 0);
-}
-
 /* The locals of forward, in the order in which its frame drops them. */
 typedef struct forward_locals {
     ms_tensor *position_ids, *embeds, *last, *merged, *image_mask, *features, *video_mask;
@@ -92,7 +70,7 @@ static void find_features(ms_model *model, ms_locals *f, const forward_locals *l
     ms_assign(f, l->merged, seen.merged);
     ms_assign(f, l->last, seen.last);
     ms_release(tape, pixels);
-    ms_tensor all = joined_parts(model, *l->merged);
+    ms_tensor all = ms_join_images(model, *l->merged);
     if (all && !ms_idle(tape))
         ms_assign(f, l->features, ms_to(tape, all, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
 }
@@ -107,7 +85,7 @@ static void prepare_deep(ms_model *model, ms_locals *f, const forward_locals *l,
     ms_assign(f, l->image_mask, ms_view(tape, *l->image_mask, MS_SHAPE(model->batch, model->seq)));
     deep->mask = *l->image_mask;
     for (uint32_t i = 0; i < deep->count && !ms_idle(tape); i++) {
-        deep->joined[i] = joined_parts(model, deep->made[i]);
+        deep->joined[i] = ms_join_images(model, deep->made[i]);
         ms_retain(tape, deep->joined[i]);
     }
 }

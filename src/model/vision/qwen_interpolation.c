@@ -2,6 +2,7 @@
 #include "model/vision/qwen_interpolation.h"
 
 #include "model/blocks/blocks.h"
+#include "model/vision/image_tokens.h"
 #include "ops/ops.h"
 
 enum { TAPS = 2 }; /* along each axis */
@@ -11,15 +12,10 @@ static ms_dim number(ms_model *model, uint64_t value)
     return ms_dim_number(&model->tape->trace->symbols, value);
 }
 
-static uint64_t images_of(const ms_model *model)
-{
-    return model->run->batch * model->run->images.count;
-}
-
 static ms_dim patches_of(ms_model *model)
 {
     const ms_image_grid *grid = &model->run->images.grid;
-    return number(model, images_of(model) * grid->rows * grid->columns);
+    return number(model, ms_image_count(model) * grid->rows * grid->columns);
 }
 
 static ms_tensor numbers(ms_model *model, ms_dim count, ms_dtype dtype)
@@ -31,7 +27,7 @@ static ms_tensor numbers(ms_model *model, ms_dim count, ms_dtype dtype)
 static ms_tensor repeated(ms_model *model)
 {
     ms_tape *tape = model->tape;
-    ms_dim images = number(model, images_of(model)), patches = patches_of(model);
+    ms_dim images = number(model, ms_image_count(model)), patches = patches_of(model);
     ms_tensor sums = numbers(model, images, MS_DTYPE_I64);
     if (!tape->on_cpu)
         ms_transient(tape, ms_cub_scan_bytes(images.value), MS_DTYPE_U8);
@@ -112,7 +108,7 @@ static void join(ms_model *model, ms_tensor out[2])
 void ms_qwen_interpolate(ms_model *model, ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    ms_dim images = number(model, images_of(model));
+    ms_dim images = number(model, ms_image_count(model));
     ms_tensor rows[2] = {0}, columns[2] = {0};
     ms_locals f = ms_locals_begin(tape);
     ms_tensor product = numbers(model, images, MS_DTYPE_I64);

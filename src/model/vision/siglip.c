@@ -72,7 +72,7 @@ bool ms_siglip_new(ms_model *model, uint32_t parent)
     model->tower = t;
     t->scope = child(model, parent, "vision_tower");
     embeddings_new(model, t, hidden);
-    if (!ms_picture_layers_new(model, &t->layers, t->scope, MS_PICTURE_NORMS_FIRST))
+    if (!ms_picture_layers_new(model, &t->layers, t->scope))
         return false;
     t->norm = ms_norm_new(model, t->scope, "post_layernorm", hidden, true);
     if (model->config->vision.has_head)
