@@ -20,7 +20,7 @@ EVERY = int(os.environ.get("CHECK_EVERY", "1"))
 # Families whose layers can be kept or checkpointed, no more; the scan of state-space models takes many operators for each token.
 # Layers of experts alone begin with the router, whose product torchtitan does not count.
 # Encoders of 512 positions cannot have the sequences of these runs.
-NO_SELECTIVE = {"bert", "camembert", "distilbert", "roberta", "xlm-roberta", "t5", "whisper", "mamba", "mamba2", "nemotron_h"}
+LEFT_OUT = {"bert", "camembert", "distilbert", "roberta", "xlm-roberta", "t5", "whisper", "mamba", "mamba2", "nemotron_h"}
 # Of several kinds: latent attention, experts, biases, fused projections, linear attention.
 ALL_TARGETS = ["falcon-7b", "granite-4.0-micro", "mixtral-8x7b", "phi-4", "qwen3-30b-a3b", "qwen3-next-80b-a3b", "deepseek-v2-lite"]
 
@@ -78,7 +78,7 @@ def check_all_targets(program, preset):
 def main():
     program = sys.argv[1]
     rows = [line.split()[:2] for line in run(program, "models").stdout.splitlines()[1:]]
-    presets = [name for name, family in rows if family not in NO_SELECTIVE]
+    presets = [name for name, family in rows if family not in LEFT_OUT]
     assert len(presets) > 100, presets
     presets = presets[::EVERY]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
