@@ -36,43 +36,53 @@ static ms_run *make_run(void)
     return run;
 }
 
-static void write_analysis(FILE *out, size_t index)
+static void write_analysis(FILE *out)
 {
     ms_error err = {0};
     ms_run *run = make_run();
     ms_analysis *analysis = ms_analyze(run, &err);
     assert_non_null(analysis);
-    assert_int_equal(ms_analysis_write(analysis, ms_report_format_at(index)->name, out, &err),
-                     MS_OK);
+    for (size_t i = 0; ms_report_format_at(i); i++)
+        assert_int_equal(ms_analysis_write(analysis, ms_report_format_at(i)->name, out, &err),
+                         MS_OK);
     ms_analysis_free(analysis);
     ms_run_free(run);
 }
 
-static void write_fit(FILE *out, size_t index)
+static void write_fit(FILE *out)
 {
     ms_error err = {0};
     ms_run *run = make_run();
     ms_fit *fit = ms_fit_find(run, "batch", 0, &err);
     assert_non_null(fit);
-    assert_int_equal(ms_fit_write(fit, ms_fit_format_at(index), out, &err), MS_OK);
+    for (size_t i = 0; ms_fit_format_at(i); i++)
+        assert_int_equal(ms_fit_write(fit, ms_fit_format_at(i), out, &err), MS_OK);
     ms_fit_free(fit);
     ms_run_free(run);
 }
 
-static void write_file_plan(FILE *out, const char *format)
+static void write_formats(FILE *out, ms_plan *plan, const char *const *formats, size_t count)
 {
+    ms_error err = {0};
+    assert_int_equal(ms_plan_solve(plan, &err), MS_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ms_plan_write(plan, formats[i], out, &err), MS_OK);
+    ms_plan_free(plan);
+}
+
+static void write_file_plan(FILE *out)
+{
+    static const char *const formats[] = {"console", "json"};
     ms_error err = {0};
     ms_plan *plan = ms_plan_create();
     assert_int_equal(
         ms_plan_set(plan, "graph", "tests/golden/cli/plan/graph/files/modules.json", &err), MS_OK);
     assert_int_equal(ms_plan_set(plan, "budget", "1250B", &err), MS_OK);
     assert_int_equal(ms_plan_set(plan, "gap", "0.015625", &err), MS_OK);
-    assert_int_equal(ms_plan_solve(plan, &err), MS_OK);
-    assert_int_equal(ms_plan_write(plan, format, out, &err), MS_OK);
-    ms_plan_free(plan);
+    write_formats(out, plan, formats, COUNT_OF(formats));
 }
 
-static void write_plan(FILE *out, const char *curve, const char *format)
+static ms_plan *make_plan(void)
 {
     ms_error err = {0};
     ms_plan *plan = ms_plan_create();
@@ -80,25 +90,26 @@ static void write_plan(FILE *out, const char *curve, const char *format)
     assert_int_equal(ms_plan_set_run(plan, "seq", "256", &err), MS_OK);
     assert_int_equal(ms_plan_set_run(plan, "batch", "8", &err), MS_OK);
     assert_int_equal(ms_plan_set_run(plan, "device", "rtx-4090", &err), MS_OK);
-    assert_int_equal(ms_plan_set(plan, curve ? curve : "budget", curve ? "true" : "2.5GiB", &err),
-                     MS_OK);
-    if (curve)
-        assert_int_equal(ms_plan_set(plan, "points", "3", &err), MS_OK);
-    assert_int_equal(ms_plan_solve(plan, &err), MS_OK);
-    assert_int_equal(ms_plan_write(plan, format, out, &err), MS_OK);
-    ms_plan_free(plan);
+    return plan;
 }
 
-static void write_plans(FILE *out, size_t index)
+static void write_plan(FILE *out)
 {
     static const char *const formats[] = {"console", "json", "md", "html"};
-    static const char *const curves[] = {"csv", "svg", "console", "json", "md"};
-    if (index < COUNT_OF(formats))
-        write_plan(out, NULL, formats[index]);
-    else if (index < COUNT_OF(formats) + COUNT_OF(curves))
-        write_plan(out, "curve", curves[index - COUNT_OF(formats)]);
-    else
-        write_file_plan(out, formats[index - COUNT_OF(formats) - COUNT_OF(curves)]);
+    ms_error err = {0};
+    ms_plan *plan = make_plan();
+    assert_int_equal(ms_plan_set(plan, "budget", "2.5GiB", &err), MS_OK);
+    write_formats(out, plan, formats, COUNT_OF(formats));
+}
+
+static void write_curve(FILE *out)
+{
+    static const char *const formats[] = {"csv", "svg", "console", "json", "md"};
+    ms_error err = {0};
+    ms_plan *plan = make_plan();
+    assert_int_equal(ms_plan_set(plan, "curve", "true", &err), MS_OK);
+    assert_int_equal(ms_plan_set(plan, "points", "3", &err), MS_OK);
+    write_formats(out, plan, formats, COUNT_OF(formats));
 }
 
 static ms_status take_row(void *out, const char *row, size_t length, ms_error *err)
@@ -107,11 +118,11 @@ static ms_status take_row(void *out, const char *row, size_t length, ms_error *e
     return fwrite(row, 1, length, out) == length ? MS_OK : MS_ERR_IO;
 }
 
-static void write_sweep(FILE *out, size_t index)
+static void write_sweep_as(FILE *out, const char *format)
 {
     ms_error err = {0};
     ms_sweep *sweep = ms_sweep_create();
-    assert_int_equal(ms_sweep_set(sweep, "format", ms_sweep_format_at(index), &err), MS_OK);
+    assert_int_equal(ms_sweep_set(sweep, "format", format, &err), MS_OK);
     assert_int_equal(ms_sweep_set_run(sweep, "config", "smollm2-135m,gpt2", &err), MS_OK);
     assert_int_equal(ms_sweep_set_run(sweep, "seq", "64", &err), MS_OK);
     assert_int_equal(ms_sweep_set_run(sweep, "clip", "0.5,2", &err), MS_OK);
@@ -121,22 +132,28 @@ static void write_sweep(FILE *out, size_t index)
     ms_sweep_free(sweep);
 }
 
-static void write_tables(FILE *out, size_t index)
+static void write_sweep(FILE *out)
+{
+    for (size_t i = 0; ms_sweep_format_at(i); i++)
+        write_sweep_as(out, ms_sweep_format_at(i));
+}
+
+static void write_tables(FILE *out)
 {
     ms_error err = {0};
-    assert_int_equal(index ? ms_write_devices(out, &err) : ms_write_models(out, &err), MS_OK);
+    assert_int_equal(ms_write_devices(out, &err), MS_OK);
+    assert_int_equal(ms_write_models(out, &err), MS_OK);
 }
 
 /* ---- what is said of values that are not taken ---- */
 
-static void write_errors(FILE *out, size_t index)
+static void write_errors(FILE *out)
 {
     static const char *const settings[][2] = {
         {"clip", "0,5"},           {"clip", "-1"},
         {"weight-decay", "x"},     {"budget", "1,5GiB"},
         {"lora", "r=8,dropout=2"}, {"lora", "r=8,dropout=0.5.5"},
     };
-    (void)index;
     for (size_t i = 0; i < COUNT_OF(settings); i++) {
         ms_error err = {0};
         ms_run *run = ms_run_create();
@@ -153,20 +170,20 @@ static void write_errors(FILE *out, size_t index)
 
 static const struct writer {
     const char *name;
-    void (*write)(FILE *out, size_t index);
-    size_t count; /* 0: as many as there are formats */
+    void (*write)(FILE *out); /* all formats, one behind the other */
 } writers[] = {
-    {"analysis", write_analysis, 0}, {"fit", write_fit, 2},       {"plans", write_plans, 11},
-    {"sweep", write_sweep, 2},       {"tables", write_tables, 2}, {"errors", write_errors, 1},
+    {"analysis", write_analysis}, {"fit", write_fit},        {"plan", write_plan},
+    {"curve", write_curve},       {"file", write_file_plan}, {"sweep", write_sweep},
+    {"tables", write_tables},     {"errors", write_errors},
 };
 
-static char *text_of(const struct writer *w, size_t index)
+static char *text_of(const struct writer *w)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     assert_non_null(out);
-    w->write(out, index);
+    w->write(out);
     fclose(out);
     return text;
 }
@@ -193,27 +210,22 @@ static void test_comma(void **state)
     if (!has_comma)
         skip();
     for (size_t i = 0; i < COUNT_OF(writers); i++) {
-        size_t count = writers[i].count;
-        while (writers[i].count == 0 && ms_report_format_at(count))
-            count++;
-        for (size_t k = 0; k < count; k++) {
-            assert_non_null(setlocale(LC_ALL, "C"));
-            char *expected = text_of(&writers[i], k);
-            assert_non_null(setlocale(LC_ALL, "comma"));
-            assert_string_equal(localeconv()->decimal_point, ",");
-            char *text = text_of(&writers[i], k);
-            forget_times(expected);
-            forget_times(text);
-            if (strcmp(text, expected) != 0) {
-                size_t at = 0;
-                while (text[at] == expected[at])
-                    at++;
-                print_error("%s %zu: %.60s\n", writers[i].name, k, text + (at > 30 ? at - 30 : 0));
-            }
-            assert_string_equal(text, expected);
-            free(text);
-            free(expected);
+        assert_non_null(setlocale(LC_ALL, "C"));
+        char *expected = text_of(&writers[i]);
+        assert_non_null(setlocale(LC_ALL, "comma"));
+        assert_string_equal(localeconv()->decimal_point, ",");
+        char *text = text_of(&writers[i]);
+        forget_times(expected);
+        forget_times(text);
+        if (strcmp(text, expected) != 0) {
+            size_t at = 0;
+            while (text[at] == expected[at])
+                at++;
+            print_error("%s: %.60s\n", writers[i].name, text + (at > 30 ? at - 30 : 0));
         }
+        assert_string_equal(text, expected);
+        free(text);
+        free(expected);
     }
 }
 
