@@ -42,27 +42,50 @@ static uint32_t cells_of(const ms_view *view, uint32_t category, cell cells[MOST
     return count;
 }
 
-/* The end of a name that is longer than its place, from a part's begin if it can be: that tells
- * tensors apart. */
-static void put_label(FILE *out, ms_spot at, double width, const char *attributes, const char *text)
+/* So many bytes of a name. Of one that is longer than its place the end, from a part's begin if it
+ * can be: that tells tensors apart. */
+static void put_label(FILE *out, ms_spot at, double width, const char *attributes, const char *text,
+                      size_t length)
 {
     enum { FEWEST = 5, MOST = 120 };
     if (width < FEWEST * letter_width)
         return;
     char shown[MOST + 4];
-    size_t room = (size_t)(width / letter_width), length = strlen(text);
+    size_t room = (size_t)(width / letter_width);
     room = room < MOST ? room : MOST;
-    if (length <= room) {
-        ms_draw_text(out, at, attributes, text);
-        return;
-    }
-    const char *tail = text + length - (room - 1), *part = strchr(tail, '.');
-    if (part && strlen(part) > room / 2)
+    const char *end = text + length, *tail = length <= room ? text : end - (room - 1);
+    const char *part = tail > text ? memchr(tail, '.', room - 1) : NULL;
+    if (part && (size_t)(end - part) > room / 2)
         tail = part + 1;
-    while (((unsigned char)*tail & 0xc0) == 0x80) /* inside a character */
+    while (tail < end && ((unsigned char)*tail & 0xc0) == 0x80) /* inside a character */
         tail++;
-    snprintf(shown, sizeof shown, "\xe2\x80\xa6%.*s", MOST, tail);
+    snprintf(shown, sizeof shown, "%s%.*s", tail > text ? "\xe2\x80\xa6" : "", (int)(end - tail),
+             tail);
     ms_draw_text(out, at, attributes, shown);
+}
+
+/* Writes a cell's name and size, as far as there is room. The last part of a name that is too long
+ * has a line of its own, below the others, where the cell is high enough. */
+static void put_lines(FILE *out, const cell *c, const ms_rectangle *f, const char *size)
+{
+    const size_t length = strlen(c->name), size_length = strlen(size);
+    const char *last = strrchr(c->name, '.');
+    const bool is_long = letter_width * (double)length > f->width - 8;
+    const bool is_two = is_long && last && f->height >= 3 * LINE_HEIGHT + 4;
+    const size_t first = is_two ? (size_t)(last - c->name) : length;
+    const struct {
+        const char *text;
+        size_t length;
+    } lines[] = {{c->name, first},
+                 {c->name + first + 1, is_two ? length - first - 1 : 0},
+                 {size, letter_width * (double)size_length < f->width ? size_length : 0}};
+    ms_spot at = {f->x + 4, f->y};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (lines[i].length == 0 || at.y + LINE_HEIGHT + 4 > f->y + f->height)
+            continue;
+        at.y += LINE_HEIGHT;
+        put_label(out, at, f->width - 8, "class=\"on-cell small\"", lines[i].text, lines[i].length);
+    }
 }
 
 static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rectangle *f)
@@ -76,12 +99,7 @@ static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rect
             ms_json_category((uint8_t)category));
     ms_draw_frame(out, f);
     fputs("/>", out);
-    if (f->height >= LINE_HEIGHT + 4)
-        put_label(out, (ms_spot){f->x + 4, f->y + LINE_HEIGHT}, f->width - 8,
-                  "class=\"on-cell small\"", c->name);
-    if (f->height >= 2 * LINE_HEIGHT + 4 && f->width > letter_width * (double)strlen(size))
-        ms_draw_text(out, (ms_spot){f->x + 4, f->y + 2 * LINE_HEIGHT}, "class=\"on-cell small\"",
-                     size);
+    put_lines(out, c, f, size);
     fputs("</g>\n", out);
 }
 
@@ -103,8 +121,9 @@ static void begin_category(FILE *out, const ms_view *view, uint32_t category, co
     if (!has_head || f->height < HEAD_HEIGHT)
         return;
     bool fits = bold_letter_width * (double)strlen(text) < f->width - 8;
-    put_label(out, (ms_spot){f->x + 4, f->y + 13}, f->width - 8, "class=\"on-cell strong\"",
-              fits ? text : ms_category_name((ms_category)category));
+    const char *shown = fits ? text : ms_category_name((ms_category)category);
+    put_label(out, (ms_spot){f->x + 4, f->y + 13}, f->width - 8, "class=\"on-cell strong\"", shown,
+              strlen(shown));
 }
 
 static bool draw_category(FILE *out, const ms_view *view, uint32_t category, ms_rectangle frame)

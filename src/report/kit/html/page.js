@@ -176,7 +176,10 @@
       put(rect, now);
       for (const text of cell.querySelectorAll("text")) text.remove();
       const [name, size] = cell.querySelector("title").textContent.split(/: (?=[^:]*$)/);
-      [name, size.replace(/ \(.*/, "")].forEach((text, i) => {
+      const last = name.lastIndexOf(".");
+      const in_two = last > 0 && name.length * letter > now.width - 8 && now.height >= 3 * line + 4;
+      const names = in_two ? [name.slice(0, last), name.slice(last + 1)] : [name];
+      [...names, size.replace(/ \(.*/, "")].forEach((text, i) => {
         if (now.height < (i + 1) * line + 4) return;
         const label = cell.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "text"));
         put(label, { x: now.x + 4, y: now.y + (i + 1) * line, class: "on-cell small" });
