@@ -8,6 +8,7 @@
 #include "advise/larger_device.h"
 #include "base/parallel.h"
 #include "base/reason.h"
+#include "simulate/ranks.h"
 
 /* A suggestion while it is simulated, alone in its thread. */
 typedef struct attempt {
@@ -21,12 +22,19 @@ typedef struct attempt {
     ms_error err;
 } attempt;
 
+/* The run of a suggestion, as the rank that needs most of it then. */
+static ms_status apply(const ms_job *job, const ms_found *found, ms_arena *arena, ms_variation *v,
+                       const char **option, ms_error *err)
+{
+    ms_status status = ms_combination_apply(job, found->set, found->device, arena, v, option, err);
+    return status == MS_OK ? ms_ranks_settle(arena, &v->model, &v->run, err) : status;
+}
+
 ms_status ms_suggestion_apply(const ms_job *job, const ms_suggestion *suggestion, ms_arena *arena,
                               ms_variation *v, ms_error *err)
 {
     const char *option;
-    return ms_combination_apply(job, suggestion->found.set, suggestion->found.device, arena, v,
-                                &option, err);
+    return apply(job, &suggestion->found, arena, v, &option, err);
 }
 
 bool ms_suggestion_helps(const ms_suggestion *suggestion, ms_fit_verdict verdict)
@@ -64,8 +72,7 @@ static ms_status simulate_found(attempt *a, const ms_found *found)
     ms_variation v;
     ms_simulated simulated;
     const char *option;
-    ms_status status = ms_combination_apply(a->advised->job, found->set, found->device, a->arena,
-                                            &v, &option, &a->err);
+    ms_status status = apply(a->advised->job, found, a->arena, &v, &option, &a->err);
     if (status != MS_OK)
         return status;
     const ms_job job = ms_variation_job(&v);
@@ -286,7 +293,8 @@ static bool is_answered(const ms_suggestions *list, ms_fit_verdict verdict)
     return false;
 }
 
-/* Where an estimate misled the search, it is done again without. */
+/* Where an estimate misled the search, or another rank needs more then, it is done again without.
+ */
 static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
                                   ms_candidate_set applicable, ms_arena *arena,
                                   ms_suggestions *list)

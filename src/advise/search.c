@@ -55,7 +55,7 @@ static bool is_ruled_out(const search *s, ms_candidate_set set, ms_fit_verdict w
         const ms_trial *t = &s->trials->known.items[i];
         bool is_less = (set & ~t->set) == 0 && !reaches(t, wanted);
         bool keeps_the_same = ((set ^ t->set) & s->of_kept) == 0 && keeps_too_much(s, t);
-        if (!t->is_refused && (is_less || keeps_the_same))
+        if (ms_trials_count(s->trials, t) && !t->is_refused && (is_less || keeps_the_same))
             return true;
     }
     return false;

@@ -3,17 +3,22 @@
 
 #include "advise/estimate.h"
 #include "base/parallel.h"
+#include "simulate/ranks.h"
 
 void ms_trials_free(ms_trials *trials)
 {
     ms_vec_free(&trials->known);
 }
 
+bool ms_trials_count(const ms_trials *trials, const ms_trial *trial)
+{
+    return !trials->is_exact || !trial->is_provisional;
+}
+
 const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set)
 {
     for (uint32_t i = 0; i < trials->known.count; i++)
-        if (trials->known.items[i].set == set &&
-            !(trials->is_exact && trials->known.items[i].is_estimate))
+        if (trials->known.items[i].set == set && ms_trials_count(trials, &trials->known.items[i]))
             return &trials->known.items[i];
     return NULL;
 }
@@ -53,6 +58,12 @@ static ms_status simulate(task *t, const ms_variation *v, bool is_near)
     return MS_OK;
 }
 
+static bool has_ranks(const ms_run_config *run)
+{
+    return run->parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
+/* In the first pass of several ranks the one that needs most of the unchanged run is taken. */
 static ms_status measure(task *t, ms_arena *arena)
 {
     ms_variation v;
@@ -61,9 +72,12 @@ static ms_status measure(task *t, ms_arena *arena)
         ms_combination_apply(t->job, t->trial.set, NULL, arena, &v, &option, &t->err);
     if (status != MS_OK)
         return status;
+    if (t->is_exact)
+        status = ms_ranks_settle(arena, &v.model, &v.run, &t->err);
     bool is_estimated = !t->is_exact && ms_trial_may_be_estimated(&v);
-    if (is_estimated)
+    if (status == MS_OK && is_estimated)
         status = ms_trial_estimate(&v, arena, &t->trial, &t->err);
+    t->trial.is_provisional = t->trial.is_estimate || (!t->is_exact && has_ranks(&v.run));
     return status == MS_OK && !t->trial.is_estimate ? simulate(t, &v, is_estimated) : status;
 }
 

@@ -11,8 +11,9 @@
 
 typedef struct ms_trial {
     ms_candidate_set set;
-    bool is_refused;  /* the changes do not go together */
-    bool is_estimate; /* of a few layers, where that shows whether it fits by far or not */
+    bool is_refused;     /* the changes do not go together */
+    bool is_estimate;    /* of a few layers, where that shows whether it fits by far or not */
+    bool is_provisional; /* an estimate, or of a rank that may not be the one that needs most */
     ms_fit_reason reason;
     uint64_t wanted_bytes; /* reserved, by the step that runs out of memory if one does */
     uint64_t least_bytes;  /* requested: no allocator does with less */
@@ -24,7 +25,7 @@ typedef struct ms_trial {
 typedef struct ms_trials {
     const ms_job *job; /* its run has a draft */
     ms_vec(ms_trial) known;
-    bool is_exact; /* nothing is estimated, and estimates are not known */
+    bool is_exact; /* nothing is provisional, and what is does not count */
     ms_error *err;
 } ms_trials;
 
@@ -33,7 +34,9 @@ void ms_trials_free(ms_trials *trials);
 /* Simulates those that are not known, side by side. MS_ERR_NOMEM, MS_ERR_STOPPED or what a
  * simulation fails with. */
 ms_status ms_trials_run(ms_trials *trials, const ms_candidate_set *sets, uint32_t count);
-/* A trial that was run. */
+/* Whether a known trial is as good as asked for. */
+bool ms_trials_count(const ms_trials *trials, const ms_trial *trial);
+/* A trial that was run, or NULL. */
 const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set);
 /* Runs one, unless it is known. */
 ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial);

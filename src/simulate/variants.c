@@ -2,27 +2,44 @@
 #include "simulate/variants.h"
 
 #include "base/parallel.h"
+#include "simulate/ranks.h"
 
-static ms_status simulate(ms_variant *v, ms_simulated *simulated)
+static ms_status simulate(ms_variant *v, const ms_variation *variation, ms_simulated *simulated)
 {
-    const ms_job job = ms_variation_job(&v->variation);
-    if (!v->change->is_of_allocator)
+    const ms_job job = ms_variation_job(variation);
+    if (!v->change->is_of_allocator || job.run->parallel.rank != v->base->job.run->parallel.rank)
         return ms_simulate(&job, MS_SIMULATE_USAGE, simulated, &v->err);
     *simulated = ms_simulated_lend(v->base);
-    return ms_simulate_again(simulated, &v->variation.run, &v->err);
+    return ms_simulate_again(simulated, job.run, &v->err);
 }
 
-static void measure(ms_variant *v)
+/* As the rank that needs most of the variant. */
+static ms_status measure_in(ms_variant *v, ms_arena *arena)
 {
     ms_simulated simulated;
-    v->status = simulate(v, &simulated);
-    if (v->status != MS_OK)
-        return;
+    ms_variation variation = v->variation;
+    ms_status status = ms_ranks_settle(arena, &variation.model, &variation.run, &v->err);
+    if (variation.run.parallel.rank != v->base->job.run->parallel.rank)
+        variation.evaluation = NULL; /* of another rank */
+    if (status == MS_OK)
+        status = simulate(v, &variation, &simulated);
+    if (status != MS_OK)
+        return status;
     v->device_bytes = simulated.judgement.device_bytes.expected;
     v->peak_bytes = simulated.usage.peak_bytes;
     v->retries = simulated.usage.retries;
     v->reason = simulated.judgement.reason;
     ms_simulated_free(&simulated);
+    return MS_OK;
+}
+
+static void measure(ms_variant *v)
+{
+    ms_arena *arena = ms_arena_create(0);
+    v->status = MS_ERR_NOMEM;
+    if (arena)
+        v->status = measure_in(v, arena);
+    ms_arena_free(arena);
 }
 
 typedef struct tasks {

@@ -47,6 +47,13 @@ RUNS = [
     ("gpt2-xl --seq 1024 --batch 4 --budget 30GiB", ["allocator-retries"]),
     ("phi-3-mini-4k --seq 512 --batch 2 --budget 29GiB", ["cached-memory"]),  # it does not fit
 ]
+# Of several ranks another may need most with a suggestion than without.
+RANKS = [
+    ("qwen2.5-3b --device a100-80gb --seq 1000 --batch 8 --parallel pp=3,schedule=1f1b,microbatches=6 --budget 32GiB",
+     ["cached-memory"]),
+    ("llama-3.1-8b --device rtx-4090 --parallel pp=4,schedule=1f1b,microbatches=8 --budget 21GiB", []),
+    ("tinyllama-1.1b --device a100-80gb --budget 8GiB --seq 2048 --batch 4 --parallel fsdp=3 --clip 1", ["cached-memory"]),
+]
 EVERY = int(os.environ.get("CHECK_EVERY", "1"))
 UNITS = ["B", "KiB", "MiB", "GiB", "TiB"]
 
@@ -148,7 +155,7 @@ def check_run(program, arguments, expected):
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     passed = failed = 0
-    for arguments, expected in RUNS[::EVERY]:
+    for arguments, expected in RUNS[::EVERY] + RANKS:
         try:
             check_run(program, arguments, expected)
             passed += 1
