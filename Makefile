@@ -288,6 +288,8 @@ example: all | results               ## build and run the example of the public 
 oom: $(OOM) | results                     ## fail allocations in turn (TRY_EVERY=1: all of them)
 	@$(SUITE) $(of_oom)
 
+check-every-advice: programs         ## the advice of 32 runs against all triples of changes
+	ADVISE_ALL=1 $(BUILD)/tests/unit/advise/test_advise
 asan:                                ## every test under AddressSanitizer and UBSan
 	$(MAKE) CONFIG=asan WERROR=1 check
 
@@ -459,7 +461,7 @@ print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
+.PHONY: all results programs check check-every-advice python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
         lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
         uninstall man completions static wheel-files deb release clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

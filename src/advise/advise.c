@@ -318,16 +318,50 @@ static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
     return status;
 }
 
+/* What rounds otherwise has to be faster than what does not. */
+static bool is_outdone(const ms_suggestions *list, const ms_suggestion *s)
+{
+    bool is_dear = s->cost == MS_COST_ROUNDING && !isnan(s->added_time);
+    for (uint32_t i = 0; i < list->count && is_dear; i++) {
+        const ms_suggestion *other = &list->items[i];
+        if (other->cost < s->cost && other->added_time <= s->added_time &&
+            ms_reason_verdict(other->reason) == MS_VERDICT_FITS)
+            return true;
+    }
+    return false;
+}
+
+static void drop_outdone(ms_suggestions *list)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!is_outdone(list, &list->items[i]))
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+/* Beyond these a simulation takes long, and too long. */
+enum { MOST_QUICK_EVENTS = 500000, MOST_EVENTS = 10 * MOST_QUICK_EVENTS };
+
+static ms_candidate_set tried_of(const ms_advised *advised)
+{
+    ms_candidate_set tried = 0;
+    for (uint32_t i = 0; ms_candidate_at(i); i++)
+        if (advised->events <= MOST_QUICK_EVENTS || (ms_candidate_at(i)->traits & MS_IS_FIRST))
+            tried |= ms_bit(i);
+    return tried;
+}
+
 ms_status ms_advise(const ms_advised *advised, ms_arena *arena, ms_suggestions *list, ms_error *err)
 {
     const ms_summary *summary = advised->summary;
     ms_trials trials = {.job = advised->job, .err = err};
     ms_candidate_set applicable = 0;
-    if (!advised->job->run->draft)
+    if (!advised->job->run->draft || advised->events > MOST_EVENTS)
         return MS_OK;
     ms_status status = MS_OK;
     if (begin(advised, &trials))
-        status = ms_search_candidates(&trials, &applicable);
+        status = ms_trials_candidates(&trials, tried_of(advised), &applicable);
     else
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
     if (status == MS_OK && summary->verdict != MS_VERDICT_FITS)
@@ -336,6 +370,8 @@ ms_status ms_advise(const ms_advised *advised, ms_arena *arena, ms_suggestions *
         status = add_singles(advised, &trials, applicable, arena, list);
     if (status == MS_OK && list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, by_cost);
+    if (summary->verdict != MS_VERDICT_FITS)
+        drop_outdone(list);
     ms_trials_free(&trials);
     return status;
 }

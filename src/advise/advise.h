@@ -30,12 +30,14 @@ typedef ms_vec(ms_suggestion) ms_suggestions;
 typedef struct ms_advised {
     const ms_job *job;         /* a run without a draft has no suggestions */
     const ms_summary *summary; /* of the unchanged run */
+    uint32_t events;           /* of its simulation */
 } ms_advised;
 
 /* Fills `list`, whose texts are in the arena. For a run that does not fit, or just so: combinations
  * that make it fit; where there are none, those that need least, and the single changes that save
  * most. For one that fits: the latter, of those that leave the training as it is. Those that save
- * less than a hundredth of the device bytes are left out.
+ * less than a hundredth of the device bytes are left out. Of a step with half a million events only
+ * a few changes are tried, of one with ten times as many none.
  * What fits comes first, then what costs least. */
 ms_status ms_advise(const ms_advised *advised, ms_arena *arena, ms_suggestions *list,
                     ms_error *err);

@@ -214,7 +214,8 @@ enum {
     LIBRARY = MS_IS_LIBRARY,
     VARIANT = MS_IS_VARIANT,
     ALLOCATOR = MS_IS_ALLOCATOR,
-    KEPT = MS_IS_OF_KEPT
+    KEPT = MS_IS_OF_KEPT,
+    FIRST = MS_IS_FIRST
 };
 
 #define ROW(row_title, row_cost, row_changes, flags, row_applies, ...)                             \
@@ -239,7 +240,7 @@ static const ms_candidate rows[] = {
     ROW("expandable segments", FREE, NULL, ALLOCATOR, may_expand,
         SET("allocator", "cuda-expandable")),
     ROW("Liger's kernels", FREE, NULL, LIBRARY, may_use_liger, SET("liger", "all")),
-    ROW("optimizer in backward", FREE, NULL, KEPT, may_step_in_backward,
+    ROW("optimizer in backward", FREE, NULL, KEPT | FIRST, may_step_in_backward,
         SET("optimizer-in-backward", "yes")),
 
     ROW("the loss in chunks", TIME, NULL, PLAIN, may_chunk, SET("treat", "loss=chunk:8")),
@@ -249,7 +250,7 @@ static const ms_candidate rows[] = {
         MAKE("accumulate", a_step_each)),
     ROW("checkpoints that keep attention", TIME, NULL, VARIANT, may_select,
         SET("checkpointing", "none"), SET("treat", "all=selective:flash_attention")),
-    ROW("checkpoint every layer", TIME, NULL, PLAIN, may_checkpoint, SET("checkpointing", "all")),
+    ROW("checkpoint every layer", TIME, NULL, FIRST, may_checkpoint, SET("checkpointing", "all")),
     ROW("optimizer states on the host", TIME, NULL, RESORT | KEPT, may_move_optimizer,
         SET("optimizer-device", "host")),
     ROW("optimizer and parameters on the host", TIME, NULL, RESORT | KEPT, may_move_parameters,
@@ -257,12 +258,12 @@ static const ms_candidate rows[] = {
 
     ROW("8-bit AdamW", ROUNDING, "optimizer states in 8 bits", LIBRARY | KEPT,
         has_states_in_32_bits, SET("optimizer", "adamw-8bit"), MAKE("optimizer-impl", fused)),
-    ROW("paged 8-bit AdamW", ROUNDING, "optimizer states in 8 bits", LIBRARY | KEPT,
+    ROW("paged 8-bit AdamW", ROUNDING, "optimizer states in 8 bits", LIBRARY | KEPT | FIRST,
         has_states_on_device, SET("optimizer", "paged-adamw-8bit"), MAKE("optimizer-impl", fused)),
     ROW("bf16 weights without autocast", ROUNDING, "weights and updates in bf16", KEPT, is_fp32,
         SET("dtype", "bf16"), MAKE("autocast", no_autocast)),
 
-    ROW("LoRA", RESULT, "trains an adapter of rank 16", LIBRARY | KEPT, trains_all,
+    ROW("LoRA", RESULT, "trains an adapter of rank 16", LIBRARY | KEPT | FIRST, trains_all,
         MAKE("lora", small_adapter)),
     ROW("QLoRA", RESULT, "trains an adapter of rank 16 on a base in 4 bits", LIBRARY | KEPT,
         trains_all_on_gpu, MAKE("lora", small_adapter), SET("quantize", "nf4:double"),

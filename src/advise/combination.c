@@ -119,3 +119,11 @@ uint32_t ms_combination_count(ms_candidate_set set)
         count++;
     return count;
 }
+
+bool ms_combination_excludes(ms_candidate_set set, uint32_t index)
+{
+    for (uint32_t i = 0; set >> i; i++)
+        if ((set >> i & 1) && ms_candidates_exclude(ms_candidate_at(i), ms_candidate_at(index)))
+            return true;
+    return false;
+}

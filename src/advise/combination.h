@@ -33,4 +33,7 @@ const char *ms_combination_changes(ms_candidate_set set, ms_arena *arena);
 ms_advice_cost ms_combination_cost(ms_candidate_set set);
 uint32_t ms_combination_count(ms_candidate_set set);
 
+/* Whether a candidate sets a field that one of the set does, too. */
+bool ms_combination_excludes(ms_candidate_set set, uint32_t index);
+
 #endif

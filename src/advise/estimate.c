@@ -23,7 +23,7 @@ static bool are_alike(const ms_variation *v)
 bool ms_trial_may_be_estimated(const ms_variation *v)
 {
     const ms_run_config *run = &v->run;
-    return v->model.num_layers >= WORTH_LAYERS && run->budget_bytes > 0 &&
+    return v->model.num_layers >= WORTH_LAYERS && run->budget_bytes > 0 && run->images.count == 0 &&
            run->parallel.layout.kind == MS_PARALLEL_NONE && run->training.eval_batch == 0 &&
            are_alike(v);
 }

@@ -63,20 +63,6 @@ static bool is_ruled_out(const search *s, ms_candidate_set set, ms_fit_verdict w
 
 /* ---- what goes together ---- */
 
-ms_status ms_search_candidates(const ms_trials *trials, ms_candidate_set *applicable)
-{
-    ms_status status = MS_OK;
-    *applicable = 0;
-    for (uint32_t i = 0; ms_candidate_at(i) && status == MS_OK; i++) {
-        bool is_refused = true;
-        if (!ms_candidate_at(i)->applies(trials->job))
-            continue;
-        status = ms_trials_resolve(trials, ms_bit(i), &is_refused);
-        *applicable |= is_refused ? 0 : ms_bit(i);
-    }
-    return status;
-}
-
 static ms_status list_maximal(search *s, const route *r, ms_maximal_sets *sets)
 {
     ms_maximal_sets all;
@@ -166,7 +152,7 @@ static ms_fit_verdict best_verdict(search *s, const ms_maximal_sets *sets)
     return best;
 }
 
-/* An allocator that wastes less helps where what is requested has room. */
+/* A leaner allocator helps where what is requested has room. */
 static ms_status try_allocators(search *s, const route *r, ms_maximal_sets *sets)
 {
     const ms_candidate_set allocator = r->allowed & s->allocator;
@@ -182,8 +168,7 @@ static ms_status try_allocators(search *s, const route *r, ms_maximal_sets *sets
     return ms_trials_run(s->trials, with.items, with.count);
 }
 
-/* The cheapest combination of a route; 0: none does. As rows are ordered by cost, sets are by their
- * bits: the costliest candidate of each decides. */
+/* The cheapest combination of a route; 0: none does. Sets are ordered by cost as their rows are. */
 static ms_status follow(search *s, const route *r, ms_candidate_set *best)
 {
     ms_maximal_sets sets;
@@ -215,10 +200,18 @@ static ms_status follow(search *s, const route *r, ms_candidate_set *best)
 
 /* ---- routes ---- */
 
+/* Whether a trial that was run fits no better than another. */
+static bool is_no_better(const search *s, ms_candidate_set set, ms_candidate_set other)
+{
+    const ms_trial *a = ms_trials_find(s->trials, set), *b = ms_trials_find(s->trials, other);
+    return !a || !b || ms_reason_verdict(a->reason) <= ms_reason_verdict(b->reason);
+}
+
 static void push(search *s, ms_candidate_set set, const char *device)
 {
     for (uint32_t i = 0; i < s->found->count; i++)
-        if (!device && (s->found->items[i].set & ~set) == 0)
+        if (!device && (s->found->items[i].set & ~set) == 0 &&
+            is_no_better(s, set, s->found->items[i].set))
             return; /* it does without some of these */
     if (s->found->count < MS_MOST_FOUND)
         s->found->items[s->found->count++] = (ms_found){set, device};
@@ -269,21 +262,37 @@ static ms_status try_route(search *s, const route *r, ms_candidate_set *set)
     return status;
 }
 
-/* With the same result; *is_light: in little time. */
-static ms_status keep_result(search *s, bool *is_light)
+/* Who does not want another library may want to pay in time. */
+static ms_status do_without_libraries(search *s, ms_candidate_set allowed)
+{
+    ms_candidate_set without;
+    ms_status status = follow(s, &(route){allowed & ~s->library, 0}, &without);
+    if (status == MS_OK && without)
+        push(s, without, NULL);
+    return status;
+}
+
+/* How dear the cheapest way is to the same result that fits. */
+typedef enum price { PRICE_NOTHING, PRICE_LITTLE, PRICE_MUCH } price;
+
+/* With the same result. */
+static ms_status keep_result(search *s, price *paid)
 {
     const ms_candidate_set time = s->of_cost[MS_COST_FREE] | s->of_cost[MS_COST_TIME];
     const ms_candidate_set tiers[] = {s->of_cost[MS_COST_FREE], time & ~s->last_resort, time};
     enum { TIERS = sizeof tiers / sizeof *tiers };
-    ms_status status = MS_OK;
     ms_candidate_set set = 0;
-    *is_light = false;
-    for (int i = 0; i < TIERS && status == MS_OK && !set; i++) {
+    ms_status status = MS_OK;
+    *paid = PRICE_MUCH;
+    for (int i = 0; i < TIERS && status == MS_OK && *paid == PRICE_MUCH; i++) {
         if (i > 0 && tiers[i] == tiers[i - 1])
             continue;
         status = try_route(s, &(route){tiers[i], 0}, &set);
-        *is_light = set && i + 1 < TIERS;
+        if (set && reaches(ms_trials_find(s->trials, set), MS_VERDICT_FITS))
+            *paid = (price)i;
     }
+    if (status == MS_OK && *paid == PRICE_NOTHING && (set & s->library))
+        status = do_without_libraries(s, time & ~s->last_resort);
     return status == MS_OK && set ? push_variant(s, set) : status;
 }
 
@@ -298,14 +307,6 @@ static ms_status change_rounding(search *s, bool *is_found)
     return status;
 }
 
-static bool excludes_any(ms_candidate_set set, uint32_t index)
-{
-    for (uint32_t i = 0; set >> i; i++)
-        if ((set & ms_bit(i)) && ms_candidates_exclude(ms_candidate_at(i), ms_candidate_at(index)))
-            return true;
-    return false;
-}
-
 /* `rounds`: other rounding alone does already. */
 static ms_status change_result(search *s, bool rounds)
 {
@@ -315,7 +316,7 @@ static ms_status change_result(search *s, bool rounds)
         (s->of_cost[MS_COST_FREE] | s->of_cost[MS_COST_TIME]) & ~s->last_resort;
     for (uint32_t i = 0; ms_candidate_at(i) && status == MS_OK; i++) {
         ms_candidate_set set = 0;
-        if (!(s->of_cost[MS_COST_RESULT] & ms_bit(i)) || excludes_any(done, i))
+        if (!(s->of_cost[MS_COST_RESULT] & ms_bit(i)) || ms_combination_excludes(done, i))
             continue;
         status = try_route(s, &(route){light | ms_bit(i), ms_bit(i)}, &set);
         if (status == MS_OK && !set && !rounds)
@@ -343,13 +344,11 @@ static ms_status change_device(search *s, uint64_t needed_bytes, ms_arena *arena
 static search begin(ms_trials *trials, ms_candidate_set applicable, ms_fit_verdict verdict,
                     ms_found_list *found)
 {
-    search s = {
-
-        .trials = trials,
-        .together = {.trials = trials},
-        .applicable = applicable,
-        .verdict = verdict,
-        .found = found};
+    search s = {.trials = trials,
+                .together = {.trials = trials},
+                .applicable = applicable,
+                .verdict = verdict,
+                .found = found};
     found->count = 0;
     for (uint32_t i = 0; ms_candidate_at(i); i++) {
         const ms_candidate *c = ms_candidate_at(i);
@@ -388,11 +387,12 @@ ms_status ms_search_combinations(ms_trials *trials, ms_candidate_set applicable,
                                  ms_found_list *found)
 {
     search s = begin(trials, applicable, verdict, found);
-    bool is_light, rounds = false;
-    ms_status status = keep_result(&s, &is_light);
-    if (status == MS_OK && !is_light)
+    bool rounds = false;
+    price paid;
+    ms_status status = keep_result(&s, &paid);
+    if (status == MS_OK && paid > PRICE_NOTHING)
         status = change_rounding(&s, &rounds);
-    if (status == MS_OK && !is_light)
+    if (status == MS_OK && paid == PRICE_MUCH)
         status = change_result(&s, rounds);
     if (status == MS_OK && found->count == 0)
         status = push_least(&s);

@@ -24,9 +24,6 @@ typedef struct ms_found_list {
     uint32_t count;
 } ms_found_list;
 
-/* The candidates that apply to the job and are not refused. */
-ms_status ms_search_candidates(const ms_trials *trials, ms_candidate_set *applicable);
-
 /* Fills `found` with combinations, those that cost least first: up to two of what keeps the result,
  * then of what rounds otherwise, then of other training, then another device. `verdict` is
  * that of the unchanged run, and `needed_bytes` what a larger device must have. Where nothing

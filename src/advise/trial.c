@@ -156,3 +156,18 @@ ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool 
                ? MS_OK
                : ms_fail(trials->err, status, "no memory for a suggestion");
 }
+
+ms_status ms_trials_candidates(const ms_trials *trials, ms_candidate_set among,
+                               ms_candidate_set *applicable)
+{
+    ms_status status = MS_OK;
+    *applicable = 0;
+    for (uint32_t i = 0; ms_candidate_at(i) && status == MS_OK; i++) {
+        bool is_refused = true;
+        if (!(among & ms_bit(i)) || !ms_candidate_at(i)->applies(trials->job))
+            continue;
+        status = ms_trials_resolve(trials, ms_bit(i), &is_refused);
+        *applicable |= is_refused ? 0 : ms_bit(i);
+    }
+    return status;
+}

@@ -44,4 +44,8 @@ ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial
 /* Whether the changes go together, by the rules of a run; simulates nothing. */
 ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool *is_refused);
 
+/* Those of some candidates that apply to the job and are not refused. */
+ms_status ms_trials_candidates(const ms_trials *trials, ms_candidate_set among,
+                               ms_candidate_set *applicable);
+
 #endif

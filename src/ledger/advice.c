@@ -6,7 +6,7 @@
 
 #include "simulate/variants.h"
 
-/* Beyond this a simulation takes too long to wait for half a dozen of them. */
+/* Beyond this a simulation takes too long for variants. */
 enum { MAX_EVENTS = 500000 };
 
 static ms_status check_variants(const ms_variants *list, ms_error *err)
@@ -36,13 +36,15 @@ static void compare(void *context)
 
 ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
 {
-    memset(advice, 0, sizeof *advice);
-    if (ledger->simulation->trace.events.count > MAX_EVENTS)
-        return MS_OK;
+    const uint32_t events = ledger->simulation->trace.events.count;
     ms_status status;
+    memset(advice, 0, sizeof *advice);
     ms_variants *list = calloc(1, sizeof *list);
     advice->arena = ms_arena_create(0);
-    if (list && advice->arena && ms_findings_add_variants(list, ledger, advice->arena)) {
+    bool is_added = events > MAX_EVENTS;
+    if (list && advice->arena && !is_added)
+        is_added = ms_findings_add_variants(list, ledger, advice->arena);
+    if (list && advice->arena && is_added) {
         comparison c = {.ledger = ledger, .advice = advice};
         ms_variants_measure(list, compare, &c);
         status = check_variants(list, err);
@@ -51,7 +53,7 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
         if (status == MS_OK && c.status != MS_OK)
             status = ms_fail(err, c.status, "%s", c.err.text);
         if (status == MS_OK)
-            status = ms_advise(&(ms_advised){&ledger->simulated->job, ledger->summary},
+            status = ms_advise(&(ms_advised){&ledger->simulated->job, ledger->summary, events},
                                advice->arena, &advice->suggestions, err);
     } else {
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");

@@ -170,7 +170,8 @@ static ms_status change_run(ms_arena *arena, const ms_analysis *a, ms_run_config
     summary.verdict_reason = MS_FIT_OVER_BUDGET;
     summary.verdict = MS_VERDICT_NO;
     const ms_job job = {.model = &a->model, .run = run};
-    ms_status status = ms_advise(&(ms_advised){&job, &summary}, arena, &list, err);
+    const uint32_t events = a->simulated.simulation.trace.events.count;
+    ms_status status = ms_advise(&(ms_advised){&job, &summary, events}, arena, &list, err);
     if (status == MS_OK && list.count && ms_reason_fits(list.items[0].reason))
         status = describe_change(arena, &list.items[0], v, err);
     ms_vec_free(&list);

@@ -224,7 +224,8 @@ static ms_status advise(const ms_search *s, const ms_job *job, ms_suggestions *l
     ms_status status = ms_simulate(job, MS_SIMULATE_SUMMARY, &simulated, s->err);
     if (status != MS_OK)
         return status;
-    status = ms_advise(&(ms_advised){job, &simulated.summary}, s->arena, list, s->err);
+    const uint32_t events = simulated.simulation.trace.events.count;
+    status = ms_advise(&(ms_advised){job, &simulated.summary, events}, s->arena, list, s->err);
     ms_simulated_free(&simulated);
     return status;
 }

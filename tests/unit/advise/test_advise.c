@@ -156,10 +156,10 @@ static void begin(scene *s, const run_case *row)
     s->job = (ms_job){.model = &s->model, .run = &s->run};
     assert_int_equal(ms_simulate(&s->job, MS_SIMULATE_SUMMARY, &s->base, &err), MS_OK);
     assert_int_equal(s->base.summary.verdict, MS_VERDICT_NO);
-    assert_int_equal(ms_advise(&(ms_advised){&s->job, &s->base.summary}, s->arena, &s->list, &err),
-                     MS_OK);
+    const ms_advised advised = {&s->job, &s->base.summary, 0};
+    assert_int_equal(ms_advise(&advised, s->arena, &s->list, &err), MS_OK);
     s->trials = (ms_trials){.job = &s->job, .is_exact = true, .err = &err};
-    assert_int_equal(ms_search_candidates(&s->trials, &s->applicable), MS_OK);
+    assert_int_equal(ms_trials_candidates(&s->trials, UINT32_MAX, &s->applicable), MS_OK);
 }
 
 static void end(scene *s)
