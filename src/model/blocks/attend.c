@@ -6,6 +6,7 @@
 
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 #include "treatments/tile_attention.h"
@@ -128,7 +129,7 @@ static ms_tensor padded_chunks(ms_model *model, ms_dim keys)
 static ms_tensor additive_mask(ms_model *model, ms_tensor allowed, ms_dim keys)
 {
     ms_tensor mask =
-        ms_additive_mask(model->tape, model->batch, model->seq, keys, model->run->dtype);
+        ms_additive_mask(model->tape, model->batch, model->seq, keys, ms_unpacked_dtype(model));
     ms_consume(model->tape, allowed);
     return mask;
 }

@@ -2,6 +2,7 @@
 #include "model/encoder/encoder.h"
 
 #include "config/model/layer_kinds.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 uint32_t ms_child_scope(ms_model *model, uint32_t parent, const char *name)
@@ -77,7 +78,7 @@ ms_tensor ms_window_mask(ms_model *model)
     if (model->attention != MS_ATTENTION_EAGER)
         return ms_expand(tape, allowed, shape);
     ms_tensor mask =
-        ms_additive_mask(tape, model->batch, model->seq, model->seq, model->run->dtype);
+        ms_additive_mask(tape, model->batch, model->seq, model->seq, ms_unpacked_dtype(model));
     ms_consume(tape, allowed);
     return mask;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/image_tokens.h"
 
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
@@ -190,8 +191,8 @@ ms_tensor ms_image_mask(ms_model *model, bool sliding)
     ms_tensor allowed = sliding ? sliding_mask(model) : full_mask(model);
     if (model->attention != MS_ATTENTION_EAGER)
         return allowed;
-    ms_tensor mask =
-        ms_additive_mask(model->tape, model->batch, model->seq, model->seq, model->run->dtype);
+    ms_tensor mask = ms_additive_mask(model->tape, model->batch, model->seq, model->seq,
+                                      ms_unpacked_dtype(model));
     ms_consume(model->tape, allowed);
     return mask;
 }

@@ -84,6 +84,11 @@ void ms_upcast(ms_model *model)
     ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
 }
 
+ms_dtype ms_unpacked_dtype(const ms_model *model)
+{
+    return model->run->upcast ? MS_DTYPE_F32 : model->run->dtype;
+}
+
 void ms_cast_back(ms_model *model)
 {
     const ms_tape *tape = model->tape;

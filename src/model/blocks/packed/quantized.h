@@ -22,6 +22,10 @@ void ms_quantized_finish(ms_model *model);
  * becomes fp32; then the allocator's cache is emptied. */
 void ms_upcast(ms_model *model);
 
+/* The type of weights that are not packed, and so of embeddings: fp32 where the preparation widened
+ * them. */
+ms_dtype ms_unpacked_dtype(const ms_model *model);
+
 /* DeepSpeed's engine: every parameter that is a number gets the type of the model, adapters too. */
 void ms_cast_back(ms_model *model);
 

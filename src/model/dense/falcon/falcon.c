@@ -6,6 +6,7 @@
  */
 #include "model/dense/falcon/falcon.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/packed/quantized.h"
 #include "model/decoder/alibi.h"
 #include "model/dense/falcon/falcon_attention.h"
 #include "model/family/family_list.h"
@@ -222,7 +223,7 @@ static ms_tensor make_alibi(ms_model *model, ms_tensor mask)
     ms_tensor *alibi =
         ms_local(&f, ms_mul(tape, slopes, ms_view(tape, *range, MS_SHAPE(b, one, n))));
     ms_assign(&f, alibi, ms_view(tape, *alibi, MS_SHAPE(b, h, one, n)));
-    ms_tensor out = ms_to(tape, *alibi, model->run->dtype);
+    ms_tensor out = ms_to(tape, *alibi, ms_unpacked_dtype(model));
     ms_retain(tape, out);
     ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
@@ -235,11 +236,11 @@ static void join_alibi(ms_model *model, ms_locals *f, ms_tensor *mask, ms_tensor
     ms_dim seen = ms_cache_keys(model, 0);
     if (model->attention != MS_ATTENTION_EAGER)
         ms_assign(f, mask,
-                  ms_additive_mask(tape, model->batch, model->seq, seen, model->run->dtype));
+                  ms_additive_mask(tape, model->batch, model->seq, seen, ms_unpacked_dtype(model)));
     ms_tensor scaled = ms_div_scalar(tape, alibi);
     ms_tensor hidden = ms_compare(tape, *mask, 0);
-    ms_tensor filled =
-        ms_empty(tape, MS_SHAPE(model->batch, model->heads, model->seq, seen), model->run->dtype);
+    ms_tensor filled = ms_empty(tape, MS_SHAPE(model->batch, model->heads, model->seq, seen),
+                                ms_unpacked_dtype(model));
     ms_consume(tape, scaled);
     ms_consume(tape, hidden);
     ms_assign(f, mask, filled);
@@ -283,7 +284,7 @@ static ms_tensor run_model(ms_model *model, ms_falcon *d, ms_tensor ids)
     make_masks(model, d, &f, position_ids);
     ms_tensor *hidden = ms_local(&f, *embeds);
     ms_tensor rotary[2] = {0};
-    ms_rotary_call(model, d->rotary_scope, d->inv_freq[0], *position_ids, model->run->dtype,
+    ms_rotary_call(model, d->rotary_scope, d->inv_freq[0], *position_ids, ms_unpacked_dtype(model),
                    rotary);
     d->sin = *ms_local(&f, rotary[1]); /* of the tuple the last goes first */
     d->cos = *ms_local(&f, rotary[0]);
