@@ -52,18 +52,22 @@ static bool is_whole(const ms_parameter *parameter)
     return parameter->is_distributed && (parameter->redistributes || parameter->ranks <= 1);
 }
 
-/* Some parameters stay in fp32 beside a lower type. */
-static bool has_several_types(ms_tape *tape)
+/* Gradients in fp32 beside some of a lower type: of parameters that stay in fp32, or of adapters
+ * beside modules that are saved whole. The type that appears first comes last. */
+static bool has_several_types(ms_tape *tape, ms_dtype types[2])
 {
     const ms_run_config *run = ms_step_run(tape);
-    if (run->parallel.layout.kind != MS_PARALLEL_NONE || run->adapter)
+    int left = 2;
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE ||
+        run->training.accumulation == MS_ACCUMULATE_F32)
         return false;
-    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+    for (uint32_t i = 0; i < tape->parameters.count && left > 0; i++) {
         ms_tensor grad = gradient_of(&tape->parameters.items[i]);
-        if (grad && ms_info(tape, grad)->dtype != run->dtype)
-            return run->training.accumulation != MS_ACCUMULATE_F32;
+        ms_dtype dtype = grad ? (ms_dtype)ms_info(tape, grad)->dtype : run->dtype;
+        if (grad && (left == 2 || dtype != types[1]))
+            types[--left] = dtype;
     }
-    return false;
+    return left == 0;
 }
 
 /* One partial result per chunk of the largest gradient on the device for each, in fp32. */
@@ -177,18 +181,18 @@ static void push_device_norms(ms_tape *tape, norm_list *norms, const clip_group 
     ms_consume(tape, partial);
 }
 
-/* The same where some gradients are in fp32 beside a lower type: one call for each type, the one
- * that came last among the gradients first. */
+/* The same where gradients have several types: one call for each. */
 static void push_norms_by_type(ms_tape *tape, norm_list *norms, const clip_group *group)
 {
-    if (!has_several_types(tape)) {
+    ms_dtype types[2];
+    if (!has_several_types(tape, types)) {
         push_device_norms(tape, norms, group);
         return;
     }
-    clip_group part = {group->is_distributed, MS_DTYPE_F32, group->rounds, true};
-    push_device_norms(tape, norms, &part);
-    part.dtype = ms_step_run(tape)->dtype;
-    push_device_norms(tape, norms, &part);
+    for (int i = 0; i < 2; i++) {
+        const clip_group part = {group->is_distributed, types[i], group->rounds, true};
+        push_device_norms(tape, norms, &part);
+    }
 }
 
 /* norm = vector_norm(stack(norm.to(device) for norm in foreach_norm(grads))) */
@@ -246,8 +250,9 @@ static bool has_group(const ms_tape *tape, bool is_distributed)
 /* Gradients of a sharded model have the type of the shards, an adapter's that of the adapter. */
 static ms_dtype norm_dtype(ms_tape *tape, const ms_run_config *run)
 {
+    ms_dtype types[2];
     bool shards = ms_layout_shards(&run->parallel.layout);
-    if (run->training.accumulation == MS_ACCUMULATE_F32 || has_several_types(tape))
+    if (run->training.accumulation == MS_ACCUMULATE_F32 || has_several_types(tape, types))
         return MS_DTYPE_F32;
     if (shards)
         return run->parallel.trained_dtype;

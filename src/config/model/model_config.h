@@ -276,6 +276,8 @@ typedef struct ms_family {
     uint32_t unpredicted; /* see config/model/unpredicted.h */
     /* No layer has attention. */
     bool has_no_attention;
+    /* The class has no argument for positions, so that generate() makes none. */
+    bool takes_no_positions;
     /* Heads are not rotated, whatever their width. */
     bool has_no_rotary;
     bool has_sinks; /* attention has a sink per head */

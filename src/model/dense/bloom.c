@@ -303,5 +303,6 @@ const ms_family ms_family_bloom = {.model_type = "bloom",
                                    .check = ms_check_heads_divide,
                                    .eager_only = true,
                                    .has_no_mlp_module = true,
+                                   .takes_no_positions = true,
                                    .takes_cache = true,
                                    .program = &program};

@@ -144,16 +144,18 @@ static bool build(ms_model *model)
 
 /* ---- attention ---- */
 
-/* gather(table.repeat(1, 1, 1), 1, position_ids.repeat(1, 1, R)).to(dtype): its halves are sin and
- * cos. All of it is bound. */
+/* gather(table.repeat(P, 1, 1), 1, position_ids.repeat(1, 1, R)).to(dtype), where P is 1 or, in
+ * generate(), the number of sequences: its halves are sin and cos. All of it is bound. */
 static void look_up(ms_model *model, const gptj *g, const block *b, ms_locals *f, ms_dtype dtype,
                     ms_tensor parts[2])
 {
     ms_tape *tape = model->tape;
-    ms_dim one = {.value = 1};
-    ms_shape found = MS_SHAPE(one, model->seq, g->turned);
+    ms_dim sets = {.value = 1};
+    if (!ms_idle(tape) && g->position_ids)
+        sets = ms_info(tape, g->position_ids)->shape.dims[0];
+    ms_shape found = MS_SHAPE(sets, model->seq, g->turned);
     ms_dtype from = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, b->positions)->dtype;
-    ms_local(f, ms_empty(tape, MS_SHAPE(one, g->rows, g->turned), from));
+    ms_local(f, ms_empty(tape, MS_SHAPE(sets, g->rows, g->turned), from));
     ms_local(f, ms_empty(tape, found, MS_DTYPE_I64));
     ms_tensor gathered = ms_empty(tape, found, from);
     ms_tensor *both = ms_local(f, ms_idle(tape) ? 0 : ms_to(tape, gathered, dtype));

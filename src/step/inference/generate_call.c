@@ -31,6 +31,11 @@ static ms_tensor one_number(ms_generator *g, const char *name)
     return kept(g, ms_empty_bytes(&g->tape, sizeof(int64_t), MS_DTYPE_I64), name);
 }
 
+static bool takes_positions(const ms_generator *g)
+{
+    return !g->model.config->family->takes_no_positions;
+}
+
 /* mask.cumsum(-1) - 1, and 1 where there is no token. */
 static ms_tensor positions_of(ms_generator *g, uint64_t tokens)
 {
@@ -65,8 +70,10 @@ ms_tensor ms_generate_call_begin(ms_generator *g, ms_generate_call *call, ms_ten
     call->mask = kept(g, rows(g, tokens, MS_DTYPE_I64), "attention_mask");
     call->special[0] = one_number(g, "first token");
     call->special[1] = one_number(g, "last token");
-    call->positions = kept(g, positions_of(g, tokens), "position_ids");
-    ms_retain(&g->tape, call->positions); /* of the function's arguments */
+    if (takes_positions(g)) {
+        call->positions = kept(g, positions_of(g, tokens), "position_ids");
+        ms_retain(&g->tape, call->positions); /* of the function's arguments */
+    }
     look_for_padding(g, tokens);
     call->unfinished = kept(g, rows(g, 1, MS_DTYPE_I64), "unfinished sequences");
     call->input = kept(g, rows(g, tokens, MS_DTYPE_I64), "input_ids");
@@ -144,11 +151,12 @@ ms_tensor ms_generate_call_go_on(ms_generator *g, ms_generate_call *call, ms_ten
         return 0;
     const ms_shape shape = ms_info(tape, logits)->shape;
     ms_dim width = shape.dims[shape.rank - 1];
-    if (tokens > 0 && call->position == 0) { /* the prompt's are of the call that ran it */
+    if (tokens > 0 && call->scores == 0) { /* the prompt's are of the call that ran it */
         ms_release(tape, call->input);
         call->input = 0;
     }
-    lengthen(g, call, tokens);
+    if (takes_positions(g))
+        lengthen(g, call, tokens);
     replace(g, &call->scores, ms_empty(tape, MS_SHAPE(g->model.batch, width), MS_DTYPE_F32),
             "scores");
     choose_next(g, call);
@@ -156,7 +164,8 @@ ms_tensor ms_generate_call_go_on(ms_generator *g, ms_generate_call *call, ms_ten
     look_for_ends(g, call);
     ms_release(tape, logits);
     replace(g, &call->input, rows(g, 1, MS_DTYPE_I64), "input_ids");
-    replace(g, &call->position, rows(g, 1, MS_DTYPE_I64), "position_ids");
+    if (takes_positions(g))
+        replace(g, &call->position, rows(g, 1, MS_DTYPE_I64), "position_ids");
     g->model.position_ids = call->position;
     return call->input;
 }
