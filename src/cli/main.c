@@ -32,7 +32,7 @@ static int run(int argc, char **argv)
         return command->run(&(ms_cli_call){ms_cli_commands, command, argc - 2, argv + 2});
     /* A model, its id, its address, or what may be one, as no command has such signs; what is wrong
      * with it analyze says best. */
-    if (!ms_model_is_named(argv[1]) && !strpbrk(argv[1], "/:0123456789"))
+    if (!ms_model_is_named(argv[1]) && (argv[1][0] == '-' || !strpbrk(argv[1], "-/:0123456789")))
         return ms_cli_no_command(ms_cli_commands, argv[1]);
     const ms_cli_call call = {ms_cli_commands, &ms_cli_analyze, argc - 1, argv + 1};
     return call.command->run(&call);

@@ -28,7 +28,14 @@ int ms_cli_no_command(const ms_cli_command *const *commands, const char *name)
 {
     ms_error err = {.status = MS_OK};
     char hint[MS_CLI_HINT_BYTES];
-    ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s (memscope help lists them)", name,
-                ms_cli_hint(name, command_name, commands, "", hint));
+    ms_cli_hint(name, command_name, commands, "", hint);
+    if (*hint || *name == '-' || !*name)
+        ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s (memscope help lists them)", name,
+                    hint);
+    else
+        ms_cli_fail(&err, MS_ERR_USAGE,
+                    "no command or model \"%.40s\" (memscope help lists commands, memscope models "
+                    "models)",
+                    name);
     return ms_cli_complain(&err);
 }

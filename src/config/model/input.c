@@ -160,6 +160,12 @@ static const struct missing_row {
     {"falcon-mamba", ""},
     {"rwkv", ""},
     {"jamba", ""},
+    {"mllama", ""},
+    {"molmo", ""},
+    {"pixtral", ""},
+    {"paligemma", ""},
+    {"idefics", ""},
+    {"kimi-k2", ""},
     {"gemma-3n", ", but its text models are (gemma-3n-e2b, gemma-3n-e4b)"},
     {"gemma-4", ", but its config's text_config is"},
     {"nemotron-4", ""},
@@ -171,6 +177,13 @@ static const struct missing_row {
     {"stable-diffusion", ""},
     {"sdxl", ""},
     {"flux", ""},
+    {"qwen-image", ""},
+    {"hotshot", ""},
+    {"hunyuanvideo", ""},
+    {"ltx-video", ""},
+    {"wan2", ""},
+    {"resnet", ""},
+    {"yolo", ""},
 };
 
 static const struct missing_row *missing_family(const char *name)
@@ -204,7 +217,10 @@ ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
                     : "; if it is a model of the Hugging Face Hub,",
             id);
     return ms_fail(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
-                   is_near ? hint : "; `memscope models` lists the built-in ones");
+                   is_near
+                       ? hint
+                       : "; `memscope models` lists the built-in ones, `memscope capture` runs any "
+                         "PyTorch program");
 }
 
 /* The text of a built-in config with another max_position_embeddings; NULL: out of memory. */

@@ -77,6 +77,10 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_famil
         ms_status refused = ms_model_refuse_keys(root, config->family, err);
         if (refused != MS_OK)
             return refused;
+        if (ms_json_find(root, "_class_name", &value))
+            return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "a model of diffusers is not predicted; memscope capture -- python "
+                                "train.py runs your program on a GPU that is not there");
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "no \"model_type\": neither a Hugging Face config.json nor a run file, "
                             "which has a \"model\"");
