@@ -5,6 +5,7 @@
 
 #include "config/run/attention.h"
 #include "config/resolve/resolve_images.h"
+#include "text/number.h"
 #include "text/size.h"
 #include "ledger/cached.h"
 
@@ -196,7 +197,7 @@ static ms_status tell_cached(telling *f)
 {
     ms_cached_pieces cached;
     uint64_t bytes = cached_bytes(f->ledger);
-    uint64_t permille = bytes / (f->ledger->summary->peak_memory_bytes / 1000 + 1);
+    uint32_t permille = ms_permille(bytes, f->ledger->summary->peak_memory_bytes);
     ms_status status = ms_cached_find(f->ledger, &cached, f->err);
     if (status != MS_OK)
         return status;
@@ -209,7 +210,7 @@ static ms_status tell_cached(telling *f)
     f->found.bytes = bytes;
     f->found.text =
         ms_arena_printf(f->arena,
-                        "the allocator reserves %s (%" PRIu64 ".%" PRIu64
+                        "the allocator reserves %s (%" PRIu32 ".%" PRIu32
                         " %%) more than the step allocates at its peak, when it caches %s%s%s%s%s",
                         size(f, bytes), permille / 10, permille % 10, rests,
                         *rests && *segments ? ", " : "", segments, *remedies ? ": " : "", remedies);

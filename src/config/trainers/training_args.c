@@ -45,7 +45,9 @@ static ms_status set_numbers(ms_training_reading *r)
         const char *absent = numbers[i].absent[r->file.format];
         bool given = r->file.given[numbers[i].topic];
         const char *text = given ? ms_training_number(r, numbers[i].topic) : absent;
-        if (given || absent)
+        if (numbers[i].topic == MS_TOPIC_BATCH && !given)
+            status = ms_training_note_batch(r, absent);
+        if (status == MS_OK && (given || absent))
             status = ms_training_offer(r, numbers[i].field, text, numbers[i].topic);
     }
     return status;
@@ -387,6 +389,6 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         status = ms_training_set_of_trainer(&r, root);
     if (status == MS_OK)
         status = ms_training_unsupported(arena, root, r.file.format, r.ranks != MS_PARALLEL_NONE,
-                                         unsupported, err);
+                                         notes, unsupported, err);
     return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;
 }

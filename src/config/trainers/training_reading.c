@@ -78,3 +78,14 @@ bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)
     return r->file.given[topic] &&
            ms_json_get_number(r->file.values[topic], 0, 0, &x, NULL) != MS_OK;
 }
+
+ms_status ms_training_note_batch(ms_training_reading *r, const char *absent)
+{
+    if (!absent || strcmp(absent, "1") == 0 || ms_run_field_is_set(r->draft, "batch"))
+        return MS_OK;
+    return ms_note_add(
+        r->notes, r->arena, r->err,
+        "the training arguments give no batch: %s sequences, as the trainer has them "
+        "then (--batch)",
+        absent);
+}

@@ -50,4 +50,8 @@ bool ms_training_on_cpu(const ms_training_reading *r);
 /* Lists a given topic as unsupported. */
 ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text);
 
+/* A note that the trainer's own batch is taken, unless it is 1 (or NULL, the field's own) or the
+ * run has one. */
+ms_status ms_training_note_batch(ms_training_reading *r, const char *absent);
+
 #endif

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "config/trainers/training_keys.h"
+#include "config/trainers/training_ranks.h"
 
 enum {
     HF = 1 << MS_TRAINING_HF,
@@ -29,6 +30,9 @@ static const char fsdp[] = "settings of FSDP", deepspeed[] = "settings of DeepSp
 static const char liger[] = "Liger's kernel for a loss over logits";
 static const char input_on_host[] = "activation offloading to the host";
 static const char fp8[] = "fp8 training";
+static const char preference[] =
+    "preference or reinforcement training; the step is one of supervised fine-tuning, without a "
+    "reference model, rollouts or pairs";
 static const char packed[] = "packing; each sequence is assumed to be full";
 
 /* clang-format off */
@@ -80,7 +84,11 @@ static const unsupported_row unsupported_rows[] = {
     {AXOLOTL,           "/lora_mlp_kernel",          "axolotl's LoRA kernels"},
     {AXOLOTL,           "/lora_qkv_kernel",          "axolotl's LoRA kernels"},
     {AXOLOTL,           "/lora_o_kernel",            "axolotl's LoRA kernels"},
-    {AXOLOTL,           "/rl",                       "preference training; the step is one of supervised fine-tuning"},
+    {AXOLOTL,           "/rl",                       preference},
+    {FACTORY,           "/stage",                    preference},
+    {HF,                "/num_generations",          preference},
+    {HF,                "/beta",                     preference},
+    {HF,                "/use_vllm",                 "vLLM beside training"},
     {FACTORY,           "/use_unsloth",              "Unsloth"},
     {FACTORY,           "/use_unsloth_gc",           input_on_host},
     {FACTORY,           "/upcast_layernorm",         "norms in fp32"},
@@ -95,22 +103,34 @@ static const unsupported_row unsupported_rows[] = {
 };
 /* clang-format on */
 
+/* LLaMA-Factory's stages of ordinary training. */
+static bool is_usual(const unsupported_row *row, ms_json_value value)
+{
+    const char *text = ms_training_value_text(value);
+    return row->text == preference && (strcmp(text, "sft") == 0 || strcmp(text, "pt") == 0);
+}
+
 ms_status ms_training_unsupported(ms_arena *arena, ms_json_value root, ms_training_format format,
-                                  bool reads_ranks, ms_notes *unsupported, ms_error *err)
+                                  bool reads_ranks, ms_notes *notes, ms_notes *unsupported,
+                                  ms_error *err)
 {
     ms_status status = MS_OK;
+    bool is_noted = false;
     for (size_t i = 0; i < sizeof unsupported_rows / sizeof unsupported_rows[0] && status == MS_OK;
          i++) {
         ms_json_value value;
         const unsupported_row *row = &unsupported_rows[i];
         bool is_read = reads_ranks && (row->text == fsdp || row->text == deepspeed);
         if (is_read || !(row->formats & 1U << format) ||
-            !ms_json_find_pointer(root, row->pointer, &value) || ms_training_says_nothing(value))
+            !ms_json_find_pointer(root, row->pointer, &value) || ms_training_says_nothing(value) ||
+            is_usual(row, value) || (is_noted && row->text == preference))
             continue;
         ms_error at = {0};
         ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-        status = ms_note_add(unsupported, arena, err, "%s (line %u of the training arguments): %s",
-                             row->pointer + 1, at.line, row->text);
+        is_noted |= row->text == preference;
+        status = ms_note_add(row->text == preference ? notes : unsupported, arena, err,
+                             "%s (line %u of the training arguments): %s", row->pointer + 1,
+                             at.line, row->text);
     }
     return status;
 }

@@ -380,9 +380,16 @@ ms_status ms_training_set_zero_types(ms_training_reading *r, const char *autocas
         [MS_TRAINING_TYPE_BF16] = "bf16", [MS_TRAINING_TYPE_FP16] = "fp16"};
     bool is_said = r->type != MS_TRAINING_TYPE_NONE;
     const char *dtype = is_said ? names[r->type] : autocast;
+    if (!is_said && ms_run_field_is_set(r->draft, "dtype") && r->draft->run.dtype != MS_DTYPE_F32)
+        return ms_training_offer(r, "autocast", "none", MS_TOPIC_BF16);
     if (strcmp(dtype, "none") == 0)
-        return ms_fail(r->err, MS_ERR_CONFIG,
-                       "training-args: DeepSpeed without bf16 or fp16 is not predicted");
+        return ms_fail(
+            r->err, MS_ERR_CONFIG,
+            r->takes_auto_type
+                ? "training-args: bf16 and fp16 are \"auto\" for DeepSpeed, which Trainer "
+                  "fills from its own arguments: give those, with this file as "
+                  "\"deepspeed\", or --dtype bf16"
+                : "training-args: DeepSpeed without bf16 or fp16 is not predicted");
     if (!is_said && !r->takes_auto_type && strcmp(dtype, "fp16") == 0)
         return ms_fail(
             r->err, MS_ERR_CONFIG,
