@@ -13,12 +13,12 @@ static const struct {
 } reasons[] = {
     [MS_FIT_OVER_BUDGET] = {MS_VERDICT_NO, "over-budget",
                             "the device is expected to need more than the budget",
-                            "memscope plan shows how to make the step fit"},
+                            "memscope analyze shows what makes it fit"},
     [MS_FIT_NO_ROOM] =
         {MS_VERDICT_NO, "no-room",
          "the allocator runs out of room on the way, although what it reserves in a steady "
          "step is within the budget",
-         "memscope plan shows how to make the step fit"},
+         "memscope analyze shows what makes it fit"},
     [MS_FIT_RETRIES] = {MS_VERDICT_TIGHT, "allocator-retries",
                         "it runs only because the allocator returns cached memory to make room",
                         "each return waits for the device; to be safe leave it more memory: a "

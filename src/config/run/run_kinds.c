@@ -55,10 +55,14 @@ static ms_status set_version(const ms_config_field *field, const char *value, vo
     return MS_OK;
 }
 
+/* Trainers' switches are of all layers. */
 static ms_status set_layers(const ms_config_field *field, const char *value, void *member,
                             ms_arena *arena, ms_error *err)
 {
+    static const char *const switches[] = {"true", "yes", "full"};
     ms_error reason = {0};
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
+        value = strcmp(value, switches[i]) == 0 ? "all" : value;
     ms_status status = ms_layer_list_check(value, &reason);
     return status == MS_OK ? ms_config_set_word(field, value, member, arena, err)
                            : ms_config_refuse(field, status, &reason, err);

@@ -257,8 +257,9 @@ static void nothing_is_found(void **state)
                     "https://huggingface.co/openai/gpt-oss-20b/resolve/main/config.json");
     ms_arena_free(l.arena);
     l = load(&strange, 1);
-    assert_string_equal(l.err.text, "'opus' is not a built-in model, file or directory; `memscope "
-                                    "models` lists the built-in ones");
+    assert_string_equal(
+        l.err.text, "'opus' is not a built-in model, file or directory; `memscope "
+                    "models` lists the built-in ones, `memscope capture` runs any PyTorch program");
     ms_arena_free(l.arena);
     l = load(&missing, 1);
     assert_int_equal(l.status, MS_ERR_IO);
