@@ -228,6 +228,10 @@ static ms_status read_more(ms_json_value root, ms_model_config *config, ms_error
     for (size_t i = 0; i < config->family->more_count && status == MS_OK; i++) {
         const ms_key_table *table = &config->family->more[i];
         ms_json_value object = root;
+        if (table->object && config->family->may_lack_more &&
+            (!ms_json_find(root, table->object, &object) ||
+             ms_json_kind_of(object) == MS_JSON_NULL))
+            continue;
         if (table->object)
             status = find_object(root, table->object, table->model_type, &object, err);
         if (status == MS_OK)
