@@ -203,7 +203,7 @@ static ms_tensor call_layer(ms_model *model, ms_decoder *d, uint32_t number, ms_
         .number = number,
         .positional = &l->input,
         .shared = &model->shared,
-        .held = {d->position_ids, ms_decoder_mask(model, d, number), rotary->sin, rotary->cos}};
+        .held = {rotary->sin, rotary->cos, ms_decoder_mask(model, d, number), d->position_ids}};
     return ms_layer_call(model, &region, hidden);
 }
 

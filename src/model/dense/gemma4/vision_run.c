@@ -137,30 +137,23 @@ static ms_tensor make_mask(ms_model *model)
     return additive;
 }
 
-/* Without padding no mask is made, for fused attention and for eager. */
+/* Without padding, which is read, no mask is made. */
 static void choose_mask(ms_model *model, ms_locals *f, ms_tensor *mask)
 {
     ms_tape *tape = model->tape;
-    if (model->attention != MS_ATTENTION_EAGER) {
-        ms_consume(tape, ms_empty_bytes(tape, 1, MS_DTYPE_BOOL));
-        ms_host_waits(tape);
-    }
-    if (has_padding(model) || model->attention == MS_ATTENTION_EAGER)
+    ms_consume(tape, ms_empty_bytes(tape, 1, MS_DTYPE_BOOL));
+    ms_host_waits(tape);
+    if (has_padding(model))
         ms_assign(f, mask, make_mask(model));
 }
 
 /* ---- tables of the heads ---- */
 
-/* cat([columns, columns, rows, rows]) of what a function of the angles gives, times a number. */
-static ms_tensor table_of(ms_model *model, ms_tensor angles,
-                          ms_tensor (*function)(ms_tape *tape, ms_tensor a))
+/* values = cat([columns, columns, rows, rows]) */
+static void recompose(ms_model *model, ms_locals *f, ms_tensor *values)
 {
-    ms_tape *tape = model->tape;
     const ms_gemma4_tower *t = model->tower;
-    ms_tensor values = ms_mul_scalar(tape, function(tape, angles));
-    ms_tensor table = ms_empty(tape, of_patches(model, t->head_dim.value), MS_DTYPE_F32);
-    ms_consume(tape, values);
-    return table;
+    ms_assign(f, values, ms_empty(model->tape, of_patches(model, t->head_dim.value), MS_DTYPE_F32));
 }
 
 static void make_tables(ms_model *model, ms_dtype dtype, ms_tensor out[2])
@@ -179,8 +172,10 @@ static void make_tables(ms_model *model, ms_dtype dtype, ms_tensor out[2])
     ms_tensor *angles = ms_local(&f, ms_empty(tape, shape, MS_DTYPE_F32));
     ms_consume(tape, numbers);
     ms_consume(tape, wide);
-    ms_tensor *cos = ms_local(&f, table_of(model, *angles, ms_cos));
-    ms_tensor *sin = ms_local(&f, table_of(model, *angles, ms_sin));
+    ms_tensor *cos = ms_local(&f, ms_mul_scalar(tape, ms_cos(tape, *angles)));
+    ms_tensor *sin = ms_local(&f, ms_mul_scalar(tape, ms_sin(tape, *angles)));
+    recompose(model, &f, cos);
+    recompose(model, &f, sin);
     ms_tensor cast = ms_to(tape, *cos, dtype);
     ms_retain(tape, cast);
     out[1] = ms_to(tape, *sin, dtype);

@@ -252,8 +252,6 @@ void ms_gemma4_forward_whole(ms_model *model, const ms_model_inputs *in, ms_mode
     ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden = ms_local(&f, run(model, d, in->ids, &features));
     ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
-    if (!in->labels)
-        out->auxiliary = ms_hand_out(model->tape, features);
-    ms_local(&f, ms_unown(model->tape, features));
     ms_forward_end(&f, loss, out);
+    out->auxiliary = features;
 }
