@@ -326,11 +326,13 @@ const ms_family ms_family_gemma4 = {
     .more = more,
     .more_count = sizeof more / sizeof *more,
     .may_lack_more = true,
+    .scales_logits = true,
     .derive = derive_whole,
     .check = check_whole,
     .layer_kind = layer_kind,
     .ends_unlimited = true,
     .place_image = ms_gemma4_place_image,
     .image_input = MS_IMAGES_PADDED,
-    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS | MS_UNPREDICTED_PACKED,
+    .unpredicted =
+        MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS | MS_UNPREDICTED_OTHER_PACKED,
     .program = &whole_program};

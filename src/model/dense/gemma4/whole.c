@@ -244,10 +244,6 @@ static ms_tensor run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor *f
 void ms_gemma4_forward_whole(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_decoder *d = model->modules;
-    if (in->labels && model->run->treatments.loss_chunks > 1) { /* calls the text model itself */
-        ms_decoder_forward(model, in, out);
-        return;
-    }
     ms_tensor features = 0;
     ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden = ms_local(&f, run(model, d, in->ids, &features));
