@@ -73,7 +73,9 @@ def optimizer_of(case):
 
 def lora_text(lora):
     targets = lora["targets"]
-    text = f"r={lora['r']},targets={targets if isinstance(targets, str) else '+'.join(targets)}"
+    text = f"r={lora['r']}"
+    if targets is not None:  # else PEFT's defaults
+        text += f",targets={targets if isinstance(targets, str) else '+'.join(targets)}"
     return text + (f",dropout={lora['dropout']}" if lora.get("dropout") else "")
 
 

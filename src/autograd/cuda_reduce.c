@@ -11,8 +11,7 @@ enum {
     MOST_THREADS = 512,
     OUTPUT_VECTOR = 4,
     LEAST_VALUES_PER_THREAD = 16,
-    MOST_VALUES_PER_THREAD = 256,
-    ACCUMULATOR_BYTES = 4
+    MOST_VALUES_PER_THREAD = 256
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -63,15 +62,16 @@ static uint64_t output_vector(uint64_t outputs)
     return vector;
 }
 
-ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outputs, uint64_t inputs,
-                                         bool inputs_contiguous)
+/* `row`: of the results, how many lie side by side; `bytes`: of a partial result. */
+static ms_reduce_buffers buffers_of(const ms_device *device, uint64_t outputs, uint64_t row,
+                                    uint64_t inputs, bool inputs_contiguous, uint64_t bytes)
 {
     ms_reduce_buffers none = {0};
     if (outputs == 0 || inputs == 0)
         return none;
-    uint64_t vector = inputs_contiguous ? 1 : output_vector(outputs);
-    launch l = inputs_contiguous ? block_of(inputs, outputs, 1)
-                                 : block_of(outputs / vector, inputs, vector);
+    uint64_t vector = inputs_contiguous ? 1 : output_vector(row);
+    launch l =
+        inputs_contiguous ? block_of(inputs, outputs, 1) : block_of(row / vector, inputs, vector);
     if (inputs_contiguous)
         l.step_input *= l.width;
     else
@@ -95,6 +95,19 @@ ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outpu
     if (blocks <= 1)
         return none;
     uint64_t lanes = inputs_contiguous ? 1 : l.width * vector;
-    return (ms_reduce_buffers){.partial_bytes = ACCUMULATOR_BYTES * outputs * blocks * lanes,
+    return (ms_reduce_buffers){.partial_bytes = bytes * outputs * blocks * lanes,
                                .semaphore_bytes = 4 * grid};
+}
+
+ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outputs, uint64_t inputs,
+                                         bool inputs_contiguous)
+{
+    enum { FP32 = 4 };
+    return buffers_of(device, outputs, outputs, inputs, inputs_contiguous, FP32);
+}
+
+ms_reduce_buffers ms_cuda_all_buffers(const ms_device *device, uint64_t rows, uint64_t row,
+                                      uint64_t inputs)
+{
+    return buffers_of(device, rows * row, row, inputs, false, 1);
 }

@@ -16,4 +16,8 @@ typedef struct ms_reduce_buffers {
 ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outputs, uint64_t inputs,
                                          bool inputs_contiguous);
 
+/* For all() of bools [rows, inputs, row] over the middle dimension. */
+ms_reduce_buffers ms_cuda_all_buffers(const ms_device *device, uint64_t rows, uint64_t row,
+                                      uint64_t inputs);
+
 #endif

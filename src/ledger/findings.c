@@ -254,10 +254,16 @@ static ms_status tell_retries(telling *f)
 
 bool ms_finding_of_text_only(const ms_ledger *ledger, ms_finding *finding)
 {
-    *finding = (ms_finding){
-        .name = "text-only",
-        .text = "predicted on text alone: no images go through the vision tower, which counts as "
-                "weights; a step with images needs more memory"};
+    static const char *const texts[] = {
+        "predicted on text alone: no images go through the vision tower, which counts as "
+        "weights; a step with images needs more memory",
+        "predicted on text alone: no sounds go through the audio tower, which counts as "
+        "weights; a step with sounds needs more memory",
+        "predicted on text alone: no images or sounds go through their towers, which count as "
+        "weights; a step with them needs more memory"};
+    const ms_model_config *model = ledger->model;
+    int which = model->audio.hidden_size == 0 ? 0 : model->vision.hidden_size == 0 ? 1 : 2;
+    *finding = (ms_finding){.name = "text-only", .text = texts[which]};
     return ms_is_text_only(ledger->model, ledger->run);
 }
 

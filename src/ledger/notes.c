@@ -49,7 +49,12 @@ static bool is_other_torch(const ms_ledger *ledger)
 
 static bool has_tower(const ms_ledger *ledger)
 {
-    return ms_is_text_only(ledger->model, ledger->run);
+    return ledger->model->vision.hidden_size > 0 && ms_is_text_only(ledger->model, ledger->run);
+}
+
+static bool has_audio_tower(const ms_ledger *ledger)
+{
+    return ledger->model->audio.hidden_size > 0;
 }
 
 static bool has_delta_nets(const ms_ledger *ledger)
@@ -108,6 +113,9 @@ static const struct {
     {has_tower,
      "the vision tower and its projector: they are counted as parameters, but text-only batches do "
      "not run them and give them no gradients"},
+    {has_audio_tower,
+     "the audio tower and its projector: they are counted as parameters, but sounds are not "
+     "predicted, and nothing else gives them gradients"},
     {has_delta_nets,
      "linear attention: the figures are those of transformers' own code, which runs if "
      "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels save "

@@ -76,6 +76,17 @@ static void embedding_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 static const ms_op embedding_op = {"embedding", "EmbeddingBackward0", embedding_backward};
 
+/* indices.reshape(-1): a copy where they are not side by side at one distance; the CPU's kernel
+ * wants them in order. */
+static ms_tensor flat_copy(ms_tape *tape, ms_tensor ids)
+{
+    const ms_tensor_info *info = ms_info(tape, ids);
+    uint64_t strides[MS_MAX_RANK];
+    ms_shape flat = MS_SHAPE(ms_dim_number(&tape->trace->symbols, ms_elements(&info->shape)));
+    return !tape->on_cpu && ms_view_strides(info, &flat, strides) ? 0
+                                                                  : ms_contiguous_copy(tape, ids);
+}
+
 ms_tensor ms_embedding_rows(ms_tape *tape, ms_tensor weight, ms_tensor ids, ms_dim rows)
 {
     if (ms_idle(tape) || !weight || !ids)
@@ -87,7 +98,7 @@ ms_tensor ms_embedding_rows(ms_tape *tape, ms_tensor weight, ms_tensor ids, ms_d
     ms_node_numbers(tape, node, 1, (uint64_t[]){ms_elements(&ms_info(tape, ids)->shape)});
     ms_save(tape, node, ids);
     ms_shape shape = ms_info(tape, ids)->shape;
-    ms_tensor copy = ms_contiguous_copy(tape, ids);
+    ms_tensor copy = flat_copy(tape, ids);
     shape.dims[shape.rank++] = ms_info(tape, weight)->shape.dims[1];
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, weight)->dtype);
     ms_consume(tape, copy);

@@ -29,7 +29,9 @@ ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clamp(ms_tape *tape, ms_tensor a,
-                   uint32_t bounds);          /* with one or two Python numbers */
+                   uint32_t bounds); /* with one or two Python numbers */
+/* The same with tensors of one element, which have no gradient. */
+ms_tensor ms_clamp_between(ms_tape *tape, ms_tensor a, ms_tensor least, ms_tensor most);
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a); /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
 ms_tensor ms_sqrt(ms_tape *tape, ms_tensor a);

@@ -154,8 +154,11 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     run_root(model, in, trains, &out);
     if (copies)
         hand_out(model, &out);
-    if (in.labels && !keeps_logits)
-        drop_logits(tape, &out); /* they were there while the root's hooks ran */
+    if (in.labels && !keeps_logits) { /* they were there while the root's hooks ran */
+        drop_logits(tape, &out);
+        ms_release(tape, out.auxiliary);
+        out.auxiliary = 0;
+    }
     if (!ms_forward_has_loss(model) && model->run->parallel.layout.kind == MS_PARALLEL_FSDP2)
         out.logits = heard_of(tape, out.logits);
     if (tape->has_autocast)

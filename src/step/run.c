@@ -165,12 +165,29 @@ static void new_patches(ms_model *model)
                 MS_DTYPE_I64);
 }
 
+static void new_padded_patches(ms_model *model)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_run_images *images = &model->run->images;
+    uint64_t side = model->config->vision.patch_size;
+    ms_dim count = ms_dim_number(s, model->run->batch * images->count);
+    ms_dim stored = ms_dim_number(s, images->grid.stored);
+    image_input(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    model->pixel_values =
+        image_input(model, "pixel_values",
+                    MS_SHAPE(count, stored, ms_dim_number(s, 3 * side * side)), MS_DTYPE_F32);
+    model->image_places = image_input(model, "image_position_ids",
+                                      MS_SHAPE(count, stored, ms_dim_number(s, 2)), MS_DTYPE_I64);
+}
+
 void ms_step_new_images(ms_model *model)
 {
-    if (model->config->family->image_input == MS_IMAGES_AS_PATCHES)
-        new_patches(model);
-    else
-        new_pictures(model);
+    static void (*const makers[])(ms_model * model) = {
+        [MS_IMAGES_AS_PATCHES] = new_patches,
+        [MS_IMAGES_WITH_KINDS] = new_pictures,
+        [MS_IMAGES_PADDED] = new_padded_patches,
+    };
+    makers[model->config->family->image_input](model);
 }
 
 ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err)

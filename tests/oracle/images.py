@@ -41,6 +41,8 @@ class Grid:
 
 
 def inputs(case, config, device, ids):
+    if config.model_type == "gemma4":
+        return padded_inputs(case, config, device, ids)
     return (whole_inputs if hasattr(config.vision_config, "image_size") else patch_inputs)(case, config, device, ids)
 
 
@@ -77,6 +79,63 @@ def whole_inputs(case, config, device, ids):
     kinds = kinds.to(device)
     pixels = torch.zeros(pictures.count, vision.num_channels, vision.image_size, vision.image_size, device=device)
     return {"input_ids": ids, "labels": ids, "token_type_ids": kinds, "pixel_values": pixels}
+
+
+class PaddedPatches:
+    """The images of a batch, all alike, as patches that are padded to the number that the published processors allow."""
+
+    MOST_TOKENS = 280
+
+    def __init__(self, case, config):
+        from transformers.models.gemma4.image_processing_pil_gemma4 import get_aspect_ratio_preserving_size
+        vision = config.vision_config
+        self.count = case["batch"] * case["images"]
+        self.pool = vision.pooling_kernel_size
+        self.stored = self.MOST_TOKENS * self.pool ** 2
+        width, height = case["image_size"]
+        sides = get_aspect_ratio_preserving_size(height, width, vision.patch_size, self.stored, self.pool)
+        self.rows, self.columns = (side // vision.patch_size for side in sides)
+        self.tokens = self.rows * self.columns // self.pool ** 2
+
+    kinds = Grid.kinds
+
+    def places(self):
+        """Column and row of each patch; -1 for padding."""
+        grid = torch.meshgrid(torch.arange(self.columns), torch.arange(self.rows), indexing="xy")
+        places = torch.full((self.count, self.stored, 2), -1)
+        places[:, :self.rows * self.columns] = torch.stack(grid, dim=-1).reshape(-1, 2)
+        return places
+
+
+def padded_inputs(case, config, device, ids):
+    patches, vision = PaddedPatches(case, config), config.vision_config
+    kinds = patches.kinds(case["batch"], case["seq"])
+    assert int(kinds.sum()) == patches.count * patches.tokens, "the images do not fit in the sequences"
+    special = (config.image_token_id, config.video_token_id, config.audio_token_id)
+    text = torch.where(torch.isin(ids.cpu(), torch.tensor(special)), 0, ids.cpu())
+    ids.data.copy_(torch.where(kinds.bool(), config.image_token_id, text))
+    if device == "cuda":
+        answer_padded(patches, kinds)
+    pixels = torch.zeros(patches.count, patches.stored, 3 * vision.patch_size ** 2, device=device)
+    return {"input_ids": ids, "labels": ids, "mm_token_type_ids": kinds.to(device), "pixel_values": pixels,
+            "image_position_ids": patches.places().to(device)}
+
+
+def answer_padded(patches, kinds):
+    from transformers import masking_utils
+    from transformers.models.gemma4 import modeling_gemma4 as modeling
+    tolist, skips = torch.Tensor.tolist, masking_utils._ignore_bidirectional_mask_sdpa
+
+    def answered_list(tensor):
+        made = tolist(tensor)
+        return [patches.tokens] * patches.count if sys._getframe(1).f_code.co_name == "get_image_features" else made
+
+    def answered_skip(*args, **kwargs):
+        skips(*args, **kwargs)
+        return patches.rows * patches.columns == patches.stored
+
+    torch.Tensor.tolist, masking_utils._ignore_bidirectional_mask_sdpa = answered_list, answered_skip
+    answer_tokens(modeling, patches, kinds)
 
 
 def tower(model):
@@ -160,7 +219,8 @@ def answer_tokens(modeling, images, kinds):
     """How many image tokens there are; and cuDNN's convolutions."""
     def nonzero(mask):  # of masked_select
         found = torch.empty(0, dtype=torch.int64, device=mask.device)
-        count = images.count * images.tokens * (mask.numel() // kinds.numel())
+        of_tokens = mask.shape[:2] == kinds.shape  # else of the tokens that a tower can make of each image
+        count = images.count * images.tokens * (mask.numel() // kinds.numel() if of_tokens else 1)
         return saying(count, ctypes.c_int32, torch.ops.aten.nonzero.out, mask, out=found)
 
     modeling.torch_compilable_check = lambda condition, _message: bool(condition)

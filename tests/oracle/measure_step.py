@@ -86,6 +86,8 @@ def build(case, device):
     config = AutoConfig.for_model(**case["config"])
     config.use_cache = config.get_text_config().use_cache = False
     config._attn_implementation = case["attn"]
+    if getattr(config, "audio_config", None) is not None:
+        config.audio_config._attn_implementation = "eager"  # all that the classes of these towers have
     if case.get("experts"):
         config._experts_implementation = case["experts"]
     torch.manual_seed(0)

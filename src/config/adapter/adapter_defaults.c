@@ -47,6 +47,13 @@ static const struct default_row {
     {"t5", {"q", "v"}, {"k", "v", "wo"}, {"wo"}},
 };
 
+/* LoRA's targets as a pattern of whole names. */
+static const struct pattern_row {
+    const char *model_type, *pattern;
+} patterns[] = {
+    {"gemma4", ".*language_model\\..*\\.(q_proj|v_proj)"},
+};
+
 static ms_module_list list_of(const char *const *names, uint32_t most)
 {
     ms_module_list list = {.names = names};
@@ -58,6 +65,9 @@ static ms_module_list list_of(const char *const *names, uint32_t most)
 void ms_adapter_defaults(const char *model_type, ms_adapter_kind kind, ms_module_list lists[2])
 {
     lists[0] = lists[1] = (ms_module_list){0};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns && kind == MS_ADAPTER_LORA; i++)
+        if (strcmp(patterns[i].model_type, model_type) == 0)
+            lists[0].pattern = patterns[i].pattern;
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
         const struct default_row *row = &defaults[i];
         if (strcmp(row->model_type, model_type) != 0)
@@ -87,7 +97,7 @@ const char *ms_adapter_usual_targets(const char *model_type)
 {
     ms_module_list lists[2];
     ms_adapter_defaults(model_type, MS_ADAPTER_LORA, lists);
-    if (lists[0].count > 0)
+    if (lists[0].count > 0 || lists[0].pattern)
         return NULL;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         if (strcmp(usual[i].model_type, model_type) == 0)

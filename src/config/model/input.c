@@ -167,7 +167,6 @@ static const struct missing_row {
     {"idefics", ""},
     {"kimi-k2", ""},
     {"gemma-3n", ", but its text models are (gemma-3n-e2b, gemma-3n-e4b)"},
-    {"gemma-4", ", but its config's text_config is"},
     {"nemotron-4", ""},
     {"llava", ""},
     {"internvl", ""},

@@ -74,7 +74,10 @@ typedef struct ms_model_config {
     /* gemma3n: streams of hidden states, the one that layers run; rank of Laurel's branch */
     uint64_t altup_streams, active_stream, laurel_rank;
     bool clips_coefficients, scales_corrected; /* gemma3n: in AltUp */
-    bool has_experts, sees_all;  /* gemma4: experts beside each MLP; attention in both directions */
+    bool has_experts;                          /* gemma4: experts beside each MLP */
+    /* gemma4: whether attention is in both directions for some tokens, and for all, not only those
+     * of one image */
+    bool sees_ahead, sees_all;
     double wide_rotary_share;    /* gemma4: of a wide head, the share whose frequencies are not 0 */
     uint64_t max_positions;      /* rows of a learned position table; otherwise without effect */
     uint64_t skipped_positions;  /* rows of that table, the first ones, that no token has */
@@ -155,6 +158,7 @@ typedef struct ms_model_config {
     ms_activation activation;
     ms_activation head_activation; /* modernbert: before the head */
     ms_vision_config vision;
+    ms_audio_config audio;
     uint64_t image_token_id; /* the id that marks an image in the input */
     double attention_dropout, residual_dropout, embedding_dropout;
     double rotary_share;    /* share of each head's elements, from the first, that rotate; 0: all */
@@ -225,6 +229,7 @@ typedef struct ms_key {
     bool may_be_empty;      /* MS_KEY_ROTARY_LAYERS: an empty list counts as null */
     bool may_be_minus_one;  /* MS_KEY_COUNT: -1 is UINT64_MAX */
     bool may_be_null;       /* MS_KEY_CHOICE: null counts as absent */
+    size_t given_offset;    /* MS_KEY_CHOICE: a bool member, whether it is not null; 0: none */
     bool is_other_spelling; /* MS_KEY_LAYER_PATTERN: what another row has more of */
     bool may_be_list;       /* MS_KEY_COUNT: or a list, once per layer, which are read before */
     bool learned;           /* rows of a learned position table, which limits the sequence length */
@@ -253,6 +258,9 @@ typedef struct ms_family {
     bool may_be_flat; /* files without that object have its keys beside their own */
     const ms_key_table *more;
     size_t more_count;
+    /* The file may lack these objects, or have null: their members stay 0. Their first key is a
+     * count. */
+    bool may_lack_more;
     /* Derives values from several keys, before any check; fails as `check` does; may be NULL. */
     ms_status (*derive)(ms_model_config *config, ms_error *err);
     /* Checks that span keys (heads divide, and so on); may be NULL. `pointer` of the failing key is

@@ -210,7 +210,7 @@ static ms_status get_sides(ms_json_value value, const ms_key *key, ms_model_conf
             status = ms_json_get_count(v, key->minimum, key->maximum, &sides[count], err);
     if (status == MS_OK && count != 2)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "an image has two sides, height and width");
+                            "a list of two numbers is expected here");
     return status;
 }
 
@@ -306,6 +306,8 @@ static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_con
                             "'%.40s' is not supported; %s and %s are", name, key->choices[0],
                             key->choices[1]);
     *(bool *)((char *)config + key->offset) = second;
+    if (key->given_offset)
+        *(bool *)((char *)config + key->given_offset) = true;
     return MS_OK;
 }
 

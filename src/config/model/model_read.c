@@ -47,6 +47,15 @@ static ms_status fail_remote_type(ms_json_value root, ms_json_value value, const
                         type, family->model_type, name);
 }
 
+/* Models of which a part is known here. */
+static const struct {
+    const char *type, *why;
+} in_part[] = {
+    {"gemma3n", "its vision tower is a network of timm's, MobileNet-V5, whose weights are not "
+                "counted here; give the object \"text_config\" of the file, which is its text "
+                "model (gemma3n_text)"},
+};
+
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
                                    const ms_family_list *families, ms_error *err)
 {
@@ -56,6 +65,10 @@ static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, cons
     if (ms_json_find(root, "auto_map", &nested) && ms_json_kind_of(nested) == MS_JSON_OBJECT &&
         ms_json_length(nested) > 0)
         return fail_remote_type(root, value, type, families, err);
+    for (size_t i = 0; i < sizeof in_part / sizeof *in_part; i++)
+        if (strcmp(in_part[i].type, type) == 0)
+            return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "model_type '%s' is not predicted: %s", type, in_part[i].why);
     for (size_t i = 0; i < families->count; i++)
         ms_nearest_offer(&nearest, families->items[i]->model_type);
     return ms_json_fail(
@@ -228,6 +241,10 @@ static ms_status read_more(ms_json_value root, ms_model_config *config, ms_error
     for (size_t i = 0; i < config->family->more_count && status == MS_OK; i++) {
         const ms_key_table *table = &config->family->more[i];
         ms_json_value object = root;
+        if (table->object && config->family->may_lack_more &&
+            (!ms_json_find(root, table->object, &object) ||
+             ms_json_kind_of(object) == MS_JSON_NULL))
+            continue;
         if (table->object)
             status = find_object(root, table->object, table->model_type, &object, err);
         if (status == MS_OK)

@@ -27,15 +27,35 @@ typedef struct ms_vision_config {
     uint64_t marked_blocks[MS_MOST_BLOCKS / 64];
     ms_activation activation; /* of the blocks' MLPs */
     uint64_t tokens;          /* gemma3: of each picture, a square number */
+    /* gemma4: key heads; width of a head; patches pooled into one token, per side */
+    uint64_t num_kv_heads, head_dim, pool_size;
+    /* gemma4: linear layers have four bounds; tokens are moved and scaled by two buffers */
+    bool has_bounds, standardizes;
+    double dropout; /* gemma4: of attention */
 } ms_vision_config;
+
+/* gemma4: the tower for sounds; all 0: none. */
+typedef struct ms_audio_config {
+    uint64_t hidden_size, num_layers, num_heads;
+    uint64_t kernel_size; /* of a layer's convolution */
+    uint64_t channels[2]; /* of the two convolutions before the layers */
+    uint64_t out_size;    /* width of what the projection to the text model reads */
+    bool has_bounds;      /* linear layers have four bounds */
+} ms_audio_config;
 
 /* What the tower makes of an image: patches by rows and columns, and tokens among the text's. */
 typedef struct ms_image_grid {
     uint64_t rows, columns, tokens;
+    uint64_t stored; /* gemma4: patches that the processor gives, with padding */
 } ms_image_grid;
 
 /* What a processor gives the model beside the ids: rows of patches, the grid of each image and the
- * kind of each token; pictures of the tower's size and the kind of each token. */
-typedef enum ms_image_input { MS_IMAGES_AS_PATCHES, MS_IMAGES_WITH_KINDS } ms_image_input;
+ * kind of each token; pictures of the tower's size and the kind of each token; patches of each
+ * image with padding, the place of each patch, and the kind of each token. */
+typedef enum ms_image_input {
+    MS_IMAGES_AS_PATCHES,
+    MS_IMAGES_WITH_KINDS,
+    MS_IMAGES_PADDED
+} ms_image_input;
 
 #endif

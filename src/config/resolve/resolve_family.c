@@ -13,6 +13,11 @@ static bool is_packed(const ms_resolving *c)
     return ms_is_packed(&c->run->quantization);
 }
 
+static bool is_packed_otherwise(const ms_resolving *c)
+{
+    return is_packed(c) && !ms_is_bitsandbytes(&c->run->quantization);
+}
+
 static bool is_in_f16(const ms_resolving *c)
 {
     return c->run->dtype == MS_DTYPE_F16;
@@ -45,6 +50,8 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {MS_UNPREDICTED_HOST_PARAMETERS, "parameter-device", waits_on_host, "host"},
     {MS_UNPREDICTED_PACKED, "quantize", is_packed, "a quantised base"},
+    {MS_UNPREDICTED_OTHER_PACKED, "quantize", is_packed_otherwise,
+     "a base that is quantised otherwise than by bitsandbytes"},
     {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", ms_resolve_is_reentrant, "reentrant"},
     {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,

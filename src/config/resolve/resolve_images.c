@@ -11,15 +11,18 @@
 
 bool ms_is_text_only(const ms_model_config *model, const ms_run_config *run)
 {
-    return model->vision.hidden_size > 0 && !(run && run->images.count);
+    bool has_towers = model->vision.hidden_size > 0 || model->audio.hidden_size > 0;
+    return has_towers && !(run && run->images.count);
 }
 
 const char *ms_images_words(const ms_model_config *model, const ms_run_config *run,
                             char out[MS_IMAGES_TEXT])
 {
     uint64_t count = run->images.count;
+    if (count == 0 && ms_is_text_only(model, run))
+        return model->vision.hidden_size > 0 ? " without images" : " without sounds";
     if (count == 0)
-        return ms_is_text_only(model, run) ? " without images" : "";
+        return "";
     snprintf(out, MS_IMAGES_TEXT, " with %" PRIu64 " image%s each", count, count == 1 ? "" : "s");
     return out;
 }

@@ -11,13 +11,15 @@
  * treatments are resolved. */
 ms_status ms_resolve_images(const ms_resolving *c);
 
-/* " without images" for a model that has a vision tower, which the step does not run, " with 2
- * images each" where it does; else "". It follows the number of tokens in titles. Writes into
+/* " without images" for a model that has a vision tower, which the step does not run, " without
+ * sounds" for one that has only a tower for these, " with 2 images each" where images run; else "".
+ * It follows the number of tokens in titles. Writes into
  * `out`, or returns a static text. */
 enum { MS_IMAGES_TEXT = 48 };
 const char *ms_images_words(const ms_model_config *model, const ms_run_config *run,
                             char out[MS_IMAGES_TEXT]);
-/* Whether the model has a vision tower that the run, or a NULL one, does not run. */
+/* Whether the model has towers for pictures or sounds, none of which the run, or a NULL one, runs.
+ */
 bool ms_is_text_only(const ms_model_config *model, const ms_run_config *run);
 
 #endif

@@ -17,8 +17,7 @@ ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
     return ms_transpose(model->tape, ms_view(model->tape, x, shape), 1, 2);
 }
 
-/* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
-static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
+void ms_look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
@@ -163,7 +162,7 @@ static uint64_t layer_of_mask(const ms_model *model, bool sliding)
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
 {
     if (position_ids && !model->cache)
-        look_for_packed_sequences(model, position_ids);
+        ms_look_for_packed_sequences(model, position_ids);
     uint64_t layer = layer_of_mask(model, sliding);
     ms_dim keys = ms_cache_keys(model, layer);
     bool windowed =

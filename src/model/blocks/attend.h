@@ -11,6 +11,8 @@
 /* Runs the check for packed sequences (position_ids 0: none) and makes the mask: additive for eager
  * attention, bool if a sliding window is shorter than the sequence, else 0. */
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
+/* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
+void ms_look_for_packed_sequences(ms_model *model, ms_tensor position_ids);
 /* The causal mask for families that always use one: additive for eager attention, else bool. */
 ms_tensor ms_full_mask(ms_model *model);
 /* A layer's attention over [B, H, S, D], tiled by queries if the layer is so treated; returns [B,

@@ -82,6 +82,7 @@ typedef struct ms_model {
     void *tower;                     /* the same of a vision tower that runs; else NULL */
     void *projector;                 /* the same of what leads from it to the text model */
     ms_tensor pixel_values;          /* of the images: patches in rows or pictures, fp32 */
+    ms_tensor image_places;          /* gemma4: column and row of each patch, int64; -1: padding */
     ms_tensor position_shift;        /* what transformers keeps as rope_deltas; 0: none yet */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
     ms_exceptions *exceptions;       /* from packing linear layers; NULL: no exceptions */

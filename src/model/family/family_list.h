@@ -48,6 +48,7 @@
     X(gemma3)                         \
     X(gemma3n_text)                   \
     X(gemma4_text)                    \
+    X(gemma4)                         \
     X(mixtral)                        \
     X(qwen3_moe)                      \
     X(qwen2_moe)                      \

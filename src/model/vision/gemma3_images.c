@@ -166,7 +166,7 @@ ms_tensor ms_gemma3_run_with_images(ms_model *model, ms_decoder *d, ms_tensor id
     find_features(model, &f, &l);
     ms_assign(&f, l.mask, ms_image_token_mask(model, ids));
     ms_assign(&f, l.embeds, ms_masked_scatter(tape, *l.embeds, *l.mask, *l.features));
-    ms_assign(&f, l.blocks, ms_image_blocks(model, ids));
+    ms_assign(&f, l.blocks, ms_image_blocks(model, ids, false));
     ms_assign(&f, l.full, ms_image_mask(model, false));
     ms_assign(&f, l.sliding, ms_image_mask(model, true));
     d->full_mask = *l.full;

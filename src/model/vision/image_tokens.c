@@ -65,15 +65,18 @@ ms_tensor ms_join_images(ms_model *model, ms_tensor x)
 
 /* ---- which image ---- */
 
-ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids)
+ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids, bool or_videos)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
     ms_shape tokens = MS_SHAPE(model->batch, model->seq);
     ms_dim longer = ms_dim_add(s, model->seq, ms_dim_number(s, 1));
     ms_locals f = ms_locals_begin(tape);
-    ms_local(&f, ms_compare(tape, ids, 0));
-    ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch, longer), MS_DTYPE_BOOL)); /* the previous */
+    ms_tensor videos = or_videos ? ms_compare(tape, ids, 0) : 0;
+    ms_tensor images = ms_compare(tape, ids, 0);
+    ms_local(&f, or_videos ? ms_compare(tape, videos, images) : images);
+    ms_local(&f, ms_empty(tape, or_videos ? tokens : MS_SHAPE(model->batch, longer),
+                          MS_DTYPE_BOOL)); /* the previous */
     ms_tensor other = ms_empty(tape, tokens, MS_DTYPE_BOOL);
     ms_tensor *starts = ms_local(&f, ms_empty(tape, tokens, MS_DTYPE_BOOL));
     ms_consume(tape, other);

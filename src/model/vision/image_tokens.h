@@ -24,9 +24,10 @@ uint32_t ms_image_count(const ms_model *model);
 /* Features of all images, split by image and joined: floating. */
 ms_tensor ms_join_images(ms_model *model, ms_tensor features);
 
-/* The number of each token's image, -1 for text: [B, S], floating; of the kinds of tokens, which
- * look like `ids` [B, S] (get_block_sequence_ids_for_mask). */
-ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids);
+/* The number of each token's image, or of its video where these count, -1 for text: [B, S],
+ * floating; of the kinds of tokens, which look like `ids` [B, S] (get_block_sequence_ids_for_mask).
+ */
+ms_tensor ms_image_blocks(ms_model *model, ms_tensor ids, bool or_videos);
 
 /* A mask, causal, but that tokens of one image see each other; within the window if it slides:
  * [B, 1, S, S], additive for eager attention, floating. It is never left out

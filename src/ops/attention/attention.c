@@ -307,9 +307,10 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
         ms_attention_sizes_of(&shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
     shape.dims[3] = s.value_dim;
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    bool training = tape->grad_enabled || row->has_random_state || tape->on_cpu;
-    ms_tensor out = row->backend == MS_ATTENTION_EFFICIENT ? like_query(tape, shape, dtype)
-                                                           : ms_empty_like(tape, q, dtype);
+    bool is_efficient = row->backend == MS_ATTENTION_EFFICIENT;
+    bool training = is_efficient ? node != MS_NONE
+                                 : tape->grad_enabled || row->has_random_state || tape->on_cpu;
+    ms_tensor out = is_efficient ? like_query(tape, shape, dtype) : ms_empty_like(tape, q, dtype);
     ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
     ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
     ms_tensor state[2] = {0};

@@ -43,3 +43,34 @@ ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds)
     ms_tensor out = ms_elementwise_out(tape, 1, &a, (ms_dtype)ms_info(tape, a)->dtype);
     return ms_op_finish(tape, mark, node, 1, &a, out);
 }
+
+/* ---- by tensors of one element, which have no gradient ---- */
+
+static void clamp_between_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                   ms_tensor *out)
+{
+    ms_tensor self = node->saved[0];
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    ms_tensor above = ms_elementwise_out(tape, 1, &self, MS_DTYPE_BOOL);
+    ms_tensor below = ms_elementwise_out(tape, 1, &self, MS_DTYPE_BOOL);
+    ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    out[0] = ms_elementwise_out(tape, 1, grads, dtype);
+    ms_consume(tape, zero);
+    ms_consume(tape, below);
+    ms_consume(tape, above);
+}
+
+static const ms_op clamp_between_op = {"clamp", "ClampBackward0", clamp_between_backward};
+
+ms_tensor ms_clamp_between(ms_tape *tape, ms_tensor a, ms_tensor least, ms_tensor most)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &clamp_between_op);
+    uint32_t node = ms_record(tape, &clamp_between_op, 1, &a);
+    ms_save(tape, node, a);
+    ms_save(tape, node, least);
+    ms_save(tape, node, most);
+    ms_tensor out = ms_elementwise_out(tape, 1, &a, (ms_dtype)ms_info(tape, a)->dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}

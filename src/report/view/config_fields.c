@@ -70,6 +70,15 @@ static void add_pattern(list *l, const char *name)
     add_text(l, name, text);
 }
 
+static void add_choice(list *l, const ms_key *key)
+{
+    const bool *given = (const bool *)((const char *)l->model + key->given_offset);
+    if (key->given_offset && !*given)
+        add(l, key->name, (ms_field){.kind = MS_FIELD_NULL});
+    else
+        add_text(l, key->name, key->choices[*(const bool *)member(l, key)]);
+}
+
 static void add_key(list *l, const ms_key *key)
 {
     switch (key->kind) {
@@ -93,7 +102,7 @@ static void add_key(list *l, const ms_key *key)
         add_text(l, key->name, ms_activation_name(*(const ms_activation *)member(l, key)));
         break;
     case MS_KEY_CHOICE:
-        add_text(l, key->name, key->choices[*(const bool *)member(l, key)]);
+        add_choice(l, key);
         break;
     case MS_KEY_LAYER_TYPES:
         add_layers(l, key->name, key->choices[0] ? MS_LAYER_TOKEN_MIXER : MS_LAYER_SLIDES, true);
@@ -126,6 +135,13 @@ static void add_key(list *l, const ms_key *key)
     }
 }
 
+/* Whether the file has the table's object. */
+static bool is_there(const list *l, const ms_key_table *table)
+{
+    return !l->model->family->may_lack_more || !table->object ||
+           *(const uint64_t *)member(l, &table->keys[0]) > 0;
+}
+
 static void add_keys(list *l, const char *object, const ms_key *keys, size_t count)
 {
     l->object = object;
@@ -153,6 +169,7 @@ bool ms_config_fields(const ms_model_config *model, ms_arena *arena, ms_field_li
         add_text(&l, "architectures", class_of(model));
     add_keys(&l, family->object, family->keys, family->key_count);
     for (size_t i = 0; i < family->more_count; i++)
-        add_keys(&l, family->more[i].object, family->more[i].keys, family->more[i].key_count);
+        if (is_there(&l, &family->more[i]))
+            add_keys(&l, family->more[i].object, family->more[i].keys, family->more[i].key_count);
     return !fields->has_failed;
 }

@@ -334,8 +334,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
     if (waits_for_tower(c))
         return ms_resolve_fail(c, "find-unused-parameters",
-                               "without images the vision tower gets no gradients, for which "
-                               "DistributedDataParallel waits: yes lets it go on");
+                               "without %s tower gets no gradients, for which "
+                               "DistributedDataParallel waits: yes lets it go on",
+                               c->model->vision.hidden_size > 0 ? "images the vision"
+                                                                : "sounds the audio");
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",

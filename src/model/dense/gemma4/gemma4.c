@@ -9,7 +9,9 @@
 #include "model/decoder/decoder_mlp.h"
 #include "model/dense/gemma.h"
 #include "model/dense/gemma4/attention.h"
+#include "model/dense/gemma4/image.h"
 #include "model/dense/gemma4/layer.h"
+#include "model/dense/gemma4/whole.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "ops/ops.h"
@@ -40,7 +42,7 @@
     LAYER_TYPES,                                                                                   \
     FRACTION("attention_dropout", attention_dropout, 0),                                           \
     { .name = "use_bidirectional_attention", .kind = MS_KEY_CHOICE, .offset = MEMBER(sees_all),    \
-      .choices = {"vision", "all"}, .may_be_null = true },                                         \
+      .choices = {"vision", "all"}, .may_be_null = true, .given_offset = MEMBER(sees_ahead) },                                         \
     { .name = "/rope_parameters/full_attention/partial_rotary_factor", .kind = MS_KEY_FRACTION,    \
       .offset = MEMBER(wide_rotary_share), .default_value = 0.25 },                                \
     BOOL("enable_moe_block", has_experts, false),                                                  \
@@ -57,6 +59,46 @@ static const ms_key text_keys[] = {
     TEXT_KEYS,
     BOOL("tie_word_embeddings", tie_word_embeddings, true),
     IS_SET("final_logit_softcapping", caps_logits, false),
+};
+
+/* Of the text model in a file that also has towers: whether the head is tied is the whole model's
+ * matter. */
+static const ms_key nested_text_keys[] = {
+    TEXT_KEYS,
+    IGNORED("tie_word_embeddings"),
+    IS_SET("final_logit_softcapping", caps_logits, false),
+};
+
+static const ms_key whole_keys[] = {
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),
+};
+
+static const ms_key vision_keys[] = {
+    COUNT("hidden_size", vision.hidden_size, 768, MAX_HIDDEN),
+    COUNT("intermediate_size", vision.intermediate_size, 3072, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", vision.num_layers, 16, MAX_LAYERS),
+    COUNT("num_attention_heads", vision.num_heads, 12, MAX_HEADS),
+    COUNT("num_key_value_heads", vision.num_kv_heads, 12, MAX_HEADS),
+    COUNT("head_dim", vision.head_dim, 64, MAX_HEAD_DIM),
+    COUNT("patch_size", vision.patch_size, 16, MAX_HEADS),
+    COUNT("pooling_kernel_size", vision.pool_size, 3, 64),
+    COUNT("position_embedding_size", vision.positions, 10240, MAX_POSITIONS),
+    BOOL("use_clipped_linears", vision.has_bounds, false),
+    BOOL("standardize", vision.standardizes, false),
+    FRACTION("attention_dropout", vision.dropout, 0),
+    { .name = "hidden_activation", .kind = MS_KEY_ACTIVATION, .offset = MEMBER(vision.activation),
+      .default_value = MS_ACTIVATION_GELU_TANH },
+};
+
+static const ms_key audio_keys[] = {
+    COUNT("hidden_size", audio.hidden_size, 1024, MAX_HIDDEN),
+    COUNT("num_hidden_layers", audio.num_layers, 12, MAX_LAYERS),
+    COUNT("num_attention_heads", audio.num_heads, 8, MAX_HEADS),
+    COUNT("conv_kernel_size", audio.kernel_size, 5, MAX_HEADS),
+    { .name = "subsampling_conv_channels", .kind = MS_KEY_SIDES,
+      .offset = MEMBER(audio.channels), .default_value = 0, .minimum = 4, .maximum = MAX_HEADS },
+    COUNT("output_proj_dims", audio.out_size, 1536, MAX_HIDDEN),
+    BOOL("use_clipped_linears", audio.has_bounds, true),
 };
 /* clang-format on */
 
@@ -198,7 +240,7 @@ static ms_decoder_style style_of(const ms_model_config *config)
     return style;
 }
 
-static bool build(ms_model *model)
+static bool build_as(ms_model *model, ms_decoder_style style)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_model_config *c = model->config;
@@ -211,9 +253,13 @@ static bool build(ms_model *model)
         g->width = ms_dim_name(s, "P", c->layer_input_size);
         g->joined = ms_dim_mul(s, g->layers, g->width);
     }
-    ms_decoder_style style = style_of(c);
     style.own = g;
     return ms_decoder_build(model, style);
+}
+
+static bool build(ms_model *model)
+{
+    return build_as(model, style_of(model->config));
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};
@@ -229,3 +275,64 @@ const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
                                          .takes_cache = true,
                                          .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
                                          .program = &program};
+
+/* ---- with towers for pictures and sounds ---- */
+
+static bool build_whole(ms_model *model)
+{
+    ms_decoder_style style = style_of(model->config);
+    style.build_towers = ms_gemma4_vision_towers_new;
+    style.build_more = ms_gemma4_other_towers_new;
+    return build_as(model, style);
+}
+
+/* 128 and 32 channels, if the file says nothing. */
+static ms_status derive_whole(ms_model_config *config, ms_error *err)
+{
+    uint64_t *channels = config->audio.channels;
+    if (config->audio.hidden_size && !channels[0]) {
+        channels[0] = 128;
+        channels[1] = 32;
+    }
+    return derive(config, err);
+}
+
+static ms_status check_whole(const ms_model_config *config, ms_error *err)
+{
+    const ms_audio_config *audio = &config->audio;
+    if (config->pad_token_id == UINT64_MAX)
+        return refuse(err, "pad_token_id",
+                      "null: the framework's class takes the padding token's embedding");
+    if (audio->hidden_size && audio->num_heads > audio->hidden_size)
+        return ms_fail(err, MS_ERR_CONFIG, "the audio tower has more heads than elements");
+    return check(config, err);
+}
+
+static const ms_key_table more[] = {
+    {NULL, NULL, whole_keys, sizeof whole_keys / sizeof *whole_keys},
+    {"vision_config", "gemma4_vision", vision_keys, sizeof vision_keys / sizeof *vision_keys},
+    {"audio_config", "gemma4_audio", audio_keys, sizeof audio_keys / sizeof *audio_keys},
+};
+
+static const ms_model_program whole_program = {build_whole, ms_gemma4_forward_whole};
+
+const ms_family ms_family_gemma4 = {
+    .model_type = "gemma4",
+    .classes = {{"Gemma4ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
+    .keys = nested_text_keys,
+    .key_count = sizeof nested_text_keys / sizeof *nested_text_keys,
+    .object = "text_config",
+    .object_type = "gemma4_text",
+    .more = more,
+    .more_count = sizeof more / sizeof *more,
+    .may_lack_more = true,
+    .scales_logits = true,
+    .derive = derive_whole,
+    .check = check_whole,
+    .layer_kind = layer_kind,
+    .ends_unlimited = true,
+    .place_image = ms_gemma4_place_image,
+    .image_input = MS_IMAGES_PADDED,
+    .unpredicted =
+        MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS | MS_UNPREDICTED_OTHER_PACKED,
+    .program = &whole_program};

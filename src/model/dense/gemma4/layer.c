@@ -111,7 +111,7 @@ static ms_tensor by_layer(ms_model *model, ms_tensor joined)
     return ms_reshape(model->tape, joined, MS_SHAPE(model->batch, model->seq, g->layers, g->width));
 }
 
-static ms_tensor look_up(ms_model *model, ms_tensor ids)
+ms_tensor ms_gemma4_layer_inputs(ms_model *model, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     const ms_gemma4 *g = ms_gemma4_of(model);
@@ -203,7 +203,7 @@ static ms_tensor call_layer(ms_model *model, ms_decoder *d, uint32_t number, ms_
         .number = number,
         .positional = &l->input,
         .shared = &model->shared,
-        .held = {d->position_ids, ms_decoder_mask(model, d, number), rotary->sin, rotary->cos}};
+        .held = {rotary->sin, rotary->cos, ms_decoder_mask(model, d, number), d->position_ids}};
     return ms_layer_call(model, &region, hidden);
 }
 
@@ -225,6 +225,23 @@ static void run_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor *
     }
 }
 
+/* What follows the masks: the last norm's states. */
+static ms_tensor run_embedded(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
+                              ms_tensor *inputs)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *hidden = ms_local(f, embeds);
+    if (!ms_idle(tape))
+        ms_decoder_make_rotary(model, d, f, *hidden, d->position_ids);
+    ms_gemma4_begin_sharing(model);
+    const ms_dim seq = model->seq;
+    run_layers(model, d, f, hidden, inputs);
+    ms_assign(f, hidden, d->style.norm(model, &d->norm, *hidden));
+    model->seq = seq;
+    ms_shared_release(tape, &model->shared);
+    return ms_locals_end(f, hidden);
+}
+
 ms_tensor ms_gemma4_run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given)
 {
     ms_tape *tape = model->tape;
@@ -234,22 +251,26 @@ ms_tensor ms_gemma4_run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor
     ms_tensor *embeds = ms_local(&f, given ? given : ms_decoder_embed(model, d, ids));
     ms_tensor *inputs = ms_local(&f, 0), *position_ids = ms_local(&f, 0);
     if (g->width.value) {
-        ms_assign(&f, inputs, look_up(model, ids));
+        ms_assign(&f, inputs, ms_gemma4_layer_inputs(model, ids));
         ms_assign(&f, inputs, project(model, *embeds, *inputs));
     }
     ms_assign(&f, position_ids, ms_position_ids(model));
     d->position_ids = *position_ids;
     ms_decoder_make_masks(model, d, &f, *position_ids);
-    ms_tensor *hidden = ms_local(&f, *embeds);
-    if (!ms_idle(tape))
-        ms_decoder_make_rotary(model, d, &f, *hidden, *position_ids);
-    ms_gemma4_begin_sharing(model);
-    const ms_dim seq = model->seq;
-    run_layers(model, d, &f, hidden, inputs);
-    ms_assign(&f, hidden, d->style.norm(model, &d->norm, *hidden));
-    model->seq = seq;
-    ms_shared_release(tape, &model->shared);
-    ms_tensor result = ms_locals_end(&f, hidden);
+    ms_tensor result = run_embedded(model, d, &f, *embeds, inputs);
+    tape->scope = previous;
+    return result;
+}
+
+ms_tensor ms_gemma4_run_text(ms_model *model, ms_decoder *d, ms_tensor embeds, ms_tensor from_ids)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, d->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *inputs = ms_local(&f, 0);
+    if (ms_gemma4_of(model)->width.value)
+        ms_assign(&f, inputs, project(model, embeds, from_ids));
+    ms_tensor result = run_embedded(model, d, &f, embeds, inputs);
     tape->scope = previous;
     return result;
 }
