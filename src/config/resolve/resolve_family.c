@@ -18,6 +18,11 @@ static bool is_in_f16(const ms_resolving *c)
     return c->run->dtype == MS_DTYPE_F16;
 }
 
+static bool trains_in_f16(const ms_resolving *c)
+{
+    return is_in_f16(c) && !c->draft->is_inference;
+}
+
 static bool is_flattened(const ms_resolving *c)
 {
     return c->run->parallel.layout.kind == MS_PARALLEL_FSDP1;
@@ -47,6 +52,7 @@ static const refusal refusals[] = {
     {MS_UNPREDICTED_PACKED, "quantize", is_packed, "a quantised base"},
     {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", ms_resolve_is_reentrant, "reentrant"},
     {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
+    {MS_UNPREDICTED_F16_STEPS, "dtype", trains_in_f16, "fp16"},
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,
      "FSDP1, whose flat parameters mix trained and frozen ones,"},
     {MS_UNPREDICTED_SHARDS, "parallel", is_divided,
