@@ -13,9 +13,8 @@ enum {
     MS_UNPREDICTED_F16 = 1 << 3,
     MS_UNPREDICTED_FSDP1 = 1 << 4,  /* some parameters are never trained, and share flat ones */
     MS_UNPREDICTED_SHARDS = 1 << 5, /* FSDP and ZeRO: a layer's parameters have several types */
-    MS_UNPREDICTED_RANKS = 1 << 6,  /* several GPUs */
-    MS_UNPREDICTED_IMAGES_ON_RANKS = 1 << 7, /* see resolve_images.c */
-    MS_UNPREDICTED_F16_STEPS = 1 << 8        /* of training; inference is predicted */
+    MS_UNPREDICTED_IMAGES_ON_RANKS = 1 << 6, /* see resolve_images.c */
+    MS_UNPREDICTED_F16_STEPS = 1 << 7        /* of training; inference is predicted */
 };
 
 #endif

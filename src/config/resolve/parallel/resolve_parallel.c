@@ -171,6 +171,8 @@ static const char *unsupported_by_zero(const ms_resolving *c)
         return "with offload-param but an optimizer on the device";
     if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
         return "with overlap-comm but without contiguous-gradients";
+    if (zero->overlap_comm && !is_stage3 && c->model->index_heads)
+        return "with overlap-comm for an indexer, which gets no gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
         return "for models of this type";
     bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
@@ -210,13 +212,18 @@ static bool keeps_packed(const ms_run_config *run)
            (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
 }
 
-/* DistributedDataParallel stops at a second step whose first left parameters without gradients. */
-static bool waits_for_tower(const ms_resolving *c)
+/* DistributedDataParallel stops at a second step whose first left parameters without gradients:
+ * which those are, or NULL. */
+static const char *left_without_gradients(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
     bool trains_all = !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft);
-    return parallel->layout.kind == MS_PARALLEL_DDP && trains_all && !parallel->finds_unused &&
-           !parallel->has_static_graph && ms_is_text_only(c->model, c->run);
+    if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
+        parallel->has_static_graph)
+        return NULL;
+    if (c->model->index_heads)
+        return "the indexer, which chooses tokens by number,";
+    return ms_is_text_only(c->model, c->run) ? "without images the vision tower" : NULL;
 }
 
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
@@ -231,6 +238,8 @@ static const char *unsupported(const ms_resolving *c)
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
+    if (run->parallel.offloads && c->model->index_heads)
+        return "with fsdp-offload for an indexer, which gets no gradients";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
@@ -332,10 +341,12 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                "with static-graph it is not predicted");
     if (parallel->has_static_graph && parallel->syncs_last_only)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
-    if (waits_for_tower(c))
+    const char *left = left_without_gradients(c);
+    if (left)
         return ms_resolve_fail(c, "find-unused-parameters",
-                               "without images the vision tower gets no gradients, for which "
-                               "DistributedDataParallel waits: yes lets it go on");
+                               "%s gets no gradients, for which DistributedDataParallel waits: yes "
+                               "lets it go on",
+                               left);
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
