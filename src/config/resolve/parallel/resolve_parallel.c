@@ -153,6 +153,16 @@ static bool has_known_modules(const ms_model_config *model)
     return false;
 }
 
+/* Trained parameters that no loss has a gradient for; NULL: none. */
+static const char *idle_part(const ms_model_config *model)
+{
+    if (model->index_heads)
+        return "the indexer, which chooses tokens by number,";
+    return model->altup_streams && !model->scales_corrected
+               ? "correct_output_scale, which altup_correct_scale leaves out,"
+               : NULL;
+}
+
 /* The same for ZeRO. */
 static const char *unsupported_by_zero(const ms_resolving *c)
 {
@@ -171,8 +181,8 @@ static const char *unsupported_by_zero(const ms_resolving *c)
         return "with offload-param but an optimizer on the device";
     if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
         return "with overlap-comm but without contiguous-gradients";
-    if (zero->overlap_comm && !is_stage3 && c->model->index_heads)
-        return "with overlap-comm for an indexer, which gets no gradients";
+    if (zero->overlap_comm && !is_stage3 && idle_part(c->model))
+        return "with overlap-comm for parameters that get no gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
         return "for models of this type";
     bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
@@ -221,8 +231,8 @@ static const char *left_without_gradients(const ms_resolving *c)
     if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
         parallel->has_static_graph)
         return NULL;
-    if (c->model->index_heads)
-        return "the indexer, which chooses tokens by number,";
+    if (idle_part(c->model))
+        return idle_part(c->model);
     return ms_is_text_only(c->model, c->run) ? "without images the vision tower" : NULL;
 }
 
@@ -238,8 +248,8 @@ static const char *unsupported(const ms_resolving *c)
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
-    if (run->parallel.offloads && c->model->index_heads)
-        return "with fsdp-offload for an indexer, which gets no gradients";
+    if (run->parallel.offloads && idle_part(c->model))
+        return "with fsdp-offload for parameters that get no gradients";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
