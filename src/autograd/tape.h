@@ -51,14 +51,15 @@ typedef struct ms_tape {
     uint32_t
         host_events; /* that the host has recorded; it knows those before host_done to be done */
     uint32_t host_done;
-    uint32_t scope;      /* module that runs */
-    uint32_t current_op; /* operator execution, or MS_NONE */
-    bool stopped;        /* early stop: unwinding, operators do nothing */
-    uint32_t op_depth;   /* nesting depth of running operators */
-    bool muted;          /* allocations have no bytes: see ms_op_hooks */
-    bool is_meta;        /* new storages have bytes but no memory, as on PyTorch's meta device */
-    bool has_own_linear; /* F.linear is one function of Python, as zero.Init replaces it */
-    uint32_t module;     /* the running module with hooks: a scope or MS_NONE */
+    uint32_t scope;       /* module that runs */
+    uint32_t current_op;  /* operator execution, or MS_NONE */
+    bool stopped;         /* early stop: unwinding, operators do nothing */
+    uint32_t op_depth;    /* nesting depth of running operators */
+    bool muted;           /* allocations have no bytes: see ms_op_hooks */
+    bool is_meta;         /* new storages have bytes but no memory, as on PyTorch's meta device */
+    uint32_t calls_again; /* times that the module which ran last was called again at once */
+    bool has_own_linear;  /* F.linear is one function of Python, as zero.Init replaces it */
+    uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     bool is_distributed; /* results of operators are DTensors: see ms_node */
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */

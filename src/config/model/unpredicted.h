@@ -15,7 +15,8 @@ enum {
     MS_UNPREDICTED_SHARDS = 1 << 5, /* FSDP and ZeRO: a layer's parameters have several types */
     MS_UNPREDICTED_RANKS = 1 << 6,  /* several GPUs */
     MS_UNPREDICTED_IMAGES_ON_RANKS = 1 << 7, /* see resolve_images.c */
-    MS_UNPREDICTED_OTHER_PACKED = 1 << 8     /* a quantised base that is not bitsandbytes's */
+    MS_UNPREDICTED_OTHER_PACKED = 1 << 8,    /* a quantised base that is not bitsandbytes's */
+    MS_UNPREDICTED_F16_STEPS = 1 << 9        /* of training; inference is predicted */
 };
 
 #endif

@@ -23,6 +23,11 @@ static bool is_in_f16(const ms_resolving *c)
     return c->run->dtype == MS_DTYPE_F16;
 }
 
+static bool trains_in_f16(const ms_resolving *c)
+{
+    return is_in_f16(c) && !c->draft->is_inference;
+}
+
 static bool is_flattened(const ms_resolving *c)
 {
     return c->run->parallel.layout.kind == MS_PARALLEL_FSDP1;
@@ -33,11 +38,6 @@ static bool is_divided(const ms_resolving *c)
     const ms_parallel *parallel = &c->run->parallel;
     return ms_layout_shards(&parallel->layout) || parallel->layout.kind == MS_PARALLEL_ZERO ||
            parallel->has_zero_optimizer;
-}
-
-static bool has_ranks(const ms_resolving *c)
-{
-    return ms_layout_world(&c->run->parallel.layout) > 1;
 }
 
 typedef struct refusal {
@@ -54,11 +54,11 @@ static const refusal refusals[] = {
      "a base that is quantised otherwise than by bitsandbytes"},
     {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", ms_resolve_is_reentrant, "reentrant"},
     {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
+    {MS_UNPREDICTED_F16_STEPS, "dtype", trains_in_f16, "fp16"},
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,
      "FSDP1, whose flat parameters mix trained and frozen ones,"},
     {MS_UNPREDICTED_SHARDS, "parallel", is_divided,
      "a layout that divides parameters or states, where some stay in fp32 beside others,"},
-    {MS_UNPREDICTED_RANKS, "parallel", has_ranks, "a run on several GPUs"},
 };
 
 ms_status ms_resolve_family(const ms_resolving *c)

@@ -4,6 +4,7 @@
 #include "infer/hf/formats.h"
 #include "infer/hf/play.h"
 #include "infer/hf/run.h"
+#include "infer/hf/translation.h"
 
 /* ---- parts ---- */
 
@@ -48,24 +49,37 @@ static bool add_all_parts(const ms_infer_job *job, const ms_hf_run *r,
 {
     const ms_generation *g = &r->generation;
     uint64_t layers = job->config->num_layers, last = g->prompt + g->tokens - 1;
-    uint64_t room = g->has_static_cache ? last + 1 : 0;
+    uint64_t room = g->has_static_cache ? last + 1 : 0, source = 0;
     if (job->config->family->has_no_attention)
         layers = 0; /* states are no cells */
+    if (ms_hf_translates(job->config)) {
+        layers = job->config->decoder_layers;
+        source = ms_hf_source(job);
+    }
     return ms_infer_add_exact(result, MS_INFER_WEIGHTS, "cpu", MS_INFER_HOST,
                               simulation->host_weight_bytes) &&
            add_parts(&play->load, MS_INFER_LOAD, 0, layers, result) &&
-           add_parts(&play->prefill, MS_INFER_PREFILL, room ? room : g->prompt, layers, result) &&
+           add_parts(&play->prefill, MS_INFER_PREFILL, room ? room : source + g->prompt, layers,
+                     result) &&
            (g->tokens == 1 ||
-            add_parts(&play->decode, MS_INFER_DECODE, room ? room : last, layers, result));
+            add_parts(&play->decode, MS_INFER_DECODE, room ? room : source + last, layers, result));
 }
 
 /* ---- the result ---- */
 
-static bool add_figures(const ms_hf_run *r, const ms_simulation *simulation, const ms_hf_play *p,
+/* What the user calls the prompt: of text it is the source. */
+static uint64_t prompt_of(const ms_infer_job *job, const ms_generation *g)
+{
+    bool is_source = ms_hf_translates(job->config) && !job->config->source_positions;
+    return is_source ? ms_hf_source(job) : g->prompt;
+}
+
+static bool add_figures(const ms_infer_job *job, const ms_hf_run *r,
+                        const ms_simulation *simulation, const ms_hf_play *p,
                         ms_infer_result *result)
 {
     const ms_infer_figure figures[] = {{"parameters", simulation->param_count},
-                                       {"prompt", r->generation.prompt},
+                                       {"prompt", prompt_of(job, &r->generation)},
                                        {"generate", r->generation.tokens},
                                        {"load_allocated_bytes", p->load.allocated},
                                        {"load_reserved_bytes", p->load.reserved},
@@ -135,9 +149,10 @@ static bool add_levers(const ms_infer_job *job, const ms_hf_run *r, ms_infer_res
     uint64_t learned = job->config->max_positions, all = job->config->num_layers + 1;
     const ms_infer_lever layers = {
         "gpu-layers", r->run.has_host_layers ? r->run.device_layers : all, 0, all, 1, false, 0};
-    const ms_infer_lever context = {
-        "context", g->prompt + g->tokens, STEP, learned ? learned : MOST_CONTEXT, STEP, !learned,
-        0};
+    const ms_infer_lever context = {"context", prompt_of(job, g) + g->tokens,
+                                    STEP,      learned ? learned : MOST_CONTEXT,
+                                    STEP,      !learned,
+                                    0};
     const ms_infer_lever batch = {"batch", r->run.batch, 1, MOST_BATCH, 1, true, 0};
     bool is_free = !ms_hf_reads_once(job->config) &&
                    g->packing.kind == MS_CACHE_PLAIN && /* all of its passes are run */
@@ -150,14 +165,14 @@ static bool add_levers(const ms_infer_job *job, const ms_hf_run *r, ms_infer_res
         return true;
     return (!is_free || ms_vec_push(&result->levers, context)) &&
            ms_vec_push(&result->levers, batch) &&
-           (is_packed || ms_vec_push(&result->levers, layers));
+           (is_packed || ms_hf_translates(job->config) || ms_vec_push(&result->levers, layers));
 }
 
 static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulation *simulation,
                  const ms_hf_play *play, ms_infer_result *result)
 {
     result->devices = 1;
-    result->context = r->generation.prompt;
+    result->context = prompt_of(job, &r->generation);
     if (!ms_hf_reads_once(job->config))
         result->context += r->generation.tokens;
     result->weights_type = ms_dtype_info_of(r->run.dtype)->short_name;
@@ -165,7 +180,7 @@ static bool fill(const ms_infer_job *job, const ms_hf_run *r, const ms_simulatio
         result->packed_type = ms_quantization_text(job->arena, &r->run.quantization);
     bool is_named = result->packed_type || !ms_is_packed(&r->run.quantization);
     return is_named && add_all_parts(job, r, simulation, play, result) &&
-           add_figures(r, simulation, play, result) && add_notes(job, r, play, result) &&
+           add_figures(job, r, simulation, play, result) && add_notes(job, r, play, result) &&
            add_levers(job, r, result);
 }
 
@@ -199,7 +214,8 @@ static ms_status predict(const ms_infer_job *job, const ms_hf_run *r, uint64_t l
 
 ms_infer_takes ms_hf_takes(const ms_model_config *config)
 {
-    bool is_known = config->family->takes_cache || ms_hf_reads_once(config);
+    bool is_known =
+        config->family->takes_cache || ms_hf_reads_once(config) || ms_hf_translates(config);
     return is_known ? MS_INFER_TAKES_CONFIG : MS_INFER_TAKES_NONE;
 }
 

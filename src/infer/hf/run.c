@@ -7,6 +7,7 @@
 
 #include "config/load/load_run.h"
 #include "infer/hf/formats.h"
+#include "infer/hf/translation.h"
 
 static ms_status refuse(const ms_infer_job *job, ms_error *err)
 {
@@ -166,10 +167,12 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
     const ms_infer_settings *s = job->settings;
     if (ms_hf_reads_once(job->config))
         return resolve_reading(job, g, err);
+    g->most_layers = job->is_trial ? LAYERS_TRIED : LAYERS_RUN;
+    if (ms_hf_translates(job->config))
+        return ms_hf_translation_tokens(job, g, err);
     bool has_context = ms_infer_settings_has(s, "context");
     uint64_t context = s->context;
     g->is_call = s->hf.loop == MS_HF_LOOP_GENERATE;
-    g->most_layers = job->is_trial ? LAYERS_TRIED : LAYERS_RUN;
     g->prompt = s->prompt;
     if (!ms_infer_settings_has(s, "prompt") && g->prompt > (context + 1) / 2)
         g->prompt = (context + 1) / 2;
@@ -258,5 +261,7 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     if (status == MS_OK)
         ms_hf_set_allocator(job, &run->run);
     run->run.seq_tokens = g->prompt;
+    if (ms_hf_translates(job->config))
+        run->run.source_tokens = ms_hf_source(job);
     return status == MS_OK ? place_layers(job, &run->run, err) : status;
 }

@@ -144,7 +144,7 @@ ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
     work->prefill_devices = work->decode_devices = result->devices;
     if (ms_infer_part_total(result, MS_INFER_HOST, MS_INFER_WEIGHTS, ~0u).expected > 0)
         work->reason = "weights are on the host, whose bandwidth is not known";
-    if (c->family->has_no_attention || c->family->is_bidirectional)
+    if (c->family->has_no_attention || c->family->is_bidirectional || c->is_encoder_decoder)
         work->reason = "it is known for decoders with attention alone";
     set_rate(job->device, &as, work);
     for (uint32_t i = 0; i < inventory->weights.count; i++)

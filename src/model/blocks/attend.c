@@ -153,10 +153,10 @@ static bool needs_no_mask(const ms_model *model, uint64_t layer, bool windowed)
  * there is none, the first layer. */
 static uint64_t layer_of_mask(const ms_model *model, bool sliding)
 {
-    for (uint64_t i = 0; model->cache && i < model->config->num_layers; i++)
-        if (ms_layer_slides(model->config, i) == sliding)
-            return i;
-    return 0;
+    uint64_t i = ms_cache_first(model), last = model->config->num_layers - 1;
+    while (i < last && ms_layer_slides(model->config, i) != sliding)
+        i++;
+    return ms_layer_slides(model->config, i) == sliding ? i : ms_cache_first(model);
 }
 
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)

@@ -9,13 +9,28 @@
  * have none. */
 static bool takes_room(const ms_model_config *config)
 {
-    return !config->family->counts_seen && !config->alibi && !config->family->has_no_attention;
+    return !config->family->counts_seen && !config->alibi && !config->family->has_no_attention &&
+           !config->is_encoder_decoder;
+}
+
+bool ms_cache_is_known(const ms_model_config *config)
+{
+    return config->family->takes_cache || config->is_encoder_decoder;
+}
+
+uint64_t ms_cache_first(const ms_model *model)
+{
+    uint64_t first = 0;
+    while (first + 1 < model->config->num_layers && model->config->is_encoder_decoder &&
+           ms_layer_kind(model->config, first) != MS_LAYER_DECODES)
+        first++;
+    return first;
 }
 
 ms_status ms_cache_new(const ms_model *model, uint64_t room, const ms_cache_packing *packing,
                        ms_cache **cache, ms_error *err)
 {
-    if (!model->config->family->takes_cache)
+    if (!ms_cache_is_known(model->config))
         return ms_fail(err, MS_ERR_CONFIG,
                        "model type %s: a cache of keys and values is unsupported",
                        model->config->family->model_type);
@@ -48,6 +63,8 @@ void ms_cache_clear(const ms_model *model, ms_cache *cache)
         ms_release(model->tape, layer->keys);
         ms_release(model->tape, layer->values);
         ms_release(model->tape, layer->number);
+        ms_release(model->tape, layer->cross[0]);
+        ms_release(model->tape, layer->cross[1]);
         for (size_t k = 0; k < 2; k++)
             for (size_t t = 0; t < sizeof layer->packed[k].tensors / sizeof(ms_tensor); t++)
                 ms_release(model->tape, layer->packed[k].tensors[t]);
@@ -123,7 +140,7 @@ ms_dim ms_cache_keys(const ms_model *model, uint64_t layer)
 
 ms_dim ms_cache_seen(const ms_model *model)
 {
-    uint64_t seen = model->cache ? model->cache->layers[0].seen : 0;
+    uint64_t seen = model->cache ? model->cache->layers[ms_cache_first(model)].seen : 0;
     return seen == 0 ? model->seq : number(model, seen + model->seq.value);
 }
 
@@ -284,4 +301,29 @@ void ms_cache_append(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *k
     ms_assign(f, value, all[1]);
     ms_release(tape, all[0]);
     ms_release(tape, all[1]);
+}
+
+/* ---- an encoder's result ---- */
+
+bool ms_cache_has_cross(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
+                        ms_tensor *value)
+{
+    const ms_cached_layer *row = model->cache ? &model->cache->layers[layer] : NULL;
+    if (ms_idle(model->tape) || !row || !row->cross[0])
+        return false;
+    ms_assign(f, key, row->cross[0]);
+    ms_assign(f, value, row->cross[1]);
+    return true;
+}
+
+void ms_cache_keep_cross(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
+                         ms_tensor *value)
+{
+    ms_tape *tape = model->tape;
+    if (!model->cache || ms_idle(tape))
+        return;
+    ms_cached_layer *row = &model->cache->layers[layer];
+    row->cross[0] = kept(tape, ms_clone(tape, *key));
+    row->cross[1] = kept(tape, ms_clone(tape, *value));
+    ms_cache_has_cross(model, f, layer, key, value);
 }

@@ -2,8 +2,9 @@
  *
  * The keys and values of the tokens that a decoder has seen, layer by layer. As transformers'
  * DynamicCache keeps them, each pass appends its own by concatenation, and a layer that slides
- * keeps a view of those within its window. As StaticCache keeps them, a layer has room for all
- * tokens, or for its window, from its first pass on, and attention sees the room.
+ * keeps a view of those within its window. As EncoderDecoderCache keeps them, a layer also has the
+ * keys and values of the encoder's result, which are made once. As StaticCache keeps them, a layer
+ * has room for all tokens, or for its window, from its first pass on, and attention sees the room.
  */
 #ifndef MS_MODEL_BLOCKS_CACHE_H
 #define MS_MODEL_BLOCKS_CACHE_H
@@ -29,6 +30,7 @@ typedef struct ms_packed_states {
 typedef struct ms_cached_layer {
     ms_packed_states packed[2]; /* of a packed cache; `keys` and `values` are then the others */
     ms_tensor keys, values;     /* [B, Hk, kept tokens, D], held; 0: no token was seen */
+    ms_tensor cross[2];         /* keys and values of an encoder's result, held; 0: none yet */
     ms_tensor number; /* int64 on the device: the window of a dynamic layer that slides; how
                          many tokens a static one has */
     uint64_t seen;    /* tokens, also those that the window has left behind */
@@ -47,6 +49,11 @@ ms_status ms_cache_new(const ms_model *model, uint64_t room, const ms_cache_pack
                        ms_cache **cache, ms_error *err);
 void ms_cache_clear(const ms_model *model, ms_cache *cache);
 
+/* Whether the family's attention takes a cache, of a decoder alone or behind an encoder. */
+bool ms_cache_is_known(const ms_model_config *config);
+/* The first layer with a cache: the decoder's first behind an encoder. */
+uint64_t ms_cache_first(const ms_model *model);
+
 /* So many single tokens come and are not run. */
 void ms_cache_skip(const ms_model *model, ms_cache *cache, uint64_t tokens);
 
@@ -61,5 +68,13 @@ bool ms_cache_is_plain(const ms_model *model, uint64_t layer);
  * attention sees. Without a cache nothing happens. */
 void ms_cache_append(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
                      ms_tensor *value);
+/* Whether the layer has the keys and values of the encoder's result already; if so, binds them to
+ * the locals of `f`. */
+bool ms_cache_has_cross(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
+                        ms_tensor *value);
+/* Keeps copies of those keys and values, which the locals then hold. Without a cache nothing
+ * happens. */
+void ms_cache_keep_cross(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
+                         ms_tensor *value);
 
 #endif

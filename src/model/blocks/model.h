@@ -63,6 +63,9 @@ typedef struct ms_model {
     bool softmax_in_fp32;    /* eager attention; its output is then also made contiguous */
     bool softmax_uncast;     /* the same output, but probabilities stay in the scores' dtype */
     ms_dim source;           /* tokens of the encoder's sequence, where there is a decoder too */
+    /* Runs such an encoder alone on its input: [B, source, H], held by the caller; 0 when the tape
+     * failed. NULL: other models. */
+    ms_tensor (*encode)(struct ms_model *model, ms_tensor input);
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     ms_dim rotary_dim; /* elements of each head that are rotated */
     /* Applied to the head's logits before the loss; NULL: nothing. */
@@ -96,6 +99,7 @@ typedef struct ms_model {
 /* Inputs of a forward pass; the caller owns the tensors and the cache. */
 typedef struct ms_model_inputs {
     ms_tensor ids;        /* [B, S], or images [B, C, height, width] */
+    ms_tensor encoded;    /* what `encode` yielded, and `ids` are the decoder's; 0: it is to run */
     ms_tensor labels;     /* [B, S]; 0: no loss. Labels of classes are in model->class_labels */
     ms_cache *cache;      /* of earlier tokens; the pass adds those of `ids`. NULL: none */
     uint64_t kept_logits; /* run the head on so many of the last tokens; 0: on all */

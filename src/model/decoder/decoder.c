@@ -215,6 +215,7 @@ void ms_decoder_make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_ten
     for (uint32_t i = 0; i < count; i++) {
         ms_rotary *r = &d->rotary[places[i]];
         ms_tensor tables[2] = {0};
+        model->tape->calls_again += i > 0;
         if (model->config->long_rotary)
             ms_rotary_choose(model, d->rotary_scope, r->original, &d->long_inv_freq);
         d->style.rotary_tables(model, d->rotary_scope, r->inv_freq, position_ids, dtype, tables);

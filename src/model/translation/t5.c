@@ -154,6 +154,9 @@ static ms_tensor build_stack(ms_model *model, ms_t5 *t, ms_t5_stack *stack, cons
     return spare;
 }
 
+/* The encoder alone. */
+static ms_tensor encode(ms_model *model, ms_tensor input);
+
 static bool build(ms_model *model)
 {
     ms_tape *tape = model->tape;
@@ -162,6 +165,7 @@ static bool build(ms_model *model)
     if (!t || !layers)
         return false;
     model->modules = t;
+    model->encode = encode;
     t->layers = layers;
     t->encoder = (ms_t5_stack){.count = ms_translation_layers(model, 0), .tokens = model->source};
     t->decoder = (ms_t5_stack){.count = ms_translation_layers(model, MS_LAYER_DECODES),
@@ -186,9 +190,9 @@ static ms_tensor run_stack(ms_model *model, ms_t5 *t, ms_t5_stack *stack, ms_ten
     double dropout = model->config->residual_dropout;
     uint32_t previous = ms_scope_enter(tape, stack->scope);
     ms_locals f = ms_locals_begin(tape);
+    ms_tensor *mask = ms_local(&f, 0); /* an argument, which goes before the others */
     ms_tensor *embeds =
         ms_local(&f, ms_input_embedding(model, t->embedding_scope, t->embedding, 0, ids));
-    ms_tensor *mask = ms_local(&f, 0);
     if (stack->decodes && model->attention == MS_ATTENTION_EAGER)
         ms_assign(&f, mask, ms_causal_mask(model, 0, false));
     stack->mask = *mask;
@@ -201,14 +205,24 @@ static ms_tensor run_stack(ms_model *model, ms_t5 *t, ms_t5_stack *stack, ms_ten
     return result;
 }
 
+static ms_tensor encode(ms_model *model, ms_tensor input)
+{
+    ms_t5 *t = model->modules;
+    ms_tensor encoded = run_stack(model, t, &t->encoder, input);
+    ms_retain(model->tape, encoded);
+    return encoded;
+}
+
 static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_tape *tape = model->tape;
     ms_t5 *t = model->modules;
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *encoded = ms_local(&f, run_stack(model, t, &t->encoder, in->ids));
-    ms_tensor *ids = ms_local(&f, ms_shifted_labels(model));
+    ms_tensor *encoded =
+        ms_local(&f, in->encoded ? in->encoded : run_stack(model, t, &t->encoder, in->ids));
+    ms_tensor *ids = ms_local(&f, in->encoded ? in->ids : ms_shifted_labels(model));
     t->encoded = *encoded;
+    t->decoder.tokens = model->seq;
     ms_tensor *hidden = ms_local(&f, run_stack(model, t, &t->decoder, *ids));
     ms_tensor *output = ms_local(&f, *hidden);
     if (model->config->tie_word_embeddings)

@@ -47,7 +47,7 @@ static ms_tensor large_buckets(ms_tape *tape, ms_locals *f, ms_shape pairs)
     return *large;
 }
 
-/* _relative_position_bucket: [S, S] of int64 */
+/* _relative_position_bucket: [S, keys] of int64 */
 static ms_tensor buckets_of(ms_tape *tape, ms_tensor relative, ms_shape pairs, bool decodes)
 {
     ms_locals f = ms_locals_begin(tape);
@@ -65,19 +65,20 @@ static ms_tensor buckets_of(ms_tape *tape, ms_tensor relative, ms_shape pairs, b
     return ms_locals_end(&f, buckets);
 }
 
-ms_tensor ms_t5_position_bias(ms_model *model, const ms_t5_attention *attention, ms_dim tokens,
-                              bool decodes)
+ms_tensor ms_t5_position_bias(ms_model *model, const ms_t5_attention *attention,
+                              const ms_t5_stack *stack, ms_dim keys)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape))
         return 0;
-    ms_shape pairs = MS_SHAPE(tokens, tokens);
+    const ms_dim tokens = stack->tokens;
+    ms_shape pairs = MS_SHAPE(tokens, keys);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor range = ms_empty(tape, MS_SHAPE(tokens), MS_DTYPE_I64);
     ms_local(&f, next(tape, range, MS_SHAPE(tokens), MS_DTYPE_I64)); /* + past_seen_tokens */
-    ms_local(&f, ms_empty(tape, MS_SHAPE(tokens), MS_DTYPE_I64));
+    ms_local(&f, ms_empty(tape, MS_SHAPE(keys), MS_DTYPE_I64));
     ms_tensor *relative = ms_local(&f, ms_empty(tape, pairs, MS_DTYPE_I64));
-    ms_tensor *buckets = ms_local(&f, buckets_of(tape, *relative, pairs, decodes));
+    ms_tensor *buckets = ms_local(&f, buckets_of(tape, *relative, pairs, stack->decodes));
     uint32_t previous = ms_scope_enter(tape, attention->table_scope);
     ms_tensor *values = ms_local(&f, ms_embedding(tape, attention->table, *buckets));
     tape->scope = previous;

@@ -7,8 +7,9 @@
 
 #include "model/translation/t5_layers.h"
 
-/* compute_bias: a row of the table for every pair of a query and a key, [1, heads, S, S]. */
-ms_tensor ms_t5_position_bias(ms_model *model, const ms_t5_attention *attention, ms_dim tokens,
-                              bool decodes);
+/* compute_bias: a row of the table for every pair of a query of the stack and a key, [1, heads, S,
+ * keys]. */
+ms_tensor ms_t5_position_bias(ms_model *model, const ms_t5_attention *attention,
+                              const ms_t5_stack *stack, ms_dim keys);
 
 #endif

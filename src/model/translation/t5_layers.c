@@ -7,6 +7,7 @@
 
 #include "autograd/graph.h"
 #include "config/run/attention.h"
+#include "model/blocks/cache.h"
 #include "model/translation/t5_bias.h"
 #include "ops/attention/bias.h"
 #include "ops/ops.h"
@@ -58,7 +59,8 @@ typedef struct call {
     const ms_t5_stack *stack;
     ms_tensor source; /* the encoder's result; 0: the own tokens */
     ms_dim keys;      /* their number */
-    ms_tensor bias;   /* 0: it is to be made */
+    uint64_t layer;
+    ms_tensor bias; /* 0: it is to be made */
     ms_tensor weights;
 } call;
 
@@ -100,7 +102,7 @@ static ms_tensor new_bias(ms_model *model, const call *c, ms_tensor query)
         return 0;
     if (c->source)
         return zero_bias(model, c, (ms_dtype)ms_info(model->tape, query)->dtype);
-    return ms_t5_position_bias(model, c->attention, c->stack->tokens, c->stack->decodes);
+    return ms_t5_position_bias(model, c->attention, c->stack, c->keys);
 }
 
 /* arange(S)[:, None] >= arange(S)[None, :] */
@@ -130,14 +132,28 @@ static ms_tensor masked_bias(ms_model *model, const call *c)
     return ms_unown(tape, out);
 }
 
+/* A bias of one query and one key is as it lies in the table: heads side by side, which the fused
+ * kernels do not take. */
+static bool is_strided(const ms_model *model, const call *c)
+{
+    return !c->source && c->stack->tokens.value == 1 && c->keys.value == 1 &&
+           model->heads.value > 1;
+}
+
+static ms_attention choose(const ms_model *model, const call *c, ms_tensor mask)
+{
+    if (is_strided(model, c))
+        return MS_ATTENTION_MATH;
+    return ms_needs_grad(model->tape, mask) ? ms_attention_choose_learned(model->config, model->run)
+                                            : model->backends[0].masked;
+}
+
 static ms_tensor fused(ms_model *model, const call *c, const ms_tensor q_k_v[3])
 {
     ms_tape *tape = model->tape;
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *mask = ms_local(&f, masked_bias(model, c));
-    ms_attention backend = ms_needs_grad(tape, *mask)
-                               ? ms_attention_choose_learned(model->config, model->run)
-                               : model->backends[0].masked;
+    ms_attention backend = choose(model, c, *mask);
     ms_tensor *out = ms_local(&f, ms_sdpa(tape, backend, q_k_v[0], q_k_v[1], q_k_v[2], *mask,
                                           model->config->attention_dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
@@ -164,6 +180,22 @@ static ms_tensor eager(ms_model *model, call *c, const ms_tensor q_k_v[3])
     return ms_locals_end(&f, out);
 }
 
+/* Keys and values of `current`, and those that the cache has: *key and *value are locals. */
+static void look_up(ms_model *model, const call *c, ms_locals *f, ms_tensor current, ms_tensor *key,
+                    ms_tensor *value)
+{
+    const ms_t5_attention *a = c->attention;
+    const ms_dim made = c->source ? c->keys : c->stack->tokens;
+    if (c->source && ms_cache_has_cross(model, f, c->layer, key, value))
+        return;
+    ms_assign(f, key, heads_of(model, &a->k, current, made));
+    ms_assign(f, value, heads_of(model, &a->v, current, made));
+    if (c->source)
+        ms_cache_keep_cross(model, f, c->layer, key, value);
+    else if (c->stack->decodes)
+        ms_cache_append(model, f, c->layer, key, value);
+}
+
 /* The bias, in c->bias, is retained if it was made here. */
 static ms_tensor attend(ms_model *model, call *c, ms_tensor x)
 {
@@ -174,8 +206,8 @@ static ms_tensor attend(ms_model *model, call *c, ms_tensor x)
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(&f, heads_of(model, &a->q, *hidden, c->stack->tokens));
     ms_tensor current = c->source ? c->source : *hidden;
-    ms_tensor *key = ms_local(&f, heads_of(model, &a->k, current, c->keys));
-    ms_tensor *value = ms_local(&f, heads_of(model, &a->v, current, c->keys));
+    ms_tensor *key = ms_local(&f, 0), *value = ms_local(&f, 0);
+    look_up(model, c, &f, current, key, value);
     if (!c->bias)
         c->bias = ms_hand_out(tape, new_bias(model, c, *query));
     const ms_tensor q_k_v[] = {*query, *key, *value};
@@ -202,8 +234,9 @@ static ms_tensor attention_part(ms_model *model, const ms_t5_part *part, call *c
     ms_tensor *normed = ms_local(&f, norm(model, &part->norm, *hidden));
     ms_tensor *out = ms_local(&f, attend(model, c, *normed));
     ms_tensor dropped = ms_dropout(tape, *out, model->config->residual_dropout);
-    ms_assign(&f, out, ms_add(tape, *hidden, dropped));
-    ms_tensor result = ms_locals_end(&f, out);
+    ms_tensor *sum = c->source ? ms_local(&f, 0) : out; /* the decoder binds another name */
+    ms_assign(&f, sum, ms_add(tape, *hidden, dropped));
+    ms_tensor result = ms_locals_end(&f, sum);
     tape->scope = previous;
     return result;
 }
@@ -282,7 +315,8 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *bias = ms_local(&f, 0), *weights = ms_local(&f, 0), *cross = ms_local(&f, 0);
     call c = {.attention = &l->self,
               .stack = stack,
-              .keys = stack->tokens,
+              .keys = stack->decodes ? ms_cache_keys(model, number) : stack->tokens,
+              .layer = number,
               .bias = is_first ? 0 : stack->bias};
     ms_assign(&f, hidden, attention_part(model, &l->self_part, &c, *hidden));
     bind(&f, &c, is_first, bias, weights);
@@ -291,6 +325,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
                    .stack = stack,
                    .source = t->encoded,
                    .keys = t->encoder.tokens,
+                   .layer = number,
                    .bias = is_first ? 0 : stack->cross};
         ms_assign(&f, hidden, attention_part(model, &l->cross_part, &c, *hidden));
         bind(&f, &c, is_first, cross, weights);

@@ -188,6 +188,9 @@ static void build_decoder(ms_model *model, ms_whisper *w, uint32_t parent)
     w->decoder_norm = new_norm(model, scope, "layer_norm");
 }
 
+/* The encoder alone. */
+static ms_tensor encode_sound(ms_model *model, ms_tensor features);
+
 static bool build(ms_model *model)
 {
     ms_whisper *w = ms_arena_array(model->arena, ms_whisper, 1);
@@ -196,6 +199,7 @@ static bool build(ms_model *model)
     if (!w || !layers)
         return false;
     model->modules = w;
+    model->encode = encode_sound;
     w->layers = layers;
     w->encoder_layers = ms_translation_layers(model, 0);
     w->decoder_layers = ms_translation_layers(model, MS_LAYER_DECODES);
@@ -294,12 +298,19 @@ static ms_tensor decode(ms_model *model, ms_whisper *w, ms_tensor ids)
     return result;
 }
 
+static ms_tensor encode_sound(ms_model *model, ms_tensor features)
+{
+    ms_tensor encoded = encode(model, model->modules, features);
+    ms_retain(model->tape, encoded);
+    return encoded;
+}
+
 static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_whisper *w = model->modules;
     ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor *ids = ms_local(&f, ms_shifted_labels(model));
-    ms_tensor *encoded = ms_local(&f, encode(model, w, in->ids));
+    ms_tensor *ids = ms_local(&f, in->encoded ? in->ids : ms_shifted_labels(model));
+    ms_tensor *encoded = ms_local(&f, in->encoded ? in->encoded : encode(model, w, in->ids));
     w->encoded = *encoded;
     ms_tensor *hidden = ms_local(&f, decode(model, w, *ids));
     ms_translation_end(model, &f, &w->head, hidden, in, out);
@@ -317,5 +328,5 @@ const ms_family ms_family_whisper = {
     .layer_kind = ms_translation_kind,
     .has_no_mlp_module = true,
     .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_PACKED |
-                   MS_UNPREDICTED_REENTRANT | MS_UNPREDICTED_F16 | MS_UNPREDICTED_FSDP1,
+                   MS_UNPREDICTED_REENTRANT | MS_UNPREDICTED_F16_STEPS | MS_UNPREDICTED_FSDP1,
     .program = &program};

@@ -4,14 +4,17 @@
  * positions.
  */
 #include "model/translation/whisper_layers.h"
+#include "model/blocks/cache.h"
 #include "ops/ops.h"
 
 /* What attention is given. */
 typedef struct call {
     const ms_whisper_attention *attention;
-    ms_dim queries, keys;
-    ms_tensor source; /* the encoder's result; 0: the own tokens */
-    ms_tensor mask;   /* 0: none */
+    uint64_t layer;
+    bool decodes;
+    ms_dim queries, keys; /* of the pass; of the source */
+    ms_tensor source;     /* the encoder's result; 0: the own tokens */
+    ms_tensor mask;       /* 0: none */
     bool is_causal;
 } call;
 
@@ -54,6 +57,21 @@ static ms_tensor eager(ms_model *model, const call *c, const ms_tensor x[3], ms_
     return ms_locals_end(&f, out);
 }
 
+/* Keys and values of `current`, and those that the cache has: *key and *value are locals. */
+static void look_up(ms_model *model, const call *c, ms_locals *f, ms_tensor current, ms_tensor *key,
+                    ms_tensor *value)
+{
+    const ms_whisper_attention *a = c->attention;
+    if (c->source && ms_cache_has_cross(model, f, c->layer, key, value))
+        return;
+    ms_assign(f, key, heads_of(model, ms_linear_call(model, &a->k, current), c->keys));
+    ms_assign(f, value, heads_of(model, ms_linear_call(model, &a->v, current), c->keys));
+    if (c->source)
+        ms_cache_keep_cross(model, f, c->layer, key, value);
+    else if (c->decodes)
+        ms_cache_append(model, f, c->layer, key, value);
+}
+
 static ms_tensor attend(ms_model *model, const call *c, ms_tensor x, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
@@ -65,9 +83,8 @@ static ms_tensor attend(ms_model *model, const call *c, ms_tensor x, ms_tensor *
     ms_tensor scaled = ms_mul_scalar(tape, ms_linear_call(model, &a->q, *hidden));
     ms_tensor *query = ms_local(&f, heads_of(model, scaled, c->queries));
     ms_tensor current = c->source ? c->source : *hidden;
-    ms_tensor *key = ms_local(&f, heads_of(model, ms_linear_call(model, &a->k, current), c->keys));
-    ms_tensor *value =
-        ms_local(&f, heads_of(model, ms_linear_call(model, &a->v, current), c->keys));
+    ms_tensor *key = ms_local(&f, 0), *value = ms_local(&f, 0);
+    look_up(model, c, &f, current, key, value);
     const ms_tensor q_k_v[] = {*query, *key, *value};
     bool is_eager = model->attention == MS_ATTENTION_EAGER;
     ms_tensor *out = ms_local(&f, ms_idle(tape) ? 0
@@ -110,6 +127,14 @@ static void mlp_part(ms_model *model, const ms_whisper_layer *l, ms_locals *f, m
     ms_assign(f, hidden, ms_add(tape, *residual, *hidden));
 }
 
+/* The encoder's layers keep fp16 finite. */
+static void clamp(ms_tape *tape, ms_locals *f, ms_tensor *hidden)
+{
+    enum { BOTH = 2 };
+    if (!ms_idle(tape) && ms_info(tape, *hidden)->dtype == MS_DTYPE_F16)
+        ms_assign(f, hidden, ms_clamp(tape, *hidden, BOTH));
+}
+
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     ms_model *model = context;
@@ -117,8 +142,19 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     const ms_whisper_layer *l = &w->layers[number];
     bool decodes = number >= w->encoder_layers;
     ms_dim tokens = decodes ? model->seq : model->source;
-    const call self = {&l->self, tokens, tokens, 0, decodes ? w->mask : 0, decodes};
-    const call cross = {&l->cross, tokens, model->source, w->encoded, 0, false};
+    const call self = {.attention = &l->self,
+                       .layer = number,
+                       .decodes = decodes,
+                       .queries = tokens,
+                       .keys = tokens,
+                       .mask = decodes ? w->mask : 0,
+                       .is_causal = decodes && tokens.value > 1};
+    const call cross = {.attention = &l->cross,
+                        .layer = number,
+                        .decodes = true,
+                        .queries = tokens,
+                        .keys = model->source,
+                        .source = w->encoded};
     uint32_t previous = ms_scope_enter(tape, l->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
@@ -127,6 +163,8 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     if (decodes)
         attention_part(model, &cross, &f, hidden, residual, last);
     mlp_part(model, l, &f, hidden, residual);
+    if (!decodes)
+        clamp(tape, &f, hidden);
     ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;

@@ -161,11 +161,24 @@ static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
     }
 }
 
+/* A module that was called again is left, and entered anew. */
+static void leave_called(ms_tape *tape, ms_zero3 *all, uint32_t scope)
+{
+    if (all->calls_again == tape->calls_again)
+        return;
+    all->calls_again = tape->calls_again;
+    for (uint32_t i = 0; i < all->forward.count; i++)
+        if (all->forward.modules[i] == scope)
+            leave(tape, all, true, i);
+}
+
 void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op)
 {
     ms_zero3_stack *stack = is_forward ? &all->forward : &all->backward;
     const ms_zero3_stack wanted = modules_around(tape, all, scope, op, is_forward && all->is_rerun);
     uint32_t shared = 0;
+    if (is_forward)
+        leave_called(tape, all, scope);
     while (shared < stack->count && shared < wanted.count &&
            stack->modules[shared] == wanted.modules[shared])
         shared++;

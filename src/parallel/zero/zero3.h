@@ -89,6 +89,7 @@ typedef struct ms_zero3 {
                                         (`step`) that was last in backward then */
     ms_zero3_stack forward, backward;
     ms_zero_tensors kept; /* memory of packed weights, in a recomputation */
+    uint32_t calls_again; /* of the tape, when the forward stack moved last */
     bool is_rerun;        /* the forward stack is that of a recomputation */
     /* tensors */
     ms_tensor shards, bucket, gradients, barrier, overflow;

@@ -5,6 +5,8 @@
  */
 #include "parallel/zero/zero3.h"
 
+#include <string.h>
+
 #include "trace/build.h"
 
 static ms_zero3_parameter *row_of(const ms_zero3 *all, uint32_t parameter)
@@ -140,6 +142,15 @@ static void drop_held(ms_tape *tape, ms_zero3_parameter *row)
     row->held = 0;
 }
 
+/* Whether a recomputation's graph has the parameter itself: functions save their biases, and norms
+ * may save a copy of their weight. */
+static bool is_saved(ms_tape *tape, const ms_zero3_parameter *row)
+{
+    const ms_trace *trace = tape->trace;
+    bool is_bias = strcmp(trace->names.items[row->placed.name], "bias") == 0;
+    return is_bias || trace->storages.items[ms_info(tape, row->placed.tensor)->storage].saved;
+}
+
 static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 {
     ms_zero3_parameter *row = row_of(all, parameter);
@@ -150,7 +161,7 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     if (row->is_from_gathers &&
         ms_trace_add_use(tape->trace, storage, MS_STREAM_OPERATORS) == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    if (all->is_rerun && ms_zero3_is_trained(all, parameter))
+    if (all->is_rerun && is_saved(tape, row) && ms_zero3_is_trained(all, parameter))
         ms_zero3_hold(tape, row);
     else if (row->is_viewed || (row->is_packed && all->is_rerun))
         ms_zero3_keep(tape, all, row);

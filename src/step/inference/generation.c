@@ -122,13 +122,30 @@ static ms_tensor run_call_token(generating *gen, ms_tensor token, uint64_t pass)
     return next;
 }
 
-static ms_tensor run_prompt(ms_generator *g, uint64_t tokens, ms_tensor *prompt)
+/* The source is run, and kept with its result; yields the tokens that the decoder begins with. */
+static ms_tensor encode(ms_generator *g, uint64_t tokens)
 {
+    ms_tape *tape = &g->tape;
+    ms_generator_encode(g, ms_step_new_input(&g->model));
+    if (ms_idle(tape))
+        return 0;
+    ms_tensor first = ms_empty(
+        tape, MS_SHAPE(g->model.batch, ms_dim_number(&tape->trace->symbols, tokens)), MS_DTYPE_I64);
+    ms_retain(tape, first);
+    ms_name_storage(tape, first, "decoder_input_ids", MS_CATEGORY_INPUT);
+    return first;
+}
+
+static ms_tensor run_prompt(ms_generator *g, uint64_t tokens)
+{
+    bool has_encoder = g->model.encode != NULL;
     g->step = 1;
     ms_generator_mark(g, true, MS_PHASE_FORWARD, 0);
     g->model.seq = ms_dim_number(&g->tape.trace->symbols, tokens);
-    *prompt = ms_step_new_input(&g->model);
-    ms_tensor next = run_pass(g, *prompt, tokens);
+    ms_tensor prompt = has_encoder ? encode(g, tokens) : ms_step_new_input(&g->model);
+    ms_tensor next = run_pass(g, prompt, tokens);
+    if (has_encoder && prompt)
+        ms_release(&g->tape, prompt);
     ms_generator_mark(g, false, MS_PHASE_FORWARD, 0);
     return next;
 }
@@ -158,17 +175,16 @@ static ms_status generate(generating *gen)
 {
     ms_generator *g = &gen->g;
     const ms_generation *what = gen->what;
-    ms_tensor prompt = 0;
     uint64_t room = what->has_static_cache ? what->prompt + what->tokens : 0, last = 0;
     ms_figures_sum(&g->tape, g->simulation);
     ms_status status = MS_OK;
-    if (g->model.config->family->takes_cache || what->tokens > 1)
+    if (ms_cache_is_known(g->model.config) || what->tokens > 1)
         status = ms_cache_new(&g->model, room, &what->packing, &g->cache, g->err);
     if (status == MS_OK)
         status = hand_over(gen);
     if (status != MS_OK)
         return status;
-    ms_tensor token = what->is_call ? run_call_prompt(gen) : run_prompt(g, what->prompt, &prompt);
+    ms_tensor token = what->is_call ? run_call_prompt(gen) : run_prompt(g, what->prompt);
     g->tape.trace->symbols.is_frozen = true; /* each pass has sizes of its own */
     status = check_passes(gen);
     if (status == MS_OK)

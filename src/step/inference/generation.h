@@ -10,7 +10,8 @@
 #include "step/step.h"
 
 typedef struct ms_generation {
-    uint64_t prompt;          /* tokens of each sequence, at least 1 */
+    uint64_t prompt;          /* tokens of each sequence, at least 1: of a decoder's, if it has an
+                                 encoder, whose source the run has */
     uint64_t tokens;          /* that are made, at least 1: the first by the prompt's pass */
     bool has_static_cache;    /* with room for all of them; else it is dynamic */
     ms_cache_packing packing; /* of a dynamic cache */

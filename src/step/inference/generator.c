@@ -63,13 +63,24 @@ ms_status ms_generator_begin(ms_generator *g, const ms_model_config *model,
     return build(g);
 }
 
+void ms_generator_encode(ms_generator *g, ms_tensor input)
+{
+    ms_tape *tape = &g->tape;
+    if (ms_idle(tape))
+        return;
+    ms_module_begin(tape, MS_NONE);
+    g->encoded = g->model.encode(&g->model, input);
+    ms_module_end(tape, MS_NONE);
+}
+
 ms_tensor ms_generator_pass(ms_generator *g, ms_tensor ids)
 {
     ms_tape *tape = &g->tape;
     ms_model *model = &g->model;
     if (ms_idle(tape))
         return 0;
-    const ms_model_inputs in = {.ids = ids, .cache = g->cache, .kept_logits = g->cache ? 1 : 0};
+    const ms_model_inputs in = {
+        .ids = ids, .encoded = g->encoded, .cache = g->cache, .kept_logits = g->cache ? 1 : 0};
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;

@@ -16,6 +16,7 @@ typedef struct ms_generator {
     ms_model model;
     ms_run_config run; /* what is of training alone is left out */
     ms_cache *cache;   /* NULL: passes have none */
+    ms_tensor encoded; /* held: an encoder's result for the decoder's passes; 0: none */
     uint16_t step;     /* that is marked */
     ms_simulation *simulation;
     ms_error *err;
@@ -30,6 +31,9 @@ ms_status ms_generator_end(ms_generator *g, ms_status status);
 
 /* Marks a phase of the generator's step. */
 void ms_generator_mark(ms_generator *g, bool begin, ms_phase phase, uint32_t pass);
+
+/* Runs the encoder on its input, which the caller keeps: g->encoded. */
+void ms_generator_encode(ms_generator *g, ms_tensor input);
 
 /* One pass over `ids`, [B, tokens]; with a cache the last token's logits alone are made. Yields the
  * logits, held by the caller; 0 when the tape failed, or for a model without a head. */

@@ -105,6 +105,10 @@ static ms_status open_cache(passes *p)
 {
     ms_generator *g = &p->g;
     bool decodes = p->inference->phase == MS_INFERENCE_DECODE;
+    if (decodes && g->model.config->is_encoder_decoder)
+        return ms_fail(g->err, MS_ERR_CONFIG,
+                       "model type %s: decoding is predicted by infer with engine hf alone",
+                       g->model.config->family->model_type);
     return decodes || g->model.config->family->takes_cache
                ? ms_cache_new(&g->model, 0, NULL, &g->cache, g->err)
                : MS_OK;

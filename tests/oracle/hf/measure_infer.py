@@ -5,18 +5,19 @@
 usage: measure_infer.py CASES.json OUT.json [--only ID]
 
 A case may have "quantize" (bitsandbytes), "gpu_layers" (accelerate) and "loop": "generate", or "read": one pass of an encoder; each runs in a
-process of its own. "cudnn": see ../measure_step.py.
+process of its own. "cudnn": see ../measure_step.py. Of an encoder with a decoder "prompt" is the source, after which the decoder begins with one
+token; of Whisper, whose source is of one length, the decoder's first tokens.
 With layers on the host, reserved bytes are the highest of a phase. PYTHONPATH must lead to bitsandbytes and accelerate.
 """
 import functools, gc, json, os, multiprocessing, sys, types, traceback, warnings, logging
 warnings.filterwarnings("ignore")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import torch, transformers
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, StaticCache
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq, DynamicCache, StaticCache
 from transformers.initialization import no_init_weights
 transformers.logging.set_verbosity_error()
 DT = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-import quantized
+import measure_step, quantized
 asked = {"get_device_capability": (8, 0), "get_device_name": "null", "device_count": 1, "is_available": True}
 real = {n: getattr(torch.cuda, n) for n in asked}  # importing bitsandbytes asks the device, and children are forked later
 for n, v in asked.items(): setattr(torch.cuda, n, lambda *a, v=v: v)
@@ -70,7 +71,8 @@ def dispatched(c, cfg, m):
 def made(cfg):
     """The class that the config names, or else the causal language model."""
     name = (cfg.architectures or [None])[0]
-    return (getattr(transformers, name)._from_config(cfg) if name else AutoModelForCausalLM.from_config(cfg)).eval()
+    auto = AutoModelForSeq2SeqLM if cfg.is_encoder_decoder and cfg.model_type != "whisper" else AutoModelForSpeechSeq2Seq if cfg.is_encoder_decoder else AutoModelForCausalLM
+    return (getattr(transformers, name)._from_config(cfg) if name else auto.from_config(cfg)).eval()
 
 def build(c):
     cfg = AutoConfig.for_model(**{k: v for k, v in c["config"].items() if k != "quantization_config"}); cfg._attn_implementation = c["attn"]
@@ -138,6 +140,28 @@ def generated(c, m, ids, out):
     out["prefill"] = marks[1]; out["decode_peak_allocated"] = max(x["peak_allocated"] for x in marks[2:]); out["end"] = marks[-1]
     return out
 
+def convolved(self, x, weight, bias):
+    """The result alone: cuDNN needs a GPU, and its workspace depends on which algorithm it finds to be the fastest."""
+    width = (x.shape[-1] + 2 * self.padding[0] - self.kernel_size[0]) // self.stride[0] + 1
+    return torch.empty(len(x), self.out_channels, width, dtype=x.dtype, device=x.device)
+
+def translated(c, m, out):
+    """The encoder once, and its result to the decoder of each pass, as generate() keeps it; the model makes the cache."""
+    B, P, G = c["batch"], c["prompt"], c["generate"]
+    is_sound = "num_mel_bins" in m.config.to_dict()
+    torch.nn.Conv1d._conv_forward = convolved
+    source = torch.randn(B, m.config.num_mel_bins, 2 * m.config.max_source_positions, device="cuda", dtype=DT[c["weights"]]) if is_sound else torch.randint(0, 100, (B, P), device="cuda")
+    encoded = m.get_encoder()(source)
+    nxt, cache, marks = torch.zeros(B, P if is_sound else 1, dtype=torch.int64, device="cuda"), None, []
+    for i in range(G):
+        o = m(encoder_outputs=encoded, decoder_input_ids=nxt, past_key_values=cache, use_cache=True)
+        cache, following = o.past_key_values, o.logits[:, -1].argmax(-1, keepdim=True); del o
+        nxt = following; del following
+        marks.append(stats())
+    out["prefill"] = marks[0]
+    if G > 1: out["decode_peak_allocated"], out["end"] = max(x["peak_allocated"] for x in marks[1:]), marks[-1]
+    return out
+
 @torch.no_grad()
 def run(c):
     if c.get("quantize", "").partition(":")[0] in ("gptq", "awq") and "allocator" not in c:  # as GPT-QModel sets it when it is imported
@@ -146,10 +170,12 @@ def run(c):
     torch.backends.cudnn.enabled = c.get("cudnn", True)
     global PEAK
     PEAK = "gpu_layers" in c
+    measure_step.untie_head(c)
     cfg, m = build(c)
     gc.collect()
     out = {"parameters": quantized.count(m) if "quantize" in c else sum(p.numel() for p in m.parameters()), "loaded": stats()}
     B, P, G = c["batch"], c["prompt"], c["generate"]
+    if cfg.is_encoder_decoder and c.get("loop") != "generate": return translated(c, m, out)
     ids = torch.randint(0, 100, (B, P), device="cuda")
     if c.get("loop") == "read":  # an encoder's one pass
         o = m(input_ids=ids); del o

@@ -76,11 +76,11 @@ def causal_lm(model):
 
 
 def layers_of(model):
-    """The layers of the model, an encoder's and a decoder's; those of a vision tower are none."""
+    """The layers of the model, an encoder's and a decoder's; those of a vision tower and Gemma 3n's projections of streams are none."""
     lists = {}
     for name, module in causal_lm(model).named_modules():
         is_inner = any(name.startswith(outer + ".") for outer in lists)
-        if isinstance(module, nn.ModuleList) and not is_inner and ".visual." not in f".{name}.":
+        if isinstance(module, nn.ModuleList) and not is_inner and ".visual." not in f".{name}." and "altup_" not in name:
             lists[name] = module
     return [layer for layers in lists.values() for layer in layers]
 

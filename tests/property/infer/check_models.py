@@ -28,7 +28,7 @@ def pairs(binary):
 
 def fault(binary, model, engine, named):
     """What is wrong with an answer; None: nothing."""
-    done = run(binary, "infer", model, "--engine", engine, "--device", "h200", "--context", "512")
+    done = run(binary, "infer", model, "--engine", engine, "--device", "h200", "--context", "256")
     if engine in named:
         return None if done.returncode in (0, 1) else f"is in the table, but refused: {done.stderr.strip()}"
     if done.returncode != 2:

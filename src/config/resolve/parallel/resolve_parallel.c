@@ -145,12 +145,22 @@ static ms_status check_treatments(const ms_resolving *c)
 static bool has_known_modules(const ms_model_config *model)
 {
     static const char *const types[] = {
-        "llama", "mistral", "qwen2",   "qwen3",      "gemma",   "gemma2",    "gemma3_text",
-        "olmo2", "cohere",  "granite", "starcoder2", "smollm3", "qwen2_5_vl"};
+        "llama", "mistral", "qwen2",   "qwen3",      "gemma",   "gemma2",     "gemma3_text",
+        "olmo2", "cohere",  "granite", "starcoder2", "smollm3", "qwen2_5_vl", "gemma4_text"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i], model->model_type) == 0)
             return true;
     return false;
+}
+
+/* Trained parameters that no loss has a gradient for; NULL: none. */
+static const char *idle_part(const ms_model_config *model)
+{
+    if (model->index_heads)
+        return "the indexer, which chooses tokens by number,";
+    return model->altup_streams && !model->scales_corrected
+               ? "correct_output_scale, which altup_correct_scale leaves out,"
+               : NULL;
 }
 
 /* The same for ZeRO. */
@@ -171,6 +181,8 @@ static const char *unsupported_by_zero(const ms_resolving *c)
         return "with offload-param but an optimizer on the device";
     if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
         return "with overlap-comm but without contiguous-gradients";
+    if (zero->overlap_comm && !is_stage3 && idle_part(c->model))
+        return "with overlap-comm for parameters that get no gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
         return "for models of this type";
     bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
@@ -210,13 +222,21 @@ static bool keeps_packed(const ms_run_config *run)
            (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
 }
 
-/* DistributedDataParallel stops at a second step whose first left parameters without gradients. */
-static bool waits_for_tower(const ms_resolving *c)
+/* DistributedDataParallel stops at a second step whose first left parameters without gradients:
+ * which those are, or NULL. */
+static const char *left_without_gradients(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
     bool trains_all = !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft);
-    return parallel->layout.kind == MS_PARALLEL_DDP && trains_all && !parallel->finds_unused &&
-           !parallel->has_static_graph && ms_is_text_only(c->model, c->run);
+    if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
+        parallel->has_static_graph)
+        return NULL;
+    if (idle_part(c->model))
+        return idle_part(c->model);
+    if (!ms_is_text_only(c->model, c->run))
+        return NULL;
+    return c->model->vision.hidden_size > 0 ? "without images the vision tower"
+                                            : "without sounds the audio tower";
 }
 
 /* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
@@ -231,6 +251,8 @@ static const char *unsupported(const ms_resolving *c)
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
+    if (run->parallel.offloads && idle_part(c->model))
+        return "with fsdp-offload for parameters that get no gradients";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
@@ -332,12 +354,12 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                "with static-graph it is not predicted");
     if (parallel->has_static_graph && parallel->syncs_last_only)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
-    if (waits_for_tower(c))
+    const char *left = left_without_gradients(c);
+    if (left)
         return ms_resolve_fail(c, "find-unused-parameters",
-                               "without %s tower gets no gradients, for which "
-                               "DistributedDataParallel waits: yes lets it go on",
-                               c->model->vision.hidden_size > 0 ? "images the vision"
-                                                                : "sounds the audio");
+                               "%s gets no gradients, for which DistributedDataParallel waits: yes "
+                               "lets it go on",
+                               left);
     const char *why = unsupported(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",

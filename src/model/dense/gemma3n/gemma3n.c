@@ -117,12 +117,12 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
-const ms_family ms_family_gemma3n_text = {
-    .model_type = "gemma3n_text",
-    .classes = {{"Gemma3nForCausalLM", MS_HEAD_CAUSAL_LM}},
-    .keys = keys,
-    .key_count = sizeof keys / sizeof *keys,
-    .check = check,
-    .layer_kind = layer_kind,
-    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_PACKED | MS_UNPREDICTED_RANKS,
-    .program = &program};
+const ms_family ms_family_gemma3n_text = {.model_type = "gemma3n_text",
+                                          .classes = {{"Gemma3nForCausalLM", MS_HEAD_CAUSAL_LM}},
+                                          .keys = keys,
+                                          .key_count = sizeof keys / sizeof *keys,
+                                          .check = check,
+                                          .layer_kind = layer_kind,
+                                          .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS |
+                                                         MS_UNPREDICTED_PACKED,
+                                          .program = &program};

@@ -55,6 +55,12 @@ static ms_tensor by_layer(ms_model *model, ms_tensor joined)
     return ms_reshape(model->tape, joined, MS_SHAPE(model->batch, model->seq, g->layers, g->width));
 }
 
+/* scale.to(x.dtype): a copy where the weights are cast and the buffer is not */
+static ms_tensor in_type_of(ms_tape *tape, ms_tensor scale, ms_tensor x)
+{
+    return ms_idle(tape) || !x ? 0 : ms_to(tape, scale, (ms_dtype)ms_info(tape, x)->dtype);
+}
+
 /* The table's rows, of row 0 for ids that it does not have. */
 static ms_tensor look_up(ms_model *model, ms_tensor ids)
 {
@@ -68,7 +74,8 @@ static ms_tensor look_up(ms_model *model, ms_tensor ids)
     ms_assign(&f, rows, ms_elementwise_out(tape, 1, &ids, MS_DTYPE_I64));
     ms_consume(tape, zero);
     uint32_t previous = ms_scope_enter(tape, g->table_scope);
-    ms_tensor scaled = ms_mul(tape, ms_table_call(model, g->table, *rows), g->table_scale);
+    ms_tensor found = ms_table_call(model, g->table, *rows);
+    ms_tensor scaled = ms_mul(tape, found, in_type_of(tape, g->table_scale, found));
     tape->scope = previous;
     ms_tensor *out = ms_local(&f, by_layer(model, scaled));
     return ms_locals_end(&f, out);
@@ -82,11 +89,12 @@ static ms_tensor project(ms_model *model, ms_tensor embeds, ms_tensor inputs)
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *from_tokens = ms_argument(&f, inputs);
     ms_tensor *projected = ms_local(&f, ms_linear_call(model, &g->projection, embeds));
-    ms_assign(&f, projected, ms_mul_(tape, *projected, g->projection_scale));
+    ms_tensor scale = in_type_of(tape, g->projection_scale, embeds);
+    ms_assign(&f, projected, ms_mul_(tape, *projected, scale));
     ms_assign(&f, projected, by_layer(model, *projected));
     ms_assign(&f, projected, ms_gemma4_norm(model, &g->projection_norm, *projected));
-    ms_tensor *out =
-        ms_local(&f, ms_mul(tape, ms_add(tape, *projected, *from_tokens), g->input_scale));
+    ms_tensor sum = ms_add(tape, *projected, *from_tokens);
+    ms_tensor *out = ms_local(&f, ms_mul(tape, sum, in_type_of(tape, g->input_scale, embeds)));
     return ms_locals_end(&f, out);
 }
 

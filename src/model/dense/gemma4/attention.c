@@ -63,7 +63,7 @@ ms_tensor ms_gemma4_unit_norm(ms_model *model, ms_tensor x)
 /* ---- attention ---- */
 
 typedef struct attention {
-    uint32_t scope;
+    uint32_t scope, v_norm;                          /* modules; the latter has no parameters */
     ms_linear_module q_proj, k_proj, v_proj, o_proj; /* weight 0: none */
     ms_norm_module q_norm, k_norm;
     ms_dim head_dim, kv_heads;
@@ -96,7 +96,7 @@ static bool is_3n(const ms_model_config *config)
 static void key_norms_new(ms_model *model, attention *a)
 {
     a->k_norm = head_norm(model, a, "k_norm");
-    (void)ms_scope_add(model->tape, a->scope, "v_norm", MS_NONE);
+    a->v_norm = ms_scope_add(model->tape, a->scope, "v_norm", MS_NONE);
 }
 
 void *ms_gemma4_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent,
@@ -178,7 +178,9 @@ static void make(ms_model *model, ms_locals *f, const ms_decoder_layer *layer, m
     normalise_and_turn(model, f, layer, &a->k_norm, key);
     if (values_last)
         ms_assign(f, value, project(model, a, &a->v_proj, a->kv_heads, hidden));
+    uint32_t previous = ms_scope_enter(model->tape, a->v_norm);
     ms_assign(f, value, ms_gemma4_unit_norm(model, *value));
+    model->tape->scope = previous;
     ms_assign(f, value, ms_transpose(model->tape, *value, 1, 2));
     ms_cache_append(model, f, layer->number, key, value);
 }
