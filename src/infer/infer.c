@@ -180,6 +180,16 @@ static void limit_context(const ms_infer_input *in, ms_infer_settings *s)
         s->context = learned;
 }
 
+static ms_status check_prompt(const ms_infer_settings *s, ms_error *err)
+{
+    bool are_given = ms_infer_settings_has(s, "context") && ms_infer_settings_has(s, "prompt");
+    if (!are_given || s->prompt <= s->context)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_USAGE,
+                   "prompt: %" PRIu64 " tokens are more than the context, %" PRIu64, s->prompt,
+                   s->context);
+}
+
 ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settings,
                        ms_infer_answer *a, ms_error *err)
 {
@@ -187,6 +197,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     ms_status status = ms_infer_engine_find(settings->engine, &a->engine, err);
     if (status == MS_OK)
         status = ms_infer_settings_check(settings, a->engine->name, a->engine->scope, err);
+    if (status == MS_OK)
+        status = check_prompt(settings, err);
     limit_context(in, &a->settings);
     if (status == MS_OK && in->document)
         status = ms_infer_engine_check(a->engine, &in->config, err);

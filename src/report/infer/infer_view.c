@@ -106,7 +106,12 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     const char *word = words[ms_reason_verdict(ms_infer_reason(v->input, v->answer))];
     if (r->decision && v->answer->fits)
         return ms_arena_printf(v->arena, "%s: %s", word, r->decision);
-    return ms_arena_printf(v->arena, "%s: %s of %s GiB%s", word, needed, there, place);
+    bool is_over = !v->answer->fits && peak.expected > v->input->budget_bytes;
+    char over[MS_BYTES_TEXT] = "";
+    if (is_over)
+        ms_bytes_text(peak.expected - v->input->budget_bytes, over);
+    return ms_arena_printf(v->arena, "%s: %s of %s GiB%s%s%s%s", word, needed, there, place,
+                           is_over ? ", " : "", over, is_over ? " too many" : "");
 }
 
 /* "; 148992 needs 23.70 GiB, 20.00 MiB too many" */
