@@ -175,11 +175,11 @@ static bool bench_models(void)
 static void bench_advice_and_plans(void)
 {
     static const char *const commands[] = {
-        "analyze -q llama-3.1-8b --device rtx-4090",
-        "analyze -q llama-3.1-8b --device rtx-4090 --seq 4096",
-        "analyze -q llama-3.1-8b --device a100-40gb --seq 8192 --batch 4",
-        "analyze -q llama-3.1-8b --device rtx-4090 --dtype fp32 --autocast bf16 --batch 8",
-        "analyze -q gemma-2-9b --device rtx-4090 --seq 4096",
+        "analyze llama-3.1-8b --device rtx-4090",
+        "analyze llama-3.1-8b --device rtx-4090 --seq 4096",
+        "analyze llama-3.1-8b --device a100-40gb --seq 8192 --batch 4",
+        "analyze llama-3.1-8b --device rtx-4090 --dtype fp32 --autocast bf16 --batch 8",
+        "analyze gemma-2-9b --device rtx-4090 --seq 4096",
         "plan -q llama-3.2-1b --batch 4 --budget 18GiB",
         "plan -q llama-3.1-8b --batch 2 --budget 70GiB",
         "plan -q llama-3.1-8b --batch 2 --budget 66GiB",
