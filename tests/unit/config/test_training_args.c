@@ -129,6 +129,19 @@ static void write_error(char *out, const ms_error *err)
     put(out, "%" PRIu32 ":%" PRIu32 "\n%s\n%s\n", err->line, err->column, err->pointer, err->text);
 }
 
+/* UPDATE=1 rewrites what is expected; read the difference. */
+static void rewrite_file(const char *folder, const char *name, const char *text)
+{
+    char path[160];
+    if (!getenv("UPDATE"))
+        return;
+    snprintf(path, sizeof path, "%s/%s/%s", root, folder, name);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
 static void check_folder(void **state)
 {
     const char *folder = *state;
@@ -155,6 +168,7 @@ static void check_folder(void **state)
         assert_int_equal(ms_status_exit_code(err.status), 2);
         write_error(found, &err);
     }
+    rewrite_file(folder, status == MS_OK ? "run" : "error", found);
     read_file(folder, status == MS_OK ? "run" : "error", expected, sizeof expected);
     assert_string_equal(found, expected);
     ms_arena_free(arena);
