@@ -2,9 +2,10 @@
  *
  * The layers of Gemma 4's tower for pictures.
  */
+#include "model/dense/gemma4/vision_layers.h"
+
 #include "config/run/attention.h"
 #include "model/dense/gemma4/attention.h"
-#include "model/dense/gemma4/vision_tower.h"
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
 

@@ -2,8 +2,10 @@
  *
  * A pass over Gemma 4's tower for pictures, but for its layers.
  */
+#include "model/dense/gemma4/vision_run.h"
+
 #include "autograd/cuda_reduce.h"
-#include "model/dense/gemma4/vision_tower.h"
+#include "model/dense/gemma4/vision_layers.h"
 #include "model/vision/image_tokens.h"
 #include "ops/attention/bias.h"
 #include "ops/moe/choosing.h"

@@ -32,11 +32,4 @@ typedef struct ms_gemma4_tower {
  * of memory. */
 bool ms_gemma4_vision_new(ms_model *model, uint32_t parent);
 
-/* Runs it on model->pixel_values and model->image_places: the tokens of all images, [tokens, Hv],
- * floating. */
-ms_tensor ms_gemma4_vision_run(ms_model *model);
-
-/* Runs its layers on [images, patches, Hv]: the same, floating. */
-ms_tensor ms_gemma4_vision_layers(ms_model *model, ms_tensor hidden);
-
 #endif

@@ -5,6 +5,7 @@
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/audio_tower.h"
 #include "model/dense/gemma4/layer.h"
+#include "model/dense/gemma4/vision_run.h"
 #include "model/dense/gemma4/vision_tower.h"
 #include "model/vision/image_tokens.h"
 #include "ops/moe/rows.h"
@@ -76,7 +77,7 @@ typedef struct forward_locals {
 
 static forward_locals locals_of(ms_locals *f)
 {
-    forward_locals l;
+    forward_locals l = {0};
     ms_tensor **members[] = {&l.inputs,      &l.last,     &l.projected,    &l.images,
                              &l.videos,      &l.sounds,   &l.other,        &l.ids,
                              &l.text_embeds, &l.features, &l.count,        &l.full,
