@@ -40,6 +40,11 @@ static bool is_divided(const ms_resolving *c)
            parallel->has_zero_optimizer;
 }
 
+static bool has_ranks(const ms_resolving *c)
+{
+    return ms_layout_world(&c->run->parallel.layout) > 1;
+}
+
 typedef struct refusal {
     uint32_t bit;
     const char *field;
@@ -59,6 +64,7 @@ static const refusal refusals[] = {
      "FSDP1, whose flat parameters mix trained and frozen ones,"},
     {MS_UNPREDICTED_SHARDS, "parallel", is_divided,
      "a layout that divides parameters or states, where some stay in fp32 beside others,"},
+    {MS_UNPREDICTED_RANKS, "parallel", has_ranks, "a run on several GPUs"},
 };
 
 ms_status ms_resolve_family(const ms_resolving *c)
