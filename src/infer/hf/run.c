@@ -7,6 +7,7 @@
 
 #include "config/load/load_run.h"
 #include "infer/hf/formats.h"
+#include "infer/hf/tokens.h"
 #include "infer/hf/translation.h"
 
 static ms_status refuse(const ms_infer_job *job, ms_error *err)
@@ -170,27 +171,11 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
     g->most_layers = job->is_trial ? LAYERS_TRIED : LAYERS_RUN;
     if (ms_hf_translates(job->config))
         return ms_hf_translation_tokens(job, g, err);
-    bool has_context = ms_infer_settings_has(s, "context");
-    uint64_t context = s->context;
     g->is_call = s->hf.loop == MS_HF_LOOP_GENERATE;
     g->prompt = s->prompt;
-    if (!ms_infer_settings_has(s, "prompt") && g->prompt > (context + 1) / 2)
-        g->prompt = (context + 1) / 2;
-    g->tokens = s->hf.generate;
-    if (g->tokens > 0 && has_context && g->prompt + g->tokens != context)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "generate: %" PRIu64 " tokens after a prompt of %" PRIu64
-                       " are not a context of %" PRIu64 ": leave out one of them",
-                       g->tokens, g->prompt, context);
-    if (g->tokens > 0)
-        return MS_OK;
-    if (g->prompt >= context)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "context: %" PRIu64 " tokens leave none to generate after a prompt of "
-                       "%" PRIu64 "; a longer context, or generate, says how many",
-                       context, g->prompt);
-    g->tokens = context - g->prompt;
-    return MS_OK;
+    if (!ms_infer_settings_has(s, "prompt") && g->prompt > (s->context + 1) / 2)
+        g->prompt = (s->context + 1) / 2;
+    return ms_hf_count_tokens(s, g->prompt, &g->tokens, err);
 }
 
 /* ---- the run ---- */

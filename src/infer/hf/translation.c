@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/hf/translation.h"
 
-#include <inttypes.h>
+#include "infer/hf/tokens.h"
 
 bool ms_hf_translates(const ms_model_config *config)
 {
@@ -50,21 +50,8 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
 
 ms_status ms_hf_translation_tokens(const ms_infer_job *job, ms_generation *g, ms_error *err)
 {
-    const ms_infer_settings *s = job->settings;
     uint64_t prompt = prompt_of(job);
     g->prompt = job->config->source_positions ? prompt : 1;
-    g->tokens = s->hf.generate;
-    if (g->tokens > 0 && ms_infer_settings_has(s, "context") && prompt + g->tokens != s->context)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "generate: %" PRIu64 " tokens after a prompt of %" PRIu64
-                       " are not a context of %" PRIu64 ": leave out one of them",
-                       g->tokens, prompt, s->context);
-    if (g->tokens == 0 && prompt >= s->context)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "context: %" PRIu64 " tokens leave none to generate after a prompt of "
-                       "%" PRIu64 "; a longer context, or generate, says how many",
-                       s->context, prompt);
-    if (g->tokens == 0)
-        g->tokens = s->context - prompt;
-    return refuse(job, err);
+    ms_status status = ms_hf_count_tokens(job->settings, prompt, &g->tokens, err);
+    return status == MS_OK ? refuse(job, err) : status;
 }
