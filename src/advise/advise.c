@@ -340,14 +340,14 @@ static void drop_outdone(ms_suggestions *list)
     list->count = kept;
 }
 
-/* Beyond these a simulation takes long, and too long. */
-enum { MOST_QUICK_EVENTS = 500000, MOST_EVENTS = 10 * MOST_QUICK_EVENTS };
+/* Beyond these a simulation takes too long. */
+enum { MOST_EVENTS = 10 * MS_QUICK_EVENTS };
 
 static ms_candidate_set tried_of(const ms_advised *advised)
 {
     ms_candidate_set tried = 0;
     for (uint32_t i = 0; ms_candidate_at(i); i++)
-        if (advised->events <= MOST_QUICK_EVENTS || (ms_candidate_at(i)->traits & MS_IS_FIRST))
+        if (advised->events <= MS_QUICK_EVENTS || (ms_candidate_at(i)->traits & MS_IS_FIRST))
             tried |= ms_bit(i);
     return tried;
 }

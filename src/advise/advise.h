@@ -26,6 +26,9 @@ typedef struct ms_suggestion {
 
 typedef ms_vec(ms_suggestion) ms_suggestions;
 
+/* Beyond these events of a step a simulation takes long: no variants are tried, and few changes. */
+enum { MS_QUICK_EVENTS = 500000 };
+
 /* What is advised of. */
 typedef struct ms_advised {
     const ms_job *job;         /* a run without a draft has no suggestions */
@@ -36,8 +39,8 @@ typedef struct ms_advised {
 /* Fills `list`, whose texts are in the arena. For a run that does not fit, or just so: combinations
  * that make it fit; where there are none, those that need least, and the single changes that save
  * most. For one that fits: the latter, of those that leave the training as it is. Those that save
- * less than a hundredth of the device bytes are left out. Of a step with half a million events only
- * a few changes are tried, of one with ten times as many none.
+ * less than a hundredth of the device bytes are left out. Of a step with more than MS_QUICK_EVENTS
+ * only a few changes are tried, of one with ten times as many none.
  * What fits comes first, then what costs least. */
 ms_status ms_advise(const ms_advised *advised, ms_arena *arena, ms_suggestions *list,
                     ms_error *err);

@@ -6,9 +6,6 @@
 
 #include "simulate/variants.h"
 
-/* Beyond this a simulation takes too long for variants. */
-enum { MAX_EVENTS = 500000 };
-
 static ms_status check_variants(const ms_variants *list, ms_error *err)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -41,10 +38,8 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
     memset(advice, 0, sizeof *advice);
     ms_variants *list = calloc(1, sizeof *list);
     advice->arena = ms_arena_create(0);
-    bool is_added = events > MAX_EVENTS;
-    if (list && advice->arena && !is_added)
-        is_added = ms_findings_add_variants(list, ledger, advice->arena);
-    if (list && advice->arena && is_added) {
+    if (list && advice->arena &&
+        (events > MS_QUICK_EVENTS || ms_findings_add_variants(list, ledger, advice->arena))) {
         comparison c = {.ledger = ledger, .advice = advice};
         ms_variants_measure(list, compare, &c);
         status = check_variants(list, err);

@@ -120,15 +120,16 @@ ms_status ms_training_unsupported(ms_arena *arena, ms_json_value root, ms_traini
          i++) {
         ms_json_value value;
         const unsupported_row *row = &unsupported_rows[i];
+        bool is_preference = row->text == preference;
         bool is_read = reads_ranks && (row->text == fsdp || row->text == deepspeed);
         if (is_read || !(row->formats & 1U << format) ||
             !ms_json_find_pointer(root, row->pointer, &value) || ms_training_says_nothing(value) ||
-            is_usual(row, value) || (is_noted && row->text == preference))
+            is_usual(row, value) || (is_noted && is_preference))
             continue;
         ms_error at = {0};
         ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-        is_noted |= row->text == preference;
-        status = ms_note_add(row->text == preference ? notes : unsupported, arena, err,
+        is_noted |= is_preference;
+        status = ms_note_add(is_preference ? notes : unsupported, arena, err,
                              "%s (line %u of the training arguments): %s", row->pointer + 1,
                              at.line, row->text);
     }
