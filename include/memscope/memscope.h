@@ -171,6 +171,9 @@ const char *ms_model_name_at(size_t index);
 /* Whether it is one of those, by its name here or on the Hugging Face Hub, or a file or directory.
  */
 bool ms_model_is_named(const char *name);
+/* Whether built-in models are near a name that is none of theirs, or its family is known not to be
+ * predicted; the error then says so, else it is as it was. */
+bool ms_model_suggest(const char *name, ms_error *err);
 ms_status ms_write_devices(FILE *out, ms_error *err);
 /* The JSON Schema of that name. */
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);

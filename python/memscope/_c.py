@@ -314,6 +314,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_write_models": (c_int, (c_void_p, POINTER(ms_error))),
     "ms_model_name_at": (c_char_p, (c_size_t,)),
     "ms_model_is_named": (c_bool, (c_char_p,)),
+    "ms_model_suggest": (c_bool, (c_char_p, POINTER(ms_error))),
     "ms_write_devices": (c_int, (c_void_p, POINTER(ms_error))),
     "ms_write_schema": (c_int, (c_char_p, c_void_p, POINTER(ms_error))),
     "ms_schema_name": (c_char_p, (c_size_t,)),

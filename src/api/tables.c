@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "config/model/input.h"
+#include "config/model/no_config.h"
 #include "base/error.h"
 #include "base/locale.h"
 #include "text/output.h"
@@ -96,6 +97,15 @@ ms_status ms_write_models(FILE *out, ms_error *err)
 const char *ms_model_name_at(size_t index)
 {
     return ms_preset_name(index);
+}
+
+bool ms_model_suggest(const char *name, ms_error *err)
+{
+    ms_arena *arena = name && ms_config_has_kin(name) ? ms_arena_create(0) : NULL;
+    if (arena)
+        (void)ms_fail_no_config(arena, name, err);
+    ms_arena_free(arena);
+    return arena != NULL;
 }
 
 bool ms_model_is_named(const char *name)

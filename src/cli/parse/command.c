@@ -32,7 +32,7 @@ int ms_cli_no_command(const ms_cli_command *const *commands, const char *name)
     if (*hint || *name == '-' || !*name)
         ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s (memscope help lists them)", name,
                     hint);
-    else
+    else if (!ms_model_suggest(name, &err))
         ms_cli_fail(&err, MS_ERR_USAGE,
                     "no command or model \"%.40s\" (memscope help lists commands, memscope models "
                     "models)",

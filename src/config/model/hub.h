@@ -17,6 +17,7 @@ typedef struct ms_hub_model {
     const char *title;  /* of the model: the id without its owner, `title_bytes` long */
     size_t title_bytes;
     uint32_t positions; /* its max_position_embeddings, if not the preset's; else 0 */
+    const char *stored; /* its torch_dtype, "fp8" or "mxfp4", if not the preset's; else NULL */
 } ms_hub_model;
 
 /* By "owner/name", or by the name alone; ignores case. */

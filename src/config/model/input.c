@@ -9,6 +9,7 @@
 
 #include "config/model/hub.h"
 #include "config/model/model_name.h"
+#include "config/model/no_config.h"
 #include "text/nearest.h"
 #include "json/embedded.h"
 #include "json/read.h"
@@ -72,175 +73,55 @@ static const ms_embedded *find_hub(const char *name, ms_hub_model *model)
     return preset;
 }
 
-/* ---- names that are not known ---- */
-
-/* Weights that are packed: the same sizes, and how to say the rest. */
-static bool hint_at_packed(const ms_model_name *wanted, char *hint, size_t size)
+/* The text of a built-in config with another value of a key, which it need not have; NULL: out of
+ * memory. */
+static const char *with_value(ms_arena *arena, const char *text, const char *key, const char *value)
 {
-    ms_model_name known;
-    const char *preset;
-    for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++) {
-        if (!ms_model_name_read(preset, strlen(preset), &known) ||
-            ms_model_names_compare(wanted, &known) < MS_NAMES_OF_SIZE)
-            continue;
-        snprintf(hint, size,
-                 *wanted->packing ? "; its weights are packed: did you mean '%s' with %s?"
-                                  : "; its weights are packed: did you mean '%s', for infer with "
-                                    "--quant?",
-                 preset, wanted->packing);
-        return true;
-    }
-    return false;
+    const char *begin = text ? strstr(text, key) : NULL;
+    if (!text || !value)
+        return NULL;
+    if (!begin)
+        return ms_arena_printf(arena, "{%s: %s,%s", key, value, strchr(text, '{') + 1);
+    begin += strlen(key);
+    begin += strspn(begin, ": ");
+    return ms_arena_printf(arena, "%.*s%s%s", (int)(begin - text), text, value,
+                           begin + strcspn(begin, ",\n"));
 }
 
-/* Presets of that family, generation and size, else of that family and generation. */
-static bool hint_at_kin(const ms_model_name *wanted, char *hint, size_t size)
-{
-    static const struct {
-        ms_name_kinship kinship;
-        const char *one, *several, *last, *end;
-    } kinds[] = {{MS_NAMES_OF_SIZE, "; did you mean ", "; did you mean ", " or ", "?"},
-                 {MS_NAMES_OF_GENERATION, "; of that generation there is ",
-                  "; of that generation there are ", " and ", ""}};
-    ms_model_name known;
-    const char *preset, *found[MS_NEAREST_MOST_BEGUN] = {NULL};
-    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
-        size_t count = 0, used = 0;
-        for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++) {
-            bool is_kin = ms_model_name_read(preset, strlen(preset), &known) &&
-                          ms_model_names_compare(wanted, &known) >= kinds[kind].kinship;
-            if (is_kin && count < MS_NEAREST_MOST_BEGUN)
-                found[count] = preset;
-            count += is_kin;
-        }
-        bool has_more = count > MS_NEAREST_MOST_BEGUN;
-        size_t shown = has_more ? MS_NEAREST_MOST_BEGUN : count;
-        for (size_t i = 0; i < shown && used < size; i++) {
-            bool is_last = i + 1 == shown;
-            const char *before = i > 0       ? is_last && !has_more ? kinds[kind].last : ", "
-                                 : count > 1 ? kinds[kind].several
-                                             : kinds[kind].one;
-            used += (size_t)snprintf(hint + used, size - used, "%s'%s'%s", before, found[i],
-                                     !is_last   ? ""
-                                     : has_more ? " and others"
-                                                : kinds[kind].end);
-        }
-        if (count > 0)
-            return true;
-    }
-    return false;
-}
-
-static bool has_nearest(const char *name, char *hint, size_t size)
-{
-    ms_model_name wanted;
-    bool has_parts = ms_model_name_read(name, strlen(name), &wanted);
-    if (has_parts && wanted.packing && hint_at_packed(&wanted, hint, size))
-        return true;
-    /* "meta-llama/Llama-3.1-8B": a hub's name of a model ends in the model's own. */
-    const char *slash = strrchr(name, '/'), *preset;
-    ms_nearest nearest = ms_nearest_same_or_begun(slash ? slash + 1 : name);
-    for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
-        ms_nearest_offer(&nearest, preset);
-    return *ms_nearest_hint(&nearest, hint, size) != '\0' ||
-           (has_parts && hint_at_kin(&wanted, hint, size));
-}
-
-/* Whose configs would be refused, so that no line to download one helps; what is predicted of them.
- */
-static const struct missing_row {
-    const char *begin, *but;
-} missing[] = {
-    {"mt5-", ""},
-    {"umt5-", ""},
-    {"bart-", ""},
-    {"mbart", ""},
-    {"pegasus", ""},
-    {"deberta", ""},
-    {"falcon-mamba", ""},
-    {"rwkv", ""},
-    {"jamba", ""},
-    {"mllama", ""},
-    {"molmo", ""},
-    {"pixtral", ""},
-    {"paligemma", ""},
-    {"idefics", ""},
-    {"kimi-k2", ""},
-    {"gemma-3n", ", but its text models are (gemma-3n-e2b, gemma-3n-e4b)"},
-    {"nemotron-4", ""},
-    {"llava", ""},
-    {"internvl", ""},
-    {"qwen-vl", ""},
-    {"qwen2-vl", ""},
-    {"qwen2.5-omni", ""},
-    {"stable-diffusion", ""},
-    {"sdxl", ""},
-    {"flux", ""},
-    {"qwen-image", ""},
-    {"hotshot", ""},
-    {"hunyuanvideo", ""},
-    {"ltx-video", ""},
-    {"wan2", ""},
-    {"resnet", ""},
-    {"yolo", ""},
+/* The quantization_config of files with packed weights. */
+static const struct {
+    const char *method, *value;
+} packed[] = {
+    {"fp8", "{\"quant_method\": \"fp8\", \"fmt\": \"e4m3\", \"activation_scheme\": \"dynamic\", "
+            "\"weight_block_size\": [128, 128]}"},
+    {"mxfp4", "{\"quant_method\": \"mxfp4\", \"modules_to_not_convert\": "
+              "[\"model.layers.*.self_attn\", \"model.layers.*.mlp.router\", "
+              "\"model.embed_tokens\", \"lm_head\"]}"},
 };
 
-static const struct missing_row *missing_family(const char *name)
+/* The text with weights in another type; NULL: out of memory. */
+static const char *stored_as(ms_arena *arena, const char *text, const char *type)
 {
-    const char *slash = strrchr(name, '/');
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
-        if (strncasecmp(slash ? slash + 1 : name, missing[i].begin, strlen(missing[i].begin)) == 0)
-            return &missing[i];
-    return NULL;
+    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
+        if (strcmp(packed[i].method, type) == 0)
+            return with_value(arena, text, "\"quantization_config\"", packed[i].value);
+    return with_value(arena, text, "\"torch_dtype\"", ms_arena_printf(arena, "\"%s\"", type));
 }
 
-ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
+/* The built-in config with what the model has otherwise; NULL: out of memory. */
+static const char *text_of_hub(ms_arena *arena, const char *text, const ms_hub_model *model)
 {
-    char hint[200] = "";
-    const char *id = ms_hub_is_id(name) ? name : ms_hub_id_of_address(arena, name);
-    const struct missing_row *row = missing_family(id ? id : name);
-    if (row)
-        return ms_fail(err, MS_ERR_IO,
-                       "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
-                       "python train.py runs your program on a GPU that is not there",
-                       name, row->but);
-    bool is_near = has_nearest(id ? id : name, hint, sizeof hint);
-    if (id)
-        return ms_fail(
-            err, MS_ERR_IO,
-            "'%.80s' is not a built-in model, file or directory%s%s download its config, "
-            "and give that file: curl -fLO "
-            "https://huggingface.co/%.80s/resolve/main/config.json",
-            name, hint,
-            is_near ? (hint[strlen(hint) - 1] == '?' ? " Or" : "; or")
-                    : "; if it is a model of the Hugging Face Hub,",
-            id);
-    return ms_fail(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
-                   is_near
-                       ? hint
-                       : "; `memscope models` lists the built-in ones, `memscope capture` runs any "
-                         "PyTorch program");
-}
-
-/* The text of a built-in config with another max_position_embeddings; NULL: out of memory. */
-static const char *with_positions(ms_arena *arena, const char *text, uint32_t positions)
-{
-    static const char key[] = "\"max_position_embeddings\": ";
-    const char *begin = strstr(text, key);
-    if (!begin)
-        return text;
-    begin += sizeof key - 1;
-    return ms_arena_printf(arena, "%.*s%" PRIu32 "%s", (int)(begin - text), text, positions,
-                           begin + strspn(begin, "0123456789"));
+    if (model->positions)
+        text = with_value(arena, text, "\"max_position_embeddings\"",
+                          ms_arena_printf(arena, "%" PRIu32, model->positions));
+    return model->stored ? stored_as(arena, text, model->stored) : text;
 }
 
 /* A model of the Hub is named as there, unless its name is that of the built-in one. */
 static ms_status open_hub(ms_arena *arena, const ms_embedded *preset, const ms_hub_model *model,
                           ms_input *in, ms_error *err)
 {
-    const char *text = preset->text;
-    if (model->positions)
-        text = with_positions(arena, text, model->positions);
+    const char *text = text_of_hub(arena, preset->text, model);
     const char *title = model->title
                             ? ms_arena_printf(arena, "%.*s", (int)model->title_bytes, model->title)
                             : preset->name;

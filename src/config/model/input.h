@@ -30,9 +30,6 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
 const char *ms_preset_name(size_t index);
 /* By that name, or by one that the model or a sister has on the Hugging Face Hub. */
 bool ms_is_preset(const char *name);
-/* Fails with a message that suggests the preset with the nearest name, or how to download a config
- * of the Hub. */
-ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err);
 
 /* Whether something is at `path`; whether it is a regular file. */
 bool ms_is_there(const char *path);

@@ -181,6 +181,11 @@ bool ms_model_name_read(const char *text, size_t bytes, ms_model_name *name)
     return true;
 }
 
+bool ms_model_name_is_family(const ms_model_name *name)
+{
+    return name->count == 1 && *name->family;
+}
+
 ms_name_kinship ms_model_names_compare(const ms_model_name *a, const ms_model_name *b)
 {
     bool is_same = a->count == b->count && a->count > 0;
@@ -188,8 +193,10 @@ ms_name_kinship ms_model_names_compare(const ms_model_name *a, const ms_model_na
         is_same = strcmp(a->parts[i], b->parts[i]) == 0;
     if (is_same)
         return MS_NAMES_SAME;
-    if (!*a->family || strcmp(a->family, b->family) != 0 ||
-        strcmp(a->generation, b->generation) != 0)
+    if (!*a->family || strcmp(a->family, b->family) != 0)
         return MS_NAMES_OTHER;
-    return *a->size && strcmp(a->size, b->size) == 0 ? MS_NAMES_OF_SIZE : MS_NAMES_OF_GENERATION;
+    bool is_sized = *a->size && strcmp(a->size, b->size) == 0;
+    if (strcmp(a->generation, b->generation) != 0)
+        return is_sized ? MS_NAMES_OF_SIZES : MS_NAMES_OF_FAMILY;
+    return is_sized ? MS_NAMES_OF_SIZE : MS_NAMES_OF_GENERATION;
 }

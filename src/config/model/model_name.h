@@ -27,11 +27,15 @@ typedef struct ms_model_name {
 /* What two names have in common. */
 typedef enum ms_name_kinship {
     MS_NAMES_OTHER,
+    MS_NAMES_OF_FAMILY,     /* the family alone */
+    MS_NAMES_OF_SIZES,      /* family and size; not the generation */
     MS_NAMES_OF_GENERATION, /* family and generation; not the size */
     MS_NAMES_OF_SIZE,       /* family, generation and size */
     MS_NAMES_SAME           /* all parts */
 } ms_name_kinship;
 
+/* Whether a name says neither generation nor size: "qwen". */
+bool ms_model_name_is_family(const ms_model_name *name);
 /* Takes `bytes` of a name apart, without its owner. False: it is too long, or
  * has other signs than "-", "_", ".", ":" and blanks. `name` may not move
  * afterwards. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/model/hub.h"
+#include "config/model/no_config.h"
 
 #include <string.h>
 
@@ -9,45 +10,51 @@
 typedef struct hub_case {
     const char *label, *id, *preset;
     uint32_t positions;
+    const char *front; /* what the config has before the preset's members */
 } hub_case;
 
 static const hub_case cases[] = {
-    {"an id", "meta-llama/Llama-3.1-8B", "llama-3.1-8b", 0},
-    {"in other letters", "META-llama/llama-3.1-8b-INSTRUCT", "llama-3.1-8b", 0},
-    {"without its owner", "Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768},
-    {"the first of a row", "Qwen/Qwen3-0.6B-Base", "qwen3-0.6b", 32768},
-    {"an owner in the name", "nvidia/NVIDIA-Nemotron-Nano-9B-v2", "nemotron-nano-9b-v2", 0},
-    {"another owner", "somebody/Llama-3.1-8B", NULL, 0},
-    {"only the owner", "meta-llama", NULL, 0},
-    {"a beginning", "meta-llama/Llama-3.1-8", NULL, 0},
-    {"nothing", "", NULL, 0},
+    {"an id", "meta-llama/Llama-3.1-8B", "llama-3.1-8b", 0, NULL},
+    {"in other letters", "META-llama/llama-3.1-8b-INSTRUCT", "llama-3.1-8b", 0, NULL},
+    {"without its owner", "Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768, NULL},
+    {"the first of a row", "Qwen/Qwen3-0.6B-Base", "qwen3-0.6b", 32768, NULL},
+    {"an owner in the name", "nvidia/NVIDIA-Nemotron-Nano-9B-v2", "nemotron-nano-9b-v2", 0, NULL},
+    {"a type of its own", "google/gemma-2-9b", "gemma-2-9b", 0, "{\"torch_dtype\": \"float32\","},
+    {"packed as it is published", "openai/gpt-oss-20b", "gpt-oss-20b", 0,
+     "{\"quantization_config\": {\"quant_method\": \"mxfp4\", \"modules_to_not_convert\": "
+     "[\"model.layers.*.self_attn\", \"model.layers.*.mlp.router\", \"model.embed_tokens\", "
+     "\"lm_head\"]},"},
+    {"another owner", "somebody/Llama-3.1-8B", NULL, 0, NULL},
+    {"only the owner", "meta-llama", NULL, 0, NULL},
+    {"a beginning", "meta-llama/Llama-3.1-8", NULL, 0, NULL},
+    {"nothing", "", NULL, 0, NULL},
 };
 
 /* By parts: one family, generation and size, whatever stands between them. */
 static const hub_case by_parts[] = {
-    {"a tag", "llama3.1:8b", "llama-3.1-8b", 0},
-    {"another generation", "llama-3-8b", "llama-3.1-8b", 8192},
-    {"no such size", "llama-2-8b", NULL, 0},
-    {"no such generation", "llama-9-8b", NULL, 0},
-    {"no size", "llama3.1", NULL, 0},
-    {"parts in another order", "qwen2.5-7b-coder", "qwen2.5-7b", 32768},
-    {"an unknown word", "qwen2.5-7b-1m", NULL, 0},
-    {"an older one without a number", "gemma:2b", "gemma-2b", 0},
-    {"a newer one of that size", "gemma2:2b", "gemma-2-2b", 0},
-    {"packed weights", "Llama-3.1-8B-Instruct-GGUF", NULL, 0},
-    {"packed weights as a tag", "qwen2.5:7b-instruct-q4_K_M", NULL, 0},
-    {"who copies models", "unsloth/Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768},
-    {"who may change them", "somebody/Qwen2.5-7B-Instruct", NULL, 0},
-    {"blanks", "Llama 3.1 8B Instruct", "llama-3.1-8b", 0},
-    {"without a part of the size", "qwen3:30b", NULL, 0},
+    {"a tag", "llama3.1:8b", "llama-3.1-8b", 0, NULL},
+    {"another generation", "llama-3-8b", "llama-3.1-8b", 8192, NULL},
+    {"no such size", "llama-2-8b", NULL, 0, NULL},
+    {"no such generation", "llama-9-8b", NULL, 0, NULL},
+    {"no size", "llama3.1", NULL, 0, NULL},
+    {"parts in another order", "qwen2.5-7b-coder", "qwen2.5-7b", 32768, NULL},
+    {"an unknown word", "qwen2.5-7b-1m", NULL, 0, NULL},
+    {"an older one without a number", "gemma:2b", "gemma-2b", 0, NULL},
+    {"a newer one of that size", "gemma2:2b", "gemma-2-2b", 0, NULL},
+    {"packed weights", "Llama-3.1-8B-Instruct-GGUF", NULL, 0, NULL},
+    {"packed weights as a tag", "qwen2.5:7b-instruct-q4_K_M", NULL, 0, NULL},
+    {"who copies models", "unsloth/Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768, NULL},
+    {"who may change them", "somebody/Qwen2.5-7B-Instruct", NULL, 0, NULL},
+    {"blanks", "Llama 3.1 8B Instruct", "llama-3.1-8b", 0, NULL},
+    {"without a part of the size", "qwen3:30b", NULL, 0, NULL},
     {"a long one",
      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-     NULL, 0},
-    {"many parts", "1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17-18", NULL, 0},
-    {"nothing but signs", "-:_", NULL, 0},
-    {"a pattern", "llama-3.1-8b*", NULL, 0},
-    {"a file", "llama-3.1-8b.json", NULL, 0},
+     NULL, 0, NULL},
+    {"many parts", "1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17-18", NULL, 0, NULL},
+    {"nothing but signs", "-:_", NULL, 0, NULL},
+    {"a pattern", "llama-3.1-8b*", NULL, 0, NULL},
+    {"a file", "llama-3.1-8b.json", NULL, 0, NULL},
 };
 
 typedef struct hint_case {
@@ -59,7 +66,12 @@ static const hint_case hints[] = {
      "; of that generation there are 'llama-2-13b', 'llama-2-70b' and 'llama-2-7b'"},
     {"one of that generation", "smollm3-1b", "; of that generation there is 'smollm3-3b'"},
     {"more than are listed", "qwen3-15b", "'qwen3-235b-a22b' and others"},
-    {"another generation", "llama-9-8b",
+    {"another generation", "llama-9-8b", "; of that family and size there is 'llama-3.1-8b'"},
+    {"another generation and size", "glm-9.9", "; of that family there are 'glm-4-32b-0414', "},
+    {"a size and no generation", "qwen-14b",
+     "; of that family and size there are 'qwen2.5-14b' and 'qwen3-14b'"},
+    {"a family", "llama", "; of that family there are 'llama-2-13b', 'llama-2-70b', "},
+    {"another family", "xyz-8b",
      "; `memscope models` lists the built-in ones, `memscope capture` runs any PyTorch program"},
     {"an unknown word", "qwen2.5-7b-1m", "; did you mean 'qwen2.5-7b' or 'qwen2.5-vl-7b'?"},
     {"packed as files", "Llama-3.1-8B-GGUF",
@@ -93,7 +105,7 @@ static void finds(void **state)
     assert_int_equal(model.positions, c->positions);
 }
 
-/* What is opened has the positions that the row says, and all else of the preset. */
+/* What is opened has the positions and the type that the row says, and all else of the preset. */
 static void opens(void **state)
 {
     const hub_case *c = *state;
@@ -108,9 +120,11 @@ static void opens(void **state)
         const char *line = strstr(in.source.text, "\"max_position_embeddings\": ");
         const char *other = strstr(preset.source.text, "\"max_position_embeddings\": ");
         assert_non_null(line);
-        assert_int_equal(line - in.source.text, other - preset.source.text);
-        assert_memory_equal(in.source.text, preset.source.text,
-                            (size_t)(other - preset.source.text));
+        const char *front = c->front ? c->front : "{";
+        const char *rest = in.source.text + strlen(front), *same = preset.source.text + 1;
+        assert_memory_equal(in.source.text, front, strlen(front));
+        assert_int_equal(line - rest, other - same);
+        assert_memory_equal(rest, same, (size_t)(other - same));
         if (c->positions)
             assert_int_equal(strtoul(strchr(line, ':') + 1, NULL, 10), c->positions);
         assert_string_equal(strchr(line, ','), strchr(other, ','));

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/no_config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/model/hub.h"
+#include "config/model/input.h"
+#include "config/model/model_name.h"
+#include "text/nearest.h"
+
+enum { HINT_BYTES = 200 };
+
+/* Weights that are packed: the same sizes, and how to say the rest. */
+static bool hint_at_packed(const ms_model_name *wanted, char *hint, size_t size)
+{
+    ms_model_name known;
+    const char *preset;
+    for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++) {
+        if (!ms_model_name_read(preset, strlen(preset), &known) ||
+            ms_model_names_compare(wanted, &known) < MS_NAMES_OF_SIZE)
+            continue;
+        snprintf(hint, size,
+                 *wanted->packing ? "; its weights are packed: did you mean '%s' with %s?"
+                                  : "; its weights are packed: did you mean '%s', for infer with "
+                                    "--quant?",
+                 preset, wanted->packing);
+        return true;
+    }
+    return false;
+}
+
+/* Presets of that family, generation and size, else of that family and generation or size, else of
+ * that family. */
+static bool hint_at_kin(const ms_model_name *wanted, char *hint, size_t size)
+{
+    static const struct {
+        ms_name_kinship kinship;
+        const char *one, *several, *last, *end;
+    } kinds[] = {{MS_NAMES_OF_SIZE, "; did you mean ", "; did you mean ", " or ", "?"},
+                 {MS_NAMES_OF_GENERATION, "; of that generation there is ",
+                  "; of that generation there are ", " and ", ""},
+                 {MS_NAMES_OF_SIZES, "; of that family and size there is ",
+                  "; of that family and size there are ", " and ", ""},
+                 {MS_NAMES_OF_FAMILY, "; of that family there is ", "; of that family there are ",
+                  " and ", ""}};
+    ms_model_name known;
+    const char *preset, *found[MS_NEAREST_MOST_BEGUN] = {NULL};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        if (kinds[kind].kinship != MS_NAMES_OF_FAMILY && ms_model_name_is_family(wanted))
+            continue;
+        size_t count = 0, used = 0;
+        for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++) {
+            bool is_kin = ms_model_name_read(preset, strlen(preset), &known) &&
+                          ms_model_names_compare(wanted, &known) >= kinds[kind].kinship;
+            if (is_kin && count < MS_NEAREST_MOST_BEGUN)
+                found[count] = preset;
+            count += is_kin;
+        }
+        bool has_more = count > MS_NEAREST_MOST_BEGUN;
+        size_t shown = has_more ? MS_NEAREST_MOST_BEGUN : count;
+        for (size_t i = 0; i < shown && used < size; i++) {
+            bool is_last = i + 1 == shown;
+            const char *before = i > 0       ? is_last && !has_more ? kinds[kind].last : ", "
+                                 : count > 1 ? kinds[kind].several
+                                             : kinds[kind].one;
+            used += (size_t)snprintf(hint + used, size - used, "%s'%s'%s", before, found[i],
+                                     !is_last   ? ""
+                                     : has_more ? " and others"
+                                                : kinds[kind].end);
+        }
+        if (count > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_nearest(const char *name, char *hint, size_t size)
+{
+    ms_model_name wanted;
+    bool has_parts = ms_model_name_read(name, strlen(name), &wanted);
+    if (has_parts && wanted.packing && hint_at_packed(&wanted, hint, size))
+        return true;
+    /* "meta-llama/Llama-3.1-8B": a hub's name of a model ends in the model's own. */
+    const char *slash = strrchr(name, '/'), *preset;
+    ms_nearest nearest = ms_nearest_same_or_begun(slash ? slash + 1 : name);
+    for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
+        ms_nearest_offer(&nearest, preset);
+    return *ms_nearest_hint(&nearest, hint, size) != '\0' ||
+           (has_parts && hint_at_kin(&wanted, hint, size));
+}
+
+/* Whose configs would be refused, so that no line to download one helps; what is predicted of them.
+ */
+static const struct missing_row {
+    const char *begin, *but;
+} missing[] = {
+    {"mt5-", ""},
+    {"umt5-", ""},
+    {"bart-", ""},
+    {"mbart", ""},
+    {"pegasus", ""},
+    {"deberta", ""},
+    {"falcon-mamba", ""},
+    {"rwkv", ""},
+    {"jamba", ""},
+    {"mllama", ""},
+    {"molmo", ""},
+    {"pixtral", ""},
+    {"paligemma", ""},
+    {"idefics", ""},
+    {"kimi-k2", ""},
+    {"gemma-3n", ", but its text models are (gemma-3n-e2b, gemma-3n-e4b)"},
+    {"nemotron-4", ""},
+    {"llava", ""},
+    {"internvl", ""},
+    {"qwen-vl", ""},
+    {"qwen2-vl", ""},
+    {"qwen2.5-omni", ""},
+    {"stable-diffusion", ""},
+    {"sdxl", ""},
+    {"flux", ""},
+    {"qwen-image", ""},
+    {"hotshot", ""},
+    {"hunyuanvideo", ""},
+    {"ltx-video", ""},
+    {"wan2", ""},
+    {"resnet", ""},
+    {"yolo", ""},
+};
+
+static const struct missing_row *missing_family(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (strncasecmp(slash ? slash + 1 : name, missing[i].begin, strlen(missing[i].begin)) == 0)
+            return &missing[i];
+    return NULL;
+}
+
+bool ms_config_has_kin(const char *name)
+{
+    char hint[HINT_BYTES];
+    return missing_family(name) || has_nearest(name, hint, sizeof hint);
+}
+
+ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
+{
+    char hint[HINT_BYTES] = "";
+    const char *id = ms_hub_is_id(name) ? name : ms_hub_id_of_address(arena, name);
+    const struct missing_row *row = missing_family(id ? id : name);
+    if (row)
+        return ms_fail(err, MS_ERR_IO,
+                       "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
+                       "python train.py runs your program on a GPU that is not there",
+                       name, row->but);
+    bool is_near = has_nearest(id ? id : name, hint, sizeof hint);
+    if (id)
+        return ms_fail(
+            err, MS_ERR_IO,
+            "'%.80s' is not a built-in model, file or directory%s%s download its config, "
+            "and give that file: curl -fLO "
+            "https://huggingface.co/%.80s/resolve/main/config.json",
+            name, hint,
+            is_near ? (hint[strlen(hint) - 1] == '?' ? " Or" : "; or")
+                    : "; if it is a model of the Hugging Face Hub,",
+            id);
+    return ms_fail(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
+                   is_near
+                       ? hint
+                       : "; `memscope models` lists the built-in ones, `memscope capture` runs any "
+                         "PyTorch program");
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Names of models that are not known: what to say instead.
+ */
+#ifndef MS_CONFIG_MODEL_NO_CONFIG_H
+#define MS_CONFIG_MODEL_NO_CONFIG_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* Whether there is more to say of an unknown name than that: built-in models of that name's family,
+ * or that the family is not predicted. */
+bool ms_config_has_kin(const char *name);
+/* Fails with a message that suggests the preset with the nearest name, or how to download a config
+ * of the Hub. */
+ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err);
+
+#endif
