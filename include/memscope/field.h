@@ -25,6 +25,8 @@ typedef struct ms_run_word {
     const char *value;  /* of a flag: what it sets the field to; NULL: it has a value */
     const char *prefix; /* "r=": the field's value is this and the word's; NULL: nothing */
     const char *why;    /* "it is batch here" */
+    const char *also;   /* "autocast=bf16 lora=r=16": fields that a flag sets unless they are set;
+                           NULL: none */
 } ms_run_word;
 
 #ifdef __cplusplus

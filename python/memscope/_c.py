@@ -71,6 +71,7 @@ class ms_run_word(Structure):
         ("value", c_char_p),
         ("prefix", c_char_p),
         ("why", c_char_p),
+        ("also", c_char_p),
     ]
 
 

@@ -93,14 +93,55 @@ static ms_status set_choice(const ms_cli_choice *choice, const char *value, ms_c
                           : choice->fields->set(s, choice->name, value, err);
 }
 
-/* -1: neither; trainers may give their flags a value. */
+/* -1: neither; trainers may give their flags a value, and some say where to or how. */
 static int truth_of(const char *text)
 {
-    static const char *const texts[] = {"false", "no", "0", "true", "yes", "1"};
-    for (int i = 0; text && i < 6; i++)
-        if (strcasecmp(text, texts[i]) == 0)
-            return i >= 3;
+    static const struct {
+        const char *text;
+        int truth;
+    } texts[] = {{"false", 0},    {"no", 0},   {"0", 0},   {"off", 0}, {"none", 0},
+                 {"disabled", 0}, {"true", 1}, {"yes", 1}, {"1", 1},   {"on", 1},
+                 {"auto", 1},     {"full", 1}, {"cpu", 1}, {"fa2", 1}, {"sdpa", 1}};
+    for (size_t i = 0; text && i < sizeof texts / sizeof texts[0]; i++)
+        if (strcasecmp(text, texts[i].text) == 0)
+            return texts[i].truth;
     return -1;
+}
+
+/* Sets the further fields of a flag, which what is given anywhere overrides. */
+static ms_status apply_also(const ms_cli_grammar *grammar, const char *also, ms_cli_settings *s,
+                            ms_error *err)
+{
+    ms_status status = MS_OK;
+    while (*also && status == MS_OK) {
+        char name[32], value[64];
+        size_t bytes = strcspn(also, " "), equals = strcspn(also, "=");
+        ms_cli_choice choice;
+        snprintf(name, sizeof name, "%.*s", (int)equals, also);
+        snprintf(value, sizeof value, "%.*s", (int)(bytes - equals - 1), also + equals + 1);
+        if (ms_cli_find_option(grammar, name, equals, &choice))
+            status = set_choice(&choice, value, s, err);
+        also += bytes + strspn(also + bytes, " ");
+    }
+    return status;
+}
+
+/* Those of the arguments up to "--". */
+static ms_status apply_all_also(const ms_cli_grammar *grammar, char **argv, int argc,
+                                ms_cli_settings *s, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (int i = 0; i < argc && status == MS_OK && strcmp(argv[i], "--") != 0; i++) {
+        word w = {.other = NULL};
+        ms_error none = {.status = MS_OK};
+        if (argv[i][0] == '-' && read_word(grammar, argv[i], &w, &none) == MS_OK && w.other &&
+            w.other->also &&
+            truth_of(w.value        ? w.value
+                     : i + 1 < argc ? argv[i + 1]
+                                    : NULL) != 0)
+            status = apply_also(grammar, w.other->also, s, err);
+    }
+    return status;
 }
 
 static ms_status apply_flag(const word *w, const char *next, ms_cli_settings *s, bool *used_next,
@@ -161,7 +202,9 @@ static ms_status begin_second(const ms_cli_call *call, int index, ms_cli_setting
 {
     s->of_second = ms_run_create();
     s->second_words = call->argv + index + 1;
-    return s->of_second ? MS_OK : ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a run");
+    if (!s->of_second)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a run");
+    return apply_all_also(s->grammar, call->argv + index + 1, call->argc - index - 1, s, err);
 }
 
 static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_error *err)
@@ -169,10 +212,12 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
     bool options_end = false;
     const ms_cli_grammar *grammar = call->command->grammar;
     settings->grammar = grammar;
+    ms_status status = apply_all_also(grammar, call->argv, call->argc, settings, err);
+    if (status != MS_OK)
+        return status;
     for (int i = 0; i < call->argc; i++) {
         const char *argument = call->argv[i];
         bool used_next = false;
-        ms_status status = MS_OK;
         if (!options_end && strcmp(argument, "--") == 0 && grammar->has_sides &&
             !settings->of_second)
             status = begin_second(call, i, settings, err);

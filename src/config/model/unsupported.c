@@ -17,8 +17,9 @@ static const char gpus[] = "parallel sets the ranks: --parallel dp=8 predicts "
                            "DistributedDataParallel, --parallel fsdp=8 FSDP2";
 static const char fsdp[] = "parallel sets the ranks: --parallel fsdp=8 predicts FSDP2, --parallel "
                            "hsdp=2x8 two copies of eight shards";
-static const char zero[] = "parallel sets the ranks: --parallel zero=2,dp=8 predicts DeepSpeed's "
-                           "stage 2";
+static const char zero[] = "parallel sets the ranks: --parallel zero=3,dp=8 predicts DeepSpeed's "
+                           "stage 3 on eight, zero=2,dp=8 its stage 2; a Trainer's file that names "
+                           "a DeepSpeed config is read by --training-args";
 static const char megatron[] = "Megatron is not predicted yet" ONE_RANK;
 static const char tensors[] = "parallel sets the ranks: --parallel tp=4 predicts tensor "
                               "parallelism, --parallel tp=4,fsdp=8 with FSDP2";
@@ -40,6 +41,13 @@ static const char videos[] = "videos are not predicted, images are: --images 2 -
                              "1280x720; memscope capture measures a step with videos";
 static const char frozen[] = "--freeze-vision yes predicts a vision tower that is not trained, its "
                              "merger included";
+static const char global[] =
+    "it is batch x accumulate x ranks here: batch is of one device and one "
+    "micro-batch";
+static const char stages[] = "the step of one model is predicted: of the policy, with --seq for "
+                             "prompt and answer; memscope infer predicts the engine beside it, and "
+                             "--training-args reads a trainer's file";
+static const char tuning[] = "without --lora or --quantize all weights are trained";
 static const char requests[] = "the number of a training's sequences is batch; memscope infer, "
                                "which predicts inference, has a concurrency";
 
@@ -51,7 +59,7 @@ static const struct {
     {"fp8", fp8}, {"float8", fp8},
     {"precision", precision}, {"mixed-precision", precision},
     {"gpus", gpus}, {"gpu-count", gpus}, {"num-gpus", gpus}, {"n-gpus", gpus}, {"ngpus", gpus},
-    {"n-gpu", gpus}, {"num-devices", gpus}, {"num-processes", gpus}, {"nproc", gpus},
+    {"n-gpu", gpus}, {"num-devices", gpus}, {"devices", gpus}, {"num-processes", gpus}, {"nproc", gpus},
     {"nproc-per-node", gpus}, {"gpus-per-node", gpus}, {"nnodes", gpus}, {"num-nodes", gpus},
     {"nodes", gpus}, {"num-machines", gpus}, {"world-size", gpus},
     {"dp", gpus}, {"dp-size", gpus}, {"ddp", gpus}, {"data-parallel", gpus},
@@ -87,6 +95,10 @@ static const struct {
     {"image-max-pixels", pixels}, {"max-pixels", pixels}, {"min-pixels", pixels},
     {"videos", videos}, {"video", videos}, {"freeze-vision-tower", frozen},
     {"freeze-vision-model", frozen}, {"freeze-multi-modal-projector", frozen},
+    {"global-batch-size", global}, {"total-batch-size", global}, {"effective-batch-size", global},
+    {"grpo", stages}, {"ppo", stages}, {"dpo", stages}, {"rlhf", stages}, {"stage", stages},
+    {"finetuning-type", tuning}, {"method", tuning}, {"train-type", tuning},
+    {"packing", no_bytes}, {"neat-packing", no_bytes},
     {"learning-rate", no_bytes}, {"lr", no_bytes}, {"lr-scheduler-type", no_bytes},
     {"warmup-steps", no_bytes}, {"warmup-ratio", no_bytes}, {"num-train-epochs", no_bytes},
     {"epochs", no_bytes}, {"max-steps", no_bytes}, {"seed", no_bytes}, {"lora-alpha", no_bytes},

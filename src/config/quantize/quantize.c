@@ -65,10 +65,8 @@ static ms_status fail_unknown(const char *text, ms_error *err)
 static const struct {
     const char *name;
     ms_quantize_kind kind;
-} widths[] = {{"4bit", MS_QUANTIZE_NF4},
-              {"4-bit", MS_QUANTIZE_NF4},
-              {"8bit", MS_QUANTIZE_INT8},
-              {"8-bit", MS_QUANTIZE_INT8}};
+} widths[] = {{"4", MS_QUANTIZE_NF4},  {"4bit", MS_QUANTIZE_NF4},  {"4-bit", MS_QUANTIZE_NF4},
+              {"8", MS_QUANTIZE_INT8}, {"8bit", MS_QUANTIZE_INT8}, {"8-bit", MS_QUANTIZE_INT8}};
 
 static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
 {

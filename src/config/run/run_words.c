@@ -6,15 +6,15 @@
 /* The word means the field; it is a flag, for that value; its value is part of the field's. */
 #define IS(word, field)                                                                            \
     {                                                                                              \
-        word, field, NULL, NULL, "it is " field " here"                                            \
+        word, field, NULL, NULL, "it is " field " here", NULL                                      \
     }
 #define FLAG(word, field, value)                                                                   \
     {                                                                                              \
-        word, field, value, NULL, "it is " field " " value " here"                                 \
+        word, field, value, NULL, "it is " field " " value " here", NULL                           \
     }
 #define PART(word, field, prefix)                                                                  \
     {                                                                                              \
-        word, field, NULL, prefix, "it is " field " " prefix "... here"                            \
+        word, field, NULL, prefix, "it is " field " " prefix "... here", NULL                      \
     }
 
 /* A word with two rows: of training, then of inference. */
@@ -65,13 +65,23 @@ static const ms_run_word words[] = {
     IS("memory-limit", "budget"),
     IS("memory", "budget"),
     IS("ctx", "seq"),
-    FLAG("bf16", "dtype", "bf16"),
-    FLAG("fp16", "dtype", "fp16"),
+    FLAG("bf16", "autocast", "bf16"), /* as trainers mean it: the weights stay what they are */
+    FLAG("fp16", "autocast", "fp16"),
+    FLAG("amp", "autocast", "bf16"),
+    FLAG("pure-bf16", "dtype", "bf16"),
     FLAG("half", "dtype", "fp16"),
     FLAG("flash-attention", "attention", "flash"),
     FLAG("flash-attn", "attention", "flash"),
     FLAG("use-lora", "lora", "r=16"),
-    {"qlora", "quantize", "nf4:double", NULL, "it is lora r=16 and quantize nf4:double here"},
+    FLAG("use-peft", "lora", "r=16"),
+    {"qlora", "quantize", "nf4:double", NULL,
+     "it is quantize nf4:double, autocast bf16 and lora r=16,targets=all-linear here",
+     "autocast=bf16 lora=r=16,targets=all-linear"},
+    IS("quantization-bit", "quantize"),
+    FLAG("use-liger-kernel", "liger", "all"),
+    FLAG("use-liger", "liger", "all"),
+    FLAG("enable-liger-kernel", "liger", "all"),
+    IS("model-max-length", "seq"),
     FLAG("cpu-offload", "optimizer-device", "host"),
     FLAG("offload-optimizer", "optimizer-device", "host"),
     IS("model-name-or-path", "config"),
@@ -90,6 +100,12 @@ static const ms_run_word words[] = {
     IS("requests", "concurrency"),
     IS("input-len", "prompt"),
     IS("prompt-len", "prompt"),
+    FLAG("bf16", "dtype", "bf16"),
+    FLAG("fp16", "dtype", "fp16"),
+    IS("num-ctx", "context"),
+    IS("num-gpu", "gpu-layers"),
+    IS("num-parallel", "concurrency"),
+    IS("n-parallel", "concurrency"),
     IS("max-new-tokens", "generate"),
     IS("output-len", "generate"),
     IS("ngl", "gpu-layers"),
