@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "config/model/load_model.h"
+#include "config/model/notes.h"
 #include "model/families.h"
+#include "text/nearest.h"
 
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
                       ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err)
@@ -13,23 +15,72 @@ ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t co
                           err);
 }
 
-ms_status ms_run_load_shared(ms_arena *arena, const ms_run_setting *settings, size_t count,
-                             const ms_loaded *into, ms_run_config *shared, ms_error *err)
+/* Whether another choice of settings may change that. */
+static bool is_of_settings(ms_status status)
+{
+    return status == MS_ERR_CONFIG || status == MS_ERR_USAGE;
+}
+
+/* "nf4:double:bf16" for "nf4:double", which keeps bytes, that fully_shard cannot divide; NULL: the
+ * settings pack no weights so, or out of memory. */
+static const char *packed_as_numbers(ms_arena *arena, const ms_run_setting *settings, size_t count)
+{
+    const char *packed = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, "quantize"))
+            packed = settings[i].value;
+    if (!packed || strstr(packed, "bf16"))
+        return NULL;
+    return ms_arena_printf(arena, "%s:bf16", packed);
+}
+
+/* The same run under fully_shard on two ranks, which gather all weights in one type and divide no
+ * bytes: where they must, an adapter is gathered in the base's type, and a base is packed as
+ * numbers; the note says so. */
+static ms_status load_sharded(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                              ms_notes *notes, ms_run_config *shared, ms_error *err)
 {
     ms_model_config model;
-    ms_status status =
-        ms_run_load(arena, settings, count, into->model, into->run, into->notes, err);
-    if (status != MS_OK)
-        return status;
-    *shared = *into->run;
-    if (shared->parallel.layout.kind != MS_PARALLEL_NONE)
-        return MS_OK;
-    ms_run_setting *more = ms_arena_array(arena, ms_run_setting, count + 1);
+    ms_error later = {.status = MS_OK};
+    ms_run_setting *more = ms_arena_array(arena, ms_run_setting, count + 3);
+    const char *packed = packed_as_numbers(arena, settings, count);
     if (!more)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a run");
     memcpy(more, settings, count * sizeof *more);
     more[count] = (ms_run_setting){.field = "parallel", .value = "fsdp=2"};
-    return ms_run_load(arena, more, count + 1, &model, shared, NULL, err);
+    more[count + 1] = (ms_run_setting){.field = "param-dtype", .value = "bf16"};
+    more[count + 2] = (ms_run_setting){.field = "quantize", .value = packed};
+    ms_status status = ms_run_load(arena, more, count + 1, &model, shared, NULL, err);
+    for (size_t extra = 2; is_of_settings(status) && extra <= (packed ? 3 : 2); extra++) {
+        if (ms_run_load(arena, more, count + extra, &model, shared, NULL, &later) != MS_OK)
+            continue;
+        *err = (ms_error){.status = MS_OK};
+        return ms_note_add(notes, arena, err,
+                           "several GPUs share the run by --parallel fsdp=N --param-dtype bf16%s%s",
+                           extra == 3 ? " --quantize " : "", extra == 3 ? packed : "");
+    }
+    return status;
+}
+
+ms_status ms_run_load_shared(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                             const ms_loaded *into, ms_run_config *shared, ms_error *err)
+{
+    ms_status status =
+        ms_run_load(arena, settings, count, into->model, into->run, into->notes, err);
+    if (is_of_settings(status)) {
+        /* an option of sharding is one of several GPUs alone */
+        ms_error second = {.status = MS_OK};
+        if (load_sharded(arena, settings, count, into->notes, into->run, &second) != MS_OK)
+            return status;
+        *err = (ms_error){.status = MS_OK};
+        status = MS_OK;
+    }
+    if (status != MS_OK)
+        return status;
+    *shared = *into->run;
+    return shared->parallel.layout.kind != MS_PARALLEL_NONE
+               ? MS_OK
+               : load_sharded(arena, settings, count, into->notes, shared, err);
 }
 
 ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *path,
