@@ -155,6 +155,40 @@ static ms_status tell_bf16(telling *f)
     return MS_OK;
 }
 
+/* ---- all in half precision ---- */
+
+/* Nothing was said of types, and weights and states of twice the bytes leave no room. */
+static bool is_all_half(const ms_ledger *ledger)
+{
+    const ms_run_config *run = ledger->run;
+    const ms_summary *s = ledger->summary;
+    return !run->has_dtype && run->dtype != MS_DTYPE_F32 && run->autocast == MS_AUTOCAST_NONE &&
+           s->trainable_param_count == s->param_count && s->fits && s->budget_bytes > 0 &&
+           s->weight_memory_bytes + s->optimizer_memory_bytes >
+               s->budget_bytes - s->expected_device_bytes;
+}
+
+static bool does_not_fit(const ms_variant *v)
+{
+    return v->reason == MS_FIT_OVER_BUDGET || v->reason == MS_FIT_NO_ROOM;
+}
+
+static ms_status tell_half(telling *f)
+{
+    if (f->found.remedy_count) {
+        const ms_remedy *r = &f->found.remedies[0];
+        f->found.text = ms_arena_printf(
+            f->arena,
+            "weights and optimizer states are in %s, as no dtype is given; mixed precision, with "
+            "weights in fp32 (%s), needs %s and does not fit",
+            ms_dtype_info_of(f->ledger->run->dtype)->short_name, r->option,
+            size(f, r->device_bytes));
+        f->found.bytes = r->device_bytes;
+        f->found.remedy_count = 0; /* it is none */
+    }
+    return MS_OK;
+}
+
 /* ---- the allocator ---- */
 
 static uint64_t cached_bytes(const ms_ledger *ledger)
@@ -165,11 +199,32 @@ static uint64_t cached_bytes(const ms_ledger *ledger)
                : 0;
 }
 
+/* The most is reserved where the model is built, and no step needs it. */
+static bool is_most_built(const ms_ledger *ledger)
+{
+    uint64_t built = ledger->usage->build_reserved_bytes, bytes = cached_bytes(ledger);
+    return ledger->run->parallel.build == MS_BUILD_DEVICE &&
+           ms_layout_shards(&ledger->run->parallel.layout) && bytes >= LEAST_CACHED_BYTES &&
+           built > ledger->summary->reserved_memory_bytes / 10 * 9 &&
+           built > ledger->summary->peak_memory_bytes;
+}
+
+static ms_status tell_built(telling *f)
+{
+    f->found.bytes = f->ledger->usage->build_reserved_bytes;
+    f->found.text =
+        ms_arena_printf(f->arena,
+                        "%s are reserved while the whole model is built on each device, before it "
+                        "is divided, and stay reserved: more GPUs need no less",
+                        size(f, f->found.bytes));
+    return MS_OK;
+}
+
 static bool caches_much(const ms_ledger *ledger)
 {
     uint64_t bytes = cached_bytes(ledger);
-    return ledger->run->allocator.kind != MS_ALLOCATOR_RAW && bytes >= LEAST_CACHED_BYTES &&
-           bytes > ledger->summary->peak_memory_bytes / WORTH;
+    return !is_most_built(ledger) && ledger->run->allocator.kind != MS_ALLOCATOR_RAW &&
+           bytes >= LEAST_CACHED_BYTES && bytes > ledger->summary->peak_memory_bytes / WORTH;
 }
 
 /* "3.40 GiB in free parts of segments in use (2 x 1.60 GiB, 16.00 MiB, ...)"; "" for what is a
@@ -311,6 +366,8 @@ static const finding_row rows[] = {
      tell_fp32},
     {"math-attention", fell_back, {&ms_autocast_change, NULL}, avoids_math, tell_math},
     {"emulated-bf16", emulates_bf16, {&ms_half_change, NULL}, is_shown, tell_bf16},
+    {"half-precision", is_all_half, {&ms_mixed_change, NULL}, does_not_fit, tell_half},
+    {"built-whole", is_most_built, {NULL, NULL}, is_shown, tell_built},
     {"cached-memory", caches_much, {&ms_allocator_change, NULL}, is_shown, tell_cached},
     {"allocator-retries", retries, {&ms_allocator_change, NULL}, is_shown, tell_retries},
 };

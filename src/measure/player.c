@@ -97,6 +97,7 @@ static bool play_mark(ms_player *p, const ms_mark *mark, uint32_t event)
         end_phase(p);
     if (mark->step == 0) {
         p->usage->after_build_bytes = p->stats->allocated_bytes;
+        p->usage->build_reserved_bytes = p->stats->reserved_bytes;
         return true;
     }
     return !mark->begin || begin_phase(p, mark, event);

@@ -26,7 +26,8 @@ typedef struct ms_usage {
     ms_vec(ms_phase_usage) phases;  /* of every step, in order; without the build */
     uint32_t first_steady_phase;    /* index of the last step's first phase */
     uint64_t after_build_bytes,
-        start_bytes; /* allocated after the build; at the start of the steady step */
+        start_bytes;               /* allocated after the build; at the start of the steady step */
+    uint64_t build_reserved_bytes; /* when the build ends */
     uint64_t peak_bytes, peak_requested_bytes, peak_reserved_bytes; /* of the steady step */
     uint64_t most_reserved_bytes; /* of everything played: a device of that size does the same */
     uint32_t peak_event;

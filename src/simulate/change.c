@@ -52,10 +52,22 @@ static bool use_fp16(ms_variation *v, const char **option)
     return (has_dtype || casts) && !is_sharded(run);
 }
 
+static bool use_mixed(ms_variation *v, const char **option)
+{
+    ms_run_config *run = &v->run;
+    bool is_f16 = run->dtype == MS_DTYPE_F16, is_bf16 = run->dtype == MS_DTYPE_BF16;
+    bool applies = (is_f16 || is_bf16) && run->autocast == MS_AUTOCAST_NONE && !is_sharded(run);
+    run->autocast = is_f16 ? MS_AUTOCAST_F16 : MS_AUTOCAST_BF16;
+    ms_vary_dtype(v, MS_DTYPE_F32);
+    *option = is_f16 ? "--dtype fp32 --autocast fp16" : "--dtype fp32 --autocast bf16";
+    return applies;
+}
+
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};
 const ms_change ms_autocast_change = {"autocast", false, use_autocast};
 const ms_change ms_upcast_change = {"no weights in fp32", false, skip_upcast};
 const ms_change ms_half_change = {"fp16", false, use_fp16};
+const ms_change ms_mixed_change = {"fp32 weights", false, use_mixed};
 
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option)
 {

@@ -26,7 +26,8 @@ bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option);
 extern const ms_change ms_allocator_change;
 
 /* Autocast in the device's half precision, for a run in fp32; a quantised base whose
- * other weights keep their dtype; fp16 instead of bf16. */
-extern const ms_change ms_autocast_change, ms_upcast_change, ms_half_change;
+ * other weights keep their dtype; fp16 instead of bf16; fp32 weights under autocast instead of half
+ * precision alone. */
+extern const ms_change ms_autocast_change, ms_upcast_change, ms_half_change, ms_mixed_change;
 
 #endif
