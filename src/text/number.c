@@ -66,3 +66,11 @@ const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT])
     }
     return text;
 }
+
+/* Half of a hundredth GiB, which is rounded up. */
+enum { LEAST_SEEN_BYTES = (1 << 30) / 200 };
+
+bool ms_is_seen(uint64_t bytes, uint64_t whole)
+{
+    return bytes > LEAST_SEEN_BYTES || ms_permille(bytes, whole) > 0;
+}

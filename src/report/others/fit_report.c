@@ -146,10 +146,10 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
         fprintf(out, " %10" PRIu64, c.values[i]);
     fputc('\n', out);
     for (int i = 0; i < MS_CATEGORY_COUNT; i++) {
-        uint64_t any = 0;
+        bool is_seen = false;
         for (uint32_t k = 0; k < c.count; k++)
-            any |= c.figures[k]->category_bytes[i];
-        if (any)
+            is_seen |= ms_is_seen(c.figures[k]->category_bytes[i], c.figures[k]->peak_bytes);
+        if (is_seen)
             write_row(out, &c, ms_category_name((ms_category)i), category_bytes, i);
     }
     write_row(out, &c, "allocated", peak_bytes, 0);
@@ -185,15 +185,19 @@ static bool write_value(const ms_fit_view *v, const ms_page *page, ms_arena *are
     return true;
 }
 
-static void write_none(const ms_fit_view *v, const ms_page *page)
+static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *arena)
 {
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
     ms_gib(v->run->budget_bytes, budget);
-    if (is_of_gpus(v))
+    if (is_of_gpus(v)) {
+        const ms_layout layout = ms_fit_layout(a, a->next);
+        const char *text = ms_layout_text(arena, &layout);
         say(page, "no number up to %" PRIu64 " x %s fits, with %s GiB on each", a->next,
             v->run->device->name, budget);
-    else
+        say(page, "memscope analyze with --parallel %s says why, and what would help",
+            text ? text : "");
+    } else
         say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s", a->what->name,
             a->step, budget, v->run->device->name);
 }
@@ -209,7 +213,7 @@ static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *ar
     const char *why = ms_fit_why(arena, &facts);
     bool done = why != NULL;
     if (done && a->value == 0) {
-        write_none(v, page);
+        write_none(v, page, arena);
     } else if (done) {
         if (has_safe_column(a))
             done = write_value(v, page, arena, a->safe_value, &a->at_safe);
@@ -250,11 +254,16 @@ const char *ms_fit_title(ms_arena *arena, const ms_fit_what *what, const ms_mode
 {
     char text[MS_IMAGES_TEXT];
     const char *name = ms_model_title(model), *images = ms_images_words(model, run, text);
+    const char *types = ms_view_types(arena, run);
+    const char *optimizer = ms_optimizer_names[run->training.optimizer];
+    if (!types)
+        return NULL;
     if (what->kind == MS_FIT_GPUS)
         return ms_arena_printf(
-            arena, "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s", name,
-            run->batch, run->seq_tokens, images);
-    return ms_arena_printf(arena, "%s: largest %s%s, %s", name, what->name, images, what->unit);
+            arena, "%s: fewest gpus, each with batch %" PRIu64 " x %" PRIu64 " tokens%s, %s, %s",
+            name, run->batch, run->seq_tokens, images, types, optimizer);
+    return ms_arena_printf(arena, "%s: largest %s%s, %s, %s, %s", name, what->name, images,
+                           what->unit, types, optimizer);
 }
 
 /* The title, and the values. */

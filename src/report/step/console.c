@@ -83,6 +83,8 @@ static void write_peak(const ms_page *p, const ms_view *v)
             *v->peak_operator ? ", " : "", v->peak_operator, ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = 0; i < v->category_count; i++) {
         const ms_view_row *row = &v->categories[i];
+        if (!ms_is_seen(row->bytes, s->peak_memory_bytes))
+            continue;
         share_row(p, row, label_width, s->peak_memory_bytes);
         ms_page_bar(p, ms_permille(row->bytes, s->peak_memory_bytes),
                     ms_page_room(p, p->columns, label_width + 24));

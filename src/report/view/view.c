@@ -291,23 +291,26 @@ const char *ms_view_model(const ms_view *view)
     return ms_model_title(view->ledger->model);
 }
 
-/* "bf16"; of shards in another type "fp32 computed in bf16". */
-static const char *weight_types(const ms_view *view)
+const char *ms_view_types(ms_arena *arena, const ms_run_config *run)
 {
-    const ms_run_config *run = view->ledger->run;
     const char *name = ms_dtype_info_of(run->dtype)->short_name;
-    bool shards = ms_layout_shards(&run->parallel.layout);
-    if (!shards || run->parallel.shard_dtype == run->dtype)
-        return name;
-    return ms_arena_printf(view->arena, "%s computed in %s",
-                           ms_dtype_info_of(run->parallel.shard_dtype)->short_name, name);
+    if (ms_layout_shards(&run->parallel.layout) && run->parallel.shard_dtype != run->dtype)
+        name = ms_arena_printf(arena, "%s computed in %s",
+                               ms_dtype_info_of(run->parallel.shard_dtype)->short_name, name);
+    else if (run->autocast != MS_AUTOCAST_NONE)
+        name =
+            ms_arena_printf(arena, "%s with %s autocast", name, ms_autocast_names[run->autocast]);
+    if (name && run->quantization.kind != MS_QUANTIZE_NONE)
+        name =
+            ms_arena_printf(arena, "%s, %s", ms_quantization_text(arena, &run->quantization), name);
+    return name;
 }
 
 static const char *title(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
     const ms_field *fields = view->metadata;
-    const char *count = parameters(view), *types = weight_types(view);
+    const char *count = parameters(view), *types = ms_view_types(view->arena, run);
     char images[MS_IMAGES_TEXT];
     if (!count || !types)
         return NULL;

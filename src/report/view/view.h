@@ -58,6 +58,11 @@ void ms_view_free(ms_view *view);
 /* The model's name, or its type. */
 const char *ms_view_model(const ms_view *view);
 
+/* Types of the weights: "bf16"; of shards in another type "fp32 computed in bf16", with autocast
+ * "fp32 with bf16 autocast", of a packed base "nf4:double, bf16 with bf16 autocast". NULL when out
+ * of memory. */
+const char *ms_view_types(ms_arena *arena, const ms_run_config *run);
+
 /* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of
  * memory. */
 const char *ms_view_record_name(const ms_view *view, const ms_record *record);
