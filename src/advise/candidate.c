@@ -143,6 +143,19 @@ static bool has_two_states(const ms_job *job)
     return is_adamw(job->run) || job->run->training.optimizer == MS_OPTIMIZER_ADAM;
 }
 
+/* Each rank holds all weights. */
+static bool is_replicated(const ms_job *job)
+{
+    const ms_layout *layout = &job->run->parallel.layout;
+    return layout->kind == MS_PARALLEL_DDP ||
+           (layout->kind == MS_PARALLEL_ZERO && layout->stage < 3);
+}
+
+static bool has_lower_stage(const ms_job *job)
+{
+    return is_replicated(job) && job->run->parallel.layout.kind == MS_PARALLEL_ZERO;
+}
+
 static bool has_tokens(const ms_job *job)
 {
     return job->model->image_tokens == 0 && job->run->seq_tokens >= 4 &&
@@ -175,6 +188,24 @@ static const char *host_optimizer(const ms_job *job, ms_arena *arena)
 {
     (void)arena;
     return job->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST ? "" : "host";
+}
+
+static const char *shards(const ms_job *job, ms_arena *arena)
+{
+    return ms_arena_printf(arena, "fsdp=%" PRIu64, ms_layout_world(&job->run->parallel.layout));
+}
+
+static const char *third_stage(const ms_job *job, ms_arena *arena)
+{
+    return ms_arena_printf(arena, "zero=3,dp=%" PRIu64,
+                           ms_layout_world(&job->run->parallel.layout));
+}
+
+/* What an adapter and its base are gathered in. */
+static const char *one_type(const ms_job *job, ms_arena *arena)
+{
+    (void)arena;
+    return job->run->adapter ? "bf16" : "";
 }
 
 /* The targets are PEFT's, if it has any for the model. */
@@ -251,6 +282,10 @@ static const ms_candidate rows[] = {
     ROW("checkpoints that keep attention", TIME, NULL, VARIANT, may_select,
         SET("checkpointing", "none"), SET("treat", "all=selective:flash_attention")),
     ROW("checkpoint every layer", TIME, NULL, FIRST, may_checkpoint, SET("checkpointing", "all")),
+    ROW("ZeRO-3 on the same GPUs", TIME, NULL, KEPT | FIRST, has_lower_stage,
+        MAKE("parallel", third_stage)),
+    ROW("FSDP2 on the same GPUs", TIME, NULL, KEPT | FIRST, is_replicated, MAKE("parallel", shards),
+        MAKE("param-dtype", one_type)),
     ROW("optimizer states on the host", TIME, NULL, RESORT | KEPT, may_move_optimizer,
         SET("optimizer-device", "host")),
     ROW("optimizer and parameters on the host", TIME, NULL, RESORT | KEPT, may_move_parameters,
