@@ -34,9 +34,9 @@ static void write_name(const ms_page *page, const char *side, const char *name,
                        const ms_report *report)
 {
     char verdict[MS_DIFF_VERDICT_TEXT];
-    ms_page_put(page, "%s: %s", side, name);
-    fprintf(page->out, "%s%s\n", report->has_reason ? ": " : "",
-            report->has_reason ? ms_diff_verdict(report, verdict) : "");
+    ms_page_put(page, "%s: %s%s%s", side, name, report->has_reason ? ": " : "",
+                report->has_reason ? ms_diff_verdict(report, verdict) : "");
+    fputc('\n', page->out);
 }
 
 static void write_figures(const ms_page *page, const ms_diff_view *v)

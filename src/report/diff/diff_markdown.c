@@ -82,8 +82,8 @@ static void write_name(FILE *out, const char *side, const char *name, const ms_r
     char verdict[MS_DIFF_VERDICT_TEXT];
     fprintf(out, "%s: ", side);
     ms_markdown_text(out, name);
-    fprintf(out, "%s%s", report->has_reason ? ": " : "",
-            report->has_reason ? ms_diff_verdict(report, verdict) : "");
+    fputs(report->has_reason ? ": " : "", out);
+    ms_markdown_text(out, report->has_reason ? ms_diff_verdict(report, verdict) : "");
 }
 
 bool ms_diff_markdown(FILE *out, const ms_diff_view *v)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "text/number.h"
 #include "text/size.h"
 
 /* A plan has no range of what the device shows. */
@@ -58,11 +59,13 @@ const char *ms_diff_note(const ms_diff_view *view, int side)
 
 const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT])
 {
+    char gib[MS_GIB_TEXT];
     if (!report->has_reason)
         return "-";
-    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s (%s)",
-             ms_fit_verdict_name(ms_reason_verdict(report->reason)),
-             ms_fit_reason_name(report->reason));
+    ms_fit_verdict verdict = ms_reason_verdict(report->reason);
+    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s, %s GiB%s%.64s",
+             verdict == MS_VERDICT_NO ? "does not fit" : ms_fit_verdict_name(verdict),
+             ms_gib(report->expected_bytes, gib), *report->device ? " on " : "", report->device);
     return text;
 }
 

@@ -36,7 +36,7 @@ const char *ms_diff_why(const ms_diff_view *view, char text[MS_DIFF_WHY_TEXT]);
 const char *ms_diff_note(const ms_diff_view *view, int side);
 
 /* "tight (allocator-retries)", or "-" if the report does not state it. */
-enum { MS_DIFF_VERDICT_TEXT = 48 };
+enum { MS_DIFF_VERDICT_TEXT = 128 };
 const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT]);
 
 /* "+1.50 GiB", "-512 B", "0 B". */
