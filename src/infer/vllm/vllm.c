@@ -149,12 +149,25 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
     return "";
 }
 
+/* The budget is full, and what is beside it does not fit. */
+static const char *over_budget(const ms_vllm_setup *s, uint64_t all_bytes)
+{
+    char budget[MS_GIB_TEXT], all[MS_GIB_TEXT], there[MS_GIB_TEXT];
+    return ms_arena_printf(
+        s->job->arena,
+        "no shorter context makes it fit: vLLM fills %s GiB whatever the context is, and "
+        "with the CUDA context and what it does not count these are %s of %s; a smaller "
+        "--gpu-memory-utilization leaves room for that%s",
+        ms_gib(s->requested_bytes, budget), ms_gib(all_bytes, all), ms_gib(s->total_bytes, there),
+        s->kv_element > 1 ? ", and --kv-cache-dtype fp8 halves what a request needs" : "");
+}
+
 /* Where no shorter context makes it fit: what does. The cache fills the budget, whatever the
  * context; what vLLM does not count is beside it. */
 static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
                                    const ms_infer_result *result)
 {
-    uint64_t context = s->job->device->context_expected_bytes, needed = 0;
+    uint64_t context = s->job->device->context_expected_bytes, needed = 0, all_bytes = 0;
     if (s->seqs < s->job->settings->concurrency)
         return "a larger --max-num-seqs or fewer requests at once make it start";
     for (uint32_t i = 0; i < result->devices; i++) {
@@ -163,6 +176,7 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
             ms_infer_part_total(result, (int)i, MS_INFER_CACHE, MS_INFER_IN(MS_INFER_DECODE))
                 .expected;
         needed = all - cache > needed ? all - cache : needed;
+        all_bytes = all > all_bytes ? all : all_bytes;
     }
     if (s->total_bytes < context || needed >= s->total_bytes - context)
         return "no context makes it fit: it needs more devices (--gpus), or weights in fewer bits "
@@ -172,14 +186,14 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
     return a->blocks == 0
                ? "no context makes it fit: it needs a larger --gpu-memory-utilization or more "
                  "devices (--gpus)"
-               : "no context makes it fit: vLLM fills its budget whatever the context is, and what "
-                 "it does not count is beside it; a smaller --gpu-memory-utilization leaves room";
+               : over_budget(s, all_bytes + context);
 }
 
 static const char *decision(const ms_vllm_setup *s, const answer *a)
 {
     const ms_vllm_cache *c = &a->stages[0].cache;
     uint64_t hundredths = held(a, 100);
+    char each[MS_BYTES_TEXT];
     const char *range = "";
     if (a->least_blocks < a->most_blocks)
         range = ms_arena_printf(s->job->arena, " (%" PRIu64 " to %" PRIu64 ")",
@@ -187,9 +201,12 @@ static const char *decision(const ms_vllm_setup *s, const answer *a)
                                 ms_vllm_cache_tokens(s, c, a->most_blocks));
     return range ? ms_arena_printf(s->job->arena,
                                    "KV cache of %" PRIu64 " tokens%s, %" PRIu64 ".%02" PRIu64
-                                   " requests of %" PRIu64 " tokens at once",
+                                   " requests of %" PRIu64 " tokens at once, %s each",
                                    ms_vllm_cache_tokens(s, c, a->blocks), range, hundredths / 100,
-                                   hundredths % 100, s->length)
+                                   hundredths % 100, s->length,
+                                   ms_bytes_text(c->request_blocks * c->page_bytes *
+                                                     c->group_layers,
+                                                 each))
                  : NULL;
 }
 

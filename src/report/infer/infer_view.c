@@ -179,12 +179,13 @@ const char *ms_infer_next(const ms_infer_view *v)
         return a->result.hopeless ? a->result.hopeless : no_lever(v);
     if (!a->lever)
         return a->result.limit ? a->result.limit : "";
-    if (a->fits && a->result.limit)
-        return ms_arena_printf(v->arena, "%s; up to --%s %" PRIu64 " fits", a->result.limit,
-                               a->lever, a->lever_value);
-    return ms_arena_printf(v->arena,
-                           a->fits ? "up to --%s %" PRIu64 " fits" : "it fits with --%s %" PRIu64,
-                           a->lever, a->lever_value);
+    const char *safely = a->result.takes_all ? "" : " safely"; /* such a run is only just safe */
+    if (!a->fits)
+        return ms_arena_printf(v->arena, "it fits%s with --%s %" PRIu64, safely, a->lever,
+                               a->lever_value);
+    const char *limit = a->result.limit ? a->result.limit : "";
+    return ms_arena_printf(v->arena, "%s%sup to --%s %" PRIu64 " fits%s", limit,
+                           *limit ? "; " : "", a->lever, a->lever_value, safely);
 }
 
 const char *ms_infer_place_at(const ms_infer_view *v, uint32_t index, int *device)
