@@ -14,6 +14,7 @@
 #include "model/families.h"
 #include "infer/largest.h"
 #include "infer/levers.h"
+#include "infer/llama/metadata.h"
 #include "infer/llamacpp/fit.h"
 #include "infer/trial.h"
 #include "weights/gguf_files.h"
@@ -172,12 +173,43 @@ static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error 
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 
-/* A context that is not given is no longer than the positions that the model has learned. */
-static void limit_context(const ms_infer_input *in, ms_infer_settings *s)
+/* The tokens that the model was trained with; 0: not known. */
+static uint64_t positions_of(const ms_infer_input *in)
+{
+    return in->document ? in->config.max_positions : ms_llama_metadata_positions(&in->gguf);
+}
+
+/* A context that is not given is no longer than the positions that the model has learned. A
+ * ctx-size of 0 is, as in llama.cpp, all that the model was trained with. */
+static void resolve_context(const ms_infer_input *in, ms_infer_settings *s)
 {
     uint64_t learned = in->document ? ms_model_learned_positions(&in->config) : UINT64_MAX;
     if (!ms_infer_settings_has(s, "context") && s->context > learned)
         s->context = learned;
+    uint64_t all = positions_of(in);
+    if (!ms_infer_settings_has(s, "ctx-size") || s->llama.ctx_size > 0 || all == 0)
+        return;
+    if (s->concurrency == 1)
+        s->context = all;
+    else
+        s->llama.ctx_size = all;
+}
+
+/* What llama.cpp does with a context that is not given. */
+static ms_status tell_context(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
+{
+    const ms_infer_settings *s = &a->settings;
+    uint64_t all = positions_of(in);
+    bool is_given = ms_infer_settings_has(s, "context") || ms_infer_settings_has(s, "ctx-size") ||
+                    a->choice.program || a->fit.what;
+    if (is_given || !(a->engine->scope & MS_INFER_OF_LLAMA_CPP) || all <= s->context)
+        return MS_OK;
+    a->result.limit =
+        ms_arena_printf(in->arena,
+                        "%" PRIu64 " tokens, as no --context is given: without -c "
+                        "llama.cpp takes the model's %" PRIu64 ", or what --engine-fit predicts",
+                        s->context, all);
+    return a->result.limit ? MS_OK : ms_infer_no_memory(err);
 }
 
 static ms_status check_prompt(const ms_infer_settings *s, ms_error *err)
@@ -199,7 +231,7 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_settings_check(settings, a->engine->name, a->engine->scope, err);
     if (status == MS_OK)
         status = check_prompt(settings, err);
-    limit_context(in, &a->settings);
+    resolve_context(in, &a->settings);
     if (status == MS_OK && in->document)
         status = ms_infer_engine_check(a->engine, &in->config, err);
     if (status == MS_OK)
@@ -208,6 +240,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_find_largest(in, a, err);
     if (status == MS_OK)
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
+    if (status == MS_OK)
+        status = tell_context(in, a, err);
     if (status != MS_OK)
         return status;
     if (a->choice.refusal)

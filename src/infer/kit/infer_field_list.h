@@ -32,8 +32,8 @@
     X("gpu-layers", "N", "layers on the device; the head is one more", "all", \
       "Inference", count, AT(gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP | MS_INFER_OF_HF) \
-    X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp)", "context x concurrency", \
-      "llama.cpp", count, AT(llama.ctx_size), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+    X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp; 0: the model's)", "context x concurrency", \
+      "llama.cpp", count, AT(llama.ctx_size), .minimum = 0, .maximum = 1 << 28, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("split-mode", "NAME", "with several devices: layer or none", "layer", \
       "llama.cpp", choice, AT(llama.split_mode), .choices = ms_llama_split_names, \

@@ -184,3 +184,14 @@ ms_status ms_llama_metadata_read(const ms_gguf *gguf, ms_arena *arena, ms_llama_
         m->expert_ff = m->n_ff;
     return MS_OK;
 }
+
+uint64_t ms_llama_metadata_positions(const ms_gguf *gguf)
+{
+    char key[96];
+    const ms_gguf_value *arch = ms_gguf_find(gguf, "general.architecture");
+    if (!arch || !arch->text)
+        return 0;
+    snprintf(key, sizeof key, "%.60s.context_length", arch->text);
+    const ms_gguf_value *v = ms_gguf_find(gguf, key);
+    return v && is_count(v->kind) && v->number > 0 && v->number <= MOST ? (uint64_t)v->number : 0;
+}

@@ -11,4 +11,7 @@
 ms_status ms_llama_metadata_read(const ms_gguf *gguf, ms_arena *arena, ms_llama_model *model,
                                  ms_error *err);
 
+/* The context that the model was trained with; 0: the file does not say it. */
+uint64_t ms_llama_metadata_positions(const ms_gguf *gguf);
+
 #endif
