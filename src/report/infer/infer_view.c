@@ -85,6 +85,22 @@ const char *ms_infer_title(const ms_infer_view *v)
                            load, ms_is_text_only(&v->input->config, NULL) ? " without images" : "");
 }
 
+/* ", of which 12.20 are cached by PyTorch's allocator and free for more"; "" for a small part. */
+static const char *cached(const ms_infer_view *v, int device, uint64_t needed)
+{
+    enum { WORTH = 10 };
+    char gib[MS_GIB_TEXT];
+    const ms_infer_result *r = &v->answer->result;
+    uint64_t bytes = ms_infer_part_total(r, device, MS_INFER_UNUSED,
+                                         MS_INFER_IN(ms_infer_peak(r, device)))
+                         .expected;
+    if (!v->answer->fits || bytes < needed / WORTH || bytes == 0)
+        return "";
+    return ms_arena_printf(v->arena,
+                           ", of which %s are cached by PyTorch's allocator and free for more",
+                           ms_gib(bytes, gib));
+}
+
 const char *ms_infer_verdict(const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
@@ -110,8 +126,11 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     char over[MS_BYTES_TEXT] = "";
     if (is_over)
         ms_bytes_text(peak.expected - v->input->budget_bytes, over);
-    return ms_arena_printf(v->arena, "%s: %s of %s GiB%s%s%s%s", word, needed, there, place,
-                           is_over ? ", " : "", over, is_over ? " too many" : "");
+    const char *unused = cached(v, device, peak.expected);
+    if (!unused)
+        return NULL;
+    return ms_arena_printf(v->arena, "%s: %s of %s GiB%s%s%s%s%s", word, needed, there, place,
+                           is_over ? ", " : "", over, is_over ? " too many" : "", unused);
 }
 
 /* "; 148992 needs 23.70 GiB, 20.00 MiB too many" */
