@@ -174,7 +174,7 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     if (run->dtype == MS_DTYPE_F32)
         return "with weights in fp32";
     if (is_stage3 && run->parallel.layout.shards == 1)
-        return "for one rank";
+        return "for one rank: leave parallel out";
     if (zero->offloads_parameters && !is_stage3)
         return "with offload-param: it is of stage 3";
     if (zero->offloads_parameters && run->training.optimizer_device != MS_OPTIMIZER_ON_HOST)
@@ -184,7 +184,7 @@ static const char *unsupported_by_zero(const ms_resolving *c)
     if (zero->overlap_comm && !is_stage3 && idle_part(c->model))
         return "with overlap-comm for parameters that get no gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
-        return "for models of this type";
+        return "for models of this type: try fsdp=N";
     bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
     if (is_wide && run->parallel.layout.stage == 1)
         return "with gradients accumulated in fp32, for which DeepSpeed has another optimizer";
@@ -266,7 +266,8 @@ static const char *unsupported(const ms_resolving *c)
                "in 4 bits under fsdp=N and ZeRO-3)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
-        return is_zero ? "with autocast" : "with this autocast: use param-dtype";
+        return is_zero ? "with autocast: leave it out, as DeepSpeed computes in dtype"
+                       : "with this autocast: use param-dtype";
     if (run->liger && (is_zero || run->parallel.layout.context > 1))
         return "with Liger's kernels";
     if (shards && ms_resolve_is_reentrant(c))
