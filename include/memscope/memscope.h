@@ -165,7 +165,9 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 
 /* ---- what is built in ---- */
 
-ms_status ms_write_models(FILE *out, ms_error *err);
+/* A table of the built-in models, or of those with `part` in their name or family, whatever its case;
+ * NULL: of all. Fails where there are none. */
+ms_status ms_write_models(const char *part, FILE *out, ms_error *err);
 /* The names of the built-in models, from index 0; NULL past the last. */
 const char *ms_model_name_at(size_t index);
 /* Whether it is one of those, by its name here or on the Hugging Face Hub, or a file or directory.
@@ -174,7 +176,8 @@ bool ms_model_is_named(const char *name);
 /* Whether built-in models are near a name that is none of theirs, or its family is known not to be
  * predicted; the error then says so, else it is as it was. */
 bool ms_model_suggest(const char *name, ms_error *err);
-ms_status ms_write_devices(FILE *out, ms_error *err);
+/* The same of devices, by name or title. */
+ms_status ms_write_devices(const char *part, FILE *out, ms_error *err);
 /* The JSON Schema of that name. */
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);
 /* The names of the schemas, from index 0; NULL past the last. */

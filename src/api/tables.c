@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/arena.h"
@@ -69,27 +70,44 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
     return MS_OK;
 }
 
-static ms_status write_models(ms_arena *arena, FILE *out, ms_error *err)
+/* Whether a text has the part, whatever its case. */
+static bool holds(const char *text, const char *part)
 {
-    fprintf(out, "%-25s %-16s %9s %9s %6s %6s %6s %5s %8s %7s  %s\n", "NAME", "FAMILY", "PARAMS",
-            "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB", "INFER");
+    size_t bytes = strlen(part);
+    for (; strlen(text) >= bytes; text++)
+        if (strncasecmp(text, part, bytes) == 0)
+            return true;
+    return false;
+}
+
+static ms_status write_models(ms_arena *arena, const char *part, FILE *out, ms_error *err)
+{
+    bool has_one = false;
     const char *name;
     for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
+        if (part && !holds(name, part))
+            continue;
+        if (!has_one)
+            fprintf(out, "%-25s %-16s %9s %9s %6s %6s %6s %5s %8s %7s  %s\n", "NAME", "FAMILY",
+                    "PARAMS", "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB", "INFER");
+        has_one = true;
         ms_status status = write_model(arena, name, out, err);
         if (status != MS_OK)
             return status;
     }
-    return finish(out, err);
+    if (has_one)
+        return finish(out, err);
+    return ms_fail(err, MS_ERR_USAGE, "no built-in model has '%.40s' in its name", part);
 }
 
-ms_status ms_write_models(FILE *out, ms_error *err)
+ms_status ms_write_models(const char *part, FILE *out, ms_error *err)
 {
     if (!out)
         return ms_fail_null(err);
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of models");
-    ms_status status = write_models(arena, out, err);
+    ms_status status = write_models(arena, part, out, err);
     ms_arena_free(arena);
     return status;
 }
@@ -164,7 +182,29 @@ static void put_device(FILE *out, const ms_device *d)
     fprintf(out, " %s\n", d->title);
 }
 
-ms_status ms_write_devices(FILE *out, ms_error *err)
+static ms_status write_devices(const ms_device *devices, uint32_t count, const char *part,
+                               FILE *out, ms_error *err)
+{
+    bool has_one = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (part && !holds(devices[i].name, part) && !holds(devices[i].title, part))
+            continue;
+        if (!has_one) {
+            fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "", "DRIVER", "CUDA", "",
+                    "MEMORY", "BF16", "HOST", "PEER");
+            fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "NAME", "GiB", "GiB", "CC",
+                    "GB/s", "TFLOP/s", "GB/s", "GB/s");
+        }
+        has_one = true;
+        put_device(out, &devices[i]);
+    }
+    if (!has_one)
+        return ms_fail(err, MS_ERR_USAGE, "no built-in device has '%.40s' in its name", part);
+    fputs("\n?: from general knowledge, not checked against a source; -: not known\n", out);
+    return finish(out, err);
+}
+
+ms_status ms_write_devices(const char *part, FILE *out, ms_error *err)
 {
     if (!out)
         return ms_fail_null(err);
@@ -174,16 +214,8 @@ ms_status ms_write_devices(FILE *out, ms_error *err)
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of devices");
     ms_status status = ms_devices_load(arena, &devices, &count, err);
-    if (status == MS_OK) {
-        fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "", "DRIVER", "CUDA", "", "MEMORY",
-                "BF16", "HOST", "PEER");
-        fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "NAME", "GiB", "GiB", "CC", "GB/s",
-                "TFLOP/s", "GB/s", "GB/s");
-        for (uint32_t i = 0; i < count; i++)
-            put_device(out, &devices[i]);
-        fputs("\n?: from general knowledge, not checked against a source; -: not known\n", out);
-        status = finish(out, err);
-    }
+    if (status == MS_OK)
+        status = write_devices(devices, count, part, out, err);
     ms_arena_free(arena);
     return status;
 }

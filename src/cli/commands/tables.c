@@ -7,42 +7,67 @@
 
 #include "cli/commands/commands.h"
 #include "cli/output/message.h"
+#include "cli/parse/help.h"
 #include "cli/parse/run.h"
+
+/* A table, of all or of those with a part of a name. */
+static int print_named(const ms_cli_call *call,
+                       ms_status (*write)(const char *part, FILE *out, ms_error *err))
+{
+    ms_error err = {.status = MS_OK};
+    if (call->argc > 0 && ms_cli_is_help(call->argv[0])) {
+        ms_cli_print_command_help(stdout, call->command);
+        return 0;
+    }
+    if (call->argc > 1 || (call->argc == 1 && call->argv[0][0] == '-'))
+        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes a part of a name; unexpected argument %.80s",
+                    call->command->name, call->argv[call->argc - 1]);
+    else if (write(call->argc == 1 ? call->argv[0] : NULL, stdout, &err) == MS_ERR_IO &&
+             errno == EPIPE) {
+        clearerr(stdout);
+        return 0;
+    }
+    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
+}
 
 static int run_models(const ms_cli_call *call)
 {
-    return ms_cli_print_table(call, ms_write_models);
+    return print_named(call, ms_write_models);
 }
 
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
+    "memscope models qwen3",
+    "those with that in their name",
     NULL,
 };
 
 const ms_cli_command ms_cli_models = {
     .name = "models",
-    .arguments = "",
-    .help = "List the built-in models.",
+    .arguments = "[NAME]",
+    .help = "List the built-in models, or those with NAME in theirs.",
     .examples = models_examples,
     .run = run_models,
 };
 
 static int run_devices(const ms_cli_call *call)
 {
-    return ms_cli_print_table(call, ms_write_devices);
+    return print_named(call, ms_write_devices);
 }
 
 static const char *const devices_examples[] = {
     "memscope devices",
     "names for --device, with capacity and speed",
+    "memscope devices h100",
+    "those with that in their name",
     NULL,
 };
 
 const ms_cli_command ms_cli_devices = {
     .name = "devices",
-    .arguments = "",
-    .help = "List the built-in devices.",
+    .arguments = "[NAME]",
+    .help = "List the built-in devices, or those with NAME in theirs.",
     .examples = devices_examples,
     .run = run_devices,
 };

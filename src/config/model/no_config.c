@@ -70,6 +70,8 @@ static bool hint_at_kin(const ms_model_name *wanted, char *hint, size_t size)
                                      : has_more ? " and others"
                                                 : kinds[kind].end);
         }
+        if (has_more && used < size)
+            snprintf(hint + used, size - used, " (memscope models %.24s)", wanted->family);
         if (count > 0)
             return true;
     }
