@@ -340,9 +340,6 @@ static void drop_outdone(ms_suggestions *list)
     list->count = kept;
 }
 
-/* Beyond these a simulation takes too long. */
-enum { MOST_EVENTS = 10 * MS_QUICK_EVENTS };
-
 static ms_candidate_set tried_of(const ms_advised *advised)
 {
     ms_candidate_set tried = 0;
@@ -357,7 +354,7 @@ ms_status ms_advise(const ms_advised *advised, ms_arena *arena, ms_suggestions *
     const ms_summary *summary = advised->summary;
     ms_trials trials = {.job = advised->job, .err = err};
     ms_candidate_set applicable = 0;
-    if (!advised->job->run->draft || advised->events > MOST_EVENTS)
+    if (!advised->job->run->draft || advised->events > MS_MOST_ADVISED_EVENTS)
         return MS_OK;
     ms_status status = MS_OK;
     if (begin(advised, &trials))

@@ -28,6 +28,8 @@ typedef ms_vec(ms_suggestion) ms_suggestions;
 
 /* Beyond these events of a step a simulation takes long: no variants are tried, and few changes. */
 enum { MS_QUICK_EVENTS = 500000 };
+/* Beyond these a simulation takes so long that none is made. */
+enum { MS_MOST_ADVISED_EVENTS = 10 * MS_QUICK_EVENTS };
 
 /* What is advised of. */
 typedef struct ms_advised {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ledger/advice.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,26 @@ static void compare(void *context)
                                        &c->advice->one_device, &c->err);
 }
 
+/* Where it does not fit, and there is nothing to suggest. */
+static ms_status tell_of_none(const ms_ledger *ledger, uint32_t events, ms_advice *advice,
+                              ms_error *err)
+{
+    ms_finding none = {.name = "no-suggestion",
+                       .text = "no change that was tried makes it fit or needs 1 % less"};
+    bool is_asked = ledger->run->draft && ledger->summary->verdict == MS_VERDICT_NO;
+    if (!is_asked || advice->suggestions.count > 0)
+        return MS_OK;
+    if (events > MS_MOST_ADVISED_EVENTS)
+        none.text = ms_arena_printf(advice->arena,
+                                    "what would help is not searched for: a step of %" PRIu32
+                                    " million events takes long to simulate; memscope analyze "
+                                    "with other options says it of each",
+                                    events / 1000000);
+    if (!none.text || !ms_vec_push(&advice->findings, none))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the findings");
+    return MS_OK;
+}
+
 ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
 {
     const uint32_t events = ledger->simulation->trace.events.count;
@@ -50,6 +71,8 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
         if (status == MS_OK)
             status = ms_advise(&(ms_advised){&ledger->simulated->job, ledger->summary, events},
                                advice->arena, &advice->suggestions, err);
+        if (status == MS_OK)
+            status = tell_of_none(ledger, events, advice, err);
     } else {
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
     }

@@ -30,7 +30,7 @@
     X("images", "N", "images in each sequence, for a model with a vision tower, or none", "none", \
       "Training", some, AT(run.images.count), .minimum = 1, .maximum = 1 << 12, \
       .report = "images", .show_report = show_images) \
-    X("image-size", "WxH", "width and height of each image in pixels", "that of the model", \
+    X("image-size", "WxH", "width and height of each image in pixels", "that of the model, if it has one", \
       "Training", sides, AT(run.images.sides), .maximum = 1 << 14, .default_is_words = true, \
       .report = "image_size", .show_report = show_image_size) \
     X("freeze-vision", "YESNO", "the vision tower that runs on images is not trained", "no", \

@@ -26,6 +26,12 @@ static const ms_one_device *one_of(const ms_view *view)
     return &view->advice->one_device;
 }
 
+/* More than 0.00 in either column. */
+static bool is_seen(uint64_t one, uint64_t rank, const ms_view *view)
+{
+    return ms_is_seen(one > rank ? one : rank, view->summary->peak_memory_bytes);
+}
+
 /* In the order of the rank's table, then what it has nothing of. */
 static uint32_t categories(const ms_view *view, figure figures[MOST_FIGURES])
 {
@@ -35,11 +41,12 @@ static uint32_t categories(const ms_view *view, figure figures[MOST_FIGURES])
     for (uint32_t i = 0; i < view->category_count; i++)
         for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
             if (view->categories[i].label == ms_category_name((ms_category)c)) {
-                figures[count++] = (figure){view->categories[i].label, one[c], rank[c]};
+                if (is_seen(one[c], rank[c], view))
+                    figures[count++] = (figure){view->categories[i].label, one[c], rank[c]};
                 is_listed[c] = true;
             }
     for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
-        if (!is_listed[c] && one[c])
+        if (!is_listed[c] && is_seen(one[c], 0, view))
             figures[count++] = (figure){ms_category_name((ms_category)c), one[c], 0};
     return count;
 }

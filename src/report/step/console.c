@@ -110,6 +110,8 @@ static void write_layers(const ms_page *p, const ms_view *v)
         return;
     ms_page_heading(p, "Where", "  (GiB at the peak)");
     for (uint32_t i = 0; i < v->layer_count; i++) {
+        if (!ms_is_seen(v->layers[i].bytes, v->summary->peak_memory_bytes))
+            continue;
         share_row(p, &v->layers[i], ms_page_room(p, LABEL_WIDTH, SHARE_WIDTH),
                   v->summary->peak_memory_bytes);
         fputc('\n', p->out);

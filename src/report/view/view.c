@@ -125,7 +125,9 @@ static bool fill_layers(ms_view *view)
         return false;
     for (uint32_t i = 0; i < peak->layers.count; i++) {
         const ms_peak_layers *l = &peak->layers.items[i];
-        const char *label = "outside the layers";
+        /* ZeRO keeps the parameters of all layers in flat buffers. */
+        bool is_flat = view->ledger->run->parallel.layout.kind == MS_PARALLEL_ZERO;
+        const char *label = is_flat ? "flat buffers, and outside" : "outside the layers";
         if (l->first != MS_NONE && l->count == 1)
             label = ms_arena_printf(view->arena, "layer %" PRIu32, l->first);
         else if (l->first != MS_NONE)
