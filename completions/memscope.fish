@@ -38,9 +38,9 @@ complete -c memscope -n __fish_use_subcommand -f -a probe -d 'Run a step on a de
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a probe
 complete -c memscope -n __fish_use_subcommand -f -a calibrate -d 'Calibrate a device from measured steps.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a calibrate
-complete -c memscope -n __fish_use_subcommand -f -a models -d 'List the built-in models.'
+complete -c memscope -n __fish_use_subcommand -f -a models -d 'List the built-in models, or those with NAME in theirs.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a models
-complete -c memscope -n __fish_use_subcommand -f -a devices -d 'List the built-in devices.'
+complete -c memscope -n __fish_use_subcommand -f -a devices -d 'List the built-in devices, or those with NAME in theirs.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a devices
 complete -c memscope -n __fish_use_subcommand -f -a schema -d 'Print a JSON Schema; without a name, list them.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a schema
@@ -615,7 +615,7 @@ complete -c memscope -n $infer -l quant -x -d 'types of the weights, for a confi
 complete -c memscope -n $infer -l fit -x -a 'none context concurrency gpu-layers quant' -d 'find the largest context, concurrency, gpu-layers or quant that fits'
 complete -c memscope -n $infer -l dtype -x -a 'fp32 bf16 fp16' -d 'of the weights: bf16, fp16 or fp32'
 complete -c memscope -n $infer -l gpu-layers -x -d 'layers on the device; the head is one more'
-complete -c memscope -n $infer -l ctx-size -x -d 'cells of all sequences together (-c of llama.cpp)'
+complete -c memscope -n $infer -l ctx-size -x -d 'cells of all sequences together (-c of llama.cpp; 0: the model\'s)'
 complete -c memscope -n $infer -l split-mode -x -a 'layer none' -d 'with several devices: layer or none'
 complete -c memscope -n $infer -l tensor-split -x -d 'shares of the devices, such as 3/1'
 complete -c memscope -n $infer -l override-tensor -x -d 'tensors by regular expression, such as exps=CPU'
