@@ -48,8 +48,11 @@ static bool hint_at_kin(const ms_model_name *wanted, char *hint, size_t size)
     ms_model_name known;
     const char *preset, *found[MS_NEAREST_MOST_BEGUN] = {NULL};
     for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
-        if (kinds[kind].kinship != MS_NAMES_OF_FAMILY && ms_model_name_is_family(wanted))
+        ms_name_kinship kinship = kinds[kind].kinship;
+        if (kinship != MS_NAMES_OF_FAMILY && ms_model_name_is_family(wanted))
             continue;
+        if (kinship < MS_NAMES_OF_GENERATION && strcmp(wanted->family, "gpt") == 0)
+            continue; /* names of several families begin so */
         size_t count = 0, used = 0;
         for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++) {
             bool is_kin = ms_model_name_read(preset, strlen(preset), &known) &&

@@ -67,6 +67,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     NONE(ms_run_field_example(NULL, 0))                                                            \
     NONE(ms_run_word_at(SIZE_MAX))                                                                 \
     ZERO(ms_model_is_named(NULL))                                                                  \
+    ZERO(ms_model_suggest(NULL, &err))                                                             \
     NONE(ms_run_field_missing(NULL))                                                               \
     MAKES(ms_analyze(NULL, &err))                                                                  \
     NONE(ms_analysis_summary(NULL))                                                                \
