@@ -55,8 +55,9 @@ static bool use_fp16(ms_variation *v, const char **option)
 static bool use_mixed(ms_variation *v, const char **option)
 {
     ms_run_config *run = &v->run;
-    bool is_f16 = run->dtype == MS_DTYPE_F16, is_bf16 = run->dtype == MS_DTYPE_BF16;
-    bool applies = (is_f16 || is_bf16) && run->autocast == MS_AUTOCAST_NONE && !is_sharded(run);
+    bool is_half = run->dtype == MS_DTYPE_F16 || run->dtype == MS_DTYPE_BF16;
+    bool is_f16 = run->dtype == MS_DTYPE_F16 || ms_device_before_ampere(run->device);
+    bool applies = is_half && run->autocast == MS_AUTOCAST_NONE && !is_sharded(run);
     run->autocast = is_f16 ? MS_AUTOCAST_F16 : MS_AUTOCAST_BF16;
     ms_vary_dtype(v, MS_DTYPE_F32);
     *option = is_f16 ? "--dtype fp32 --autocast fp16" : "--dtype fp32 --autocast bf16";

@@ -63,8 +63,11 @@ const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_T
     if (!report->has_reason)
         return "-";
     ms_fit_verdict verdict = ms_reason_verdict(report->reason);
-    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s, %s GiB%s%.64s",
-             verdict == MS_VERDICT_NO ? "does not fit" : ms_fit_verdict_name(verdict),
+    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s %s GiB%s%.64s",
+             report->reason == MS_FIT_NO_BUDGET ? "needs"
+             : verdict == MS_VERDICT_NO         ? "does not fit,"
+             : verdict == MS_VERDICT_TIGHT      ? "tight,"
+                                                : "fits,",
              ms_gib(report->expected_bytes, gib), *report->device ? " on " : "", report->device);
     return text;
 }

@@ -29,7 +29,7 @@ RUNS = [
     ("llama-3.2-1b --dtype fp32 --quantize nf4 --lora r=8,targets=all-linear --seq 2048 --upcast no",
      ["math-attention"]),
     ("llama-3.2-1b --device t4 --dtype fp16 --seq 4096 --lora r=8", ["math-attention", "cached-memory"]),
-    ("llama-3.2-1b --device t4 --seq 512", ["emulated-bf16"]),
+    ("llama-3.2-1b --device t4 --seq 512", ["emulated-bf16", "half-precision"]),
     ("pythia-1b --device v100-32gb --seq 1024", ["emulated-bf16"]),
     ("pythia-1b --device v100-32gb --seq 1024 --dtype fp16", ["cached-memory"]),
     ("gpt2 --device t4 --dtype fp32 --autocast bf16 --seq 512", ["emulated-bf16", "cached-memory"]),
@@ -38,13 +38,14 @@ RUNS = [
     ("pythia-1b --device t4 --quantize nf4 --lora r=8,targets=query_key_value --seq 512 --autocast bf16",
      ["emulated-bf16"]),
     ("qwen2.5-0.5b --seq 2048 --batch 8 --dtype fp32 --autocast bf16", ["cached-memory"]),
-    ("llama-3.1-8b --batch 4 --checkpointing all", ["cached-memory"]),
-    ("llama-3.1-8b --batch 4 --checkpointing all --allocator cuda-expandable", ["cached-memory"]),
+    ("llama-3.1-8b --batch 4 --checkpointing all", ["half-precision", "cached-memory"]),
+    ("llama-3.1-8b --batch 4 --checkpointing all --dtype bf16", ["cached-memory"]),
+    ("llama-3.1-8b --batch 4 --checkpointing all --allocator cuda-expandable", ["half-precision", "cached-memory"]),
     ("smollm2-135m --seq 256", []),  # more than a twentieth, but less than 256 MiB
-    ("llama-3.1-8b --seq 4096", []),
+    ("llama-3.1-8b --seq 4096", ["half-precision"]),
     ("gpt2 --dtype fp32 --device cpu --seq 128", []),
-    ("phi-3-mini-4k --seq 512 --batch 2 --budget 30GiB", ["allocator-retries"]),
-    ("gpt2-xl --seq 1024 --batch 4 --budget 30GiB", ["allocator-retries"]),
+    ("phi-3-mini-4k --seq 512 --batch 2 --budget 30GiB", ["half-precision", "allocator-retries"]),
+    ("gpt2-xl --seq 1024 --batch 4 --budget 30GiB", ["half-precision", "allocator-retries"]),
     ("phi-3-mini-4k --seq 512 --batch 2 --budget 29GiB", ["cached-memory"]),  # it does not fit
 ]
 # Of several ranks another may need most with a suggestion than without.
@@ -93,6 +94,15 @@ def check_remedies(report, program, arguments):
             if note["name"] != "allocator-retries":
                 more = "as much" if saved == 0 else f"{size(abs(saved))} {'less' if saved > 0 else 'more'}"
                 assert f"{remedy['option']} needs {more}" in note["text"], (note, more)
+
+
+def check_half(report, note, program, arguments):
+    """The same run with fp32 weights under autocast does not fit, and needs that."""
+    option = re.search(r"\((--dtype fp32 --autocast \w+)\)", note["text"]).group(1)
+    summary = report_of(program, f"{arguments} {option}")["summary"]
+    assert summary["expected_device_bytes"] == note["bytes"], note
+    assert report["summary"]["fits"] and not summary["fits"], note
+    assert size(note["bytes"]) in note["text"], note
 
 
 def check_math(report, note):
@@ -149,6 +159,8 @@ def check_run(program, arguments, expected):
     for note in report["notes"]:
         if note["name"] in ABOUT:
             ABOUT[note["name"]](report, note)
+        if note["name"] == "half-precision":
+            check_half(report, note, program, arguments)
     check_texts(report, program, arguments)
 
 

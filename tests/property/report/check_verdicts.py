@@ -76,9 +76,9 @@ def check_texts(program, words, summary):
     """The answer is the first thing that is said, and why it is tight the next."""
     lead = LEAD[summary["verdict"]] if summary["budget_bytes"] is not None else "needs "
     _, console = run(program, "analyze", *words, "-q", "-o", "-")
-    lines = console.split("\n")
-    assert lines[2].strip().startswith(lead), lines[2]
-    assert lines[3].strip().startswith("Why:"), lines[3]
+    answer = console.split("\n\n")[1]  # below the title
+    assert answer.strip().startswith(lead), answer
+    assert re.search(r"\n +Why:", answer), answer
     _, markdown = run(program, "analyze", *words, "-q", "--format", "md", "-o", "-")
     assert re.search(r"^\*\*(.*)\*\*$", markdown, re.M).group(1).startswith(lead)
     assert "\n- Why: " in markdown
@@ -140,7 +140,10 @@ def check_diff(program, words, summary, folder):
     _, out = run(program, "diff", str(file), str(file), "--format", "json", "-o", "-")
     for side in (json.loads(out)["a"], json.loads(out)["b"]):
         assert all(side[k] == summary[k] for k in ("fits", "verdict", "verdict_reason"))
-    words_ = f'{summary["verdict"]} ({summary["verdict_reason"]})'
+    begin = {"no-budget": "needs"}.get(summary["verdict_reason"]) or {"no": "does not fit,"}.get(
+        summary["verdict"], f'{summary["verdict"]},')
+    hundredths = (summary["expected_device_bytes"] * 100 + (1 << 29)) >> 30
+    words_ = f"{begin} {hundredths // 100}.{hundredths % 100:02} GiB"
     for form in ("console", "md", "html"):
         _, out = run(program, "diff", str(file), str(file), "--format", form, "-o", "-")
         assert out.count(words_) == 2, (form, words_)
