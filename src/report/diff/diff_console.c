@@ -33,10 +33,10 @@ static void put_sizes(const ms_page *page, uint64_t a_bytes, uint64_t b_bytes)
 static void write_name(const ms_page *page, const char *side, const char *name,
                        const ms_report *report)
 {
-    char verdict[MS_DIFF_VERDICT_TEXT];
-    ms_page_put(page, "%s: %s%s%s", side, name, report->has_reason ? ": " : "",
-                report->has_reason ? ms_diff_verdict(report, verdict) : "");
-    fputc('\n', page->out);
+    char verdict[MS_DIFF_VERDICT_TEXT], text[1024];
+    snprintf(text, sizeof text, "%s: %.800s%s%s", side, name, report->has_reason ? ": " : "",
+             report->has_reason ? ms_diff_verdict(report, verdict) : "");
+    ms_page_line(page, text);
 }
 
 static void write_figures(const ms_page *page, const ms_diff_view *v)

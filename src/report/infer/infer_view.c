@@ -91,9 +91,9 @@ static const char *cached(const ms_infer_view *v, int device, uint64_t needed)
     enum { WORTH = 10 };
     char gib[MS_GIB_TEXT];
     const ms_infer_result *r = &v->answer->result;
-    uint64_t bytes = ms_infer_part_total(r, device, MS_INFER_UNUSED,
-                                         MS_INFER_IN(ms_infer_peak(r, device)))
-                         .expected;
+    uint64_t bytes =
+        ms_infer_part_total(r, device, MS_INFER_UNUSED, MS_INFER_IN(ms_infer_peak(r, device)))
+            .expected;
     if (!v->answer->fits || bytes < needed / WORTH || bytes == 0)
         return "";
     return ms_arena_printf(v->arena,
@@ -203,8 +203,8 @@ const char *ms_infer_next(const ms_infer_view *v)
         return ms_arena_printf(v->arena, "it fits%s with --%s %" PRIu64, safely, a->lever,
                                a->lever_value);
     const char *limit = a->result.limit ? a->result.limit : "";
-    return ms_arena_printf(v->arena, "%s%sup to --%s %" PRIu64 " fits%s", limit,
-                           *limit ? "; " : "", a->lever, a->lever_value, safely);
+    return ms_arena_printf(v->arena, "%s%sup to --%s %" PRIu64 " fits%s", limit, *limit ? "; " : "",
+                           a->lever, a->lever_value, safely);
 }
 
 const char *ms_infer_place_at(const ms_infer_view *v, uint32_t index, int *device)

@@ -109,11 +109,19 @@ static fit_columns columns_of(const ms_fit_answer *a)
     return c;
 }
 
-static void write_row(FILE *out, const fit_columns *c, const char *name,
+/* Of the names, beside the figures. */
+static uint32_t name_width(const ms_page *page, const fit_columns *c)
+{
+    return ms_page_room(page, 30, 2 + 11 * c->count);
+}
+
+static void write_row(const ms_page *page, const fit_columns *c, const char *name,
                       uint64_t (*bytes_of)(const ms_step_figures *f, int which), int which)
 {
     char text[MS_GIB_TEXT];
-    fprintf(out, "  %-30s", name);
+    FILE *out = page->out;
+    fputs("  ", out);
+    ms_page_cell(page, name, name_width(page, c));
     for (uint32_t i = 0; i < c->count; i++)
         fprintf(out, " %10s", ms_gib(bytes_of(c->figures[i], which), text));
     fputc('\n', out);
@@ -141,7 +149,8 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
     FILE *out = page->out;
     const fit_columns c = columns_of(a);
     ms_page_heading(page, "At the peak", "  (GiB)");
-    fprintf(out, "  %-30s", a->what->name);
+    fputs("  ", out);
+    ms_page_cell(page, a->what->name, name_width(page, &c));
     for (uint32_t i = 0; i < c.count; i++)
         fprintf(out, " %10" PRIu64, c.values[i]);
     fputc('\n', out);
@@ -150,10 +159,10 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
         for (uint32_t k = 0; k < c.count; k++)
             is_seen |= ms_is_seen(c.figures[k]->category_bytes[i], c.figures[k]->peak_bytes);
         if (is_seen)
-            write_row(out, &c, ms_category_name((ms_category)i), category_bytes, i);
+            write_row(page, &c, ms_category_name((ms_category)i), category_bytes, i);
     }
-    write_row(out, &c, "allocated", peak_bytes, 0);
-    write_row(out, &c, "on the device, with context", device_bytes, 0);
+    write_row(page, &c, "allocated", peak_bytes, 0);
+    write_row(page, &c, "on the device, with context", device_bytes, 0);
 }
 
 /* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */

@@ -18,7 +18,12 @@
 /* Columns of figures, as wide as their names, and wide enough for figures. */
 static const char *const memory_columns[] = {"layers",    "outside",  "cache", "others",
                                              "allocated", "reserved", "device"};
-enum { MEMORY_COLUMNS = sizeof memory_columns / sizeof memory_columns[0], LEAST_WIDTH = 7 };
+enum {
+    MEMORY_COLUMNS = sizeof memory_columns / sizeof memory_columns[0],
+    LEAST_WIDTH = 7,
+    WIDE = 72, /* columns of the page that a whole table takes; on a narrower one it is in two */
+    FIRST = 4  /* figures of the first of two */
+};
 
 static int width_of(const char *name)
 {
@@ -26,7 +31,8 @@ static int width_of(const char *name)
     return length < LEAST_WIDTH ? LEAST_WIDTH : length;
 }
 
-static void write_memory_row(const ms_page *p, const ms_stream_row *r)
+/* The figures from `begin` on, up to `end`; the last table has the verdict. */
+static void write_memory_row(const ms_page *p, const ms_stream_row *r, size_t begin, size_t end)
 {
     const uint64_t bytes[MEMORY_COLUMNS] = {r->places_bytes,
                                             r->outside_bytes,
@@ -36,49 +42,72 @@ static void write_memory_row(const ms_page *p, const ms_stream_row *r)
                                             r->reserved_bytes,
                                             r->judgement.device_bytes.expected};
     fprintf(p->out, "  %5" PRIu64, r->prefetch);
-    for (size_t i = 0; i < MEMORY_COLUMNS; i++) {
+    for (size_t i = begin; i < end; i++) {
         char text[MS_GIB_TEXT];
         fprintf(p->out, " %*s", width_of(memory_columns[i]), ms_gib(bytes[i], text));
     }
-    fprintf(p->out, "  %s\n", ms_fit_cell(r->judgement.reason));
+    if (end == MEMORY_COLUMNS)
+        fprintf(p->out, "  %s", ms_fit_cell(r->judgement.reason));
+    fputc('\n', p->out);
+}
+
+static void write_memory_part(const ms_page *p, const ms_stream_table *t, size_t begin, size_t end)
+{
+    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
+    for (size_t i = begin; i < end; i++)
+        fprintf(p->out, " %*s", width_of(memory_columns[i]), memory_columns[i]);
+    fprintf(p->out, "%s%s\n", end == MEMORY_COLUMNS ? "  fits" : "", ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < t->rows.count; i++)
+        write_memory_row(p, &t->rows.items[i], begin, end);
 }
 
 static void write_memory(const ms_page *p, const ms_stream_table *t)
 {
     ms_page_heading(p, "On the device", "  (GiB, at the peak of a pass)");
-    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
-    for (size_t i = 0; i < MEMORY_COLUMNS; i++)
-        fprintf(p->out, " %*s", width_of(memory_columns[i]), memory_columns[i]);
-    fprintf(p->out, "  fits%s\n", ms_page_tone(p, MS_TONE_END));
-    for (uint32_t i = 0; i < t->rows.count; i++)
-        write_memory_row(p, &t->rows.items[i]);
+    if (p->columns >= WIDE) {
+        write_memory_part(p, t, 0, MEMORY_COLUMNS);
+        return;
+    }
+    write_memory_part(p, t, 0, FIRST);
+    write_memory_part(p, t, FIRST, MEMORY_COLUMNS);
 }
 
 /* Those of ms_stream_times_list, and the last. */
 static const char *const time_columns[MS_STREAM_TIMES + 1] = {
     "computing", "copies", "hidden", "exposed", "together", "first", "tokens/s"};
 
-static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r)
+static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r,
+                           size_t begin, size_t end)
 {
     double figures[MS_STREAM_TIMES + 1];
     char text[MS_FIXED_TEXT];
     ms_stream_times_list(&r->times, figures);
     figures[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
     fprintf(p->out, "  %5" PRIu64, r->prefetch);
-    for (int i = 0; i <= MS_STREAM_TIMES; i++)
+    for (size_t i = begin; i < end; i++)
         fprintf(p->out, " %*s", width_of(time_columns[i]), ms_fixed(figures[i], 2, text));
     fputc('\n', p->out);
+}
+
+static void write_time_part(const ms_page *p, const ms_stream_table *t, size_t begin, size_t end)
+{
+    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
+    for (size_t i = begin; i < end; i++)
+        fprintf(p->out, " %*s", width_of(time_columns[i]), time_columns[i]);
+    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < t->rows.count; i++)
+        write_time_row(p, t, &t->rows.items[i], begin, end);
 }
 
 static void write_times(const ms_page *p, const ms_stream_table *t)
 {
     ms_page_heading(p, "A pass", "  (ms, in the steady state; tokens/s at most)");
-    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
-    for (int i = 0; i <= MS_STREAM_TIMES; i++)
-        fprintf(p->out, " %*s", width_of(time_columns[i]), time_columns[i]);
-    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
-    for (uint32_t i = 0; i < t->rows.count; i++)
-        write_time_row(p, t, &t->rows.items[i]);
+    if (p->columns >= WIDE) {
+        write_time_part(p, t, 0, MS_STREAM_TIMES + 1);
+        return;
+    }
+    write_time_part(p, t, 0, FIRST);
+    write_time_part(p, t, FIRST, MS_STREAM_TIMES + 1);
 }
 
 static void write_host(const ms_page *p, const ms_stream_table *t)

@@ -26,11 +26,14 @@ ROWS = [
     ("plan smollm2-135m --batch 8 --seq 1024 --device a10 --curve --points 4", 72),
     ("plan smollm2-135m --batch 8 --seq 1024 --device t4 --budget 4GiB --target all", 80),
     ("diff llama-3.2-1b llama-3.2-3b", 50),
+    ("diff llama-3.2-1b --batch 4 -- --checkpointing all", 50),
+    ("fit llama-3.1-8b --device h100-80gb", 50),
+    ("fit llama-3.1-70b --what gpus", 50),
     (f"compare {REPORTS}/null.json {REPORTS}/cuda.json", 50),
     ("infer llama-3.1-8b --quant Q8_0 --device rtx-4090 --context 8192", 50),
     ("infer llama-3.1-8b --engine vllm --device h100-80gb --context 8192 --concurrency 32", 50),
     ("infer llama-3.1-8b --quant Q8_0 --device t4,rtx-4090 --concurrency 1,8 --fit context", 50),
-    ("stream llama-3.2-1b --device rtx-4090", 80),
+    ("stream llama-3.2-1b --device rtx-4090", 50),
 ]
 
 
