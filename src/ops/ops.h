@@ -48,6 +48,11 @@ ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_bloom_gelu(ms_tape *tape, ms_tensor x);
+/* Of an x that the caller holds: "gelu_new", "gelu_fast", x * sigmoid(c * x), relu(x) ** 2. */
+ms_tensor ms_gelu_new(ms_tape *tape, ms_tensor x);
+ms_tensor ms_gelu_fast(ms_tape *tape, ms_tensor x);
+ms_tensor ms_quick_gelu(ms_tape *tape, ms_tensor x);
+ms_tensor ms_relu2(ms_tape *tape, ms_tensor x);
 ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a,
                 ms_dtype dtype); /* returns `a` itself if it has the dtype */

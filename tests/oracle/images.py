@@ -21,7 +21,7 @@ class Grid:
         vision = config.vision_config
         self.config, self.count = vision, case["batch"] * case["images"]
         width, height = case["image_size"]
-        least, most = (3136, 12845056) if config.model_type == "qwen2_5_vl" else (65536, 16777216)  # of the published processors
+        least, most = (3136, 12845056) if config.model_type in ("qwen2_vl", "qwen2_5_vl") else (65536, 16777216)  # of the published processors
         height, width = smart_resize(height, width, vision.patch_size * vision.spatial_merge_size, least, most)
         self.rows, self.columns = height // vision.patch_size, width // vision.patch_size
         self.merge = vision.spatial_merge_size

@@ -12,7 +12,7 @@ LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attentio
 MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
 DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts num_experts_per_tok first_k_dense_replace q_lora_rank".split()
 HYBRID = LLAMA + "linear_num_key_heads linear_num_value_heads".split()
-SHAPES = {"lfm2": LLAMA[:-1], "qwen2_5_vl": LLAMA[:-1], "qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
+SHAPES = {"lfm2": LLAMA[:-1], "qwen2_vl": LLAMA[:-1], "qwen2_5_vl": LLAMA[:-1], "qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
           "minimax_m2": LLAMA + "num_local_experts num_experts_per_tok".split(),
           "dots1": LLAMA[:-1] + "n_routed_experts num_experts_per_tok moe_intermediate_size n_shared_experts first_k_dense_replace".split(),
           "ernie4_5_moe": LLAMA + "moe_num_experts moe_k moe_intermediate_size moe_num_shared_experts".split(),
@@ -131,6 +131,9 @@ ROWS = [
     ("lfm2-350m", "lfm2", TIED, "65536/1024/6656/16/16/8", 354483968, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-700m", "lfm2", TIED, "65536/1536/10240/16/24/8", 742489344, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-1.2b", "lfm2", TIED, "65536/2048/12288/16/32/8", 1170340608, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
+    ("qwen2-vl-2b", "qwen2_vl", TIED, "151936/1536/8960/28/12/2", 2208985600, "published", {"vision_config": {"hidden_size": 1536}}),
+    ("qwen2-vl-7b", "qwen2_vl", UNTIED, "152064/3584/18944/28/28/4", 8291375616, "published", {"vision_config": {"hidden_size": 3584}}),
+    ("qwen2-vl-72b", "qwen2_vl", UNTIED, "152064/8192/29568/80/64/8", 73405560320, "published", {"vision_config": {"hidden_size": 8192}}),
     ("qwen2.5-vl-3b", "qwen2_5_vl", TIED, "151936/2048/11008/36/16/2", 3754622976, "published",
      {"vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "out_hidden_size": 2048}}),
     ("qwen2.5-vl-7b", "qwen2_5_vl", UNTIED, "152064/3584/18944/28/28/4", 8292166656, "published",

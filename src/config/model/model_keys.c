@@ -13,10 +13,15 @@ static const struct activation_row {
     const char *name;
     ms_activation activation;
 } activations[] = {
-    {"silu", MS_ACTIVATION_SILU},           {"swish", MS_ACTIVATION_SILU},
-    {"gelu", MS_ACTIVATION_GELU},           {"gelu_pytorch_tanh", MS_ACTIVATION_GELU_TANH},
-    {"gelu_new", MS_ACTIVATION_GELU_NEW},   {"relu", MS_ACTIVATION_RELU},
-    {"gelu_fast", MS_ACTIVATION_GELU_FAST}, {"relu2", MS_ACTIVATION_RELU2},
+    {"silu", MS_ACTIVATION_SILU},
+    {"swish", MS_ACTIVATION_SILU},
+    {"gelu", MS_ACTIVATION_GELU},
+    {"gelu_pytorch_tanh", MS_ACTIVATION_GELU_TANH},
+    {"gelu_new", MS_ACTIVATION_GELU_NEW},
+    {"relu", MS_ACTIVATION_RELU},
+    {"gelu_fast", MS_ACTIVATION_GELU_FAST},
+    {"relu2", MS_ACTIVATION_RELU2},
+    {"quick_gelu", MS_ACTIVATION_QUICK_GELU},
 };
 
 const char *ms_activation_name(ms_activation activation)
@@ -269,7 +274,7 @@ static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model
         }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "activation '%.40s' is not supported; silu, gelu, gelu_pytorch_tanh, "
-                        "gelu_new, gelu_fast, relu and relu2 are",
+                        "gelu_new, gelu_fast, quick_gelu, relu and relu2 are",
                         name);
 }
 

@@ -121,7 +121,6 @@ static const struct missing_row {
     {"llava", ""},
     {"internvl", ""},
     {"qwen-vl", ""},
-    {"qwen2-vl", ""},
     {"qwen2.5-omni", ""},
     {"stable-diffusion", ""},
     {"sdxl", ""},

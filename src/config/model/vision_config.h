@@ -20,8 +20,10 @@ typedef struct ms_vision_config {
     /* Qwen: patches merged into one token, per side; frames per patch; width of merged tokens; rows
      * of the position table */
     uint64_t merge_size, frames, out_size, positions;
+    uint64_t mlp_ratio;                   /* Qwen2-VL: intermediate_size / hidden_size */
     uint64_t projector_in, projector_out; /* llama4: widths of the MLP behind the tower */
-    uint64_t window_size;                 /* Qwen2.5-VL: side of a window of attention in pixels */
+    uint64_t window_size;                 /* Qwen2.5-VL: side of a window of attention in pixels;
+                                           * 0: none */
     /* Blocks, a bit each: Qwen2.5-VL's whose attention sees the whole image, Qwen3-VL's that have a
      * merger of their own */
     uint64_t marked_blocks[MS_MOST_BLOCKS / 64];

@@ -301,36 +301,6 @@ ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *modul
 
 /* ---- activations ---- */
 
-/* 0.5 * x * (1 + tanh(c * (x + c * x**3))), operator by operator */
-static ms_tensor gelu_new(ms_tape *tape, ms_tensor x)
-{
-    ms_tensor half = ms_mul_scalar(tape, x);
-    ms_tensor cubic = ms_mul_scalar(tape, ms_pow(tape, x));
-    ms_tensor inner = ms_mul_scalar(tape, ms_add(tape, x, cubic));
-    ms_tensor outer = ms_add_scalar(tape, ms_tanh(tape, inner));
-    return ms_mul(tape, half, outer);
-}
-
-/* 0.5 * x * (1 + tanh(x * c * (1 + d * x * x))) */
-static ms_tensor gelu_fast(ms_tape *tape, ms_tensor x)
-{
-    ms_tensor half = ms_mul_scalar(tape, x);
-    ms_tensor scaled = ms_mul_scalar(tape, x);
-    ms_tensor square = ms_mul(tape, ms_mul_scalar(tape, x), x);
-    ms_tensor inner = ms_mul(tape, scaled, ms_add_scalar(tape, square));
-    ms_tensor outer = ms_add_scalar(tape, ms_tanh(tape, inner));
-    return ms_mul(tape, half, outer);
-}
-
-static ms_tensor relu2(ms_tape *tape, ms_tensor x)
-{
-    ms_tensor applied = ms_relu(tape, x);
-    ms_retain(tape, applied); /* a local */
-    ms_tensor out = ms_pow(tape, applied);
-    ms_release(tape, applied);
-    return out;
-}
-
 void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x)
 {
     ms_assign(f, x, ms_div_scalar(model->tape, *x));
@@ -356,13 +326,16 @@ ms_tensor ms_activate(ms_tape *tape, ms_activation activation, ms_tensor x)
         out = ms_gelu(tape, x);
         break;
     case MS_ACTIVATION_GELU_NEW:
-        out = gelu_new(tape, x);
+        out = ms_gelu_new(tape, x);
         break;
     case MS_ACTIVATION_GELU_FAST:
-        out = gelu_fast(tape, x);
+        out = ms_gelu_fast(tape, x);
+        break;
+    case MS_ACTIVATION_QUICK_GELU:
+        out = ms_quick_gelu(tape, x);
         break;
     case MS_ACTIVATION_RELU2:
-        out = relu2(tape, x);
+        out = ms_relu2(tape, x);
         break;
     case MS_ACTIVATION_RELU:
     case MS_ACTIVATION_COUNT:

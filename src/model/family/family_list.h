@@ -57,6 +57,7 @@
     X(qwen3_5)                        \
     X(qwen3_5_moe_text)               \
     X(qwen3_5_moe)                    \
+    X(qwen2_vl)                       \
     X(qwen2_5_vl)                     \
     X(qwen3_vl)                       \
     X(qwen3_vl_moe)                   \

@@ -13,7 +13,7 @@
 #include "model/decoder/shared_expert.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "model/vision/qwen_vision.h"
+#include "model/vision/qwen/qwen3_tower.h"
 #include "ops/ops.h"
 
 /* clang-format off */

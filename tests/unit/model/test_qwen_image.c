@@ -3,7 +3,7 @@
  * What Qwen's processor and tower make of an image: grids as smart_resize of transformers 5.23
  * gives them, and windows.
  */
-#include "model/vision/qwen_image.h"
+#include "model/vision/qwen/image.h"
 
 #include "unit/support.h"
 
@@ -32,7 +32,7 @@ static void sides_are_rounded(void **state)
     const ms_model_config model = config();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ms_image_grid grid;
-        assert_int_equal(ms_qwen_place_image(&model, rows[i].sides, &grid, NULL), MS_OK);
+        assert_int_equal(ms_qwen2_5_place_image(&model, rows[i].sides, &grid, NULL), MS_OK);
         assert_int_equal(grid.columns, rows[i].columns);
         assert_int_equal(grid.rows, rows[i].rows);
         assert_int_equal(grid.tokens, rows[i].columns * rows[i].rows / 4);
@@ -50,12 +50,14 @@ static void what_cannot_be_is_refused(void **state)
     odd.vision.hidden_size = 384;
     small.vision.window_size = 20;
     const uint64_t none[2] = {0}, thin[] = {5000, 10}, fine[] = {280, 280};
-    assert_int_not_equal(ms_qwen_place_image(&model, none, &grid, NULL), MS_OK);
-    assert_int_not_equal(ms_qwen_place_image(&model, thin, &grid, NULL), MS_OK);
-    assert_int_not_equal(ms_qwen_place_image(&narrow, fine, &grid, NULL), MS_OK);
-    assert_int_not_equal(ms_qwen_place_image(&odd, fine, &grid, NULL), MS_OK);
-    assert_int_not_equal(ms_qwen_place_image(&small, fine, &grid, NULL), MS_OK);
-    assert_int_equal(ms_qwen_place_image(&model, fine, &grid, NULL), MS_OK);
+    assert_int_not_equal(ms_qwen2_5_place_image(&model, none, &grid, NULL), MS_OK);
+    assert_int_not_equal(ms_qwen2_5_place_image(&model, thin, &grid, NULL), MS_OK);
+    assert_int_not_equal(ms_qwen2_5_place_image(&narrow, fine, &grid, NULL), MS_OK);
+    assert_int_not_equal(ms_qwen2_5_place_image(&odd, fine, &grid, NULL), MS_OK);
+    assert_int_not_equal(ms_qwen2_5_place_image(&small, fine, &grid, NULL), MS_OK);
+    assert_int_equal(ms_qwen2_5_place_image(&model, fine, &grid, NULL), MS_OK);
+    assert_int_equal(ms_qwen2_place_image(&small, fine, &grid, NULL), MS_OK); /* has no windows */
+    assert_int_not_equal(ms_qwen2_place_image(&narrow, fine, &grid, NULL), MS_OK);
 }
 
 static void limits_of_qwen3_are_others(void **state)

@@ -144,9 +144,10 @@ static ms_status check_treatments(const ms_resolving *c)
  * known. */
 static bool has_known_modules(const ms_model_config *model)
 {
-    static const char *const types[] = {
-        "llama", "mistral", "qwen2",   "qwen3",      "gemma",   "gemma2",     "gemma3_text",
-        "olmo2", "cohere",  "granite", "starcoder2", "smollm3", "qwen2_5_vl", "gemma4_text"};
+    static const char *const types[] = {"llama",    "mistral",    "qwen2",       "qwen3",
+                                        "gemma",    "gemma2",     "gemma3_text", "olmo2",
+                                        "cohere",   "granite",    "starcoder2",  "smollm3",
+                                        "qwen2_vl", "qwen2_5_vl", "gemma4_text"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i], model->model_type) == 0)
             return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/vision/qwen2_5_images.h"
+#include "model/vision/qwen/qwen2_images.h"
 
 #include "model/vision/image_tokens.h"
-#include "model/vision/qwen2_5_tower.h"
-#include "model/vision/qwen_patches.h"
+#include "model/vision/qwen/qwen2_tower.h"
+#include "model/vision/qwen/patches.h"
 #include "ops/ops.h"
 
 /* The locals of forward, in the order in which its frame drops them. */
@@ -32,7 +32,7 @@ static void find_features(ms_model *model, ms_locals *f, const forward_locals *l
         return;
     ms_tensor pixels = ms_to(tape, model->pixel_values, model->run->dtype), last = 0;
     ms_retain(tape, pixels);
-    ms_tensor merged = ms_qwen2_5_tower_run(model, pixels, &last);
+    ms_tensor merged = ms_qwen2_tower_run(model, pixels, &last);
     ms_assign(f, l->merged, merged);
     ms_assign(f, l->last, last);
     ms_release(tape, pixels);
@@ -41,7 +41,7 @@ static void find_features(ms_model *model, ms_locals *f, const forward_locals *l
         ms_assign(f, l->features, ms_to(tape, joined, (ms_dtype)ms_info(tape, *l->embeds)->dtype));
 }
 
-ms_tensor ms_qwen2_5_run_with_images(ms_model *model, ms_decoder *d, ms_tensor ids)
+ms_tensor ms_qwen2_run_with_images(ms_model *model, ms_decoder *d, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     uint32_t root = tape->trace->scopes.items[d->scope].parent;

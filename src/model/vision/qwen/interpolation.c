@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/vision/qwen_interpolation.h"
+#include "model/vision/qwen/interpolation.h"
 
 #include "model/blocks/blocks.h"
 #include "model/vision/image_tokens.h"

@@ -8,9 +8,9 @@
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
-#include "model/vision/qwen3_images.h"
-#include "model/vision/qwen_image.h"
-#include "model/vision/qwen_vision.h"
+#include "model/vision/qwen/qwen3_images.h"
+#include "model/vision/qwen/image.h"
+#include "model/vision/qwen/qwen3_tower.h"
 
 /* clang-format off */
 static const ms_key dense_keys[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Qwen3VLModel.forward with images: as Qwen2.5-VL, and the features of inner blocks are added to
+ * Qwen3VLModel.forward with images: as Qwen2-VL, and the features of inner blocks are added to
  * the image tokens behind the first layers of the text model.
  */
-#ifndef MS_MODEL_VISION_QWEN3_IMAGES_H
-#define MS_MODEL_VISION_QWEN3_IMAGES_H
+#ifndef MS_MODEL_VISION_QWEN_QWEN3_IMAGES_H
+#define MS_MODEL_VISION_QWEN_QWEN3_IMAGES_H
 
 #include "model/decoder/decoder.h"
 

@@ -4,8 +4,8 @@
  * that are resampled to each image, and mergers for inner blocks, whose features go to the first
  * layers of the text model.
  */
-#ifndef MS_MODEL_VISION_QWEN_VISION_H
-#define MS_MODEL_VISION_QWEN_VISION_H
+#ifndef MS_MODEL_VISION_QWEN_QWEN3_TOWER_H
+#define MS_MODEL_VISION_QWEN_QWEN3_TOWER_H
 
 #include "model/family/family_keys.h"
 #include "model/blocks/model.h"

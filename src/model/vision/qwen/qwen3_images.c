@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/vision/qwen3_images.h"
+#include "model/vision/qwen/qwen3_images.h"
 
 #include "model/vision/image_tokens.h"
-#include "model/vision/qwen_patches.h"
-#include "model/vision/qwen_vision.h"
+#include "model/vision/qwen/patches.h"
+#include "model/vision/qwen/qwen3_tower.h"
 #include "ops/moe/masked.h"
 #include "ops/moe/rows.h"
 #include "ops/ops.h"

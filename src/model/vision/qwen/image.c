@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/vision/qwen_image.h"
+#include "model/vision/qwen/image.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@ enum { MOST_RATIO = 200 };
 typedef struct limits {
     uint64_t least, most; /* pixels of an image */
 } limits;
-static const limits of_qwen2_5 = {3136, 12845056}, of_qwen3 = {65536, 16777216};
+static const limits of_qwen2 = {3136, 12845056}, of_qwen3 = {65536, 16777216};
 
 /* Python's round(): halves go to the even number. */
 static uint64_t rounded(uint64_t side, uint64_t factor)
@@ -72,8 +72,14 @@ static ms_status place(const ms_model_config *config, const uint64_t sides[2], l
     return MS_OK;
 }
 
-ms_status ms_qwen_place_image(const ms_model_config *config, const uint64_t sides[2],
-                              ms_image_grid *grid, ms_error *err)
+ms_status ms_qwen2_place_image(const ms_model_config *config, const uint64_t sides[2],
+                               ms_image_grid *grid, ms_error *err)
+{
+    return place(config, sides, of_qwen2, grid, err);
+}
+
+ms_status ms_qwen2_5_place_image(const ms_model_config *config, const uint64_t sides[2],
+                                 ms_image_grid *grid, ms_error *err)
 {
     const ms_vision_config *vision = &config->vision;
     if (vision->window_size / vision->merge_size / vision->patch_size == 0)
@@ -81,7 +87,7 @@ ms_status ms_qwen_place_image(const ms_model_config *config, const uint64_t side
                        "the tower's windows of %" PRIu64 " pixels are smaller than %" PRIu64
                        " merged patches",
                        vision->window_size, vision->merge_size);
-    return place(config, sides, of_qwen2_5, grid, err);
+    return place(config, sides, of_qwen2, grid, err);
 }
 
 ms_status ms_qwen3_place_image(const ms_model_config *config, const uint64_t sides[2],

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/vision/qwen2_5_attention.h"
+#include "model/vision/qwen/attention.h"
 
 #include "model/blocks/blocks.h"
 #include "model/vision/image_tokens.h"
 #include "model/vision/picture_layers.h"
-#include "model/vision/qwen_image.h"
+#include "model/vision/qwen/image.h"
 #include "ops/ops.h"
 
 ms_qwen_attention ms_qwen_attention_new(ms_model *model, uint32_t parent, ms_dim hidden)

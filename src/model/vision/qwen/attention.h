@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Attention of Qwen2.5-VL's vision tower (Qwen2_5_VLVisionAttention): one call for each window, or
- * for each image.
+ * Attention of Qwen's vision towers (VisionAttention of Qwen2-VL, Qwen2_5_VLVisionAttention,
+ * Qwen3VLVisionAttention): one call for each image, or for each window of Qwen2.5-VL.
  */
-#ifndef MS_MODEL_VISION_QWEN2_5_ATTENTION_H
-#define MS_MODEL_VISION_QWEN2_5_ATTENTION_H
+#ifndef MS_MODEL_VISION_QWEN_ATTENTION_H
+#define MS_MODEL_VISION_QWEN_ATTENTION_H
 
 #include "model/blocks/model.h"
 
