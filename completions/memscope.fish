@@ -144,6 +144,7 @@ complete -c memscope -n $analyze -l chart -d 'draw memory over the step in the c
 complete -c memscope -n $analyze -l check-with -x -d 'run the step in PyTorch without a GPU and compare both'
 complete -c memscope -n $analyze -l python -r -d 'for --check-with: a Python that has PyTorch [python3]'
 complete -c memscope -n $analyze -l unroll -d 'one record for every layer, even if layers are equal'
+complete -c memscope -n $analyze -l no-advice -d 'leave out suggestions, which take longer than the rest'
 complete -c memscope -n $analyze -s q -l quiet -d 'no console report, no messages but errors'
 complete -c memscope -n $analyze -l color -x -a 'auto always never' -d 'auto, always or never'
 complete -c memscope -n $analyze -l no-color -d 'the same as --color=never'

@@ -47,8 +47,17 @@ files() {
     mode=$1 folder=$2
     shift 2
     for source in "$@"; do
-        [ ! -f "$source" ] || file "$mode" "$source" "$folder/$(basename "$source")"
+        shift
+        [ ! -f "$source" ] || set -- "$@" "$source"
     done
+    [ $# -gt 0 ] || return 0
+    case $action in
+    install)
+        mkdir -p "$DESTDIR$folder"
+        install -m "$mode" "$@" "$DESTDIR$folder"
+        ;;
+    uninstall) for source in "$@"; do rm -f "$DESTDIR$folder/${source##*/}"; done ;;
+    esac
 }
 
 file 755 "$BUILD/memscope" "$BINDIR/memscope"

@@ -22,6 +22,9 @@ A case of a real GPU says which way its driver's "addresses" go, and what the pr
 off what was measured. A case is exact in a group when all its figures of the group are equal. The last line is
 "N passed, M failed", where a test is one requirement (--require, or "require" in the file), and all the cases
 that the program must refuse: those whose "refused" says a part of the sentence it refuses them with.
+
+Suggestions take as long as the figures that are compared; one case of ADVICE_EVERY is asked for them too,
+as they must not fail.
 """
 import argparse
 import concurrent.futures
@@ -45,6 +48,8 @@ ENGINES = (oracle_engine_fit, oracle_infer, oracle_hf, oracle_vllm)  # formats o
 GROUPS = tuple(dict.fromkeys(("static", "saved", "phases", "steady", "first", "loaded", "prefill", "decode", "reserved", "slow", "requested", "detail",
                               "evaluation") + sum((engine.GROUPS for engine in ENGINES), ())))
 
+
+ADVICE_EVERY = 16
 
 # ---- from a case to a command ----
 
@@ -280,7 +285,7 @@ def attentions_of(command, args):
     return at, WITHOUT_CUDNN if is_auto and device[:2] in ("h1", "h2", "b2", "b3") and not args.has_cudnn else (command[at],)
 
 
-def run_case(case, args, folder):
+def run_case(case, args, folder, is_advised=False):
     """Returns (report, None) or (None, why not)."""
     engine = engine_of(case)
     path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
@@ -291,6 +296,7 @@ def run_case(case, args, folder):
         with open(path, "w") as f:
             json.dump(config_of(case), f)
         command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
+        command += [] if is_advised else ["--no-advice"]
     at, attentions = attentions_of(command, args) if "--attention" in command else (0, command[:1])
     for attention in attentions:
         command[at] = attention
@@ -517,8 +523,8 @@ def select(cases, args):
     return chosen[::args.every]
 
 
-def compare(case, args, folder):
-    report, error = run_case(case, args, folder)
+def compare(number, case, args, folder):
+    report, error = run_case(case, args, folder, number % ADVICE_EVERY == 0)
     figures = {}
     if "refused" in case:
         is_refused = bool(error) and error.startswith("exit 2") and case["refused"] in error
@@ -543,7 +549,7 @@ def main():
     args.has_cudnn = file.get("cudnn_attention", file.get("device", "").startswith("NVIDIA"))  # as measured
     cases = select(file["cases"], args)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        results = list(pool.map(lambda c: compare(c, args, folder), cases))
+        results = list(pool.map(lambda c: compare(*c, args, folder), enumerate(cases)))
     if not args.summary:
         for result in results:
             print_case(result, args)

@@ -70,7 +70,7 @@ def run_row(row, binary, folder):
         return outside(row, reason)
     source, shape = source_of(row), SHAPES.get(row["model"])
     command = command_of(row, binary, folder)
-    done = subprocess.run(command + ["--format", "json", "-o", "-"], capture_output=True, text=True)
+    done = subprocess.run(command + ["--no-advice", "--format", "json", "-o", "-"], capture_output=True, text=True)
     if done.returncode not in (0, 1):  # 1: over budget, the report is there all the same
         return outside(row, reason_of(done.stderr.split("\n")[0]))
     report = json.loads(done.stdout)

@@ -55,7 +55,7 @@ def published_of(row):
 
 @functools.lru_cache(maxsize=None)
 def run(command):
-    done = subprocess.run(list(command) + ["--format", "json", "-o", "-"], capture_output=True, text=True)
+    done = subprocess.run(list(command) + ["--no-advice", "--format", "json", "-o", "-"], capture_output=True, text=True)
     if done.returncode not in (0, 1):  # 1: over budget, the report is there all the same
         return reason_of(done.stderr.split("\n")[0]), None
     return None, json.loads(done.stdout)

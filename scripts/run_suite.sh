@@ -20,6 +20,11 @@ build=${BUILD:-build/release}
 logs=$build/logs
 bad=0
 
+# Where python3 is a script that looks for the interpreter, as of pyenv, it takes longer than many a test.
+case $(head -c 2 "$(command -v python3)" 2> /dev/null) in
+'#!') PATH=$(dirname "$(python3 -c 'import sys; print(sys.executable)')"):$PATH && export PATH ;;
+esac
+
 # label KIND=ITEM
 label() {
     item=${1#*=}

@@ -151,7 +151,7 @@ def run_row(row, binary, folder):
     path = os.path.join(folder, row["id"] + ".json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump(config, f)
-    done = subprocess.run([binary, "analyze", "--config", path] + command + ["--format", "json", "-o", "-"],
+    done = subprocess.run([binary, "analyze", "--no-advice", "--config", path] + command + ["--format", "json", "-o", "-"],
                           capture_output=True, text=True)
     if done.returncode not in (0, 1):  # 1: over the device's memory, the report is there all the same
         return Result(row, "refused: " + re.sub(r"^memscope: |\S*\.json\S* ", "", done.stderr.split("\n")[0]), None, "", None)

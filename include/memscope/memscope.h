@@ -140,6 +140,10 @@ const char *ms_analysis_note(const ms_analysis *analysis, size_t index);
 /* Gives each layer its own operator records; without this call, equal layers share them. */
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err);
 
+/* Leaves out of reports what other runs than this one are simulated for: suggestions, notes beside
+ * the verdict, and how several ranks compare with one device. They take longer than the rest. */
+void ms_analysis_skip_advice(ms_analysis *analysis);
+
 /* How text for people is laid out; without this call 80 columns of plain ASCII. */
 typedef struct ms_style {
     uint32_t columns;

@@ -308,6 +308,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_analysis_world": (c_uint64, (c_void_p, POINTER(c_uint64))),
     "ms_analysis_note": (c_char_p, (c_void_p, c_size_t)),
     "ms_analysis_unroll": (c_int, (c_void_p, POINTER(ms_error))),
+    "ms_analysis_skip_advice": (None, (c_void_p,)),
     "ms_analysis_set_style": (None, (c_void_p, POINTER(ms_style))),
     "ms_analysis_write": (c_int, (c_void_p, c_char_p, c_void_p, POINTER(ms_error))),
     "ms_report_format_at": (POINTER(ms_report_format), (c_size_t,)),

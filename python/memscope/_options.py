@@ -110,6 +110,7 @@ class AnalyzeOptions(RunOptions, total=False):
     check_with: Text     # run the step in PyTorch without a GPU and compare both
     python: File         # for --check-with: a Python that has PyTorch [python3]
     unroll: bool         # one record for every layer, even if layers are equal
+    no_advice: bool      # leave out suggestions, which take longer than the rest
     quiet: bool          # no console report, no messages but errors
     color: Text          # auto, always or never
     no_color: bool       # the same as --color=never
@@ -328,6 +329,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("check-with", "capture", None),
         ("python", "FILE", "python3"),
         ("unroll", None, None),
+        ("no-advice", None, None),
         ("quiet", None, None),
         ("color", "WHEN", None),
         ("no-color", None, None),

@@ -90,13 +90,15 @@ def analyze(*config: Any, **options: Unpack[AnalyzeOptions]) -> Report:
     may stand TrainingArguments and an optimizer. The keywords are the options of `memscope analyze`,
     with _ for -: memscope.options("analyze") lists them."""
     with Given(config, options) as given:
-        own = given.take(*OWN, "out", "events", "unroll", "check-with", "python")
+        own = given.take(*OWN, "out", "events", "unroll", "no-advice", "check-with", "python")
         report = _analyze(given)
         if "check-with" in own:
             report.comparison = check_with(given, own)
     if own.get("unroll"):
         err = new_error()
         check(library().ms_analysis_unroll(report._handle.pointer, ctypes.byref(err)), err)
+    if own.get("no-advice"):
+        library().ms_analysis_skip_advice(report._handle.pointer)
     report._warn(own)
     _write_asked(report, own)
     return report

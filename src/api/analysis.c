@@ -160,6 +160,12 @@ ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err)
     return itemise(analysis, MS_UNROLL, err);
 }
 
+void ms_analysis_skip_advice(ms_analysis *analysis)
+{
+    if (analysis)
+        analysis->skips_advice = true;
+}
+
 void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style)
 {
     if (!analysis || !style)
@@ -221,13 +227,15 @@ ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out
         return MS_ERR_USAGE;
     if (!analysis->has_ledger)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
-    if ((writer->needs & MS_NEEDS_ADVICE) && !analysis->has_advice) {
+    const bool is_advised = (writer->needs & MS_NEEDS_ADVICE) && !analysis->skips_advice;
+    if (is_advised && !analysis->has_advice) {
         ms_status status = ms_advice_collect(&analysis->ledger, &analysis->advice, err);
         if (status != MS_OK)
             return status;
         analysis->has_advice = true;
     }
-    return write_view(analysis, analysis->has_advice ? &analysis->advice : NULL, writer, out, err);
+    const bool has_advice = analysis->has_advice && !analysis->skips_advice;
+    return write_view(analysis, has_advice ? &analysis->advice : NULL, writer, out, err);
 }
 
 ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err)

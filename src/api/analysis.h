@@ -23,6 +23,7 @@ struct ms_analysis {
     ms_style style;
     /* Which members are initialised. */
     bool is_simulated, has_ledger, has_advice;
+    bool skips_advice;
 };
 
 /* As ms_analyze, with these settings; records files in `inputs`, or NULL. */

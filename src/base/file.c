@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* for tee; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for tee; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "base/file.h"
 
 #include <errno.h>

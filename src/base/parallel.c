@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* for sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for affinity; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "base/parallel.h"
 
 #include <pthread.h>

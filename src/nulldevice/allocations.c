@@ -32,7 +32,7 @@ static void find_original(void)
         memcpy(&original, &found, sizeof found);
 }
 
-/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
+/* NOLINTNEXTLINE(clang-diagnostic-reserved-identifier) */
 MS_NULL_CALL(void, REPORT,
              (void *address, int64_t bytes, size_t allocated, size_t reserved, torch_device device))
 {

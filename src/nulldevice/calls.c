@@ -4,7 +4,7 @@
  * __cyg_profile_func_enter at the beginning of every function of this library
  * (-finstrument-functions), so no function has to count itself.
  */
-#define _GNU_SOURCE /* for dladdr; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for dladdr; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ QUIET static void count(uintptr_t function)
     }
 }
 
-/* The compiler's own names. NOLINTBEGIN(bugprone-reserved-identifier) */
+/* The compiler's own names. NOLINTBEGIN(clang-diagnostic-reserved-identifier) */
 QUIET void __cyg_profile_func_enter(void *function, void *caller);
 QUIET void __cyg_profile_func_exit(void *function, void *caller);
 
@@ -55,7 +55,7 @@ QUIET void __cyg_profile_func_exit(void *function, void *caller)
 {
     (void)function, (void)caller;
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
+/* NOLINTEND(clang-diagnostic-reserved-identifier) */
 
 /* Functions that are not CUDA's have no name that others can see. */
 MS_NULL_CALL(void, memscope_null_calls, (void (*tell)(const char *, uint64_t)))

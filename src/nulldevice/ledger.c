@@ -11,7 +11,7 @@
  * running, innermost first, by their symbols. Each line is written at once, so that a program may
  * be cut off at any moment. A process has its own file.
  */
-#define _GNU_SOURCE /* for dladdr; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for dladdr; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "nulldevice/ledger.h"
 
 #include <dlfcn.h>

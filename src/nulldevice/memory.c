@@ -4,7 +4,7 @@
  * in use. Managed memory is the host's: its pages move to a device that uses them, as far as there
  * is room, so that it counts on no device.
  */
-#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "nulldevice/memory.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
  *
  * Reads the symbol table of /proc/self/exe, which a stripped program does not have.
  */
-#define _GNU_SOURCE /* for dl_iterate_phdr; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for dl_iterate_phdr; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "nulldevice/symbols.h"
 
 #include <fcntl.h>

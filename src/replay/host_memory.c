@@ -2,7 +2,7 @@
  *
  * Addresses come from the system, and memory in whole pages, which is what is counted.
  */
-#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "replay/host_memory.h"
 
 #include <inttypes.h>

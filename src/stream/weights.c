@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "stream/weights.h"
 
 #include <inttypes.h>

@@ -61,7 +61,7 @@ def words_of(options, folder):
             path = folder / f"{name.replace('_', '-')}.json"
             path.write_text(json.dumps(value))
             value = path
-        if value is True and name in ("ignore_sharding", "unroll", "curve", "frontier"):
+        if value is True and name in ("ignore_sharding", "unroll", "no_advice", "curve", "frontier"):
             words.append(f"--{name.replace('_', '-')}")
             continue
         if isinstance(value, dict):
@@ -89,11 +89,11 @@ class Options(support.Case):
 
     def test_each_option_of_a_run_does_the_same(self):
         own = {row.name for row in memscope.options("analyze")} - set(VALUES)
-        self.assertEqual(own, {"format", "file", "output", "out", "events", "chart", "check_with", "python", "unroll", "quiet", "color",
+        self.assertEqual(own, {"format", "file", "output", "out", "events", "chart", "check_with", "python", "unroll", "no_advice", "quiet", "color",
                                "no_color"})
-        plain = memscope.analyze(RUN[0], **RUN[1]).to_dict()
+        plain = memscope.analyze(RUN[0], no_advice=True, **RUN[1]).to_dict()
         for name, value in VALUES.items():
-            options = {**RUN[1], **BESIDE.get(name, {}), name: value}
+            options = {**RUN[1], "no_advice": True, **BESIDE.get(name, {}), name: value}
             model = MODELS.get(name, RUN[0])
             with self.subTest(name), support.folder() as folder:
                 text = support.json_of("analyze", model, *words_of(options, folder))

@@ -2,7 +2,7 @@
  *
  * Starting, waiting for and ending the captured program.
  */
-#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "cli/capture/program.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _DEFAULT_SOURCE /* for flock; NOLINT(bugprone-reserved-identifier) */
+#define _DEFAULT_SOURCE /* for flock; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "cli/capture/scratch.h"
 
 #include <dirent.h>

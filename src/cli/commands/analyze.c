@@ -40,6 +40,13 @@ static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err
     return MS_OK;
 }
 
+static ms_status set_no_advice(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->no_advice = true;
+    return MS_OK;
+}
+
 static ms_status set_chart(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)value, (void)err;
@@ -73,6 +80,7 @@ static const ms_cli_option options[] = {
     {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", set_check_with},
     {"python",   0,   "FILE",     "for --check-with: a Python that has PyTorch [python3]",       set_python},
     {"unroll",   0,   NULL,       "one record for every layer, even if layers are equal",         set_unroll},
+    {"no-advice", 0,  NULL,       "leave out suggestions, which take longer than the rest",       set_no_advice},
     {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
     {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
     {"no-color", 0,   NULL,       "the same as --color=never",                             ms_cli_set_no_color},
@@ -212,6 +220,8 @@ static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, 
     ms_style style = ms_cli_style(goes_to_stdout(s) ? s->color : MS_COLOR_NEVER);
     style.chart = s->chart;
     ms_analysis_set_style(analysis, &style);
+    if (s->no_advice)
+        ms_analysis_skip_advice(analysis);
     bool asked = s->format || s->file || s->output_count || s->events;
     if (check_places(s, asked, err) != MS_OK)
         return err->status;

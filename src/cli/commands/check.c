@@ -2,7 +2,7 @@
  *
  * memscope check: checks whether runs stay within their budgets.
  */
-#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Rows are written as they are computed, to a part file beside the requested one, which is replaced
  * only when all rows are written.
  */
-#define _DEFAULT_SOURCE /* for flock; NOLINT(bugprone-reserved-identifier) */
+#define _DEFAULT_SOURCE /* for flock; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "cli/output/rows_file.h"
 
 #include <errno.h>

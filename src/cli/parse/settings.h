@@ -55,7 +55,7 @@ struct ms_cli_settings {
     char **program;           /* words after --; ends with NULL */
     uint32_t jobs;            /* -j; 0: not given */
     bool checks_with_capture; /* --check-with capture */
-    bool unroll, chart, quiet, help, warn_only, no_plans, update;
+    bool unroll, no_advice, chart, quiet, help, warn_only, no_plans, update;
     ms_sweep *sweep;
     const char **paths; /* the bare words of merge and calibrate */
     size_t path_count;

@@ -3,7 +3,7 @@
  * CUDA's driver: the calls that PyTorch makes besides the runtime's, such as those for expandable
  * segments.
  */
-#define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(clang-diagnostic-reserved-macro-identifier) */
 #include "replay/cuda/cuda_library.h"
 
 #include <dlfcn.h>

@@ -102,7 +102,7 @@ def check_file(program, folder, number, case):
     kept = [o for i in range(0, len(options), 2) if options[i] in KEPT.get(target, ()) for o in options[i:i + 2]]
     dtype = ["--dtype", "bf16"] if "--dtype" not in options else []
     more = ["--world", "8"] if target == "deepspeed" else ["--clip", "none"]
-    read = answer(run(program, "analyze", *base, "--budget", "1000GiB", "--format", "json", "-o", "-", "--training-args", path, *kept, *dtype,
+    read = answer(run(program, "analyze", "--no-advice", *base, "--budget", "1000GiB", "--format", "json", "-o", "-", "--training-args", path, *kept, *dtype,
                       *more, "--weight-decay", "0.01", "--optimizer-impl", "fused", "--treat", plan["treat"] or "all=keep"), (case, text))
     differ = {k: (plan["metadata"].get(k), read["metadata"].get(k)) for k in SAME if plan["metadata"].get(k) != read["metadata"].get(k)}
     assert not differ, (case, differ)
@@ -136,7 +136,7 @@ def check_bounds(program, path, options):
     base = ["--config", path, *DEVICE, "--batch", "2", *([] if "--seq" in options else ["--seq", "2048"]), *options]
 
     def simulate(treat, budget):
-        return answer(run(program, "analyze", *base, "--budget", budget, "--format", "json", "-o", "-", "--treat", treat), (options, treat))["summary"]
+        return answer(run(program, "analyze", "--no-advice", *base, "--budget", budget, "--format", "json", "-o", "-", "--treat", treat), (options, treat))["summary"]
 
     least, most = (simulate(t, "1000GiB")["expected_device_bytes"] for t in ("all=checkpoint", "all=keep"))
     chance = random.Random(7)

@@ -138,27 +138,32 @@ class Browser:
         return json.loads(html.unescape(found.group(1)))
 
 
-def phone(page):
-    """The page in a frame as wide as a phone, whose probe the outer page repeats."""
-    inner = page.replace("<title>", WATCH + "<title>", 1).replace("</body>", PROBE + "</body>", 1)
-    return (f'<iframe style="border:0;width:390px;height:800px" srcdoc="{html.escape(inner)}"></iframe>'
-            '<script>const look = () => { const probe = document.querySelector("iframe").contentDocument.getElementById("probe");'
-            'if (probe) document.body.append(document.importNode(probe, true)); else setTimeout(look, 20); };'
+def phones(pages):
+    """The pages in frames as wide as a phone, whose probes the outer page repeats in their order; to start a browser takes longer."""
+    inner = [page.replace("<title>", WATCH + "<title>", 1).replace("</body>", PROBE + "</body>", 1) for page in pages]
+    frames = "".join(f'<iframe style="border:0;width:390px;height:800px" srcdoc="{html.escape(page)}"></iframe>' for page in inner)
+    return (frames + '<script>const look = () => {'
+            'const probes = Array.from(document.querySelectorAll("iframe"), (frame) => frame.contentDocument.getElementById("probe"));'
+            'if (probes.every((probe) => probe)) document.body.append(...probes.map((probe) => document.importNode(probe, true)));'
+            'else setTimeout(look, 20); };'
             'addEventListener("load", look);</script>')
 
 
-def check_phone(browser, page):
+def probe_phones(browser, pages):
+    found = re.findall(r'<pre id="probe">(.*?)</pre>', browser.run(phones(pages), "--window-size=800,900", "--virtual-time-budget=20000"), re.S)
+    assert len(found) == len(pages), f"{len(found)} probes of {len(pages)} have run"
+    return [json.loads(html.unescape(text)) for text in found]
+
+
+def check_phone(result):
     """390 pixels: nothing is scrolled sideways, neither the page nor a part of it."""
-    found = re.search(r'<pre id="probe">(.*?)</pre>', browser.run(phone(page), "--window-size=800,900", "--virtual-time-budget=5000"), re.S)
-    assert found, "the probe has not run"
-    result = json.loads(html.unescape(found.group(1)))
     assert result["width"] == 390, result["width"]
     check_quiet(result)
     assert not result["scrolled"], result["scrolled"]
 
 
-def check_page(browser, page):
-    check_phone(browser, page)
+def check_page(browser, page, result):
+    check_phone(result)
     if EVERY == 1:
         check_quiet(browser.probe(page, "--window-size=1280,900"))
     bare = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
@@ -205,11 +210,13 @@ def check_looks(browser, arguments):
 
 
 def check_speed(browser):
-    """126 layers, a record for each; the best of three on a busy machine."""
+    """126 layers, a record for each; on a busy machine one of three times."""
     arguments = "--config llama-3.1-405b --seq 1024 --device b200 --unroll"
     page = browser.report("analyze", arguments, "html")
-    times = [browser.probe(page)["ready_ms"] for _ in range(3)]
-    assert min(times) < 1000, times
+    times = []
+    while len(times) < 3 and not (times and times[-1] < 1000):
+        times.append(browser.probe(page)["ready_ms"])
+    assert times[-1] < 1000, times
 
 
 def check_without_script(browser, arguments):
@@ -259,8 +266,10 @@ def main():
         attempt(large, check_looks, browser, large)
         attempt(large, check_without_script, browser, large)
         attempt("126 layers", check_speed, browser)
-        for label, command, arguments in PAGES:
-            attempt(label, lambda c, a: check_page(browser, browser.report(c, a, "html")), command, arguments)
+        pages = [browser.report(command, arguments, "html") for _, command, arguments in PAGES]
+        results = probe_phones(browser, pages)
+        for (label, _, _), page, result in zip(PAGES, pages, results):
+            attempt(label, check_page, browser, page, result)
         attempt("diff", check_diff, browser, "llama-3.2-1b llama-3.2-3b")
     print(f"{passed} passed, {failed} failed")
     return failed > 0

@@ -38,7 +38,7 @@ def analyzed(binary, settings, what, value):
         words[words.index("--lora") + 1] += f",r={value}"
     else:
         words += [f"--{what}", str(value)]
-    code, out, err = run(binary, "analyze", *words, "--format", "json", "-o", "-")
+    code, out, err = run(binary, "analyze", "--no-advice", *words, "--format", "json", "-o", "-")
     assert code in (0, 1), err
     return code, json.loads(out)["summary"]
 

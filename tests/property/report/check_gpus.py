@@ -53,7 +53,7 @@ def layout_of(layout, gpus, unit, first):
 
 def analyzed(binary, settings, layout):
     more = ["--parallel", layout, "--rank", "worst"] if layout != "none" else []
-    return run(binary, "analyze", *settings.split(), *more, "--format", "json", "-o", "-")[1]["summary"]
+    return run(binary, "analyze", "--no-advice", *settings.split(), *more, "--format", "json", "-o", "-")[1]["summary"]
 
 
 def check(binary, settings, layout, unit, first, validate):

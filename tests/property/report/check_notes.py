@@ -55,7 +55,7 @@ RANKS = [
     ("llama-3.1-8b --device rtx-4090 --parallel pp=4,schedule=1f1b,microbatches=8 --budget 21GiB", []),
     ("tinyllama-1.1b --device a100-80gb --budget 8GiB --seq 2048 --batch 4 --parallel fsdp=3 --clip 1", ["cached-memory"]),
 ]
-EVERY = int(os.environ.get("CHECK_EVERY", "1"))
+EVERY = int(os.environ.get("CHECK_EVERY", "1"))  # of several ranks, which are few, every fifth part of that
 UNITS = ["B", "KiB", "MiB", "GiB", "TiB"]
 
 
@@ -85,7 +85,7 @@ def check_remedies(report, program, arguments):
     before = report["summary"]["expected_device_bytes"]
     for note in report["notes"]:
         for remedy in note["remedies"]:
-            summary = report_of(program, f"{arguments} {remedy['option']}")["summary"]
+            summary = report_of(program, f"{arguments} --no-advice {remedy['option']}")["summary"]
             saved = before - summary["expected_device_bytes"]
             assert summary["expected_device_bytes"] == remedy["device_bytes"], note
             assert saved == remedy["saved_device_bytes"], note
@@ -167,7 +167,7 @@ def check_run(program, arguments, expected):
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     passed = failed = 0
-    for arguments, expected in RUNS[::EVERY] + RANKS:
+    for arguments, expected in RUNS[::EVERY] + RANKS[::max(1, EVERY // 5)]:
         try:
             check_run(program, arguments, expected)
             passed += 1

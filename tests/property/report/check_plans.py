@@ -167,7 +167,7 @@ def check_analysis(answer, program, arguments):
         asked = [*arguments.split(), "--plan", str(path), "--format", "json"]
         if answer["least_budget_bytes"]:
             asked += ["--budget", f"{answer['least_budget_bytes']}B"]
-        done = run(program, "analyze", *asked)
+        done = run(program, "analyze", "--no-advice", *asked)
     assert done.returncode in (0, 1), done.stderr.decode()
     summary = json.loads(done.stdout)["summary"]
     assert summary["fits"] or not answer["fits"]
@@ -247,7 +247,7 @@ def check_curve(curve, program, arguments):
 
 
 def check_hand(answer, program, arguments, treat):
-    done = run(program, "analyze", *arguments.split(), "--treat", treat, "--format", "json")
+    done = run(program, "analyze", "--no-advice", *arguments.split(), "--treat", treat, "--format", "json")
     by_hand = json.loads(done.stdout)["summary"]
     assert by_hand["fits"], f"{treat} does not fit"
     by_hand_ms = by_hand["step_time_ms"]

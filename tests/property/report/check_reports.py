@@ -189,7 +189,7 @@ def check_suggestions_hold(report, program, arguments):
     """Each suggestion is what a run with its option gives."""
     before = report["summary"]["peak_memory_bytes"]
     for suggestion in report["suggestions"]:
-        summary = run(program, arguments + " " + suggestion["option"])["summary"]
+        summary = run(program, "--no-advice " + arguments + " " + suggestion["option"])["summary"]
         assert summary["expected_device_bytes"] == suggestion["device_bytes"], suggestion
         assert summary["verdict"] == suggestion["verdict"], suggestion
         if suggestion["cost"] == "device":
@@ -197,6 +197,14 @@ def check_suggestions_hold(report, program, arguments):
         assert before - summary["peak_memory_bytes"] == suggestion["saved_peak_bytes"], suggestion
         assert summary["step_time_ms"] == suggestion["step_time_ms"], suggestion
         assert summary["fits"] == suggestion["fits"], suggestion
+
+
+def check_no_advice(report, bare):
+    """--no-advice leaves out what other runs are simulated for, and nothing else."""
+    advice = ("suggestions", "notes", "one_device")
+    assert not bare["suggestions"] and not bare.get("one_device"), bare["suggestions"]
+    assert all(note in report["notes"] for note in bare["notes"]), bare["notes"]
+    assert {k: v for k, v in report.items() if k not in advice} == {k: v for k, v in bare.items() if k not in advice}
 
 
 CHECKS = [check_formulas, check_peak, check_phases, check_timeline, check_modules, check_levels,
@@ -261,7 +269,8 @@ def main():
                 assert flatten(folded) == flatten(unrolled)
                 last = max(p["repeats"] for p in unrolled["phases"])
                 assert {r["extra"]["count"] for r in unrolled["operators"]} == {1, last}
-            attempt(arguments, check_unrolled, report, run(program, arguments + " --unroll"))
+            attempt(arguments, check_unrolled, report, run(program, arguments + " --unroll --no-advice"))
+        attempt(arguments, check_no_advice, report, run(program, arguments + " --no-advice"))
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

@@ -44,7 +44,7 @@ def run(program, *words, codes=(0, 1)):
 
 
 def summary_of(program, words):
-    code, out = run(program, "analyze", *words, "-q", "--format", "json", "-o", "-")
+    code, out = run(program, "analyze", "--no-advice", *words, "-q", "--format", "json", "-o", "-")
     return code, json.loads(out)["summary"]
 
 

@@ -75,6 +75,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     ZERO(ms_analysis_world(NULL, NULL))                                                            \
     NONE(ms_analysis_note(NULL, 0))                                                                \
     STATUS(ms_analysis_unroll(NULL, &err))                                                         \
+    VOID(ms_analysis_skip_advice(NULL))                                                            \
     VOID(ms_analysis_set_style(NULL, &style))                                                      \
     VOID(ms_analysis_set_style(the.analysis, NULL))                                                \
     STATUS(ms_analysis_write(NULL, "json", the.out, &err))                                         \

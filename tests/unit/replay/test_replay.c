@@ -47,26 +47,35 @@ static void check_preset(const char *name)
     drop(&s);
 }
 
+/* A sanitizer has seen the code after a few of them: there it is every 16th. */
+#ifdef SANITIZED
+enum { PRESETS_APART = 16 };
+#else
+enum { PRESETS_APART = 1 };
+#endif
+
 static void presets_are_equal(void **state)
 {
 #ifdef WATCHES_THREADS
     skip(); /* it has one thread, and takes many addresses */
 #endif
-    DIR *folder = opendir("configs");
+    struct dirent **entries;
     unsigned count = 0;
     (void)state;
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    int entry_count = scandir("configs", &entries, NULL, alphasort);
+    assert_true(entry_count > 0);
+    for (int i = 0; i < entry_count; i++) {
         char name[256];
-        snprintf(name, sizeof name, "%s", entry->d_name);
+        snprintf(name, sizeof name, "%s", entries[i]->d_name);
+        free(entries[i]);
         char *end = strstr(name, ".json");
         if (!end || strcmp(name, "devices.json") == 0 || strcmp(name, "rates.json") == 0)
             continue;
         *end = '\0';
-        check_preset(name);
-        count++;
+        if (count++ % PRESETS_APART == 0)
+            check_preset(name);
     }
-    closedir(folder);
+    free(entries);
     assert_true(count >= 90);
 }
 
