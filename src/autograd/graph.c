@@ -18,6 +18,40 @@ void ms_graph_cut(ms_tape *tape, ms_graph_end end)
         ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
 }
 
+void ms_graph_note_forgotten(ms_tape *tape, ms_tensor tensor)
+{
+    if (tape->is_forgetting && tensor &&
+        !ms_vec_push(&tape->forgotten, ms_info(tape, tensor)->storage))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+static void forget_node(ms_tape *tape, ms_node *node)
+{
+    uint32_t packed = 0;
+    for (uint32_t i = 0; i < node->saved_count; i++) {
+        if (node->packed[i] != MS_NONE) {
+            packed++;
+            continue;
+        }
+        ms_graph_note_forgotten(tape, node->saved[i]);
+        ms_release(tape, node->saved[i]);
+    }
+    node->saved_count = 0;
+    if (!packed)
+        return;
+    const ms_saved_hooks hooks = tape->hooks.saved.items[node->hooks];
+    if (hooks.drop)
+        hooks.drop(tape, hooks.context, hooks.number, packed);
+}
+
+void ms_graph_forget(ms_tape *tape, uint32_t first, uint32_t end)
+{
+    tape->is_forgetting = true;
+    for (uint32_t i = end; i-- > first;)
+        forget_node(tape, &tape->nodes.items[i]);
+    tape->is_forgetting = false;
+}
+
 uint32_t ms_leaf_add(ms_tape *tape, ms_tensor input)
 {
     uint32_t leaf = tape->parameters.count;
@@ -74,6 +108,7 @@ static void drop_leaves(ms_tape *tape)
 void ms_graph_drop(ms_tape *tape)
 {
     drop_leaves(tape);
+    tape->forgotten.count = 0;
     while (tape->graph_holds.count)
         ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
     tape->nodes.count = tape->metas.count = tape->buffers.count = 0;

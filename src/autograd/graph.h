@@ -14,6 +14,12 @@ typedef struct ms_graph_end {
 ms_graph_end ms_graph_end_of(const ms_tape *tape);
 void ms_graph_cut(ms_tape *tape, ms_graph_end end);
 
+/* Frees what the nodes from number `first` up to `end` saved, the last node first: as when a result
+ * is dropped that nothing else was made of, so that backward does not reach them. */
+void ms_graph_forget(ms_tape *tape, uint32_t first, uint32_t end);
+/* While it runs: notes that the tensor had been saved (0: nothing), in tape->forgotten. */
+void ms_graph_note_forgotten(ms_tape *tape, ms_tensor tensor);
+
 /* Adds a leaf, after the parameters, for the input of a rerun's graph; backward stores the input's
  * gradient there. The input is retained. */
 uint32_t ms_leaf_add(ms_tape *tape, ms_tensor input);

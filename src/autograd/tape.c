@@ -37,6 +37,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->in_order);
     ms_vec_free(&tape->stand_ins);
     ms_vec_free(&tape->graph_holds);
+    ms_vec_free(&tape->forgotten);
     ms_vec_free(&tape->ready);
     ms_vec_free(&tape->casts);
     ms_vec_free(&tape->name_table);

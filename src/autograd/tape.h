@@ -79,9 +79,11 @@ typedef struct ms_tape {
     ms_vec(ms_tensor) module_buffers; /* buffers of modules, in order */
     ms_vec(ms_stand_in) stand_ins;
     ms_vec(ms_tensor) graph_holds; /* kept by nodes until the graph is dropped */
-    ms_vec(uint32_t) ready;        /* heap of nodes, largest first */
-    ms_vec(ms_cast) casts;         /* cached by autocast */
-    ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
+    ms_vec(uint32_t) forgotten;  /* storages that forgotten nodes had saved: see ms_graph_forget */
+    bool is_forgetting;          /* it runs */
+    ms_vec(uint32_t) ready;      /* heap of nodes, largest first */
+    ms_vec(ms_cast) casts;       /* cached by autocast */
+    ms_vec(uint32_t) name_table; /* hash table; 0 = free */
     ms_vec(uint32_t) layer_scopes; /* the layers' modules; MS_NONE: not built */
 } ms_tape;
 

@@ -53,11 +53,8 @@ void ms_figures_sum_gradients(ms_tape *tape, ms_simulation *simulation)
     }
 }
 
-static void count_saved(ms_tape *tape, ms_simulation *simulation, bool *seen, ms_tensor tensor)
+static void count_storage(ms_tape *tape, ms_simulation *simulation, bool *seen, uint32_t index)
 {
-    if (!tensor)
-        return;
-    uint32_t index = ms_info(tape, tensor)->storage;
     const ms_storage *storage = &tape->trace->storages.items[index];
     bool is_number = storage->dtype == MS_DTYPE_F64; /* hooks do not see Python numbers */
     if (seen[index] || is_number || storage->category == MS_CATEGORY_WEIGHT ||
@@ -65,6 +62,12 @@ static void count_saved(ms_tape *tape, ms_simulation *simulation, bool *seen, ms
         return;
     seen[index] = true;
     simulation->saved_bytes += storage->bytes;
+}
+
+static void count_saved(ms_tape *tape, ms_simulation *simulation, bool *seen, ms_tensor tensor)
+{
+    if (tensor)
+        count_storage(tape, simulation, seen, ms_info(tape, tensor)->storage);
 }
 
 void ms_figures_sum_saved(ms_tape *tape, ms_simulation *simulation)
@@ -83,5 +86,7 @@ void ms_figures_sum_saved(ms_tape *tape, ms_simulation *simulation)
     ms_tensor argument;
     for (uint32_t i = 0; ms_checkpoint_argument(tape, i, &argument); i++)
         count_saved(tape, simulation, seen, argument);
+    for (uint32_t i = 0; i < tape->forgotten.count; i++)
+        count_storage(tape, simulation, seen, tape->forgotten.items[i]);
     free(seen);
 }

@@ -53,8 +53,12 @@ void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row)
 uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row)
 {
     uint64_t bytes = 0, states = ms_optimizer_state_count(row);
-    for (uint32_t i = 0; i < tape->parameters.count; i++)
-        bytes += ms_tensor_bytes(tape, tape->parameters.items[i].tensor) * (2 + states) +
-                 (row->has_step ? ms_dtype_bytes(MS_DTYPE_F32) : 0);
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        uint64_t each = ms_tensor_bytes(tape, parameter->tensor);
+        bytes += 2 * each;
+        if (parameter->is_reached) /* else it has no gradient on the device either */
+            bytes += states * each + (row->has_step ? ms_dtype_bytes(MS_DTYPE_F32) : 0);
+    }
     return bytes;
 }

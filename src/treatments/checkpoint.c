@@ -53,8 +53,10 @@ bool ms_checkpoint_argument(const ms_tape *tape, uint32_t number, ms_tensor *ten
         return false;
     const ms_checkpoint *frame = &all->rows.items[number / EACH];
     const uint32_t place = number % EACH;
-    if (place < 2)
-        *tensor = place ? frame->positional : frame->input;
+    if (place < 2) /* a node of its own saves them for a reentrant one */
+        *tensor = all->kind == MS_CHECKPOINT_REENTRANT ? 0
+                  : place                              ? frame->positional
+                                                       : frame->input;
     else
         *tensor = frame->saves_held ? frame->held[place - 2] : 0;
     return true;
@@ -236,6 +238,7 @@ static void drop(ms_tape *tape, void *context, uint32_t number, uint32_t holders
         for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS; i++)
             ms_release(tape, checkpoint->held[i]);
         ms_release(tape, checkpoint->random_state);
+        ms_graph_note_forgotten(tape, checkpoint->input);
         ms_release(tape, checkpoint->input);
         ms_release(tape, checkpoint->positional);
         ms_shared_release(tape, checkpoint->shared);

@@ -12,6 +12,7 @@
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
 #include "autograd/engine.h"
+#include "autograd/graph.h"
 #include "treatments/checkpoint.h"
 #include "unit/support.h"
 
@@ -183,6 +184,27 @@ static void a_cap_saves_one_result(void **state)
     expect_events(b, "+0 +1 +2 -1 +3 +4 +5 -4 +6 -5 -2 +7 -6");
 }
 
+/* tanh(x), which nothing uses: what it saved, its result, goes when it is forgotten, and backward
+ * does not come by. */
+static void a_forgotten_part_frees_what_it_saved(void **state)
+{
+    bench *b = *state;
+    ms_tensor x = parameter(b, 4);
+    uint32_t first = b->tape.nodes.count;
+    ms_consume(&b->tape, ms_tanh(&b->tape, x));
+    uint32_t end = b->tape.nodes.count;
+    ms_tensor y = ms_neg(&b->tape, x);
+    ms_retain(&b->tape, y);
+    expect_events(b, "+0 +1 +2");
+    ms_graph_forget(&b->tape, first, end);
+    expect_events(b, "+0 +1 +2 -1");
+    assert_int_equal(b->tape.forgotten.count, 1);
+    ms_backward(&b->tape, y, fresh(b, 4));
+    expect_events(b, "+0 +1 +2 -1 +3 +4 -3");
+    ms_graph_drop(&b->tape);
+    assert_int_equal(b->tape.forgotten.count, 0);
+}
+
 /* The next micro-step adds into .grad and drops the new one. */
 static void the_second_micro_step_accumulates(void **state)
 {
@@ -326,6 +348,7 @@ int main(void)
         TEST(a_running_sum_is_undone_backwards),
         TEST(a_system_keeps_its_matrix),
         TEST(a_cap_saves_one_result),
+        TEST(a_forgotten_part_frees_what_it_saved),
         TEST(the_second_micro_step_accumulates),
         TEST(a_checkpoint_keeps_its_input_and_stops_early),
         TEST(a_transposed_tensor_is_copied),
