@@ -138,16 +138,22 @@ static ms_tensor image_input(ms_model *model, const char *name, ms_shape shape, 
     return input;
 }
 
+/* Of the tower's size. */
 static void new_pictures(ms_model *model)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
     ms_dim side = ms_dim_number(s, vision->image_size);
     ms_dim count = ms_dim_number(s, model->run->batch * model->run->images.count);
-    image_input(model, "token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
     model->pixel_values =
         image_input(model, "pixel_values",
                     MS_SHAPE(count, ms_dim_number(s, vision->channels), side, side), MS_DTYPE_F32);
+}
+
+static void new_pictures_with_kinds(ms_model *model)
+{
+    image_input(model, "token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    new_pictures(model);
 }
 
 static void new_patches(ms_model *model)
@@ -184,7 +190,8 @@ void ms_step_new_images(ms_model *model)
 {
     static void (*const makers[])(ms_model * model) = {
         [MS_IMAGES_AS_PATCHES] = new_patches,
-        [MS_IMAGES_WITH_KINDS] = new_pictures,
+        [MS_IMAGES_WITH_KINDS] = new_pictures_with_kinds,
+        [MS_IMAGES_AS_PICTURES] = new_pictures,
         [MS_IMAGES_PADDED] = new_padded_patches,
     };
     makers[model->config->family->image_input](model);

@@ -64,7 +64,9 @@ class Pictures:
     """The images of a batch, all of the size that the tower has."""
 
     def __init__(self, case, config):
-        self.count, self.tokens = case["batch"] * case["images"], config.mm_tokens_per_image
+        self.count, vision = case["batch"] * case["images"], config.vision_config
+        patches = (vision.image_size // vision.patch_size) ** 2
+        self.tokens = patches + (config.vision_feature_select_strategy == "full") if config.model_type == "llava" else config.mm_tokens_per_image
 
     kinds = Grid.kinds
 
@@ -75,10 +77,10 @@ def whole_inputs(case, config, device, ids):
     assert int(kinds.sum()) == pictures.count * pictures.tokens, "the images do not fit in the sequences"
     ids.data.copy_(torch.where(kinds.bool(), config.image_token_id, torch.where(ids.cpu() == config.image_token_id, 0, ids.cpu())))
     if device == "cuda":
-        answer_whole(pictures, kinds)
-    kinds = kinds.to(device)
+        answer_whole(pictures, kinds, config.model_type)
     pixels = torch.zeros(pictures.count, vision.num_channels, vision.image_size, vision.image_size, device=device)
-    return {"input_ids": ids, "labels": ids, "token_type_ids": kinds, "pixel_values": pixels}
+    beside = {} if config.model_type == "llava" else {"token_type_ids": kinds.to(device)}
+    return {"input_ids": ids, "labels": ids, **beside, "pixel_values": pixels}
 
 
 class PaddedPatches:
@@ -231,9 +233,8 @@ def answer_tokens(modeling, images, kinds):
         answer_tokens.library.impl("convolution_backward", convolution_backward, "CUDA")
 
 
-def answer_whole(pictures, kinds):
-    from transformers.models.gemma3 import modeling_gemma3 as modeling
-    answer_tokens(modeling, pictures, kinds)
+def answer_whole(pictures, kinds, family):
+    answer_tokens(importlib.import_module(f"transformers.models.{family}.modeling_{family}"), pictures, kinds)
 
 
 def convolution(image, weight, *_):

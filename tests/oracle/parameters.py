@@ -38,6 +38,8 @@ GATED = {"feed_forward_proj": "gated-gelu"}
 # The tower of the larger Gemma 3 models.
 SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
           "image_size": 896, "patch_size": 14, "vision_use_head": False}
+# LLaVA's.
+CLIP = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 336, "patch_size": 14}
 
 # name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters or those and the active ones, mark, other keys
 ROWS = [
@@ -131,6 +133,8 @@ ROWS = [
     ("lfm2-350m", "lfm2", TIED, "65536/1024/6656/16/16/8", 354483968, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-700m", "lfm2", TIED, "65536/1536/10240/16/24/8", 742489344, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-1.2b", "lfm2", TIED, "65536/2048/12288/16/32/8", 1170340608, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
+    ("llava-1.5-7b", "llava", UNTIED, "32064/4096/11008/32/32/32", 7063427072, "published"),
+    ("llava-1.5-13b", "llava", UNTIED, "32064/5120/13824/40/40/40", 13351494656, "counted"),
     ("qwen2-vl-2b", "qwen2_vl", TIED, "151936/1536/8960/28/12/2", 2208985600, "published", {"vision_config": {"hidden_size": 1536}}),
     ("qwen2-vl-7b", "qwen2_vl", UNTIED, "152064/3584/18944/28/28/4", 8291375616, "published", {"vision_config": {"hidden_size": 3584}}),
     ("qwen2-vl-72b", "qwen2_vl", UNTIED, "152064/8192/29568/80/64/8", 73405560320, "published", {"vision_config": {"hidden_size": 8192}}),
@@ -212,6 +216,8 @@ def case(name, model_type, tied, shapes, parameters, mark, more={}):
     sizes = dict(zip(keys, map(json.loads, shapes.split("/"))))
     if model_type == "qwen3_vl":
         config.update(text_config=sizes)
+    elif model_type == "llava":
+        config.update(text_config=sizes, vision_config=CLIP)
     elif model_type == "gemma3":
         config.update(text_config=sizes, vision_config=SIGLIP)
     else:

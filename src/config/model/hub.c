@@ -92,6 +92,8 @@ static const struct {
     {"llama-4-scout-17b-16e", 262144, NULL, "meta-llama/Llama-4-Scout-17B-16E"},
     {"llama-4-maverick-17b-128e", 0, NULL, "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
     {"llama-4-maverick-17b-128e", 262144, NULL, "meta-llama/Llama-4-Maverick-17B-128E"},
+    {"llava-1.5-7b", 0, NULL, "llava-hf/llava-1.5-7b-hf"},
+    {"llava-1.5-13b", 0, NULL, "llava-hf/llava-1.5-13b-hf"},
     {"mamba-130m", 0, NULL, "state-spaces/mamba-130m-hf"},
     {"mamba-370m", 0, NULL, "state-spaces/mamba-370m-hf"},
     {"mamba-790m", 0, NULL, "state-spaces/mamba-790m-hf"},

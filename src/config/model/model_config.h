@@ -176,6 +176,7 @@ typedef enum ms_key_kind {
     MS_KEY_COUNT,    /* positive exact integer, uint64_t member */
     MS_KEY_OPTIONAL, /* integer or null: `null_kind` defines what null means */
     MS_KEY_BOOL,
+    MS_KEY_INTEGER,     /* from -maximum to maximum, int64_t member */
     MS_KEY_FRACTION,    /* number in [0, 1], double member; null only where null_kind says so */
     MS_KEY_SIDES,       /* a count or two: height and width; uint64_t[2] member */
     MS_KEY_ACTIVATION,  /* name, ms_activation member */

@@ -132,6 +132,9 @@ static void set_default(ms_model_config *config, const ms_key *key)
             default_count(config, key, key->default_kind,
                           key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
         break;
+    case MS_KEY_INTEGER:
+        *(int64_t *)member = (int64_t)key->default_value;
+        break;
     case MS_KEY_NUMBERS:
         *(uint64_t *)member = (uint64_t)key->default_value;
         break;
@@ -185,6 +188,21 @@ static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_conf
         return ms_key_get_alike(value, key, config, err);
     return ms_json_get_count(value, key->minimum, key->maximum,
                              ms_key_count_at(config, key->offset), err);
+}
+
+static ms_status get_integer(ms_json_value value, const ms_key *key, ms_model_config *config,
+                             ms_error *err)
+{
+    double most = (double)key->maximum, number = 0;
+    ms_status status = ms_json_get_number(value, -most, most, &number, err);
+    int64_t whole = (int64_t)number;
+    if (status != MS_OK)
+        return status;
+    if ((double)whole < number || (double)whole > number)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "a whole number is expected here");
+    *(int64_t *)(void *)((char *)config + key->offset) = whole;
+    return MS_OK;
 }
 
 static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -333,6 +351,7 @@ static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_co
 static const key_getter getters[] = {
     [MS_KEY_COUNT] = get_count,
     [MS_KEY_OPTIONAL] = get_optional,
+    [MS_KEY_INTEGER] = get_integer,
     [MS_KEY_BOOL] = get_bool,
     [MS_KEY_FRACTION] = get_fraction,
     [MS_KEY_ACTIVATION] = get_activation,

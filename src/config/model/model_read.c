@@ -54,6 +54,8 @@ static const struct {
     {"gemma3n", "its vision tower is a network of timm's, MobileNet-V5, whose weights are not "
                 "counted here; give the object \"text_config\" of the file, which is its text "
                 "model (gemma3n_text)"},
+    {"llava_next", "it makes several pictures of an image, of sides that the image decides; LLaVA "
+                   "1.5 is predicted (llava)"},
 };
 
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,

@@ -33,7 +33,13 @@ typedef struct ms_vision_config {
     uint64_t num_kv_heads, head_dim, pool_size;
     /* gemma4: linear layers have four bounds; tokens are moved and scaled by two buffers */
     bool has_bounds, standardizes;
-    double dropout; /* gemma4: of attention */
+    double dropout; /* gemma4, llava: of attention */
+    /* llava: states that are projected, by their number, from the end where it is negative; as many
+     * layers run before them; with those of the class token; whether the projector has biases */
+    int64_t feature_layer;
+    uint64_t feature_layers;
+    bool keeps_class, projector_bias;
+    ms_activation projector_activation; /* llava */
 } ms_vision_config;
 
 /* gemma4: the tower for sounds; all 0: none. */
@@ -52,11 +58,12 @@ typedef struct ms_image_grid {
 } ms_image_grid;
 
 /* What a processor gives the model beside the ids: rows of patches, the grid of each image and the
- * kind of each token; pictures of the tower's size and the kind of each token; patches of each
- * image with padding, the place of each patch, and the kind of each token. */
+ * kind of each token; pictures of the tower's size, and the kind of each token or nothing else;
+ * patches of each image with padding, the place of each patch, and the kind of each token. */
 typedef enum ms_image_input {
     MS_IMAGES_AS_PATCHES,
     MS_IMAGES_WITH_KINDS,
+    MS_IMAGES_AS_PICTURES,
     MS_IMAGES_PADDED
 } ms_image_input;
 

@@ -107,8 +107,8 @@ static ms_status check_settings(const ms_resolving *c)
     if (run->parallel.layout.kind != MS_PARALLEL_NONE &&
         c->model->family->unpredicted & MS_UNPREDICTED_IMAGES_ON_RANKS)
         return ms_resolve_fail(c, "images",
-                               "on several ranks images are predicted for qwen2_vl and qwen2_5_vl, "
-                               "not for %s: leave out parallel",
+                               "on several ranks images are predicted for llava, qwen2_vl and "
+                               "qwen2_5_vl, not for %s: leave out parallel",
                                c->model->model_type);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         if (refusals[i].holds(run))

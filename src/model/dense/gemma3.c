@@ -10,6 +10,7 @@
 #include "model/family/family_keys.h"
 #include "model/dense/gemma.h"
 #include "model/vision/gemma3_images.h"
+#include "model/vision/image_tokens.h"
 
 /* clang-format off */
 #define TEXT_KEYS                                                                                  \
@@ -132,23 +133,19 @@ static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
     return result;
 }
 
+/* The whole model, with images where there are any. */
+static ms_tensor run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor *features)
+{
+    return model->run->images.count ? ms_gemma3_run_with_images(model, d, ids, features)
+                                    : run_whole(model, d, ids);
+}
+
 static void forward_whole(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
-    ms_decoder *d = model->modules;
-    if (in->labels && model->run->treatments.loss_chunks > 1) { /* calls the text model itself */
+    if (in->labels && model->run->treatments.loss_chunks > 1) /* calls the text model itself */
         ms_decoder_forward(model, in, out);
-        return;
-    }
-    ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor features = 0;
-    ms_tensor *hidden = ms_local(&f, model->run->images.count
-                                         ? ms_gemma3_run_with_images(model, d, in->ids, &features)
-                                         : run_whole(model, d, in->ids));
-    ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
-    if (!in->labels)
-        out->auxiliary = ms_hand_out(model->tape, features);
-    ms_local(&f, ms_unown(model->tape, features));
-    ms_forward_end(&f, loss, out);
+    else
+        ms_forward_with_features(model, in, out, run);
 }
 
 static ms_status check_whole(const ms_model_config *config, ms_error *err)

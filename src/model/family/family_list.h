@@ -57,6 +57,7 @@
     X(qwen3_5)                        \
     X(qwen3_5_moe_text)               \
     X(qwen3_5_moe)                    \
+    X(llava)                          \
     X(qwen2_vl)                       \
     X(qwen2_5_vl)                     \
     X(qwen3_vl)                       \

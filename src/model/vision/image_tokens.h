@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_VISION_IMAGE_TOKENS_H
 #define MS_MODEL_VISION_IMAGE_TOKENS_H
 
-#include "model/blocks/blocks.h"
+#include "model/decoder/decoder.h"
 
 /* The sum of a mask of tokens, a local of `f`; `compares`: times the width it is compared with the
  * number of features, and the answer is read. */
@@ -23,6 +23,13 @@ void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tenso
 uint32_t ms_image_count(const ms_model *model);
 /* Features of all images, split by image and joined: floating. */
 ms_tensor ms_join_images(ms_model *model, ms_tensor features);
+
+/* A model's forward whose result has the features of its images too: `run` gives the last hidden
+ * states, floating, and *features, retained, or leaves them. */
+typedef ms_tensor (*ms_run_features)(ms_model *model, ms_decoder *d, ms_tensor ids,
+                                     ms_tensor *features);
+void ms_forward_with_features(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out,
+                              ms_run_features run);
 
 /* The number of each token's image, or of its video where these count, -1 for text: [B, S],
  * floating; of the kinds of tokens, which look like `ids` [B, S] (get_block_sequence_ids_for_mask).

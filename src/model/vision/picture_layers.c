@@ -40,10 +40,16 @@ static void layer_new(const ms_picture_layers *layers, uint32_t parent, uint64_t
     char name[24];
     snprintf(name, sizeof name, "%u", (unsigned)number);
     l->scope = child(model, parent, name);
+    if (layers->norms_last)
+        attention_new(layers, l);
     l->norm1 = ms_norm_new(model, l->scope, "layer_norm1", layers->hidden, true);
-    attention_new(layers, l);
+    if (!layers->norms_last)
+        attention_new(layers, l);
+    if (layers->norms_last)
+        mlp_new(layers, l);
     l->norm2 = ms_norm_new(model, l->scope, "layer_norm2", layers->hidden, true);
-    mlp_new(layers, l);
+    if (!layers->norms_last)
+        mlp_new(layers, l);
 }
 
 bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent)
@@ -112,20 +118,35 @@ static ms_tensor as_heads(ms_model *model, ms_tensor x)
         tape, ms_view(tape, x, MS_SHAPE(shape.dims[0], shape.dims[1], heads, width)), 1, 2);
 }
 
-/* *weights as of eager(), 0 without. */
-static ms_tensor attend(ms_model *model, const ms_picture_layer *l, ms_tensor x, ms_tensor *weights)
+/* Queries, keys and values of x, locals of `f`. */
+static void project(const ms_picture_layers *layers, const ms_picture_layer *l, ms_locals *f,
+                    ms_tensor x, ms_tensor *out[3])
 {
+    ms_model *model = layers->model;
+    const ms_linear_module *const modules[] = {&l->q_proj, &l->k_proj, &l->v_proj};
+    for (int i = 0; i < 3; i++) {
+        ms_tensor made = ms_linear_call(model, modules[i], x);
+        out[i] = ms_local(f, layers->projects_first ? made : as_heads(model, made));
+    }
+    for (int i = 0; i < 3 && layers->projects_first; i++)
+        ms_assign(f, out[i], as_heads(model, *out[i]));
+}
+
+/* *weights as of eager(), 0 without. */
+static ms_tensor attend(const ms_picture_layers *layers, const ms_picture_layer *l, ms_tensor x,
+                        ms_tensor *weights)
+{
+    ms_model *model = layers->model;
     ms_tape *tape = model->tape;
     ms_attention backend = ms_tower_backend(model);
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *q = ms_local(&f, as_heads(model, ms_linear_call(model, &l->q_proj, *hidden)));
-    ms_tensor *k = ms_local(&f, as_heads(model, ms_linear_call(model, &l->k_proj, *hidden)));
-    ms_tensor *v = ms_local(&f, as_heads(model, ms_linear_call(model, &l->v_proj, *hidden)));
+    ms_tensor *hidden = ms_argument(&f, x), *q_k_v[3];
+    project(layers, l, &f, *hidden, q_k_v);
     *weights = 0;
-    ms_tensor *out = ms_local(&f, backend == MS_ATTENTION_EAGER ? eager(tape, *q, *k, *v, weights)
-                                                                : fused(tape, backend, *q, *k, *v));
+    ms_tensor *out = ms_local(&f, backend == MS_ATTENTION_EAGER
+                                      ? eager(tape, *q_k_v[0], *q_k_v[1], *q_k_v[2], weights)
+                                      : fused(tape, backend, *q_k_v[0], *q_k_v[1], *q_k_v[2]));
     if (!ms_idle(tape) && *hidden) {
         const ms_shape shape = ms_info(tape, *hidden)->shape;
         ms_assign(&f, out, ms_contiguous(tape, ms_reshape(tape, *out, shape)));
@@ -163,7 +184,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *hidden = ms_argument(&f, input), weights;
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_layer_norm_call(model, &l->norm1, *hidden));
-    ms_assign(&f, hidden, attend(model, l, *hidden, &weights));
+    ms_assign(&f, hidden, attend(layers, l, *hidden, &weights));
     ms_local(&f, weights);
     ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
     ms_assign(&f, residual, *hidden);
@@ -175,13 +196,14 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     return result;
 }
 
-ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t count, ms_tensor input)
+ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t first, uint64_t end,
+                                ms_tensor input)
 {
     ms_model *model = layers->model;
     ms_tape *tape = model->tape;
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
-    for (uint64_t i = 0; i < count && tape->status == MS_OK; i++) {
+    for (uint64_t i = first; i < end && tape->status == MS_OK; i++) {
         const ms_region region = {.run = run_layer, .context = layers, .number = i};
         /* gradient_checkpointing_enable() checkpoints the tower's layers as well */
         ms_assign(&f, hidden,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The layers of a vision tower that sees pictures of one size: attention of every patch to all of
- * its picture, and an MLP of two linear layers, each behind a norm with a bias (SiglipEncoder of
- * transformers).
+ * its picture, and an MLP of two linear layers, each behind a norm with a bias (SiglipEncoder and
+ * CLIPEncoder of transformers).
  */
 #ifndef MS_MODEL_VISION_PICTURE_LAYERS_H
 #define MS_MODEL_VISION_PICTURE_LAYERS_H
@@ -19,14 +19,17 @@ typedef struct ms_picture_layers {
     ms_model *model;
     ms_picture_layer *list; /* of config->vision.num_layers, in the arena */
     ms_dim hidden, intermediate;
+    bool norms_last;     /* built behind attention and MLP: CLIP */
+    bool projects_first; /* queries, keys and values, before they are viewed as heads: CLIP */
 } ms_picture_layers;
 
-/* Creates the parameters of the layers below a module "encoder", from config->vision; false when
- * out of memory. */
+/* Creates the parameters of the layers below a module "encoder", from config->vision, as the two
+ * bools say; false when out of memory. */
 bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t parent);
 
-/* Runs layers 0 to `count` - 1 on [pictures, tokens, Hv]: the same, floating. */
-ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t count, ms_tensor hidden);
+/* Runs layers `first` to `end` - 1 on [pictures, tokens, Hv]: the same, floating. */
+ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t first, uint64_t end,
+                                ms_tensor hidden);
 
 /* The back end of the heads of a tower, all of one width; no dropout. */
 ms_attention ms_tower_backend(const ms_model *model);

@@ -127,8 +127,8 @@ ms_tensor ms_siglip_run(ms_model *model, ms_tensor pixels)
     uint32_t previous = ms_scope_enter(tape, t->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, embed(model, t, pixels));
-    ms_tensor *encoded =
-        ms_local(&f, ms_picture_layers_run(&t->layers, model->config->vision.num_layers, *hidden));
+    ms_tensor *encoded = ms_local(
+        &f, ms_picture_layers_run(&t->layers, 0, model->config->vision.num_layers, *hidden));
     ms_tensor *last = ms_local(&f, *encoded);
     ms_assign(&f, last, ms_layer_norm_call(model, &t->norm, *last));
     ms_tensor result = ms_locals_end(&f, last);

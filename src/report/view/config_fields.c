@@ -95,6 +95,11 @@ static void add_key(list *l, const ms_key *key)
         add(l, key->name,
             (ms_field){.kind = MS_FIELD_NUMBER, .number = *(const double *)member(l, key)});
         break;
+    case MS_KEY_INTEGER:
+        add(l, key->name,
+            (ms_field){.kind = MS_FIELD_NUMBER,
+                       .number = (double)*(const int64_t *)member(l, key)});
+        break;
     case MS_KEY_SIDES:
         add_sides(l, key);
         break;

@@ -12,6 +12,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import images
 import measure_step
 
 transformers.logging.set_verbosity_error()
@@ -58,7 +59,7 @@ def model_on(case, device):
             autocast_adapter_dtype=lora.get("autocast_adapter_dtype", True),
         )
     if case.get("freeze_vision"):
-        causal_lm(model).model.visual.requires_grad_(False)
+        images.tower(causal_lm(model)).requires_grad_(False)
     if case.get("checkpointing"):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         if case.get("lora"):
@@ -80,7 +81,7 @@ def layers_of(model):
     lists = {}
     for name, module in causal_lm(model).named_modules():
         is_inner = any(name.startswith(outer + ".") for outer in lists)
-        if isinstance(module, nn.ModuleList) and not is_inner and ".visual." not in f".{name}." and "altup_" not in name:
+        if isinstance(module, nn.ModuleList) and not is_inner and not set(name.split(".")) & {"visual", "vision_tower"} and "altup_" not in name:
             lists[name] = module
     return [layer for layers in lists.values() for layer in layers]
 

@@ -77,7 +77,7 @@ static const near_case cases[] = {
     {"a letter not doubled", offer_families, false, "lama", MEANT("llama")},
     {"a letter doubled", offer_families, false, "mistrall", MEANT("mistral")},
     {"two letters swapped", offer_families, false, "gtp2", MEANT("gpt2")},
-    {"llava", offer_families, false, "llava", ""},
+    {"vila", offer_families, false, "vila", ""},
     {"mpt", offer_families, false, "mpt", ""},
     {"a later version", offer_families, false, "deepseek_v42", ""},
     {"an earlier version", offer_families, false, "deepseek_v1", ""},

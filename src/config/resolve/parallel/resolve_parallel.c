@@ -154,9 +154,18 @@ static bool has_known_modules(const ms_model_config *model)
     return false;
 }
 
-/* Trained parameters that no loss has a gradient for; NULL: none. */
-static const char *idle_part(const ms_model_config *model)
+/* llava: of the tower, behind the states that are projected; an adapter's weights included. */
+static bool has_idle_layers(const ms_model_config *model, const ms_run_images *images)
 {
+    return model->vision.feature_layer != 0 && images->count && !images->frozen;
+}
+
+/* Trained parameters that no loss has a gradient for; NULL: none. */
+static const char *idle_part(const ms_resolving *c)
+{
+    const ms_model_config *model = c->model;
+    if (has_idle_layers(model, &c->run->images))
+        return "the tower's part behind the states that are projected";
     if (model->index_heads)
         return "the indexer, which chooses tokens by number,";
     return model->altup_streams && !model->scales_corrected
@@ -182,7 +191,7 @@ static const char *unsupported_by_zero(const ms_resolving *c)
         return "with offload-param but an optimizer on the device";
     if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
         return "with overlap-comm but without contiguous-gradients";
-    if (zero->overlap_comm && !is_stage3 && idle_part(c->model))
+    if (zero->overlap_comm && !is_stage3 && idle_part(c))
         return "with overlap-comm for parameters that get no gradients";
     if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
         return "for models of this type: try fsdp=N";
@@ -228,12 +237,13 @@ static bool keeps_packed(const ms_run_config *run)
 static const char *left_without_gradients(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
-    bool trains_all = !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft);
+    bool trains_all = (!ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft)) ||
+                      has_idle_layers(c->model, &c->run->images);
     if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
         parallel->has_static_graph)
         return NULL;
-    if (idle_part(c->model))
-        return idle_part(c->model);
+    if (idle_part(c))
+        return idle_part(c);
     if (!ms_is_text_only(c->model, c->run))
         return NULL;
     return c->model->vision.hidden_size > 0 ? "without images the vision tower"
@@ -252,7 +262,7 @@ static const char *unsupported(const ms_resolving *c)
         ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
     if (run->device->is_cpu)
         return "on the cpu";
-    if (run->parallel.offloads && idle_part(c->model))
+    if (run->parallel.offloads && idle_part(c))
         return "with fsdp-offload for parameters that get no gradients";
     if (run->training.optimizer_in_backward)
         return "with an optimizer in backward";
