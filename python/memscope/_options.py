@@ -19,7 +19,7 @@ class RunOptions(TypedDict, total=False):
     seq: Number                                 # tokens per sequence [2048]
     source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
     images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
-    image_size: Text                            # width and height of each image in pixels [that of the model]
+    image_size: Text                            # width and height of each image in pixels [that of the model, if it has one]
     freeze_vision: YesNo                        # the vision tower that runs on images is not trained [no]
     dtype: Text                                 # type of the weights: bf16, fp16 or fp32 [bf16]
     autocast: Text                              # none, bf16 or fp16 [none]
@@ -241,7 +241,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("images", "N", "none"),
-        ("image-size", "WxH", "that of the model"),
+        ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
@@ -362,7 +362,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("images", "N", "none"),
-        ("image-size", "WxH", "that of the model"),
+        ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
@@ -449,7 +449,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("images", "N", "none"),
-        ("image-size", "WxH", "that of the model"),
+        ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
@@ -549,7 +549,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("images", "N", "none"),
-        ("image-size", "WxH", "that of the model"),
+        ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
@@ -643,7 +643,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("images", "N", "none"),
-        ("image-size", "WxH", "that of the model"),
+        ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
         ("dtype", "TYPE", "bf16"),
         ("autocast", "TYPE", "none"),
