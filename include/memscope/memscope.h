@@ -169,8 +169,8 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 
 /* ---- what is built in ---- */
 
-/* A table of the built-in models, or of those with `part` in their name or family, whatever its case;
- * NULL: of all. Fails where there are none. */
+/* A table of the built-in models, or of those with `part` in their name or family, whatever its
+ * case; NULL: of all. Fails where there are none. */
 ms_status ms_write_models(const char *part, FILE *out, ms_error *err);
 /* The names of the built-in models, from index 0; NULL past the last. */
 const char *ms_model_name_at(size_t index);

@@ -10,7 +10,8 @@
 
 #include "base/arena.h"
 #include "config/model/input.h"
-#include "config/model/no_config.h"
+#include "config/names/preset.h"
+#include "config/names/no_config.h"
 #include "base/error.h"
 #include "base/locale.h"
 #include "text/output.h"

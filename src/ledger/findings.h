@@ -37,11 +37,4 @@ bool ms_findings_add_variants(ms_variants *variants, const ms_ledger *ledger, ms
 ms_status ms_findings_collect(const ms_ledger *ledger, const ms_variants *variants, ms_arena *arena,
                               ms_findings *findings, ms_error *err);
 
-/* That a model with towers is predicted without images and sounds; false where it has none. */
-bool ms_finding_of_text_only(const ms_ledger *ledger, ms_finding *finding);
-
-/* What the training arguments specify for several GPUs; false when nothing. The text is NULL
- * when out of memory. */
-bool ms_finding_of_several_gpus(const ms_ledger *ledger, ms_arena *arena, ms_finding *finding);
-
 #endif

@@ -8,6 +8,7 @@
 #include "config/fields/kinds.h"
 #include "config/load/load.h"
 #include "config/model/input.h"
+#include "config/names/preset.h"
 #include "config/run/run_fields.h"
 #include "device/device.h"
 #include "json/number.h"

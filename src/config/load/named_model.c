@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/model/input.h"
-#include "config/model/no_config.h"
+#include "config/names/no_config.h"
 #include "config/trainers/training_keys.h"
 #include "json/read.h"
 #include "json/yaml.h"

@@ -7,41 +7,14 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "config/model/hub.h"
-#include "config/model/model_name.h"
-#include "config/model/no_config.h"
+#include "config/names/hub.h"
+#include "config/names/model_name.h"
+#include "config/names/no_config.h"
+#include "config/names/preset.h"
 #include "text/nearest.h"
-#include "json/embedded.h"
 #include "json/read.h"
 
-/* Embedded files that are no models. */
-static const char *const tables[] = {"devices", "rates"};
-
-static bool is_preset(const ms_embedded *file)
-{
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        if (strcmp(file->name, tables[i]) == 0)
-            return false;
-    return true;
-}
-
 /* ---- presets ---- */
-
-static const ms_embedded *find_preset(const char *name)
-{
-    for (size_t i = 0; i < ms_embedded_count; i++)
-        if (ms_name_equal(ms_embedded_files[i].name, name) && is_preset(&ms_embedded_files[i]))
-            return &ms_embedded_files[i];
-    return NULL;
-}
-
-const char *ms_preset_name(size_t index)
-{
-    for (size_t i = 0; i < ms_embedded_count; i++)
-        if (is_preset(&ms_embedded_files[i]) && index-- == 0)
-            return ms_embedded_files[i].name;
-    return NULL;
-}
 
 /* The only preset whose name has the same parts: "qwen3:8b". */
 static const ms_embedded *find_by_parts(const char *name)
@@ -53,7 +26,7 @@ static const ms_embedded *find_by_parts(const char *name)
     for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
         if (ms_model_name_read(preset, strlen(preset), &known) &&
             ms_model_names_compare(&wanted, &known) == MS_NAMES_SAME)
-            return find_preset(preset);
+            return ms_preset_find(preset);
     return NULL;
 }
 
@@ -66,10 +39,10 @@ static const ms_embedded *find_hub(const char *name, ms_hub_model *model)
     if (stat(name, &info) == 0)
         return NULL;
     if (ms_hub_find(name, model))
-        return find_preset(model->preset);
+        return ms_preset_find(model->preset);
     const ms_embedded *preset = find_by_parts(name);
     if (!preset && ms_hub_find_by_parts(name, model))
-        preset = find_preset(model->preset);
+        preset = ms_preset_find(model->preset);
     return preset;
 }
 
@@ -207,7 +180,7 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
     ms_hub_model model;
     const char *id = ms_hub_id_of_address(arena, config);
     config = id ? id : config;
-    const ms_embedded *preset = find_preset(config);
+    const ms_embedded *preset = ms_preset_find(config);
     if (preset) {
         in->source = (ms_json_source){preset->name, preset->text, preset->length};
         in->name = preset->name;
@@ -228,7 +201,7 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
 const char *ms_path_beside(ms_arena *arena, const char *run_path, const char *path)
 {
     const char *slash = run_path ? strrchr(run_path, '/') : NULL;
-    if (!slash || path[0] == '/' || find_preset(path))
+    if (!slash || path[0] == '/' || ms_preset_find(path))
         return path;
     const char *beside = ms_arena_printf(arena, "%.*s/%s", (int)(slash - run_path), run_path, path);
     return !beside || ms_is_there(beside) || looks_like_path(path) ? beside : path;
@@ -243,5 +216,5 @@ bool ms_is_regular_file(const char *path)
 bool ms_is_preset(const char *name)
 {
     ms_hub_model model;
-    return find_preset(name) || find_hub(name, &model);
+    return ms_preset_find(name) || find_hub(name, &model);
 }

@@ -26,9 +26,7 @@ typedef enum ms_wanted { MS_WANTED_RUN, MS_WANTED_MODEL } ms_wanted;
 ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_input *in,
                         ms_error *err);
 
-/* Names of the built-in models, in the order they are listed; NULL past the last. */
-const char *ms_preset_name(size_t index);
-/* By that name, or by one that the model or a sister has on the Hugging Face Hub. */
+/* A built-in model, by its name, or by one that it or a sister has on the Hugging Face Hub. */
 bool ms_is_preset(const char *name);
 
 /* Whether something is at `path`; whether it is a regular file. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/model/model_read.h"
-#include "config/model/no_config.h"
+#include "config/names/no_config.h"
 #include "json/read.h"
 
 ms_status ms_model_load_value(ms_arena *arena, const ms_family_list *families, ms_json_value root,

@@ -101,7 +101,8 @@ const ms_device *ms_device_named(const ms_device *devices, uint32_t count, const
         return found;
     if (!*ms_nearest_hint(&holders, hint, MS_DEVICE_HINT_BYTES) &&
         !*ms_nearest_hint(&nearest, hint, MS_DEVICE_HINT_BYTES))
-        snprintf(hint, MS_DEVICE_HINT_BYTES, "; `memscope devices` lists the known ones, and a budget such as "
+        snprintf(hint, MS_DEVICE_HINT_BYTES,
+                 "; `memscope devices` lists the known ones, and a budget such as "
                  "11GiB stands for another");
     return NULL;
 }

@@ -199,14 +199,13 @@ static const char *decision(const ms_vllm_setup *s, const answer *a)
         range = ms_arena_printf(s->job->arena, " (%" PRIu64 " to %" PRIu64 ")",
                                 ms_vllm_cache_tokens(s, c, a->least_blocks),
                                 ms_vllm_cache_tokens(s, c, a->most_blocks));
-    return range ? ms_arena_printf(s->job->arena,
-                                   "KV cache of %" PRIu64 " tokens%s, %" PRIu64 ".%02" PRIu64
-                                   " requests of %" PRIu64 " tokens at once, %s each",
-                                   ms_vllm_cache_tokens(s, c, a->blocks), range, hundredths / 100,
-                                   hundredths % 100, s->length,
-                                   ms_bytes_text(c->request_blocks * c->page_bytes *
-                                                     c->group_layers,
-                                                 each))
+    return range ? ms_arena_printf(
+                       s->job->arena,
+                       "KV cache of %" PRIu64 " tokens%s, %" PRIu64 ".%02" PRIu64
+                       " requests of %" PRIu64 " tokens at once, %s each",
+                       ms_vllm_cache_tokens(s, c, a->blocks), range, hundredths / 100,
+                       hundredths % 100, s->length,
+                       ms_bytes_text(c->request_blocks * c->page_bytes * c->group_layers, each))
                  : NULL;
 }
 

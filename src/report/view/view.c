@@ -7,6 +7,7 @@
 
 #include "config/resolve/resolve_images.h"
 #include "report/view/fit_words.h"
+#include "ledger/scope_findings.h"
 #include "report/view/why.h"
 
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT])

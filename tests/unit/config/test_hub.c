@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/model/hub.h"
-#include "config/model/no_config.h"
+#include "config/names/hub.h"
+#include "config/names/no_config.h"
 
 #include <string.h>
 

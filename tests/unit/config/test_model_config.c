@@ -6,6 +6,7 @@
 #include "config/model/model_keys.h"
 #include "unit/support.h"
 #include "config/model/input.h"
+#include "config/names/preset.h"
 
 #include <string.h>
 #include <sys/stat.h>

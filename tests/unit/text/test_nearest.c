@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/model/input.h"
+#include "config/names/preset.h"
 #include "text/nearest.h"
 #include "device/device.h"
 #include "model/families.h"

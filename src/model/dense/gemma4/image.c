@@ -49,7 +49,8 @@ ms_status ms_gemma4_place_image(const ms_model_config *config, const uint64_t si
     if (status != MS_OK)
         return status;
     if (sides[0] == 0)
-        return ms_fail(err, MS_ERR_CONFIG, "images need a size: give one, such as image-size 1280x720");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "images need a size: give one, such as image-size 1280x720");
     double most = (double)stored * (double)(vision->patch_size * vision->patch_size);
     double factor = sqrt(most / ((double)sides[0] * (double)sides[1]));
     uint64_t columns = squares(factor, sides[0], square), rows = squares(factor, sides[1], square);

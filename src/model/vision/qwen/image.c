@@ -50,7 +50,8 @@ static ms_status place(const ms_model_config *config, const uint64_t sides[2], l
     const ms_vision_config *vision = &config->vision;
     uint64_t factor = vision->patch_size * vision->merge_size, out[2];
     if (sides[0] == 0)
-        return ms_fail(err, MS_ERR_CONFIG, "images need a size: give one, such as image-size 1280x720");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "images need a size: give one, such as image-size 1280x720");
     if (sides[0] > MOST_RATIO * sides[1] || sides[1] > MOST_RATIO * sides[0])
         return ms_fail(err, MS_ERR_CONFIG,
                        "the processor refuses %" PRIu64 "x%" PRIu64

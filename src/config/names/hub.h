@@ -3,8 +3,8 @@
  * Models by the names that they have on the Hugging Face Hub: those whose configs are built in,
  * under that name or under a sister's.
  */
-#ifndef MS_CONFIG_MODEL_HUB_H
-#define MS_CONFIG_MODEL_HUB_H
+#ifndef MS_CONFIG_NAMES_HUB_H
+#define MS_CONFIG_NAMES_HUB_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ typedef struct ms_hub_model {
 
 /* By "owner/name", or by the name alone; ignores case. */
 bool ms_hub_find(const char *id, ms_hub_model *model);
-/* By the parts of a name (config/model/model_name.h), without an owner or with one who copies
+/* By the parts of a name (config/names/model_name.h), without an owner or with one who copies
  * models as they are. False also where models of several sizes have them. */
 bool ms_hub_find_by_parts(const char *name, ms_hub_model *model);
 

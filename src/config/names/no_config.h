@@ -2,8 +2,8 @@
  *
  * Names of models that are not known: what to say instead.
  */
-#ifndef MS_CONFIG_MODEL_NO_CONFIG_H
-#define MS_CONFIG_MODEL_NO_CONFIG_H
+#ifndef MS_CONFIG_NAMES_NO_CONFIG_H
+#define MS_CONFIG_NAMES_NO_CONFIG_H
 
 #include <stdbool.h>
 

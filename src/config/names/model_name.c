@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/model/model_name.h"
+#include "config/names/model_name.h"
 
 #include <ctype.h>
 #include <stdlib.h>

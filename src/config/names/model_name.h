@@ -4,8 +4,8 @@
  * "llama3.1:8b" and "Meta-Llama-3.1-8B" have the same parts; "llama-3.1-70b" is another size,
  * "llama-2-7b" another generation, and a size or a generation is never taken for another.
  */
-#ifndef MS_CONFIG_MODEL_MODEL_NAME_H
-#define MS_CONFIG_MODEL_MODEL_NAME_H
+#ifndef MS_CONFIG_NAMES_MODEL_NAME_H
+#define MS_CONFIG_NAMES_MODEL_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

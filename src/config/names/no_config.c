@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/model/no_config.h"
+#include "config/names/no_config.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "config/model/hub.h"
-#include "config/model/input.h"
-#include "config/model/model_name.h"
+#include "config/names/hub.h"
+#include "config/names/preset.h"
+#include "config/names/model_name.h"
 #include "text/nearest.h"
 
 enum { HINT_BYTES = 200 };

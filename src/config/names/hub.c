@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/model/hub.h"
+#include "config/names/hub.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-#include "config/model/model_name.h"
+#include "config/names/model_name.h"
 
 /* Same sizes and layout of layers, as the authors' config.json says. */
 /* clang-format off */

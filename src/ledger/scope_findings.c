@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/scope_findings.h"
+
+#include "config/resolve/resolve_images.h"
+#include "text/size.h"
+
+/* ---- no images ---- */
+
+bool ms_finding_of_text_only(const ms_ledger *ledger, ms_finding *finding)
+{
+    static const char *const texts[] = {
+        "predicted on text alone: no images go through the vision tower, which counts as "
+        "weights; a step with images needs more memory",
+        "predicted on text alone: no sounds go through the audio tower, which counts as "
+        "weights; a step with sounds needs more memory",
+        "predicted on text alone: no images or sounds go through their towers, which count as "
+        "weights; a step with them needs more memory"};
+    const ms_model_config *model = ledger->model;
+    int which = model->audio.hidden_size == 0 ? 0 : model->vision.hidden_size == 0 ? 1 : 2;
+    *finding = (ms_finding){.name = "text-only", .text = texts[which]};
+    return ms_is_text_only(ledger->model, ledger->run);
+}
+
+/* ---- several GPUs ---- */
+
+static const char *buckets_text(const ms_ledger *ledger, ms_arena *arena)
+{
+    const ms_summary *s = ledger->summary;
+    char text[MS_SIZE_TEXT_BYTES];
+    bool is_too_much = s->fits && s->budget_bytes > 0 &&
+                       s->grad_memory_bytes > s->budget_bytes - s->expected_device_bytes;
+    return ms_arena_printf(arena, "%s: buckets of %s%s", ledger->run->several_gpus.text,
+                           ms_size_format(s->grad_memory_bytes, text, sizeof text),
+                           is_too_much ? ", and with these it does not fit" : "");
+}
+
+bool ms_finding_of_several_gpus(const ms_ledger *ledger, ms_arena *arena, ms_finding *finding)
+{
+    const ms_several_gpus *several = &ledger->run->several_gpus;
+    *finding = (ms_finding){.name = "data-parallel", .text = several->text};
+    if (several->is_ignored)
+        finding->name = "ignored-sharding";
+    if (several->has_buckets) {
+        finding->bytes = ledger->summary->grad_memory_bytes;
+        finding->text = buckets_text(ledger, arena);
+    }
+    return several->text != NULL;
+}
