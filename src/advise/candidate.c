@@ -143,17 +143,22 @@ static bool has_two_states(const ms_job *job)
     return is_adamw(job->run) || job->run->training.optimizer == MS_OPTIMIZER_ADAM;
 }
 
-/* Each rank holds all weights. */
+/* Each rank holds all weights: as the optimizer has them, an adapter's in another type than the
+ * base, or beside the fp32 copies that DeepSpeed keeps. */
 static bool is_replicated(const ms_job *job)
 {
-    const ms_layout *layout = &job->run->parallel.layout;
-    return layout->kind == MS_PARALLEL_DDP ||
-           (layout->kind == MS_PARALLEL_ZERO && layout->stage < 3);
+    return job->run->parallel.layout.kind == MS_PARALLEL_DDP && !job->run->adapter;
+}
+
+static bool has_replicated_adapter(const ms_job *job)
+{
+    return job->run->parallel.layout.kind == MS_PARALLEL_DDP && job->run->adapter;
 }
 
 static bool has_lower_stage(const ms_job *job)
 {
-    return is_replicated(job) && job->run->parallel.layout.kind == MS_PARALLEL_ZERO;
+    const ms_layout *layout = &job->run->parallel.layout;
+    return layout->kind == MS_PARALLEL_ZERO && layout->stage < 3;
 }
 
 static bool has_tokens(const ms_job *job)
@@ -199,13 +204,6 @@ static const char *third_stage(const ms_job *job, ms_arena *arena)
 {
     return ms_arena_printf(arena, "zero=3,dp=%" PRIu64,
                            ms_layout_world(&job->run->parallel.layout));
-}
-
-/* What an adapter and its base are gathered in. */
-static const char *one_type(const ms_job *job, ms_arena *arena)
-{
-    (void)arena;
-    return job->run->adapter ? "bf16" : "";
 }
 
 /* The targets are PEFT's, if it has any for the model. */
@@ -284,8 +282,8 @@ static const ms_candidate rows[] = {
     ROW("checkpoint every layer", TIME, NULL, FIRST, may_checkpoint, SET("checkpointing", "all")),
     ROW("ZeRO-3 on the same GPUs", TIME, NULL, KEPT | FIRST, has_lower_stage,
         MAKE("parallel", third_stage)),
-    ROW("FSDP2 on the same GPUs", TIME, NULL, KEPT | FIRST, is_replicated, MAKE("parallel", shards),
-        MAKE("param-dtype", one_type)),
+    ROW("FSDP2 on the same GPUs", TIME, NULL, KEPT | FIRST, is_replicated,
+        MAKE("parallel", shards)),
     ROW("optimizer states on the host", TIME, NULL, RESORT | KEPT, may_move_optimizer,
         SET("optimizer-device", "host")),
     ROW("optimizer and parameters on the host", TIME, NULL, RESORT | KEPT, may_move_parameters,
@@ -295,6 +293,10 @@ static const ms_candidate rows[] = {
         has_states_in_32_bits, SET("optimizer", "adamw-8bit"), MAKE("optimizer-impl", fused)),
     ROW("paged 8-bit AdamW", ROUNDING, "optimizer states in 8 bits", LIBRARY | KEPT | FIRST,
         has_states_on_device, SET("optimizer", "paged-adamw-8bit"), MAKE("optimizer-impl", fused)),
+    ROW("FSDP2 on the same GPUs", ROUNDING, "the adapter computes in bf16", KEPT | FIRST,
+        has_replicated_adapter, MAKE("parallel", shards), SET("param-dtype", "bf16")),
+    ROW("FSDP2 on the same GPUs", ROUNDING, "no fp32 copies of the weights", KEPT | FIRST,
+        has_lower_stage, MAKE("parallel", shards)),
     ROW("bf16 weights without autocast", ROUNDING, "weights and updates in bf16", KEPT, is_fp32,
         SET("dtype", "bf16"), MAKE("autocast", no_autocast)),
 

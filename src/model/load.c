@@ -62,12 +62,29 @@ static ms_status load_sharded(ms_arena *arena, const ms_run_setting *settings, s
     return status;
 }
 
+/* Whether the run that failed so is one on one device: it fails in the same words where it is said
+ * to be. */
+static bool has_no_layout(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                          const ms_error *err)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_error again = {.status = MS_OK};
+    ms_run_setting *more = ms_arena_array(arena, ms_run_setting, count + 1);
+    if (!more)
+        return false;
+    memcpy(more, settings, count * sizeof *more);
+    more[count] = (ms_run_setting){.field = "parallel", .value = "none"};
+    ms_status status = ms_run_load(arena, more, count + 1, &model, &run, NULL, &again);
+    return status != MS_OK && strcmp(again.text, err->text) == 0;
+}
+
 ms_status ms_run_load_shared(ms_arena *arena, const ms_run_setting *settings, size_t count,
                              const ms_loaded *into, ms_run_config *shared, ms_error *err)
 {
     ms_status status =
         ms_run_load(arena, settings, count, into->model, into->run, into->notes, err);
-    if (is_of_settings(status)) {
+    if (is_of_settings(status) && has_no_layout(arena, settings, count, err)) {
         /* an option of sharding is one of several GPUs alone */
         ms_error second = {.status = MS_OK};
         if (load_sharded(arena, settings, count, into->notes, into->run, &second) != MS_OK)

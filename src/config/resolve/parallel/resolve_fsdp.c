@@ -142,8 +142,10 @@ static ms_status check_fsdp2(const ms_resolving *c)
                                  c->model->model_type);
     if (status == MS_OK && parallel->offloads &&
         (parallel->build == MS_BUILD_DEVICE || parallel->reshard_ranks))
-        status = ms_resolve_fail(c, "fsdp-offload",
-                                 "it is not predicted with fsdp-build device or reshard-ranks");
+        status = ms_resolve_fail(c, "fsdp-offload", "it is not predicted with %s",
+                                 ms_is_packed(&c->run->quantization) ? "packed weights"
+                                 : parallel->reshard_ranks           ? "reshard-ranks"
+                                                                     : "fsdp-build device");
     if (status == MS_OK)
         status = check_build(c);
     const char *why = parallel->units != MS_UNITS_LAYERS ? why_no_end_units(c) : NULL;
