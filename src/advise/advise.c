@@ -293,6 +293,13 @@ static bool is_answered(const ms_suggestions *list, ms_fit_verdict verdict)
     return false;
 }
 
+/* Whether a run with it fits worse than the search took it to. */
+static bool is_worse(const ms_trials *trials, const ms_suggestion *s)
+{
+    const ms_trial *t = s->found.device ? NULL : ms_trials_find(trials, s->found.set);
+    return t && ms_reason_verdict(s->reason) < ms_reason_verdict(t->reason);
+}
+
 /* Where an estimate misled the search, or another rank needs more then, it is done again without.
  */
 static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
@@ -312,7 +319,8 @@ static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
         if (status == MS_OK)
             status = add(advised, trials, found.items, found.count, arena, list);
         for (uint32_t k = 0; k < list->count; k++)
-            as_found += ms_suggestion_helps(&list->items[k], s->verdict);
+            as_found += ms_suggestion_helps(&list->items[k], s->verdict) &&
+                        !is_worse(trials, &list->items[k]);
         is_done = as_found == found.count;
     }
     return status;
