@@ -110,7 +110,7 @@ static const struct missing_row {
     {"paligemma", ""},    {"idefics", ""},
     {"kimi-k2", ""},      {"gemma-3n", ", but its text models are (gemma-3n-e2b, gemma-3n-e4b)"},
     {"nemotron-4", ""},   {"llava", ", but LLaVA 1.5 is (llava-1.5-7b, llava-1.5-13b)"},
-    {"internvl", ""},     {"qwen-vl", ""},
+    {"internvl", ""},     {"qwen-vl", ", but Qwen2-VL is (qwen2-vl-7b)"},
     {"qwen2.5-omni", ""}, {"stable-diffusion", ""},
     {"sdxl", ""},         {"flux", ""},
     {"qwen-image", ""},   {"hotshot", ""},
@@ -137,14 +137,16 @@ bool ms_config_has_kin(const char *name)
 ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
 {
     char hint[HINT_BYTES] = "";
-    const char *id = ms_hub_is_id(name) ? name : ms_hub_id_of_address(arena, name);
-    const struct missing_row *row = missing_family(id ? id : name);
+    const char *id = ms_hub_id_of_address(arena, name), *known = id ? id : name;
+    const struct missing_row *row = missing_family(known);
+    if (ms_hub_is_id(name))
+        id = name;
     if (row)
         return ms_fail(err, MS_ERR_IO,
                        "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
                        "python train.py runs your program on a GPU that is not there",
                        name, row->but);
-    bool is_near = has_nearest(id ? id : name, hint, sizeof hint);
+    bool is_near = has_nearest(known, hint, sizeof hint);
     if (id)
         return ms_fail(
             err, MS_ERR_IO,
