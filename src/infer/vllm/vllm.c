@@ -133,9 +133,12 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
                                ms_gib(s->requested_bytes, asked));
     if (a->blocks < c->request_blocks)
         return ms_arena_printf(
-            arena, "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left",
+            arena,
+            "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left, for "
+            "%" PRIu64 " tokens",
             s->length, ms_gib(c->request_blocks * c->page_bytes * c->group_layers, needed),
-            ms_gib(a->blocks * c->page_bytes * c->group_layers, left));
+            ms_gib(a->blocks * c->page_bytes * c->group_layers, left),
+            ms_vllm_cache_tokens(s, c, a->blocks));
     if (s->seqs < wanted)
         return ms_arena_printf(arena,
                                "vLLM runs up to %" PRIu64 " requests at once, not %" PRIu64
