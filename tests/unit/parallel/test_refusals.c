@@ -63,7 +63,7 @@ static const refusal cases[] = {
      "fsdp-units: torchtitan's units are not predicted with tied embeddings"},
     {"on the host from the device",
      {{"parallel", "fsdp=8"}, {"fsdp-offload", "yes"}, {"fsdp-build", "device"}},
-     "fsdp-offload: it is not predicted with fsdp-build device or reshard-ranks"},
+     "fsdp-offload: it is not predicted with fsdp-build device"},
     {"views of no optimizer",
      {{"parallel", "dp=8"}, {"parameters-as-bucket-view", "yes"}},
      "parameters-as-bucket-view: it is an option of zero-optimizer, which is not set"},
