@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/clip.h"
 
-#include "autograd/graph.h"
 #include "model/blocks/blocks.h"
 #include "model/vision/picture_layers.h"
 #include "ops/ops.h"
@@ -12,11 +11,6 @@ typedef struct tower {
     ms_picture_layers layers;
     ms_norm_module before, after;
 } tower;
-
-uint64_t ms_clip_side(const ms_vision_config *vision)
-{
-    return vision->image_size / vision->patch_size;
-}
 
 /* ---- construction ---- */
 
@@ -36,7 +30,7 @@ static void embeddings_new(ms_model *model, tower *t, ms_dim hidden)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
-    uint64_t side = ms_clip_side(vision);
+    uint64_t side = ms_picture_side(vision);
     ms_dim one = {.value = 1}, patch = ms_dim_number(s, vision->patch_size);
     ms_dim positions = ms_dim_number(s, side * side + 1);
     t->embeddings_scope = child(model, t->scope, "embeddings");
@@ -71,41 +65,14 @@ bool ms_clip_new(ms_model *model, uint32_t parent)
 
 /* ---- forward ---- */
 
-/* The patches' projection, [pictures, Hv, rows, columns]. */
-static ms_tensor project(ms_model *model, const tower *t, ms_tensor pixels)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !pixels)
-        return 0;
-    ms_dim side = ms_dim_number(&tape->trace->symbols, ms_clip_side(&model->config->vision));
-    ms_tensor cast = ms_to(tape, pixels, (ms_dtype)ms_info(tape, t->projection)->dtype);
-    uint32_t previous = ms_scope_enter(tape, t->patches_scope);
-    ms_tensor made = ms_patches(tape, cast, t->projection, 0, side, side);
-    /* transformers 5 takes the patches for input embeddings, whose gradients checkpoints need */
-    if (model->run->images.checkpoints || ms_inputs_require_grad(model))
-        ms_require_grad(tape, made);
-    tape->scope = previous;
-    return made;
-}
-
-/* [pictures, Hv, rows, columns] as [pictures, patches, Hv] */
-static ms_tensor as_tokens(ms_tape *tape, ms_tensor patches)
-{
-    if (ms_idle(tape) || !patches)
-        return 0;
-    const ms_shape shape = ms_info(tape, patches)->shape;
-    ms_dim places = ms_dim_mul(&tape->trace->symbols, shape.dims[2], shape.dims[3]);
-    ms_tensor flat = ms_view(tape, patches, MS_SHAPE(shape.dims[0], shape.dims[1], places));
-    return ms_transpose(tape, flat, 1, 2);
-}
-
 static ms_tensor embed(ms_model *model, const tower *t, ms_tensor pixels)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, t->embeddings_scope);
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *patches = ms_local(&f, project(model, t, pixels));
-    ms_assign(&f, patches, as_tokens(tape, *patches));
+    ms_tensor *patches =
+        ms_local(&f, ms_picture_project(model, t->patches_scope, t->projection, 0, pixels));
+    ms_assign(&f, patches, ms_picture_tokens(tape, *patches));
     ms_tensor *embedded = ms_local(&f, 0);
     if (!ms_idle(tape) && *patches) {
         const ms_shape shape = ms_info(tape, *patches)->shape;

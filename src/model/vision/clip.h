@@ -23,7 +23,4 @@ typedef struct ms_clip_result {
 
 ms_clip_result ms_clip_run(ms_model *model, ms_tensor pixels, uint64_t selected);
 
-/* Patches of a picture, by row or column. */
-uint64_t ms_clip_side(const ms_vision_config *vision);
-
 #endif

@@ -6,6 +6,7 @@
 #include "autograd/graph.h"
 #include "model/vision/clip.h"
 #include "model/vision/image_tokens.h"
+#include "model/vision/picture_layers.h"
 #include "ops/ops.h"
 
 /* ---- places ---- */
@@ -15,7 +16,7 @@ ms_status ms_llava_place_image(const ms_model_config *config, const uint64_t sid
 {
     (void)sides;
     const ms_vision_config *vision = &config->vision;
-    uint64_t side = ms_clip_side(vision);
+    uint64_t side = ms_picture_side(vision);
     if (vision->hidden_size % vision->num_heads != 0)
         return ms_fail(err, MS_ERR_CONFIG,
                        "the tower's %" PRIu64 " heads do not divide its %" PRIu64 " elements",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "config/run/attention.h"
+#include "autograd/graph.h"
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
 
@@ -211,4 +212,38 @@ ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t first, uint6
                                                  : run_layer(tape, region.context, i, *hidden));
     }
     return ms_locals_end(&f, hidden);
+}
+
+/* ---- patches ---- */
+
+uint64_t ms_picture_side(const ms_vision_config *vision)
+{
+    return vision->image_size / vision->patch_size;
+}
+
+ms_tensor ms_picture_project(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor bias,
+                             ms_tensor pixels)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !pixels)
+        return 0;
+    ms_dim side = ms_dim_number(&tape->trace->symbols, ms_picture_side(&model->config->vision));
+    ms_tensor cast = ms_to(tape, pixels, (ms_dtype)ms_info(tape, weight)->dtype);
+    uint32_t previous = ms_scope_enter(tape, scope);
+    ms_tensor made = ms_patches(tape, cast, weight, bias, side, side);
+    /* transformers 5 takes the patches for input embeddings, whose gradients checkpoints need */
+    if (model->run->images.checkpoints || ms_inputs_require_grad(model))
+        ms_require_grad(tape, made);
+    tape->scope = previous;
+    return made;
+}
+
+ms_tensor ms_picture_tokens(ms_tape *tape, ms_tensor patches)
+{
+    if (ms_idle(tape) || !patches)
+        return 0;
+    const ms_shape shape = ms_info(tape, patches)->shape;
+    ms_dim places = ms_dim_mul(&tape->trace->symbols, shape.dims[2], shape.dims[3]);
+    ms_tensor flat = ms_view(tape, patches, MS_SHAPE(shape.dims[0], shape.dims[1], places));
+    return ms_transpose(tape, flat, 1, 2);
 }

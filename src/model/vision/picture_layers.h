@@ -31,6 +31,17 @@ bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t 
 ms_tensor ms_picture_layers_run(ms_picture_layers *layers, uint64_t first, uint64_t end,
                                 ms_tensor hidden);
 
+/* Patches along a side of a picture. */
+uint64_t ms_picture_side(const ms_vision_config *vision);
+
+/* The projection of the patches, with its weight and, unless 0, its bias, in a scope of its own:
+ * [pictures, channels, height, width] as [pictures, Hv, rows, columns]; floating. */
+ms_tensor ms_picture_project(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor bias,
+                             ms_tensor pixels);
+
+/* [pictures, Hv, rows, columns] as [pictures, patches, Hv]; floating. */
+ms_tensor ms_picture_tokens(ms_tape *tape, ms_tensor patches);
+
 /* The back end of the heads of a tower, all of one width; no dropout. */
 ms_attention ms_tower_backend(const ms_model *model);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/siglip.h"
 
-#include "autograd/graph.h"
 #include "model/blocks/blocks.h"
 #include "model/vision/picture_layers.h"
 #include "ops/ops.h"
@@ -20,16 +19,11 @@ static uint32_t child(ms_model *model, uint32_t parent, const char *name)
     return ms_scope_add(model->tape, parent, name, MS_NONE);
 }
 
-static uint64_t side_of(const ms_model *model)
-{
-    return model->config->vision.image_size / model->config->vision.patch_size;
-}
-
 static void embeddings_new(ms_model *model, tower *t, ms_dim hidden)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_vision_config *vision = &model->config->vision;
-    uint64_t rows = side_of(model);
+    uint64_t rows = ms_picture_side(vision);
     ms_dim one = {.value = 1}, side = ms_dim_number(s, vision->patch_size);
     ms_dim positions = ms_dim_number(s, rows * rows);
     t->embeddings_scope = child(model, t->scope, "embeddings");
@@ -82,34 +76,16 @@ bool ms_siglip_new(ms_model *model, uint32_t parent)
 
 /* ---- forward ---- */
 
-/* The patches' projection, [pictures, Hv, rows, columns]. */
-static ms_tensor project(ms_model *model, const tower *t, ms_tensor pixels)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !pixels)
-        return 0;
-    ms_dim side = ms_dim_number(&tape->trace->symbols, side_of(model));
-    ms_tensor cast = ms_to(tape, pixels, (ms_dtype)ms_info(tape, t->projection)->dtype);
-    uint32_t previous = ms_scope_enter(tape, t->patches_scope);
-    ms_tensor made = ms_patches(tape, cast, t->projection, t->projection_bias, side, side);
-    /* transformers 5 takes the patches for input embeddings, whose gradients checkpoints need */
-    if (model->run->images.checkpoints || ms_inputs_require_grad(model))
-        ms_require_grad(tape, made);
-    tape->scope = previous;
-    return made;
-}
-
 static ms_tensor embed(ms_model *model, const tower *t, ms_tensor pixels)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, t->embeddings_scope);
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *patches = ms_local(&f, project(model, t, pixels)), *embedded = ms_local(&f, 0);
+    ms_tensor *patches = ms_local(
+        &f, ms_picture_project(model, t->patches_scope, t->projection, t->projection_bias, pixels));
+    ms_tensor *embedded = ms_local(&f, 0);
     if (!ms_idle(tape) && *patches) {
-        const ms_shape shape = ms_info(tape, *patches)->shape;
-        ms_dim places = ms_dim_mul(&tape->trace->symbols, shape.dims[2], shape.dims[3]);
-        ms_tensor flat = ms_view(tape, *patches, MS_SHAPE(shape.dims[0], shape.dims[1], places));
-        ms_assign(&f, embedded, ms_transpose(tape, flat, 1, 2));
+        ms_assign(&f, embedded, ms_picture_tokens(tape, *patches));
         ms_scope_enter(tape, t->positions_scope);
         ms_tensor positions = ms_embedding(tape, t->positions, t->position_ids);
         ms_scope_enter(tape, t->embeddings_scope);
