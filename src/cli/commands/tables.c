@@ -11,28 +11,24 @@
 #include "cli/parse/run.h"
 
 /* A table, of all or of those with a part of a name. */
-static int print_named(const ms_cli_call *call,
-                       ms_status (*write)(const char *part, FILE *out, ms_error *err))
+static int print_all_or_named(const ms_cli_call *call,
+                              ms_status (*write)(const char *part, FILE *out, ms_error *err))
 {
     ms_error err = {.status = MS_OK};
     if (call->argc > 0 && ms_cli_is_help(call->argv[0])) {
         ms_cli_print_command_help(stdout, call->command);
         return 0;
     }
-    if (call->argc > 1 || (call->argc == 1 && call->argv[0][0] == '-'))
-        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes a part of a name; unexpected argument %.80s",
-                    call->command->name, call->argv[call->argc - 1]);
-    else if (write(call->argc == 1 ? call->argv[0] : NULL, stdout, &err) == MS_ERR_IO &&
-             errno == EPIPE) {
-        clearerr(stdout);
-        return 0;
-    }
-    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
+    if (call->argc != 1 || call->argv[0][0] != '-')
+        return ms_cli_print_named(call, "a part of a name", write);
+    ms_cli_fail(&err, MS_ERR_USAGE, "%s takes a part of a name; unexpected argument %.80s",
+                call->command->name, call->argv[0]);
+    return ms_cli_complain(&err);
 }
 
 static int run_models(const ms_cli_call *call)
 {
-    return print_named(call, ms_write_models);
+    return print_all_or_named(call, ms_write_models);
 }
 
 static const char *const models_examples[] = {
@@ -53,7 +49,7 @@ const ms_cli_command ms_cli_models = {
 
 static int run_devices(const ms_cli_call *call)
 {
-    return print_named(call, ms_write_devices);
+    return print_all_or_named(call, ms_write_devices);
 }
 
 static const char *const devices_examples[] = {
@@ -83,17 +79,9 @@ static ms_status list_schemas(FILE *out, ms_error *err)
 
 static int run_schema(const ms_cli_call *call)
 {
-    ms_error err = {.status = MS_OK};
     if (call->argc == 0 || ms_cli_is_help(call->argv[0]))
         return ms_cli_print_table(call, list_schemas);
-    if (call->argc > 1)
-        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name; unexpected argument %.80s",
-                    call->argv[1]);
-    else if (ms_write_schema(call->argv[0], stdout, &err) == MS_ERR_IO && errno == EPIPE) {
-        clearerr(stdout);
-        return 0;
-    }
-    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
+    return ms_cli_print_named(call, "one name", ms_write_schema);
 }
 
 static const char *const schema_examples[] = {

@@ -286,19 +286,41 @@ int ms_cli_run_with_paths(const ms_cli_call *call, ms_cli_work work)
     return code;
 }
 
+/* The end of a command that has printed; a reader that went away is no error. */
+static int end_print(ms_status status, ms_error *err)
+{
+    if (status == MS_ERR_IO && errno == EPIPE) {
+        clearerr(stdout);
+        return 0;
+    }
+    return err->status == MS_OK ? 0 : ms_cli_complain(err);
+}
+
 int ms_cli_print_table(const ms_cli_call *call, ms_status (*write)(FILE *out, ms_error *err))
 {
     ms_error err = {.status = MS_OK};
+    ms_status status = MS_OK;
     if (call->argc > 0 && ms_cli_is_help(call->argv[0])) {
         ms_cli_print_command_help(stdout, call->command);
         return 0;
     }
-    if (call->argc > 0) {
+    if (call->argc > 0)
         ms_cli_fail(&err, MS_ERR_USAGE, "%s takes no arguments; unexpected argument %.80s",
                     call->command->name, call->argv[0]);
-    } else if (write(stdout, &err) == MS_ERR_IO && errno == EPIPE) {
-        clearerr(stdout);
-        return 0;
-    }
-    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
+    else
+        status = write(stdout, &err);
+    return end_print(status, &err);
+}
+
+int ms_cli_print_named(const ms_cli_call *call, const char *takes,
+                       ms_status (*write)(const char *name, FILE *out, ms_error *err))
+{
+    ms_error err = {.status = MS_OK};
+    ms_status status = MS_OK;
+    if (call->argc > 1)
+        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes %s; unexpected argument %.80s",
+                    call->command->name, takes, call->argv[1]);
+    else
+        status = write(call->argc == 1 ? call->argv[0] : NULL, stdout, &err);
+    return end_print(status, &err);
 }

@@ -23,4 +23,9 @@ int ms_cli_run_with_paths(const ms_cli_call *call, ms_cli_work work);
 /* For commands without options that print a table, which `write` writes. */
 int ms_cli_print_table(const ms_cli_call *call, ms_status (*write)(FILE *out, ms_error *err));
 
+/* The same for those that print what one word names, or without it NULL; `takes` says what it is:
+ * "one name". */
+int ms_cli_print_named(const ms_cli_call *call, const char *takes,
+                       ms_status (*write)(const char *name, FILE *out, ms_error *err));
+
 #endif
