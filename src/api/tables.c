@@ -120,11 +120,7 @@ const char *ms_model_name_at(size_t index)
 
 bool ms_model_suggest(const char *name, ms_error *err)
 {
-    ms_arena *arena = name && ms_config_has_kin(name) ? ms_arena_create(0) : NULL;
-    if (arena)
-        (void)ms_fail_no_config(arena, name, err);
-    ms_arena_free(arena);
-    return arena != NULL;
+    return name && ms_config_suggest(name, err);
 }
 
 bool ms_model_is_named(const char *name)

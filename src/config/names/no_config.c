@@ -128,38 +128,56 @@ static const struct missing_row *missing_family(const char *name)
     return NULL;
 }
 
-bool ms_config_has_kin(const char *name)
+/* False: its family is not known to be missing. */
+static bool fail_missing(const char *name, const char *model, ms_error *err)
 {
-    char hint[HINT_BYTES];
-    return missing_family(name) || has_nearest(name, hint, sizeof hint);
+    const struct missing_row *row = missing_family(model);
+    if (row)
+        ms_error_set(err, MS_ERR_IO,
+                     "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
+                     "python train.py runs your program on a GPU that is not there",
+                     name, row->but);
+    return row != NULL;
+}
+
+bool ms_config_suggest(const char *name, ms_error *err)
+{
+    char hint[HINT_BYTES] = "";
+    if (fail_missing(name, name, err))
+        return true;
+    if (!has_nearest(name, hint, sizeof hint))
+        return false;
+    ms_error_set(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
+                 hint);
+    return true;
+}
+
+/* `id`: of the Hub, where the config can be downloaded. */
+static ms_status fail_id(const char *name, const char *id, ms_error *err)
+{
+    char hint[HINT_BYTES] = "";
+    if (fail_missing(name, id, err))
+        return err->status;
+    bool is_near = has_nearest(id, hint, sizeof hint);
+    return ms_fail(err, MS_ERR_IO,
+                   "'%.80s' is not a built-in model, file or directory%s%s download its config, "
+                   "and give that file: curl -fLO "
+                   "https://huggingface.co/%.80s/resolve/main/config.json",
+                   name, hint,
+                   is_near ? (hint[strlen(hint) - 1] == '?' ? " Or" : "; or")
+                           : "; if it is a model of the Hugging Face Hub,",
+                   id);
 }
 
 ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err)
 {
-    char hint[HINT_BYTES] = "";
-    const char *id = ms_hub_id_of_address(arena, name), *known = id ? id : name;
-    const struct missing_row *row = missing_family(known);
-    if (ms_hub_is_id(name))
-        id = name;
-    if (row)
-        return ms_fail(err, MS_ERR_IO,
-                       "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
-                       "python train.py runs your program on a GPU that is not there",
-                       name, row->but);
-    bool is_near = has_nearest(known, hint, sizeof hint);
-    if (id)
-        return ms_fail(
-            err, MS_ERR_IO,
-            "'%.80s' is not a built-in model, file or directory%s%s download its config, "
-            "and give that file: curl -fLO "
-            "https://huggingface.co/%.80s/resolve/main/config.json",
-            name, hint,
-            is_near ? (hint[strlen(hint) - 1] == '?' ? " Or" : "; or")
-                    : "; if it is a model of the Hugging Face Hub,",
-            id);
-    return ms_fail(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
-                   is_near
-                       ? hint
-                       : "; `memscope models` lists the built-in ones, `memscope capture` runs any "
-                         "PyTorch program");
+    const char *id = ms_hub_id_of_address(arena, name);
+    if (id || ms_hub_is_id(name))
+        return fail_id(name, id ? id : name, err);
+    if (ms_config_suggest(name, err))
+        return err->status;
+    return ms_fail(err, MS_ERR_IO,
+                   "'%.100s' is not a built-in model, file or directory; `memscope models` lists "
+                   "the built-in ones, `memscope capture` runs any PyTorch program",
+                   name);
 }

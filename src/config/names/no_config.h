@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Whether there is more to say of an unknown name than that: built-in models of that name's family,
- * or that the family is not predicted. */
-bool ms_config_has_kin(const char *name);
+/* Whether there is more to say of an unknown name than that: built-in models that are near, or that
+ * the family is not predicted. The error then says it, with MS_ERR_IO. */
+bool ms_config_suggest(const char *name, ms_error *err);
 /* Fails with a message that suggests the preset with the nearest name, or how to download a config
  * of the Hub. */
 ms_status ms_fail_no_config(ms_arena *arena, const char *name, ms_error *err);
