@@ -31,9 +31,44 @@ static int width_of(const char *name)
     return length < LEAST_WIDTH ? LEAST_WIDTH : length;
 }
 
-/* The figures from `begin` on, up to `end`; the last table has the verdict. */
-static void write_memory_row(const ms_page *p, const ms_stream_row *r, size_t begin, size_t end)
+/* Figures of a row from `begin` on, up to `end`. */
+typedef void (*row_writer)(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r,
+                           size_t begin, size_t end);
+
+/* A table whose columns have names; `last` is the head of what stands behind them all. */
+typedef struct columns {
+    const char *const *names;
+    size_t count;
+    const char *last;
+    row_writer write_row;
+} columns;
+
+static void write_part(const ms_page *p, const ms_stream_table *t, const columns *c, size_t begin,
+                       size_t end)
 {
+    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
+    for (size_t i = begin; i < end; i++)
+        fprintf(p->out, " %*s", width_of(c->names[i]), c->names[i]);
+    fprintf(p->out, "%s%s\n", end == c->count ? c->last : "", ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        fprintf(p->out, "  %5" PRIu64, t->rows.items[i].prefetch);
+        c->write_row(p, t, &t->rows.items[i], begin, end);
+        fputc('\n', p->out);
+    }
+}
+
+static void write_columns(const ms_page *p, const ms_stream_table *t, const columns *c)
+{
+    size_t first = p->columns >= WIDE ? c->count : FIRST;
+    write_part(p, t, c, 0, first);
+    if (first < c->count)
+        write_part(p, t, c, first, c->count);
+}
+
+static void write_memory_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r,
+                             size_t begin, size_t end)
+{
+    (void)t;
     const uint64_t bytes[MEMORY_COLUMNS] = {r->places_bytes,
                                             r->outside_bytes,
                                             r->cache_bytes,
@@ -41,35 +76,18 @@ static void write_memory_row(const ms_page *p, const ms_stream_row *r, size_t be
                                             r->peak_bytes,
                                             r->reserved_bytes,
                                             r->judgement.device_bytes.expected};
-    fprintf(p->out, "  %5" PRIu64, r->prefetch);
     for (size_t i = begin; i < end; i++) {
         char text[MS_GIB_TEXT];
         fprintf(p->out, " %*s", width_of(memory_columns[i]), ms_gib(bytes[i], text));
     }
     if (end == MEMORY_COLUMNS)
         fprintf(p->out, "  %s", ms_fit_cell(r->judgement.reason));
-    fputc('\n', p->out);
-}
-
-static void write_memory_part(const ms_page *p, const ms_stream_table *t, size_t begin, size_t end)
-{
-    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
-    for (size_t i = begin; i < end; i++)
-        fprintf(p->out, " %*s", width_of(memory_columns[i]), memory_columns[i]);
-    fprintf(p->out, "%s%s\n", end == MEMORY_COLUMNS ? "  fits" : "", ms_page_tone(p, MS_TONE_END));
-    for (uint32_t i = 0; i < t->rows.count; i++)
-        write_memory_row(p, &t->rows.items[i], begin, end);
 }
 
 static void write_memory(const ms_page *p, const ms_stream_table *t)
 {
     ms_page_heading(p, "On the device", "  (GiB, at the peak of a pass)");
-    if (p->columns >= WIDE) {
-        write_memory_part(p, t, 0, MEMORY_COLUMNS);
-        return;
-    }
-    write_memory_part(p, t, 0, FIRST);
-    write_memory_part(p, t, FIRST, MEMORY_COLUMNS);
+    write_columns(p, t, &(columns){memory_columns, MEMORY_COLUMNS, "  fits", write_memory_row});
 }
 
 /* Those of ms_stream_times_list, and the last. */
@@ -83,31 +101,14 @@ static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_
     char text[MS_FIXED_TEXT];
     ms_stream_times_list(&r->times, figures);
     figures[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
-    fprintf(p->out, "  %5" PRIu64, r->prefetch);
     for (size_t i = begin; i < end; i++)
         fprintf(p->out, " %*s", width_of(time_columns[i]), ms_fixed(figures[i], 2, text));
-    fputc('\n', p->out);
-}
-
-static void write_time_part(const ms_page *p, const ms_stream_table *t, size_t begin, size_t end)
-{
-    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
-    for (size_t i = begin; i < end; i++)
-        fprintf(p->out, " %*s", width_of(time_columns[i]), time_columns[i]);
-    fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
-    for (uint32_t i = 0; i < t->rows.count; i++)
-        write_time_row(p, t, &t->rows.items[i], begin, end);
 }
 
 static void write_times(const ms_page *p, const ms_stream_table *t)
 {
     ms_page_heading(p, "A pass", "  (ms, in the steady state; tokens/s at most)");
-    if (p->columns >= WIDE) {
-        write_time_part(p, t, 0, MS_STREAM_TIMES + 1);
-        return;
-    }
-    write_time_part(p, t, 0, FIRST);
-    write_time_part(p, t, FIRST, MS_STREAM_TIMES + 1);
+    write_columns(p, t, &(columns){time_columns, MS_STREAM_TIMES + 1, "", write_time_row});
 }
 
 static void write_host(const ms_page *p, const ms_stream_table *t)
