@@ -34,6 +34,16 @@ static const char *packed_as_numbers(ms_arena *arena, const ms_run_setting *sett
     return ms_arena_printf(arena, "%s:bf16", packed);
 }
 
+/* The settings with room for as many more. NULL: out of memory. */
+static ms_run_setting *with_room(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                                 size_t more)
+{
+    ms_run_setting *all = ms_arena_array(arena, ms_run_setting, count + more);
+    if (all)
+        memcpy(all, settings, count * sizeof *all);
+    return all;
+}
+
 /* The same run under fully_shard on two ranks, which gather all weights in one type and divide no
  * bytes: where they must, an adapter is gathered in the base's type, and a base is packed as
  * numbers; the note says so. */
@@ -42,11 +52,10 @@ static ms_status load_sharded(ms_arena *arena, const ms_run_setting *settings, s
 {
     ms_model_config model;
     ms_error later = {.status = MS_OK};
-    ms_run_setting *more = ms_arena_array(arena, ms_run_setting, count + 3);
+    ms_run_setting *more = with_room(arena, settings, count, 3);
     const char *packed = packed_as_numbers(arena, settings, count);
     if (!more)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a run");
-    memcpy(more, settings, count * sizeof *more);
     more[count] = (ms_run_setting){.field = "parallel", .value = "fsdp=2"};
     more[count + 1] = (ms_run_setting){.field = "param-dtype", .value = "bf16"};
     more[count + 2] = (ms_run_setting){.field = "quantize", .value = packed};
@@ -70,10 +79,9 @@ static bool has_no_layout(ms_arena *arena, const ms_run_setting *settings, size_
     ms_model_config model;
     ms_run_config run;
     ms_error again = {.status = MS_OK};
-    ms_run_setting *more = ms_arena_array(arena, ms_run_setting, count + 1);
+    ms_run_setting *more = with_room(arena, settings, count, 1);
     if (!more)
         return false;
-    memcpy(more, settings, count * sizeof *more);
     more[count] = (ms_run_setting){.field = "parallel", .value = "none"};
     ms_status status = ms_run_load(arena, more, count + 1, &model, &run, NULL, &again);
     return status != MS_OK && strcmp(again.text, err->text) == 0;
