@@ -35,7 +35,7 @@ const char *ms_diff_why(const ms_diff_view *view, char text[MS_DIFF_WHY_TEXT]);
 /* What a side leaves out of several GPUs, or NULL; 0 is A. */
 const char *ms_diff_note(const ms_diff_view *view, int side);
 
-/* "tight (allocator-retries)", or "-" if the report does not state it. */
+/* "tight, 78.51 GiB on a100-80gb", or "-" if the report does not state it. */
 enum { MS_DIFF_VERDICT_TEXT = 128 };
 const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT]);
 
