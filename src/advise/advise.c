@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise/larger_device.h"
 #include "base/parallel.h"
 #include "base/reason.h"
 #include "simulate/ranks.h"
@@ -13,6 +12,7 @@
 /* A suggestion while it is simulated, alone in its thread. */
 typedef struct attempt {
     const ms_advised *advised;
+    const ms_other_devices *others;
     const ms_trial *known; /* or NULL */
     ms_suggestion suggestion;
     ms_arena *arena;
@@ -105,17 +105,13 @@ static bool cannot_be(ms_status status)
 static ms_status simulate_devices(attempt *a)
 {
     const ms_advised *advised = a->advised;
-    const ms_device *next = NULL;
     uint64_t needed_bytes = advised->summary->high_device_bytes;
     bool has_figures = false;
     for (int i = 0; i < MOST_DEVICES; i++) {
-        ms_status status =
-            ms_larger_device(a->arena, advised->job->run, needed_bytes, &next, &a->err);
-        if (status != MS_OK)
-            return status;
+        const ms_device *next = ms_larger_device(a->others, advised->job->run, needed_bytes);
         if (!next)
             break;
-        status = simulate_found(a, &(ms_found){0, next->name});
+        ms_status status = simulate_found(a, &(ms_found){0, next->name});
         if (status != MS_OK && !cannot_be(status))
             return status;
         has_figures |= status == MS_OK;
@@ -210,6 +206,7 @@ static ms_status add(const ms_advised *advised, const ms_trials *trials, const m
     for (uint32_t i = 0; i < count; i++) {
         const ms_trial *known = found[i].device ? NULL : ms_trials_find(trials, found[i].set);
         attempts[i] = (attempt){.advised = advised,
+                                .others = &trials->others,
                                 .known = known && known->has_summary ? known : NULL,
                                 .suggestion.found = found[i]};
     }
@@ -307,15 +304,16 @@ static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
                                   ms_suggestions *list)
 {
     const ms_summary *s = advised->summary;
-    ms_status status = MS_OK;
+    ms_status status =
+        ms_other_devices_load(arena, advised->job->run, &trials->others, trials->err);
     bool is_done = false;
     for (int i = 0; i < 2 && status == MS_OK && !is_done; i++) {
         ms_found_list found;
         uint32_t as_found = 0;
         trials->is_exact = i > 0;
         list->count = 0;
-        status = ms_search_combinations(trials, applicable, s->verdict, s->high_device_bytes, arena,
-                                        &found);
+        status =
+            ms_search_combinations(trials, applicable, s->verdict, s->high_device_bytes, &found);
         if (status == MS_OK)
             status = add(advised, trials, found.items, found.count, arena, list);
         for (uint32_t k = 0; k < list->count; k++)

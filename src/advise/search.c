@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "advise/larger_device.h"
 #include "advise/together.h"
 #include "base/reason.h"
 #include "config/run/budget.h"
@@ -329,14 +328,12 @@ static ms_status change_result(search *s, bool rounds)
 
 /* ---- another device ---- */
 
-static ms_status change_device(search *s, uint64_t needed_bytes, ms_arena *arena)
+static void change_device(search *s, uint64_t needed_bytes)
 {
-    const ms_device *next = NULL;
-    ms_status status =
-        ms_larger_device(arena, s->trials->job->run, needed_bytes, &next, s->trials->err);
+    const ms_trials *trials = s->trials;
+    const ms_device *next = ms_larger_device(&trials->others, trials->job->run, needed_bytes);
     if (next)
         push(s, 0, next->name);
-    return status;
 }
 
 /* ---- all of it ---- */
@@ -383,7 +380,7 @@ static ms_status push_least(search *s)
 }
 
 ms_status ms_search_combinations(ms_trials *trials, ms_candidate_set applicable,
-                                 ms_fit_verdict verdict, uint64_t needed_bytes, ms_arena *arena,
+                                 ms_fit_verdict verdict, uint64_t needed_bytes,
                                  ms_found_list *found)
 {
     search s = begin(trials, applicable, verdict, found);
@@ -396,5 +393,7 @@ ms_status ms_search_combinations(ms_trials *trials, ms_candidate_set applicable,
         status = change_result(&s, rounds);
     if (status == MS_OK && found->count == 0)
         status = push_least(&s);
-    return status == MS_OK ? change_device(&s, needed_bytes, arena) : status;
+    if (status == MS_OK)
+        change_device(&s, needed_bytes);
+    return status;
 }

@@ -14,7 +14,7 @@
 
 typedef struct ms_found {
     ms_candidate_set set;
-    const char *device; /* or NULL; in the arena */
+    const char *device; /* or NULL; of the other devices */
 } ms_found;
 
 enum { MS_MOST_FOUND = 12 };
@@ -29,7 +29,7 @@ typedef struct ms_found_list {
  * that of the unchanged run, and `needed_bytes` what a larger device must have. Where nothing
  * fits: the combinations that need least. */
 ms_status ms_search_combinations(ms_trials *trials, ms_candidate_set applicable,
-                                 ms_fit_verdict verdict, uint64_t needed_bytes, ms_arena *arena,
+                                 ms_fit_verdict verdict, uint64_t needed_bytes,
                                  ms_found_list *found);
 
 #endif

@@ -6,6 +6,7 @@
 #define MS_ADVISE_TRIAL_H
 
 #include "advise/combination.h"
+#include "advise/larger_device.h"
 #include "advise/kept.h"
 #include "base/vec.h"
 
@@ -23,7 +24,8 @@ typedef struct ms_trial {
 } ms_trial;
 
 typedef struct ms_trials {
-    const ms_job *job; /* its run has a draft */
+    const ms_job *job;       /* its run has a draft */
+    ms_other_devices others; /* none while nothing asks for another device */
     ms_vec(ms_trial) known;
     bool is_exact; /* nothing is provisional, and what is does not count */
     ms_error *err;

@@ -2,8 +2,9 @@
  *
  *   arena -> newest chunk -> older chunk -> ... -> oldest
  *
- * A request is served from the newest chunk; if it does not fit, a new chunk of its size or of
- * CHUNK_BYTES is added, whichever is larger. Chunks come from calloc, so memory is zeroed.
+ * A request is served from the newest chunk; if it does not fit, a new chunk is added: of twice the
+ * newest one's size, from LEAST_CHUNK_BYTES to MOST_CHUNK_BYTES, or of its own size where that is
+ * larger. Chunks come from calloc, so memory is zeroed.
  */
 #include "base/arena.h"
 
@@ -14,7 +15,7 @@
 
 #include "base/locale.h"
 
-enum { CHUNK_BYTES = 64 * 1024 };
+enum { LEAST_CHUNK_BYTES = 8 * 1024, MOST_CHUNK_BYTES = 64 * 1024 };
 
 typedef struct chunk {
     struct chunk *older;
@@ -48,9 +49,17 @@ void ms_arena_free(ms_arena *arena)
     free(arena);
 }
 
+static size_t next_chunk_bytes(const ms_arena *arena)
+{
+    size_t newest = arena->newest ? arena->newest->size_bytes : LEAST_CHUNK_BYTES / 2;
+    return newest < MOST_CHUNK_BYTES / 2 ? 2 * newest : MOST_CHUNK_BYTES;
+}
+
 static chunk *add_chunk(ms_arena *arena, size_t need_bytes)
 {
-    size_t size_bytes = need_bytes > CHUNK_BYTES ? need_bytes : CHUNK_BYTES;
+    size_t size_bytes = next_chunk_bytes(arena);
+    if (size_bytes < need_bytes)
+        size_bytes = need_bytes;
     if (size_bytes > SIZE_MAX - sizeof(chunk))
         return NULL;
     chunk *c = calloc(1, sizeof(chunk) + size_bytes);

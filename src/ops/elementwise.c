@@ -110,6 +110,16 @@ static void output_strides(const layout *l, uint64_t *strides)
     }
 }
 
+/* Contiguous and of one shape: so is the result. */
+static bool are_alike(const layout *l)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (!ms_same_shape(&l->inputs[i]->shape, &l->inputs[0]->shape) ||
+            !ms_is_contiguous(l->inputs[i]))
+            return false;
+    return true;
+}
+
 ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inputs, ms_dtype dtype)
 {
     layout l = {.count = 0};
@@ -120,6 +130,8 @@ ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inp
         return 0;
     if (l.count == 1 && ms_is_dense(l.inputs[0]))
         return ms_empty_like(tape, inputs[0], dtype);
+    if (are_alike(&l))
+        return ms_empty(tape, l.inputs[l.count - 1]->shape, dtype);
     uint64_t strides[MS_MAX_RANK];
     broadcast_shape(&l);
     output_strides(&l, strides);

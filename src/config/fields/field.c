@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/fields/field.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,9 @@ static uint64_t bit_of(size_t index)
 
 int ms_config_field_find(const ms_config_table *table, const char *name)
 {
+    const int first = tolower((unsigned char)name[0]); /* names begin with a small letter */
     for (size_t i = 0; i < table->count; i++)
-        if (ms_name_equal(table->rows[i].name, name))
+        if (table->rows[i].name[0] == first && ms_name_equal(table->rows[i].name, name))
             return (int)i;
     return -1;
 }
