@@ -110,11 +110,19 @@ static void output_strides(const layout *l, uint64_t *strides)
     }
 }
 
+static bool are_same_dims(const ms_shape *a, const ms_shape *b)
+{
+    bool are_same = a->rank == b->rank;
+    for (uint32_t i = 0; i < a->rank && are_same; i++)
+        are_same = a->dims[i].value == b->dims[i].value && a->dims[i].symbol == b->dims[i].symbol;
+    return are_same;
+}
+
 /* Contiguous and of one shape: so is the result. */
 static bool are_alike(const layout *l)
 {
     for (uint32_t i = 0; i < l->count; i++)
-        if (!ms_same_shape(&l->inputs[i]->shape, &l->inputs[0]->shape) ||
+        if (!are_same_dims(&l->inputs[i]->shape, &l->inputs[0]->shape) ||
             !ms_is_contiguous(l->inputs[i]))
             return false;
     return true;
@@ -131,7 +139,7 @@ ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inp
     if (l.count == 1 && ms_is_dense(l.inputs[0]))
         return ms_empty_like(tape, inputs[0], dtype);
     if (are_alike(&l))
-        return ms_empty(tape, l.inputs[l.count - 1]->shape, dtype);
+        return ms_empty(tape, l.inputs[0]->shape, dtype);
     uint64_t strides[MS_MAX_RANK];
     broadcast_shape(&l);
     output_strides(&l, strides);
