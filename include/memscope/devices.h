@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define MS_DEVICES_SCHEMA_VERSION "1.0"
+#define MS_DEVICES_SCHEMA_VERSION "1.1"
 
 typedef struct ms_devices ms_devices;
 

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define MS_FIT_SCHEMA_VERSION "1.2"
+#define MS_FIT_SCHEMA_VERSION "1.3"
 
 typedef struct ms_fit ms_fit;
 

@@ -7,6 +7,7 @@
 #include "api/run.h"
 #include "base/error.h"
 #include "config/resolve/resolve.h"
+#include "largest/mixed.h"
 #include "report/others/fit_report.h"
 #include "report/writers.h"
 #include "model/load.h"
@@ -61,6 +62,8 @@ static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit
     const ms_fit_question question = {what, step, &fit->model, &fit->run, &fit->shared};
     if (status == MS_OK)
         status = ms_fit_search(fit->arena, &question, &fit->answer, err);
+    if (status == MS_OK)
+        status = ms_fit_find_mixed(fit->arena, &question, &fit->answer, err);
     fit->run.watch = fit->shared.watch = NULL;
     return status;
 }

@@ -53,3 +53,8 @@ ms_layout ms_fit_layout(const ms_fit_answer *answer, uint64_t gpus)
     layout.shards = gpus / (ms_layout_world(&layout) / layout.shards);
     return layout;
 }
+
+bool ms_fit_is_of_gpus(const ms_fit_answer *answer)
+{
+    return answer->what->kind == MS_FIT_GPUS;
+}

@@ -47,6 +47,12 @@ typedef enum ms_fit_end {
 } ms_fit_end;
 extern const char *const ms_fit_end_names[]; /* by ms_fit_end */
 
+/* The value in mixed precision: see largest/mixed.h. */
+typedef struct ms_fit_mixed {
+    const char *options;        /* "--dtype fp32 --autocast bf16"; NULL: it is not asked for */
+    uint64_t value, safe_value; /* as of an answer */
+} ms_fit_mixed;
+
 typedef struct ms_fit_answer {
     const ms_fit_what *what;
     uint64_t step;
@@ -63,8 +69,11 @@ typedef struct ms_fit_answer {
     ms_step_figures at_value, at_safe, at_next; /* if they exist */
     ms_layout layout;                           /* of MS_FIT_GPUS, with any number of them */
     uint32_t simulations;
+    ms_fit_mixed mixed;
 } ms_fit_answer;
 
+/* Whether GPUs are counted. */
+bool ms_fit_is_of_gpus(const ms_fit_answer *answer);
 /* The answer's layout with so many GPUs: one rank, for one. */
 ms_layout ms_fit_layout(const ms_fit_answer *answer, uint64_t gpus);
 

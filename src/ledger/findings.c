@@ -161,8 +161,8 @@ static bool is_all_half(const ms_ledger *ledger)
 {
     const ms_run_config *run = ledger->run;
     const ms_summary *s = ledger->summary;
-    return !run->has_dtype && run->dtype != MS_DTYPE_F32 && run->autocast == MS_AUTOCAST_NONE &&
-           s->trainable_param_count == s->param_count && s->fits && s->budget_bytes > 0 &&
+    return ms_is_half_unsaid(run) && s->trainable_param_count == s->param_count && s->fits &&
+           s->budget_bytes > 0 &&
            s->weight_memory_bytes + s->optimizer_memory_bytes >
                s->budget_bytes - s->expected_device_bytes;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "simulate/change.h"
 
+#include "config/load/again.h"
 #include "config/run/attention.h"
 
 /* Sharded weights have two types, and no autocast; nor have stages. */
@@ -52,16 +53,32 @@ static bool use_fp16(ms_variation *v, const char **option)
     return (has_dtype || casts) && !is_sharded(run);
 }
 
+bool ms_is_half_unsaid(const ms_run_config *run)
+{
+    bool is_half = run->dtype == MS_DTYPE_F16 || run->dtype == MS_DTYPE_BF16;
+    return is_half && !run->has_dtype && run->autocast == MS_AUTOCAST_NONE;
+}
+
+/* FSDP computes in another type by a policy of its own; DeepSpeed keeps fp32 weights as it is. */
 static bool use_mixed(ms_variation *v, const char **option)
 {
-    ms_run_config *run = &v->run;
-    bool is_half = run->dtype == MS_DTYPE_F16 || run->dtype == MS_DTYPE_BF16;
-    bool is_f16 = run->dtype == MS_DTYPE_F16 || ms_device_before_ampere(run->device);
-    bool applies = is_half && run->autocast == MS_AUTOCAST_NONE && !is_sharded(run);
-    run->autocast = is_f16 ? MS_AUTOCAST_F16 : MS_AUTOCAST_BF16;
-    ms_vary_dtype(v, MS_DTYPE_F32);
-    *option = is_f16 ? "--dtype fp32 --autocast fp16" : "--dtype fp32 --autocast bf16";
-    return applies;
+    const ms_run_config before = v->run;
+    const ms_parallel_kind kind = before.parallel.layout.kind;
+    const bool is_f16 = before.dtype == MS_DTYPE_F16 || ms_device_before_ampere(before.device);
+    const char *half = is_f16 ? "fp16" : "bf16";
+    const bool is_fsdp = kind == MS_PARALLEL_FSDP1 || kind == MS_PARALLEL_FSDP2;
+    const char *field = is_fsdp ? "param-dtype" : "autocast";
+    ms_error err = {0};
+    if (!ms_is_half_unsaid(&before) || kind == MS_PARALLEL_ZERO || !before.draft)
+        return false;
+    ms_run_draft *draft = ms_arena_array(v->arena, ms_run_draft, 1);
+    *option = ms_arena_printf(v->arena, "--dtype fp32 --%s %s", field, half);
+    if (!draft || !*option)
+        return *option = NULL, true;
+    *draft = *before.draft;
+    return ms_run_field_set(draft, v->arena, "dtype", "fp32", &err) == MS_OK &&
+           ms_run_field_set(draft, v->arena, field, half, &err) == MS_OK &&
+           ms_run_resolve_again(v->arena, &before, draft, &v->model, &v->run, &err) == MS_OK;
 }
 
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};

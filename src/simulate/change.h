@@ -22,12 +22,15 @@ typedef struct ms_change {
  * used. */
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option);
 
+/* Weights and optimizer states are in half precision because nothing was said of types. */
+bool ms_is_half_unsaid(const ms_run_config *run);
+
 /* Expandable segments. */
 extern const ms_change ms_allocator_change;
 
 /* Autocast in the device's half precision, for a run in fp32; a quantised base whose
- * other weights keep their dtype; fp16 instead of bf16; fp32 weights under autocast instead of half
- * precision alone. */
+ * other weights keep their dtype; fp16 instead of bf16; mixed precision with fp32 weights, where no
+ * type was given. */
 extern const ms_change ms_autocast_change, ms_upcast_change, ms_half_change, ms_mixed_change;
 
 #endif

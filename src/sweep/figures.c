@@ -83,9 +83,9 @@ static ms_status summarize(const ms_job *job, ms_figures *figures, ms_error *err
     return MS_OK;
 }
 
-/* The run with the value that was found. A deeper model or a higher rank trains as many tokens. */
-static ms_status summarize_largest(ms_arena *arena, const ms_fit_question *question, uint64_t value,
-                                   ms_figures *figures, ms_error *err)
+/* The run with a value. A deeper model or a higher rank trains as many tokens. */
+static ms_status summarize_value(ms_arena *arena, const ms_fit_question *question, uint64_t value,
+                                 ms_figures *figures, ms_error *err)
 {
     ms_variation largest;
     ms_status status = ms_fit_apply(question, value, arena, &largest, err);
@@ -108,7 +108,8 @@ static ms_status fit(ms_arena *arena, const ms_job *job, const ms_run_config *sh
     figures->next = answer.next;
     figures->stopped_by = ms_fit_end_names[answer.end];
     figures->summary.budget_bytes = job->run->budget_bytes;
-    return answer.value > 0 ? summarize_largest(arena, &asked, answer.value, figures, err) : MS_OK;
+    const uint64_t tried = answer.value > 0 ? answer.value : answer.next;
+    return tried > 0 ? summarize_value(arena, &asked, tried, figures, err) : MS_OK;
 }
 
 ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input_count,

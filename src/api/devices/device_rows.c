@@ -70,13 +70,14 @@ static void work(void *context, uint32_t index)
 static void take_figures(const ms_figures *f, ms_runs_row *row)
 {
     const ms_summary *s = &f->summary;
-    row->has_step = !f->what || f->value > 0;
+    const bool is_found = !f->what || f->value > 0;
+    row->has_step = is_found || f->next > 0;
     row->budget_bytes = s->budget_bytes;
     row->value = f->value;
     row->safe_value = f->safe_value;
     row->next = f->next;
     row->stopped_by = f->stopped_by; /* static */
-    row->verdict = ms_fit_verdict_name(row->has_step ? s->verdict : MS_VERDICT_NO);
+    row->verdict = ms_fit_verdict_name(is_found ? s->verdict : MS_VERDICT_NO);
     row->verdict_reason =
         ms_fit_reason_name(row->has_step ? s->verdict_reason : MS_FIT_OVER_BUDGET);
     row->needed_bytes = s->expected_device_bytes;

@@ -196,7 +196,8 @@ static ms_status resolve_budget(const ms_resolving *c)
     ms_run_config *run = c->run;
     uint64_t usable = ms_device_usable_bytes(run->device);
     run->has_budget = ms_resolve_is_set(c, "budget");
-    run->has_dtype = ms_resolve_is_set(c, "dtype") || ms_resolve_is_set(c, "autocast");
+    run->has_dtype = ms_resolve_is_set(c, "dtype") || ms_resolve_is_set(c, "autocast") ||
+                     ms_resolve_is_set(c, "param-dtype");
     run->allocator.device_bytes = usable;
     ms_budget_set(run, run->has_budget ? run->budget_bytes : usable);
     if (run->has_budget && usable > 0 && run->budget_bytes > usable) {

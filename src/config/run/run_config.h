@@ -150,7 +150,7 @@ typedef struct ms_run_config {
     const ms_device *device;           /* never NULL; "cpu" is a row */
     const ms_calibration *calibration; /* already applied to the device; NULL: none */
     bool has_budget;                   /* a budget was given */
-    bool has_dtype;                    /* a dtype or autocast was given */
+    bool has_dtype;                    /* a dtype, autocast or a policy was given */
     uint64_t budget_bytes;             /* as given, else the device's usable bytes; 0: unknown */
     ms_several_gpus several_gpus;
     ms_notes unsupported;             /* unsupported settings of the training arguments */

@@ -7,14 +7,10 @@
 #include "base/locale.h"
 #include "config/resolve/resolve_images.h"
 #include "text/size.h"
-#include "json/write.h"
-#include "memscope/fit.h"
 #include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"
 #include "report/view/view.h"
 #include "trace/trace.h"
-
-/* ---- console ---- */
 
 /* What is less is not seen in GiB with two places. */
 enum { LEAST_SEEN = 10 << 20 };
@@ -46,11 +42,6 @@ __attribute__((format(printf, 2, 3))) static void say(const ms_page *page, const
     ms_page_paragraph(page, text);
 }
 
-static bool is_of_gpus(const ms_fit_view *v)
-{
-    return v->answer->what->kind == MS_FIT_GPUS;
-}
-
 static void write_why(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
@@ -64,8 +55,8 @@ static void write_why(const ms_fit_view *v, const ms_page *page)
             say(page, "%s", why);
         return;
     }
-    const char *verb =
-        is_of_gpus(v) && a->next > 1 ? "do not: each needs up to" : "does not: it needs";
+    const char *verb = ms_fit_is_of_gpus(v->answer) && a->next > 1 ? "do not: each needs up to"
+                                                                   : "does not: it needs";
     ms_gib(f->device_bytes, need);
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
@@ -165,6 +156,13 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
     write_row(page, &c, "on the device, with context", device_bytes, 0);
 }
 
+static const char *gpus_verb(uint64_t gpus, bool is_tight)
+{
+    if (is_tight)
+        return gpus == 1 ? "is tight" : "are tight";
+    return gpus == 1 ? "fits" : "fit";
+}
+
 /* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */
 static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *arena, uint64_t gpus,
                        const ms_step_figures *f)
@@ -173,11 +171,11 @@ static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *aren
     bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT, is_one = gpus == 1;
     const ms_layout layout = ms_fit_layout(v->answer, gpus);
     const char *text = ms_layout_text(arena, &layout);
-    const char *verb = is_tight ? (is_one ? "is tight" : "are tight") : is_one ? "fits" : "fit";
     bool has_layout = text && !is_one;
-    say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name, verb,
-        is_one ? "" : "up to ", ms_gib(f->device_bytes, need), ms_gib(v->run->budget_bytes, budget),
-        is_one ? "" : " on each", has_layout ? ", with --parallel " : "", has_layout ? text : "");
+    say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name,
+        gpus_verb(gpus, is_tight), is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
+        ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each",
+        has_layout ? ", with --parallel " : "", has_layout ? text : "");
     return text != NULL;
 }
 
@@ -186,7 +184,7 @@ static bool write_value(const ms_fit_view *v, const ms_page *page, ms_arena *are
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
     bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
-    if (is_of_gpus(v))
+    if (ms_fit_is_of_gpus(v->answer))
         return write_gpus(v, page, arena, value, f);
     say(page, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name, value,
         is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
@@ -199,7 +197,7 @@ static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *aren
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
     ms_gib(v->run->budget_bytes, budget);
-    if (is_of_gpus(v)) {
+    if (ms_fit_is_of_gpus(v->answer)) {
         const ms_layout layout = ms_fit_layout(a, a->next);
         const char *text = ms_layout_text(arena, &layout);
         say(page, "no number up to %" PRIu64 " x %s fits, with %s GiB on each", a->next,
@@ -233,12 +231,35 @@ static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *ar
     return done;
 }
 
+/* Nothing was said of types: the answer in mixed precision. */
+static void write_mixed(const ms_fit_view *v, const ms_page *page)
+{
+    const ms_fit_answer *a = v->answer;
+    const char *type = ms_dtype_info_of(v->run->dtype)->short_name, *options = a->mixed.options;
+    const bool is_safe = a->mixed.safe_value > 0;
+    const uint64_t value = is_safe ? a->mixed.safe_value : a->mixed.value;
+    char found[80] = "nothing fits", text[400];
+    if (!options)
+        return;
+    if (value && ms_fit_is_of_gpus(v->answer))
+        snprintf(found, sizeof found, "%" PRIu64 " x %.40s %s", value, v->run->device->name,
+                 gpus_verb(value, !is_safe));
+    else if (value)
+        snprintf(found, sizeof found, "%s %" PRIu64 " %s", a->what->name, value,
+                 is_safe ? "fits" : "is tight");
+    snprintf(text, sizeof text,
+             "weights and optimizer states are in %s, as no dtype is given; in mixed precision, "
+             "with weights in fp32 (%s): %s",
+             type, options, found);
+    ms_page_note(page, "note:", text);
+}
+
 /* What the search met, and what it leaves open. */
 static void write_notes(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
     char text[200];
-    if (a->first_gap && is_of_gpus(v))
+    if (a->first_gap && ms_fit_is_of_gpus(v->answer))
         snprintf(text, sizeof text,
                  "not every larger number fits: %" PRIu64 " gpus do not, as padding and the "
                  "allocator's waste differ from number to number",
@@ -252,7 +273,7 @@ static void write_notes(const ms_fit_view *v, const ms_page *page)
         ms_page_note(page, "note:", text);
     if (!a->has_all)
         ms_page_note(page, "note:",
-                     is_of_gpus(v)
+                     ms_fit_is_of_gpus(v->answer)
                          ? "not every smaller number was tried: one may fit, or be safe"
                          : "not every value was tried: if the allocator wastes less, a larger one "
                            "may fit, or be safe");
@@ -297,92 +318,9 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
         return false;
     write_why(v, &page);
     write_notes(v, &page);
+    write_mixed(v, &page);
     if (v->run->several_gpus.text)
         ms_page_note(&page, "note:", v->run->several_gpus.text);
     write_table(&page, v->answer);
     return true;
-}
-
-/* ---- JSON ---- */
-
-/* `layout`: of a number of GPUs; else NULL. */
-static void write_figures(ms_json_writer *w, const char *key, uint64_t value, const char *layout,
-                          const ms_step_figures *f)
-{
-    if (value == 0) {
-        ms_json_null(w, key);
-        return;
-    }
-    ms_json_object(w, key);
-    ms_json_uint(w, "value", value);
-    if (layout)
-        ms_json_string(w, "parallel", layout);
-    ms_fit_json(w, f->reason);
-    ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
-    ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
-    ms_json_uint(w, "expected_device_bytes", f->device_bytes);
-    ms_json_uint(w, "host_memory_bytes", f->host_bytes);
-    ms_json_string(w, "peak_stage", ms_phase_name(f->peak_phase));
-    ms_json_object(w, "peak_composition");
-    for (int i = 0; i < MS_CATEGORY_COUNT; i++)
-        ms_json_uint(w, ms_category_name((ms_category)i), f->category_bytes[i]);
-    ms_json_close(w);
-    ms_json_close(w);
-}
-
-static bool write_values_json(const ms_fit_view *v, ms_json_writer *w, ms_arena *arena)
-{
-    const ms_fit_answer *a = v->answer;
-    bool done = true;
-    const struct {
-        const char *key;
-        uint64_t value;
-        const ms_step_figures *figures;
-    } all[] = {{"safe", a->safe_value, &a->at_safe},
-               {"largest", is_of_gpus(v) ? 0 : a->value, &a->at_value},
-               {"fewest", is_of_gpus(v) ? a->value : 0, &a->at_value},
-               {"next", a->next, &a->at_next}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const char *text = NULL;
-        if (is_of_gpus(v) && all[i].value) {
-            const ms_layout layout = ms_fit_layout(a, all[i].value);
-            text = ms_layout_text(arena, &layout);
-            done = done && text;
-        }
-        write_figures(w, all[i].key, all[i].value, text, all[i].figures);
-    }
-    return done;
-}
-
-bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
-{
-    const ms_fit_answer *a = v->answer;
-    ms_json_writer w = {.out = out};
-    ms_arena *arena = ms_arena_create(0);
-    if (!arena)
-        return false;
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_FIT_SCHEMA_VERSION);
-    ms_json_string(&w, "model", v->model->name);
-    ms_json_string(&w, "device", v->run->device->name);
-    ms_json_uint(&w, "budget_bytes", v->run->budget_bytes);
-    ms_json_string(&w, "what", a->what->name);
-    ms_json_uint(&w, "step", a->step);
-    ms_json_uint(&w, "value", a->value);
-    ms_json_uint(&w, "safe_value", a->safe_value);
-    ms_json_string(&w, "stopped_by", ms_fit_end_names[a->end]);
-    if (a->first_gap)
-        ms_json_uint(&w, "first_gap", a->first_gap);
-    else
-        ms_json_null(&w, "first_gap");
-    ms_json_uint(&w, "searched_to", a->searched_to);
-    ms_json_bool(&w, is_of_gpus(v) ? "fewer_excluded" : "larger_excluded", a->has_all);
-    ms_json_uint(&w, "simulations", a->simulations);
-    if (v->run->several_gpus.text)
-        ms_json_string(&w, "several_gpus", v->run->several_gpus.text);
-    bool done = write_values_json(v, &w, arena);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
-    ms_arena_free(arena);
-    return done;
 }

@@ -147,11 +147,14 @@ static const char *decide_on_devices(const ms_runs_view *v, uint32_t fits)
     if (!figures || !figures->has_step || figures->needed_bytes <= figures->budget_bytes)
         return ms_arena_printf(v->arena, "%sfits on none of %" PRIu32 " devices", subject,
                                v->count);
+    const char *with = v->question != MS_RUNS_FIT
+                           ? ""
+                           : ms_arena_printf(v->arena, " with %s %" PRIu64, v->what, figures->next);
     return ms_arena_printf(v->arena,
                            "%sfits on none of %" PRIu32 " devices; the largest, %s, is short by "
-                           "%s GiB",
+                           "%s GiB%s",
                            subject, v->count, figures->values[0],
-                           gib(v, "", figures->needed_bytes - figures->budget_bytes));
+                           gib(v, "", figures->needed_bytes - figures->budget_bytes), with);
 }
 
 const char *ms_runs_decision(const ms_runs_view *v)
@@ -197,10 +200,10 @@ static const char *left(const ms_runs_view *v, const ms_runs_row *row)
     return need > there ? gib(v, "-", need - there) : gib(v, "", there - need);
 }
 
-/* The least plan found takes long to fit less than there is. */
+/* The least plan found takes long to fit less than there is, and what no value fits has none. */
 static double time_of(const ms_runs_view *v, const ms_runs_row *row)
 {
-    return v->question == MS_RUNS_PLAN && !ms_runs_fits(row) ? 0 : row->step_ms;
+    return v->question != MS_RUNS_ANALYZE && !ms_runs_fits(row) ? 0 : row->step_ms;
 }
 
 static const char *milliseconds(const ms_runs_view *v, const ms_runs_row *row)

@@ -19,8 +19,9 @@ typedef struct ms_runs_row {
     const char *error;         /* why there are no figures; NULL: there are */
     const char *verdict;       /* "fits", "tight", "no" */
     const char *verdict_reason;
-    bool has_step; /* false: no value fits, so there is no step to have figures of */
-    /* Expected on the device; of a plan that was not found, the smallest budget with one. */
+    bool has_step; /* false: no value was tried, so there is no step to have figures of */
+    /* Expected on the device; of a plan that was not found, the smallest budget with one; where no
+     * value fits, with the last tried, `next`. */
     uint64_t needed_bytes;
     uint64_t budget_bytes;                       /* 0: unknown */
     double step_ms, tokens_per_s;                /* 0: not known */
