@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define MS_INFER_SCHEMA_VERSION "1.2"
+#define MS_INFER_SCHEMA_VERSION "1.3"
 
 typedef struct ms_inference ms_inference;
 

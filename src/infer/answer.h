@@ -50,7 +50,8 @@ typedef struct ms_infer_answer {
     int full;          /* the device that lacks most */
     const char *lever; /* a setting with which it fits, or of which more fits; NULL: none */
     uint64_t lever_value;
-    uint64_t loaded_bytes; /* of weights, on devices and the host */
+    ms_infer_setting other; /* with which it fits where it does not; tried */
+    uint64_t loaded_bytes;  /* of weights, on devices and the host */
     ms_infer_speed speed;
     ms_stored_causes causes; /* why these are not those of input->stored */
 } ms_infer_answer;

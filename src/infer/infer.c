@@ -250,6 +250,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     a->fits = ms_infer_result_fits(in, &a->result, false, &a->full);
     status = search(in, a, err);
     if (status == MS_OK)
+        status = ms_infer_find_other(in, a, err);
+    if (status == MS_OK)
         status = explain(in, a, err);
     if (status == MS_OK)
         status = ms_infer_speed_of(in, &a->settings, a->engine, &a->result, &a->speed, err);

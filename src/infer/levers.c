@@ -7,21 +7,27 @@
 #include "infer/trial.h"
 
 /* What the engine refuses does not fit. */
-static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
-                           const ms_infer_lever *lever, uint64_t value, bool *does_fit,
-                           ms_error *err)
+static ms_status try_setting(const ms_infer_input *in, const ms_infer_answer *a, const char *field,
+                             const char *value, bool *does_fit, ms_error *err)
 {
     ms_infer_trial trial = {.fits = false};
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, value);
     ms_error reason = {0};
     ms_status status =
-        ms_infer_try(in, &a->settings, a->engine, lever->field, text, true, &trial, &reason);
+        ms_infer_try(in, &a->settings, a->engine, field, value, true, &trial, &reason);
     *does_fit = status == MS_OK && trial.is_safe;
     if (status == MS_OK || status == MS_ERR_CONFIG || status == MS_ERR_USAGE)
         return MS_OK;
     *err = reason;
     return status;
+}
+
+static ms_status try_value(const ms_infer_input *in, const ms_infer_answer *a,
+                           const ms_infer_lever *lever, uint64_t value, bool *does_fit,
+                           ms_error *err)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return try_setting(in, a, lever->field, text, does_fit, err);
 }
 
 /* The largest value from `low`, which fits, to `high`, in steps; `low` where no other fits. */
@@ -60,6 +66,18 @@ ms_status ms_infer_find_less(const ms_infer_input *in, ms_infer_answer *a, ms_er
         a->lever = lever->field;
         return search(in, a, lever, lever->least, lever->value - 1, &a->lever_value, err);
     }
+    return status;
+}
+
+ms_status ms_infer_find_other(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
+{
+    const ms_infer_setting other = a->result.other;
+    bool does_fit = false;
+    if (!other.field || a->fits)
+        return MS_OK;
+    ms_status status = try_setting(in, a, other.field, other.value, &does_fit, err);
+    if (does_fit)
+        a->other = other;
     return status;
 }
 

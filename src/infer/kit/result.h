@@ -74,6 +74,11 @@ typedef struct ms_stored_cause {
 } ms_stored_cause;
 typedef ms_vec(ms_stored_cause) ms_stored_causes;
 
+/* As on the command line. */
+typedef struct ms_infer_setting {
+    const char *field, *value; /* NULL: none */
+} ms_infer_setting;
+
 typedef struct ms_infer_bytes {
     uint64_t low, expected, high;
 } ms_infer_bytes;
@@ -94,7 +99,8 @@ typedef struct ms_infer_result {
     bool takes_all; /* of its budget, whatever is asked for: a range does not tell what fits */
     const char
         *hopeless; /* said where no lever makes it fit: a sentence without a full stop; or NULL */
-    const char *limit; /* what stops more, and what to change: a sentence; NULL: nothing */
+    const char *limit;      /* what stops more, and what to change: a sentence; NULL: nothing */
+    ms_infer_setting other; /* which may make it fit where it does not */
 } ms_infer_result;
 
 /* Adds; false when out of memory. A buffer of 0 bytes is not added. */

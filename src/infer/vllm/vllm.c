@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "infer/vllm/start.h"
+#include "infer/vllm/utilization.h"
 #include "text/number.h"
 
 enum { SERVES = MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE) };
@@ -197,6 +198,15 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
                : over_budget(s, all_bytes + context);
 }
 
+static ms_infer_setting other_share(const ms_vllm_setup *s, const answer *a)
+{
+    uint64_t hundredths = ms_vllm_other_utilization(s, a->stages);
+    if (hundredths == 0)
+        return (ms_infer_setting){NULL, NULL};
+    return (ms_infer_setting){"gpu-memory-utilization",
+                              ms_arena_printf(s->job->arena, "0.%02" PRIu64, hundredths)};
+}
+
 static const char *decision(const ms_vllm_setup *s, const answer *a)
 {
     const ms_vllm_cache *c = &a->stages[0].cache;
@@ -277,6 +287,8 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
               add_figures(s, a, result) && add_notes(s, a, result) &&
               ms_vec_push(&result->levers, context);
     result->hopeless = no_context_fits(s, a, result);
+    result->other = other_share(s, a);
+    ok = ok && (!result->other.field || result->other.value);
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 

@@ -124,6 +124,12 @@ bool ms_infer_json(FILE *out, const ms_infer_view *v)
     ms_json_string(&w, "verdict_reason", ms_fit_reason_name(reason));
     write_settings(&w, s);
     ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);
+    if (v->answer->other.field) {
+        ms_json_object(&w, "fits_with");
+        ms_json_string(&w, "setting", v->answer->other.field);
+        ms_json_string(&w, "value", v->answer->other.value);
+        ms_json_close(&w);
+    }
     if (v->answer->fit.what)
         ms_infer_fit_json(&w, &v->answer->fit);
     if (v->answer->choice.program)

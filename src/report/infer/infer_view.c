@@ -189,19 +189,36 @@ static const char *no_lever(const ms_infer_view *v)
     return text && *text ? ms_arena_printf(v->arena, "%s makes it fit safely", text) : text;
 }
 
+/* "it fits with --context 14176, or with --gpu-memory-utilization 0.95" */
+static const char *what_fits(const ms_infer_view *v)
+{
+    const ms_infer_answer *a = v->answer;
+    const char *safely = a->result.takes_all ? "" : " safely"; /* such a run is only just safe */
+    const char *text = "";
+    if (a->lever)
+        text = ms_arena_printf(v->arena, " with --%s %" PRIu64, a->lever, a->lever_value);
+    if (text && a->other.field)
+        text = ms_arena_printf(v->arena, "%s%s with --%s %s", text, *text ? ", or" : "",
+                               a->other.field, a->other.value);
+    if (!text || *text)
+        return text ? ms_arena_printf(v->arena, "it fits%s%s", safely, text) : NULL;
+    return a->result.hopeless ? a->result.hopeless : no_lever(v);
+}
+
 const char *ms_infer_next(const ms_infer_view *v)
 {
     const ms_infer_answer *a = v->answer;
+    if (a->fit.what && a->other.field) {
+        const char *found = ms_infer_fit_sentence(v, &a->fit), *other = what_fits(v);
+        return found && other ? ms_arena_printf(v->arena, "%s; %s", found, other) : NULL;
+    }
     if (a->fit.what)
         return ms_infer_fit_sentence(v, &a->fit);
-    if (!a->fits && !a->lever)
-        return a->result.hopeless ? a->result.hopeless : no_lever(v);
+    if (!a->fits)
+        return what_fits(v);
     if (!a->lever)
         return a->result.limit ? a->result.limit : "";
-    const char *safely = a->result.takes_all ? "" : " safely"; /* such a run is only just safe */
-    if (!a->fits)
-        return ms_arena_printf(v->arena, "it fits%s with --%s %" PRIu64, safely, a->lever,
-                               a->lever_value);
+    const char *safely = a->result.takes_all ? "" : " safely";
     const char *limit = a->result.limit ? a->result.limit : "";
     return ms_arena_printf(v->arena, "%s%sup to --%s %" PRIu64 " fits%s", limit, *limit ? "; " : "",
                            a->lever, a->lever_value, safely);
