@@ -4,25 +4,11 @@
 #include <inttypes.h>
 
 #include "config/run/attention.h"
-#include "text/number.h"
-#include "text/size.h"
-#include "ledger/cached.h"
-
-/* A difference is worth a sentence from a twentieth of what the device needs; what is cached also
- * has a floor, as segments of 20 MiB are much of a small run. */
-enum { WORTH = 20, LEAST_CACHED_BYTES = 256 << 20 };
-
-/* A finding that is being put together. */
-typedef struct telling {
-    const ms_ledger *ledger;
-    ms_arena *arena;
-    ms_finding found;
-    ms_error *err;
-} telling;
+#include "ledger/allocator_findings.h"
 
 static bool is_worth(const ms_summary *now, uint64_t bytes)
 {
-    return bytes >= now->expected_device_bytes / WORTH;
+    return bytes >= now->expected_device_bytes / MS_FINDING_WORTH;
 }
 
 static bool saves(const ms_variant *v)
@@ -37,32 +23,6 @@ static bool is_shown(const ms_variant *v)
     return true;
 }
 
-/* "12.50 GiB", in the arena. */
-static const char *size(const telling *f, uint64_t bytes)
-{
-    char text[MS_SIZE_TEXT_BYTES];
-    const char *kept = ms_arena_strdup(f->arena, ms_size_format(bytes, text, sizeof text));
-    return kept ? kept : "";
-}
-
-/* "--autocast bf16 needs 14.30 GiB less, --upcast no needs 15.02 GiB less"; "" for none. */
-static const char *remedies_text(const telling *f)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < f->found.remedy_count && text; i++) {
-        const ms_remedy *r = &f->found.remedies[i];
-        int64_t saved = r->saved_device_bytes;
-        const char *much = saved == 0  ? "as much"
-                           : saved > 0 ? size(f, (uint64_t)saved)
-                                       : size(f, (uint64_t)-saved);
-        text = ms_arena_printf(f->arena, "%s%s%s needs %s%s", text, i ? ", " : "", r->option, much,
-                               saved == 0  ? ""
-                               : saved > 0 ? " less"
-                                           : " more");
-    }
-    return text ? text : "";
-}
-
 /* ---- a quantised base below fp32 ---- */
 
 static bool computes_in_fp32(const ms_ledger *ledger)
@@ -71,14 +31,14 @@ static bool computes_in_fp32(const ms_ledger *ledger)
     return run->upcast && run->autocast == MS_AUTOCAST_NONE && run->dtype != MS_DTYPE_F32;
 }
 
-static ms_status tell_fp32(telling *f)
+static ms_status tell_fp32(ms_telling *f)
 {
     if (f->found.remedy_count)
         f->found.text = ms_arena_printf(f->arena,
                                         "PEFT's preparation of the quantised base casts its other "
                                         "weights to fp32, and without "
                                         "autocast all activations follow: %s",
-                                        remedies_text(f));
+                                        ms_telling_remedies(f));
     return MS_OK;
 }
 
@@ -115,7 +75,7 @@ static bool avoids_math(const ms_variant *v)
     return ms_attention_choose(&v->variation.model, &v->variation.run) != MS_ATTENTION_MATH;
 }
 
-static ms_status tell_math(telling *f)
+static ms_status tell_math(ms_telling *f)
 {
     const ms_ledger *ledger = f->ledger;
     uint64_t bytes = score_bytes(ledger), in_all_layers;
@@ -134,16 +94,17 @@ static ms_status tell_math(telling *f)
         f->arena,
         "attention falls back to separate operators (math), whose scores take %s in each layer: "
         "flash %s; efficient %s; %s",
-        size(f, bytes), flash ? flash : "is not used", efficient ? efficient : "is not used",
-        f->found.remedy_count ? remedies_text(f) : "no setting of this run changes that");
+        ms_telling_size(f, bytes), flash ? flash : "is not used",
+        efficient ? efficient : "is not used",
+        f->found.remedy_count ? ms_telling_remedies(f) : "no setting of this run changes that");
     return MS_OK;
 }
 
-static ms_status tell_bf16(telling *f)
+static ms_status tell_bf16(ms_telling *f)
 {
     const ms_device *device = f->ledger->run->device;
     bool is_math = f->ledger->simulation->attention == MS_ATTENTION_MATH;
-    const char *remedies = remedies_text(f);
+    const char *remedies = ms_telling_remedies(f);
     f->found.text = ms_arena_printf(
         f->arena,
         "%s (compute capability %" PRIu32 ".%" PRIu32
@@ -172,7 +133,7 @@ static bool does_not_fit(const ms_variant *v)
     return v->reason == MS_FIT_OVER_BUDGET || v->reason == MS_FIT_NO_ROOM;
 }
 
-static ms_status tell_half(telling *f)
+static ms_status tell_half(ms_telling *f)
 {
     if (f->found.remedy_count) {
         const ms_remedy *r = &f->found.remedies[0];
@@ -181,126 +142,10 @@ static ms_status tell_half(telling *f)
             "weights and optimizer states are in %s, as no dtype is given; mixed precision, with "
             "weights in fp32 (%s), needs %s and does not fit",
             ms_dtype_info_of(f->ledger->run->dtype)->short_name, r->option,
-            size(f, r->device_bytes));
+            ms_telling_size(f, r->device_bytes));
         f->found.bytes = r->device_bytes;
         f->found.remedy_count = 0; /* it is none */
     }
-    return MS_OK;
-}
-
-/* ---- the allocator ---- */
-
-static uint64_t cached_bytes(const ms_ledger *ledger)
-{
-    const ms_summary *s = ledger->summary;
-    return s->reserved_memory_bytes > s->peak_memory_bytes
-               ? s->reserved_memory_bytes - s->peak_memory_bytes
-               : 0;
-}
-
-/* The most is reserved where the model is built, and no step needs it. */
-static bool is_most_built(const ms_ledger *ledger)
-{
-    uint64_t built = ledger->usage->build_reserved_bytes, bytes = cached_bytes(ledger);
-    return ledger->run->parallel.build == MS_BUILD_DEVICE &&
-           ms_layout_shards(&ledger->run->parallel.layout) && bytes >= LEAST_CACHED_BYTES &&
-           built > ledger->summary->reserved_memory_bytes / 10 * 9 &&
-           built > ledger->summary->peak_memory_bytes;
-}
-
-static ms_status tell_built(telling *f)
-{
-    f->found.bytes = f->ledger->usage->build_reserved_bytes;
-    f->found.text =
-        ms_arena_printf(f->arena,
-                        "%s are reserved while the whole model is built on each device, before it "
-                        "is divided, and stay reserved: more GPUs need no less",
-                        size(f, f->found.bytes));
-    return MS_OK;
-}
-
-static bool caches_much(const ms_ledger *ledger)
-{
-    uint64_t bytes = cached_bytes(ledger);
-    return !is_most_built(ledger) && ledger->run->allocator.kind != MS_ALLOCATOR_RAW &&
-           bytes >= LEAST_CACHED_BYTES && bytes > ledger->summary->peak_memory_bytes / WORTH;
-}
-
-/* "3.40 GiB in free parts of segments in use (2 x 1.60 GiB, 16.00 MiB, ...)"; "" for what is a
- * small part of it all. */
-static const char *pieces_text(const telling *f, const ms_cached *cached, uint64_t all_bytes,
-                               const char *what)
-{
-    const char *sizes = "", *text = "";
-    if (cached->bytes < all_bytes / WORTH || cached->bytes == 0)
-        return text;
-    for (uint32_t i = 0; i < cached->size_count && sizes; i++) {
-        const ms_cached_size *s = &cached->sizes[i];
-        const char *times =
-            s->count > 1 ? ms_arena_printf(f->arena, "%" PRIu32 " x ", s->count) : "";
-        sizes = ms_arena_printf(f->arena, "%s%s%s%s", sizes, i ? ", " : "", times ? times : "",
-                                size(f, s->bytes));
-    }
-    if (sizes)
-        text = ms_arena_printf(f->arena, "%s %s (%s%s)", size(f, cached->bytes), what, sizes,
-                               cached->has_more ? ", ..." : "");
-    return text ? text : "";
-}
-
-static ms_status tell_cached(telling *f)
-{
-    ms_cached_pieces cached;
-    uint64_t bytes = cached_bytes(f->ledger);
-    uint32_t permille = ms_permille(bytes, f->ledger->summary->peak_memory_bytes);
-    ms_status status = ms_cached_find(f->ledger, &cached, f->err);
-    if (status != MS_OK)
-        return status;
-    uint64_t all_bytes = cached.rests.bytes + cached.segments.bytes;
-    const char *rests =
-        pieces_text(f, &cached.rests, all_bytes, "in free parts of segments in use");
-    const char *segments =
-        pieces_text(f, &cached.segments, all_bytes, "in whole segments of freed tensors");
-    const char *remedies = remedies_text(f);
-    f->found.bytes = bytes;
-    f->found.text =
-        ms_arena_printf(f->arena,
-                        "the allocator reserves %s (%" PRIu32 ".%" PRIu32
-                        " %%) more than the step allocates at its peak, when it caches %s%s%s%s%s",
-                        size(f, bytes), permille / 10, permille % 10, rests,
-                        *rests && *segments ? ", " : "", segments, *remedies ? ": " : "", remedies);
-    return MS_OK;
-}
-
-static bool retries(const ms_ledger *ledger)
-{
-    return ledger->usage->retries > 0 && ledger->summary->fits;
-}
-
-/* "never", "once", "4 times", in the arena. */
-static const char *times(const telling *f, uint64_t count)
-{
-    if (count < 2)
-        return count ? "once" : "never";
-    const char *text = ms_arena_printf(f->arena, "%" PRIu64 " times", count);
-    return text ? text : "";
-}
-
-static ms_status tell_retries(telling *f)
-{
-    const ms_usage *usage = f->ledger->usage;
-    uint64_t before = usage->retries - usage->steady_retries;
-    const char *given = "", *other = "";
-    f->found.bytes = usage->steady_retry_bytes;
-    if (usage->steady_retry_bytes)
-        given = ms_arena_printf(f->arena, " (%s)", size(f, usage->steady_retry_bytes));
-    if (f->found.remedy_count)
-        other = ms_arena_printf(f->arena, "; with %s: %s", f->found.remedies[0].option,
-                                times(f, f->found.remedies[0].retries));
-    f->found.text = ms_arena_printf(
-        f->arena,
-        "the allocator returns cached memory to the device: %s in a steady step%s, %s before "
-        "it; the step's time does not include this waiting%s",
-        times(f, usage->steady_retries), given ? given : "", times(f, before), other ? other : "");
     return MS_OK;
 }
 
@@ -311,7 +156,7 @@ typedef struct finding_row {
     bool (*holds)(const ms_ledger *ledger);
     const ms_change *changes[MS_MOST_REMEDIES];
     bool (*helps)(const ms_variant *v);
-    ms_status (*tell)(telling *f); /* leaves the text NULL where it is not worth one */
+    ms_status (*tell)(ms_telling *f); /* leaves the text NULL where it is not worth one */
 } finding_row;
 
 static const finding_row rows[] = {
@@ -323,9 +168,17 @@ static const finding_row rows[] = {
     {"math-attention", fell_back, {&ms_autocast_change, NULL}, avoids_math, tell_math},
     {"emulated-bf16", emulates_bf16, {&ms_half_change, NULL}, is_shown, tell_bf16},
     {"half-precision", is_all_half, {&ms_mixed_change, NULL}, does_not_fit, tell_half},
-    {"built-whole", is_most_built, {NULL, NULL}, is_shown, tell_built},
-    {"cached-memory", caches_much, {&ms_allocator_change, NULL}, is_shown, tell_cached},
-    {"allocator-retries", retries, {&ms_allocator_change, NULL}, is_shown, tell_retries},
+    {"built-whole", ms_allocator_is_built_most, {NULL, NULL}, is_shown, ms_allocator_tell_built},
+    {"cached-memory",
+     ms_allocator_caches_much,
+     {&ms_allocator_change, NULL},
+     is_shown,
+     ms_allocator_tell_cached},
+    {"allocator-retries",
+     ms_allocator_retries,
+     {&ms_allocator_change, NULL},
+     is_shown,
+     ms_allocator_tell_retries},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -339,7 +192,7 @@ bool ms_findings_add_variants(ms_variants *variants, const ms_ledger *ledger, ms
     return true;
 }
 
-static void add_remedies(const finding_row *row, const ms_variants *variants, telling *f)
+static void add_remedies(const finding_row *row, const ms_variants *variants, ms_telling *f)
 {
     for (size_t k = 0; k < MS_MOST_REMEDIES && row->changes[k]; k++) {
         const ms_variant *v = ms_variants_find(variants, row->changes[k]);
@@ -354,7 +207,8 @@ ms_status ms_findings_collect(const ms_ledger *ledger, const ms_variants *varian
 {
     ms_status status = MS_OK;
     for (size_t i = 0; i < ROWS && status == MS_OK; i++) {
-        telling f = {.ledger = ledger, .arena = arena, .found = {.name = rows[i].name}, .err = err};
+        ms_telling f = {
+            .ledger = ledger, .arena = arena, .found = {.name = rows[i].name}, .err = err};
         if (!rows[i].holds(ledger))
             continue;
         add_remedies(&rows[i], variants, &f);
