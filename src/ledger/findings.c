@@ -2,7 +2,9 @@
 #include "ledger/findings.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/reason.h"
 #include "config/run/attention.h"
 #include "ledger/allocator_findings.h"
 
@@ -149,6 +151,37 @@ static ms_status tell_half(ms_telling *f)
     return MS_OK;
 }
 
+/* ---- recompute ---- */
+
+static bool recomputes(const ms_ledger *ledger)
+{
+    const ms_run_config *run = ledger->run;
+    return ledger->summary->fits && ledger->summary->budget_bytes > 0 && run->checkpointing &&
+           strcmp(run->checkpointing, "none") != 0 && !*run->treat;
+}
+
+/* What keeps everything may fit; if not, a plan keeps what has room. */
+static ms_status tell_recompute(ms_telling *f)
+{
+    const ms_summary *s = f->ledger->summary;
+    const uint64_t room = s->budget_bytes - s->expected_device_bytes;
+    if (f->found.remedy_count == 0)
+        return MS_OK;
+    const ms_remedy *r = &f->found.remedies[0];
+    if (ms_reason_verdict(r->reason) == MS_VERDICT_FITS)
+        f->found.text = ms_arena_printf(
+            f->arena,
+            "layers need not be recomputed here: %s needs %s, fits, and computes each layer once",
+            r->option, ms_telling_size(f, r->device_bytes));
+    else if (room >= s->budget_bytes / MS_FINDING_WORTH)
+        f->found.text = ms_arena_printf(
+            f->arena,
+            "%s are left, and not every layer need be recomputed: memscope plan with these options "
+            "says which (without checkpoints it needs %s)",
+            ms_telling_size(f, room), ms_telling_size(f, r->device_bytes));
+    return MS_OK;
+}
+
 /* ---- all of them ---- */
 
 typedef struct finding_row {
@@ -168,6 +201,7 @@ static const finding_row rows[] = {
     {"math-attention", fell_back, {&ms_autocast_change, NULL}, avoids_math, tell_math},
     {"emulated-bf16", emulates_bf16, {&ms_half_change, NULL}, is_shown, tell_bf16},
     {"half-precision", is_all_half, {&ms_mixed_change, NULL}, does_not_fit, tell_half},
+    {"unneeded-recompute", recomputes, {&ms_keep_change, NULL}, is_shown, tell_recompute},
     {"built-whole", ms_allocator_is_built_most, {NULL, NULL}, is_shown, ms_allocator_tell_built},
     {"cached-memory",
      ms_allocator_caches_much,
@@ -197,8 +231,8 @@ static void add_remedies(const finding_row *row, const ms_variants *variants, ms
     for (size_t k = 0; k < MS_MOST_REMEDIES && row->changes[k]; k++) {
         const ms_variant *v = ms_variants_find(variants, row->changes[k]);
         if (v && v->status == MS_OK && row->helps(v))
-            f->found.remedies[f->found.remedy_count++] =
-                (ms_remedy){v->option, v->device_bytes, ms_variant_saved_bytes(v), v->retries};
+            f->found.remedies[f->found.remedy_count++] = (ms_remedy){
+                v->option, v->device_bytes, ms_variant_saved_bytes(v), v->retries, v->reason};
     }
 }
 

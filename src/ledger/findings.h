@@ -16,6 +16,7 @@ typedef struct ms_remedy {
     uint64_t device_bytes;      /* expected */
     int64_t saved_device_bytes; /* reduction; negative: it needs more */
     uint64_t retries;           /* of the allocator, in all simulated steps */
+    ms_fit_reason reason;       /* why it then fits or not */
 } ms_remedy;
 
 enum { MS_MOST_REMEDIES = 2 };

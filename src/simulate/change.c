@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "simulate/change.h"
 
+#include <string.h>
+
 #include "config/load/again.h"
 #include "config/run/attention.h"
 
@@ -59,6 +61,21 @@ bool ms_is_half_unsaid(const ms_run_config *run)
     return is_half && !run->has_dtype && run->autocast == MS_AUTOCAST_NONE;
 }
 
+/* Resolves the run again with these fields and values, NULL last; false where they are refused. */
+static bool set_again(ms_variation *v, const ms_run_config *before, const char *const *settings)
+{
+    ms_error err = {0};
+    ms_status status = MS_OK;
+    ms_run_draft *draft = ms_arena_array(v->arena, ms_run_draft, 1);
+    if (!draft)
+        return false;
+    *draft = *before->draft;
+    for (; *settings && status == MS_OK; settings += 2)
+        status = ms_run_field_set(draft, v->arena, settings[0], settings[1], &err);
+    return status == MS_OK &&
+           ms_run_resolve_again(v->arena, before, draft, &v->model, &v->run, &err) == MS_OK;
+}
+
 /* FSDP computes in another type by a policy of its own; DeepSpeed keeps fp32 weights as it is. */
 static bool use_mixed(ms_variation *v, const char **option)
 {
@@ -68,17 +85,20 @@ static bool use_mixed(ms_variation *v, const char **option)
     const char *half = is_f16 ? "fp16" : "bf16";
     const bool is_fsdp = kind == MS_PARALLEL_FSDP1 || kind == MS_PARALLEL_FSDP2;
     const char *field = is_fsdp ? "param-dtype" : "autocast";
-    ms_error err = {0};
     if (!ms_is_half_unsaid(&before) || kind == MS_PARALLEL_ZERO || !before.draft)
         return false;
-    ms_run_draft *draft = ms_arena_array(v->arena, ms_run_draft, 1);
     *option = ms_arena_printf(v->arena, "--dtype fp32 --%s %s", field, half);
-    if (!draft || !*option)
-        return *option = NULL, true;
-    *draft = *before.draft;
-    return ms_run_field_set(draft, v->arena, "dtype", "fp32", &err) == MS_OK &&
-           ms_run_field_set(draft, v->arena, field, half, &err) == MS_OK &&
-           ms_run_resolve_again(v->arena, &before, draft, &v->model, &v->run, &err) == MS_OK;
+    return !*option ||
+           set_again(v, &before, (const char *const[]){"dtype", "fp32", field, half, NULL});
+}
+
+/* Layers that are checkpointed by the option alone. */
+static bool keep_all_layers(ms_variation *v, const char **option)
+{
+    const ms_run_config before = v->run;
+    *option = "--checkpointing none";
+    return before.draft && !*before.treat && strcmp(before.checkpointing, "none") != 0 &&
+           set_again(v, &before, (const char *const[]){"checkpointing", "none", NULL});
 }
 
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};
@@ -86,6 +106,7 @@ const ms_change ms_autocast_change = {"autocast", false, use_autocast};
 const ms_change ms_upcast_change = {"no weights in fp32", false, skip_upcast};
 const ms_change ms_half_change = {"fp16", false, use_fp16};
 const ms_change ms_mixed_change = {"fp32 weights", false, use_mixed};
+const ms_change ms_keep_change = {"no checkpoints", false, keep_all_layers};
 
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option)
 {
