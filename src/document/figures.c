@@ -45,6 +45,15 @@ static ms_status read_time(const ms_reading *r, ms_json_value object, const char
     return ms_json_get_number(value, 0, 1e15, &r->report->step_ms, r->err);
 }
 
+/* null where the device's memory is not known. */
+static ms_status read_budget(const ms_reading *r, ms_json_value object)
+{
+    ms_json_value value;
+    if (!ms_json_find(object, "budget_bytes", &value) || ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
+    return ms_json_get_count(value, 0, UINT64_MAX, &r->report->budget_bytes, r->err);
+}
+
 /* A word that is not known here leaves nothing. */
 static ms_status read_reason(const ms_reading *r, ms_json_value object)
 {
@@ -73,6 +82,8 @@ static ms_status read_summary(const ms_reading *r)
         status = ms_reading_text(r, summary, "peak_stage", &report->peak_phase);
     if (status == MS_OK)
         status = read_reason(r, summary);
+    if (status == MS_OK)
+        status = read_budget(r, summary);
     return status == MS_OK ? read_time(r, summary, "step_time_ms") : status;
 }
 
@@ -91,6 +102,8 @@ static ms_status read_plan_figures(const ms_reading *r)
         status = ms_reading_text(r, r->root, "peak_stage", &report->peak_phase);
     if (status == MS_OK)
         status = read_reason(r, r->root);
+    if (status == MS_OK)
+        status = read_budget(r, r->root);
     return status == MS_OK ? read_time(r, r->root, "step_ms") : status;
 }
 

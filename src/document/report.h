@@ -47,7 +47,7 @@ typedef struct ms_report {
     const char *name;   /* of the model */
     const char *device; /* "" when it is not given */
     bool is_plan, is_inference;
-    uint64_t budget_bytes;     /* of inference: of each device; 0: not known */
+    uint64_t budget_bytes;     /* of each device; 0: not known */
     ms_report_fields config;   /* keys of the model's config; none before 1.2 */
     ms_report_fields model;    /* facts about the model in every version */
     ms_report_fields settings; /* of the run */

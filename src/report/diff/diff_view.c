@@ -59,16 +59,19 @@ const char *ms_diff_note(const ms_diff_view *view, int side)
 
 const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT])
 {
-    char gib[MS_GIB_TEXT];
+    char gib[MS_GIB_TEXT], budget[MS_GIB_TEXT];
+    const bool has_budget = report->budget_bytes > 0;
     if (!report->has_reason)
         return "-";
     ms_fit_verdict verdict = ms_reason_verdict(report->reason);
-    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s %s GiB%s%.64s",
+    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s %s%s%s GiB%s%.64s",
              report->reason == MS_FIT_NO_BUDGET ? "needs"
              : verdict == MS_VERDICT_NO         ? "does not fit,"
              : verdict == MS_VERDICT_TIGHT      ? "tight,"
                                                 : "fits,",
-             ms_gib(report->expected_bytes, gib), *report->device ? " on " : "", report->device);
+             ms_gib(report->expected_bytes, gib), has_budget ? " of " : "",
+             has_budget ? ms_gib(report->budget_bytes, budget) : "", *report->device ? " on " : "",
+             report->device);
     return text;
 }
 
