@@ -637,6 +637,7 @@ complete -c memscope -n $infer -l outputs -x -d 'most tokens of a call whose log
 complete -c memscope -n $infer -l embeddings -x -a 'no yes' -d 'embeddings are wanted beside logits'
 complete -c memscope -n $infer -l mmap -x -a 'no yes' -d 'weights on the host stay in the file'
 complete -c memscope -n $infer -l repack -x -a 'no yes' -d 'weights on the host are rearranged for the CPU where it has kernels'
+complete -c memscope -n $infer -l host-bandwidth -x -d 'bytes that the host reads from its memory in a second: bounds the speed of layers there'
 complete -c memscope -n $infer -l batch -x -d 'the same as concurrency'
 complete -c memscope -n $infer -l generate -x -d 'tokens that are made after the prompt'
 complete -c memscope -n $infer -l cache -x -a 'dynamic static quanto fp8' -d 'of keys and values: dynamic, static, quanto or fp8 (quantised)'

@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 
 /* Rows at a time: what each allocates is freed when they are done. */
-enum { BATCH = 48 };
+enum { BATCH = 40 };
 
 typedef struct batch {
     const ms_infer_input *in;

@@ -94,6 +94,9 @@
     X("repack", "YES", "weights on the host are rearranged for the CPU where it has kernels", \
       "yes", "llama.cpp", answer, AT(llama.repack), \
       .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("host-bandwidth", "SIZE", "bytes that the host reads from its memory in a second: bounds the speed of layers there", \
+      "not known", "llama.cpp", size, AT(llama.host_bytes_per_s), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
     X("batch", "N", "the same as concurrency", "1", \
       "hf", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20, \
       .scope = MS_INFER_OF_HF) \

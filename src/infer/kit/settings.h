@@ -52,6 +52,7 @@ typedef struct ms_llama_settings {
     ms_llama_engine_fit engine_fit;
     const char *free_memory, *fit_target;
     uint64_t fit_ctx;
+    uint64_t host_bytes_per_s; /* 0: not given */
     bool kv_unified, swa_full, kv_offload, op_offload, embeddings, mmap, repack;
 } ms_llama_settings;
 

@@ -24,13 +24,22 @@ typedef struct ms_work_weights {
 
 enum { MS_WORK_WINDOWED, MS_WORK_FULL, MS_WORK_SPANS };
 
+/* What the host reads of the same, for the next token: parts of what stands in the work. */
+typedef struct ms_work_host {
+    double bytes, expert_bytes;        /* of layers and head; of one expert of each layer */
+    double token_bytes[MS_WORK_SPANS]; /* as of the spans */
+    double bytes_per_s;                /* of its memory; 0: not known */
+} ms_work_host;
+
 typedef struct ms_infer_work {
     const char *reason;     /* why there is no bound: a sentence without a full stop; or NULL */
+    const char *no_prefill; /* the same of the prompts alone */
     ms_work_weights layers; /* of every token: without experts, embeddings and the head */
     ms_work_weights head;   /* of every token whose logits are made */
     ms_work_weights expert; /* one expert of each layer that has some */
     uint64_t experts, used; /* of a layer; of a token */
     ms_work_span spans[MS_WORK_SPANS];
+    ms_work_host host;
     double flops;     /* of a device, per second, in the types of the products; 0: unknown */
     const char *type; /* of these rates: "bf16" */
     uint32_t prefill_devices, decode_devices; /* that may work at the same time */

@@ -5,7 +5,18 @@
 
 #include "infer/llama/sizes.h"
 
-static const char on_host[] = "weights or caches are on the host, whose bandwidth is not known";
+static const char on_host[] =
+    "weights or caches are on the host, whose bandwidth is not known (--host-bandwidth)";
+static const char by_host[] = "the bandwidth of the host's memory is not known (--host-bandwidth)";
+
+/* Without its bandwidth nothing is known of what is there. Who multiplies the weights of a prompt
+ * depends on its length. */
+static void note_host(ms_infer_work *work)
+{
+    if (!(work->host.bytes_per_s > 0))
+        work->reason = on_host;
+    work->no_prefill = "weights or caches are on the host, whose arithmetic is not known";
+}
 
 /* ---- weights ---- */
 
@@ -18,20 +29,29 @@ static void add(ms_work_weights *to, const ms_llama_tensor *t, double share)
     to->bytes += (double)t->bytes * share;
 }
 
+/* The head is a copy of the table where it is tied. */
+static bool is_on_host(const ms_llama_run *r, const ms_llama_tensor *t, bool is_table)
+{
+    return (is_table ? ms_llama_device_of(r, r->model->n_layer) : ms_llama_tensor_device(r, t)) ==
+           MS_INFER_HOST;
+}
+
 static void add_tensor(const ms_llama_run *r, const ms_llama_tensor *t, ms_infer_work *work)
 {
     bool is_table = strcmp(t->name, "token_embd.weight") == 0;
     if (t->rank < 2 || strcmp(t->name, "position_embd.weight") == 0 ||
         (is_table && !r->model->is_tied))
         return;
-    if (!is_table && ms_llama_tensor_device(r, t) == MS_INFER_HOST)
-        work->reason = on_host;
+    const bool is_expert = work->experts > 0 && t->rank > 2 && strstr(t->name, "_exps.");
+    const double share = is_expert ? 1 / (double)work->experts : 1;
     if (is_table || strcmp(t->name, "output.weight") == 0)
         add(&work->head, t, 1);
-    else if (work->experts > 0 && t->rank > 2 && strstr(t->name, "_exps."))
-        add(&work->expert, t, 1 / (double)work->experts);
     else
-        add(&work->layers, t, 1);
+        add(is_expert ? &work->expert : &work->layers, t, share);
+    if (is_on_host(r, t, is_table)) {
+        note_host(work);
+        *(is_expert ? &work->host.expert_bytes : &work->host.bytes) += (double)t->bytes * share;
+    }
 }
 
 /* ---- arithmetic ---- */
@@ -86,11 +106,14 @@ static void add_attention(const ms_llama_run *r, ms_infer_work *work)
         if (l->kv_heads == 0)
             continue;
         span->pair_flops += 2 * (double)l->heads * (double)(key + m->head_v);
-        span->token_bytes += m->latent > 0 ? row_bytes(r->type_k, m->latent + m->n_rot)
+        const double bytes = m->latent > 0 ? row_bytes(r->type_k, m->latent + m->n_rot)
                                            : row_bytes(r->type_k, l->kv_heads * m->head_k) +
                                                  row_bytes(r->type_v, l->kv_heads * m->head_v);
-        if (ms_llama_cache_device(r, i) == MS_INFER_HOST)
-            work->reason = on_host;
+        span->token_bytes += bytes;
+        if (ms_llama_cache_device(r, i) == MS_INFER_HOST) {
+            note_host(work);
+            work->host.token_bytes[span - work->spans] += bytes;
+        }
     }
 }
 
@@ -105,6 +128,7 @@ ms_status ms_llama_work(const ms_infer_job *job, const ms_infer_result *result, 
     if (status != MS_OK)
         return status;
     status = ms_llama_run_resolve(job, &model, &run, err);
+    work->host.bytes_per_s = (double)job->settings->llama.host_bytes_per_s;
     work->experts = model.experts;
     work->used = model.experts_used;
     work->prefill_devices = result->devices;
@@ -115,8 +139,8 @@ ms_status ms_llama_work(const ms_infer_job *job, const ms_infer_result *result, 
         set_rate(&run, work);
         add_attention(&run, work);
     }
-    if (!run.is_cuda)
-        work->reason = "the bandwidth of the host's memory is not known";
+    if (!run.is_cuda && work->reason)
+        work->reason = by_host;
     ms_llama_model_free(&model);
     return status;
 }

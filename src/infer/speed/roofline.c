@@ -32,14 +32,17 @@ static double even_experts(const ms_infer_work *w, double tokens)
     return (double)w->experts * (1 - pow(1 - share, tokens));
 }
 
+/* `host_bytes`: of all that is read. */
 static ms_infer_bound bound_of(const ms_device *d, const ms_infer_work *w, double tokens,
-                               double flops, double bytes, uint32_t devices)
+                               double flops, double bytes, double host_bytes, uint32_t devices)
 {
     double cached = d->l2_bytes > 0 ? (double)d->l2_bytes : most_l2_bytes;
-    double count = devices > 0 ? devices : 1, rest = bytes - cached * count;
-    double arithmetic = w->flops > 0 ? flops / (w->flops * count) : 0;
+    double count = devices > 0 ? devices : 1, rest = bytes - host_bytes - cached * count;
+    double arithmetic = w->flops > 0 && !(host_bytes > 0) ? flops / (w->flops * count) : 0;
     double traffic =
         rest > 0 && d->memory_bytes_per_s > 0 ? rest / (d->memory_bytes_per_s * count) : 0;
+    if (host_bytes > 0)
+        traffic += host_bytes / w->host.bytes_per_s;
     double least = arithmetic > traffic ? arithmetic : traffic;
     return (ms_infer_bound){least > 0 ? tokens / least : 0, traffic >= arithmetic};
 }
@@ -61,7 +64,7 @@ static ms_infer_bound prefill(const ms_device *d, const ms_infer_work *w, ms_inf
     for (int i = 0; i < MS_WORK_SPANS; i++)
         flops += pairs(&w->spans[i], prompt) * w->spans[i].pair_flops;
     return bound_of(d, w, sequences * prompt, sequences * flops, weight_bytes(w, (double)w->used),
-                    w->prefill_devices);
+                    0, w->prefill_devices);
 }
 
 /* Of a token of each sequence after so many. */
@@ -69,25 +72,28 @@ static ms_infer_bound decode(const ms_device *d, const ms_infer_work *w, double 
                              double position, double experts)
 {
     double flops = token_flops(w) + 2 * w->head.count, bytes = 0;
+    double on_host = w->host.bytes + experts * w->host.expert_bytes;
     for (int i = 0; i < MS_WORK_SPANS; i++) {
         double tokens = seen(&w->spans[i], position);
         flops += tokens * w->spans[i].pair_flops;
         bytes += tokens * w->spans[i].token_bytes;
+        on_host += sequences * tokens * w->host.token_bytes[i];
     }
     return bound_of(d, w, sequences, sequences * flops,
-                    weight_bytes(w, experts) + sequences * bytes, w->decode_devices);
+                    weight_bytes(w, experts) + sequences * bytes, on_host, w->decode_devices);
 }
 
 ms_infer_speed ms_infer_roofline(const ms_device *d, const ms_infer_work *w, ms_infer_tokens t)
 {
-    ms_infer_speed speed = {.reason = w->reason, .type = w->type};
+    ms_infer_speed speed = {.reason = w->reason, .no_prefill = w->no_prefill, .type = w->type};
     double sequences = (double)t.sequences, used = (double)w->used;
-    if (!speed.reason && !(d->memory_bytes_per_s > 0))
+    const double rate = d->is_cpu ? w->host.bytes_per_s : d->memory_bytes_per_s;
+    if (!speed.reason && !(rate > 0))
         speed.reason = d->is_cpu ? "the bandwidth of the host's memory is not known"
                                  : "the bandwidth of the device is not known";
     if (speed.reason)
         return speed;
-    if (w->flops > 0)
+    if (w->flops > 0 && !w->no_prefill)
         speed.prefill = prefill(d, w, t);
     speed.decode = decode(d, w, sequences, (double)t.prompt, used);
     speed.full = decode(d, w, sequences, (double)t.context, used);

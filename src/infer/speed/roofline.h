@@ -8,6 +8,9 @@
  *     bytes       the weights once, however many sequences share them; the cache of each sequence;
  *                 less what the level 2 cache may still hold
  *
+ * What is on the host is read at the host's bandwidth, before or after what the device reads:
+ * layers come one after the other. Then arithmetic does not count, as either may do it.
+ *
  * A mixture's token multiplies its own experts' weights; as few experts as that are read, as all
  * sequences may choose the same.
  */
@@ -31,8 +34,9 @@ typedef struct ms_infer_bound {
 } ms_infer_bound;
 
 typedef struct ms_infer_speed {
-    const char *reason;          /* why there is none at all; NULL: there are some */
-    ms_infer_bound prefill;      /* of the prompts */
+    const char *reason;     /* why there is none at all; NULL: there are some */
+    const char *no_prefill; /* why there is none of the prompts, if there are others; or NULL */
+    ms_infer_bound prefill; /* of the prompts */
     ms_infer_bound decode, full; /* with the prompt in the cache; with the context full */
     ms_infer_bound even;         /* as `decode`, if experts are chosen evenly: no bound */
     const char *type;            /* of the arithmetic's rate */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "infer/vllm/layers.h"
 
-#include "infer/vllm/marlin.h"
-#include "infer/vllm/marlin_linear.h"
-#include "infer/vllm/mxfp4.h"
+#include "infer/vllm/quantized/marlin.h"
+#include "infer/vllm/quantized/marlin_linear.h"
+#include "infer/vllm/quantized/mxfp4.h"
 
 enum {
     INT32 = 4,

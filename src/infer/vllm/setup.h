@@ -8,7 +8,7 @@
 
 #include "infer/kit/engine.h"
 #include "infer/vllm/arch.h"
-#include "infer/vllm/scheme.h"
+#include "infer/vllm/quantized/scheme.h"
 
 enum { MS_VLLM_MAX_STAGES = 16, MS_VLLM_BLOCK_TOKENS = 16, MS_VLLM_ELEMENT = 2 };
 

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "infer/vllm/marlin_linear.h"
+#include "infer/vllm/quantized/marlin_linear.h"
 
 enum {
     SCALAR = 4,

@@ -7,8 +7,8 @@
 #define MS_INFER_VLLM_WEIGHTS_H
 
 #include "base/vec.h"
-#include "infer/vllm/marlin.h"
-#include "infer/vllm/mxfp4.h"
+#include "infer/vllm/quantized/marlin.h"
+#include "infer/vllm/quantized/mxfp4.h"
 #include "infer/vllm/setup.h"
 #include "infer/vllm/tape.h"
 

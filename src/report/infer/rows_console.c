@@ -23,6 +23,11 @@ static bool is_figure(const void *view, uint32_t column)
     return ms_infer_rows_is_figure(view, column);
 }
 
+static bool may_go(const void *view, uint32_t column)
+{
+    return ms_infer_rows_may_go(view, column);
+}
+
 static ms_text_table table_of(const ms_infer_view *v)
 {
     return (ms_text_table){.view = v,
@@ -31,7 +36,8 @@ static ms_text_table table_of(const ms_infer_view *v)
                            .verdict = v->rows->field_count,
                            .head = head,
                            .cell = cell,
-                           .is_figure = is_figure};
+                           .is_figure = is_figure,
+                           .may_go = may_go};
 }
 
 bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)
@@ -42,7 +48,9 @@ bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)
     if (!title || !verdict)
         return false;
     ms_page_title(&page, title, ms_infer_rows_fit(v) ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
-    ms_page_heading(&page, "Settings", "  (GiB)");
+    ms_page_heading(&page, "Settings",
+                    ms_infer_rows_have_speed(v) ? "  (GiB; tokens/s: of decode, at most)"
+                                                : "  (GiB)");
     if (!ms_text_table_console(&page, v->style, &table))
         return false;
     for (uint32_t i = 0; i < v->rows->notes.count; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/infer/choice_view.h"
+#include "report/infer/speed_view.h"
 #include "text/number.h"
 
 const char *ms_infer_row_verdict(const ms_infer_row *row)
@@ -96,6 +97,15 @@ static const char *host(const ms_infer_view *v, const ms_infer_row *row)
     return gib(v, "", row->host_bytes);
 }
 
+/* Of tokens that are made, by what fits: an upper bound. */
+static const char *speed(const ms_infer_view *v, const ms_infer_row *row)
+{
+    char text[MS_SPEED_TEXT];
+    return row->fits && row->speed.decode.per_s > 0
+               ? ms_arena_strdup(v->arena, ms_infer_speed_number(row->speed.decode.per_s, text))
+               : "-";
+}
+
 /* Of `fit` where it was asked for, or what the engine chooses itself; else what fits instead or how
  * much more does. */
 static const char *largest(const ms_infer_view *v, const ms_infer_row *row)
@@ -109,30 +119,53 @@ static const char *largest(const ms_infer_view *v, const ms_infer_row *row)
     return "";
 }
 
-/* Behind the fields that differ and the verdict; the last one has the reason of an error. */
-static const struct {
-    const char *head;
-    const char *(*cell)(const ms_infer_view *view, const ms_infer_row *row);
-} columns[] = {{"needs", needs}, {"left", left}, {"weights", weights},
-               {"cache", cache}, {"host", host}, {"what fits", largest}};
-enum { LAST = sizeof columns / sizeof columns[0] - 1 };
-
 /* Of the host there is a column where it needs more than a little. */
 static bool has_host(const ms_infer_view *v)
 {
     return v->rows->most_host_bytes > UINT64_C(1) << 30;
 }
 
+bool ms_infer_rows_have_speed(const ms_infer_view *v)
+{
+    for (uint32_t i = 0; i < v->rows->rows.count; i++)
+        if (v->rows->rows.items[i].fits && v->rows->rows.items[i].speed.decode.per_s > 0)
+            return true;
+    return false;
+}
+
+/* Behind the fields that differ and the verdict; the last one has the reason of an error. */
+static const struct {
+    const char *head;
+    const char *(*cell)(const ms_infer_view *view, const ms_infer_row *row);
+    bool (*is_there)(const ms_infer_view *view); /* NULL: always */
+    bool may_go;
+} columns[] = {
+    {"needs", needs, NULL, false},      {"left", left, NULL, true},
+    {"weights", weights, NULL, true},   {"cache", cache, NULL, true},
+    {"host", host, has_host, false},    {"tokens/s", speed, ms_infer_rows_have_speed, false},
+    {"what fits", largest, NULL, false}};
+enum { COLUMNS = sizeof columns / sizeof columns[0], LAST = COLUMNS - 1 };
+
+static bool is_there(const ms_infer_view *v, uint32_t column)
+{
+    return !columns[column].is_there || columns[column].is_there(v);
+}
+
 uint32_t ms_infer_rows_columns(const ms_infer_view *v)
 {
-    return v->rows->field_count + 1 + LAST + (has_host(v) ? 1 : 0);
+    uint32_t count = v->rows->field_count + 1;
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        count += is_there(v, i);
+    return count;
 }
 
 /* Index in `columns`. */
 static uint32_t column_of(const ms_infer_view *v, uint32_t index)
 {
-    index -= v->rows->field_count + 1;
-    return index + 1 == LAST && !has_host(v) ? LAST : index;
+    uint32_t left_out = index - (v->rows->field_count + 1), i = 0;
+    while (i < LAST && (!is_there(v, i) || left_out-- > 0))
+        i++;
+    return i;
 }
 
 const char *ms_infer_rows_head(const ms_infer_view *v, uint32_t index)
@@ -150,6 +183,11 @@ const char *ms_infer_rows_head(const ms_infer_view *v, uint32_t index)
 bool ms_infer_rows_is_figure(const ms_infer_view *v, uint32_t index)
 {
     return index > v->rows->field_count && column_of(v, index) < LAST;
+}
+
+bool ms_infer_rows_may_go(const ms_infer_view *v, uint32_t index)
+{
+    return index > v->rows->field_count && columns[column_of(v, index)].may_go;
 }
 
 const char *ms_infer_rows_cell(const ms_infer_view *v, const ms_infer_row *row, uint32_t index)

@@ -40,8 +40,9 @@ static const char *bound_text(const ms_infer_view *v, const ms_infer_bound *boun
 
 const char *ms_infer_prefill_text(const ms_infer_view *v)
 {
+    const char *why = v->answer->speed.no_prefill;
     return bound_text(v, &v->answer->speed.prefill,
-                      "the rate of the device in the type of the weights is not known");
+                      why ? why : "the rate of the device in the type of the weights is not known");
 }
 
 const char *ms_infer_decode_text(const ms_infer_view *v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "infer/vllm/mxfp4.h"
+#include "infer/vllm/quantized/mxfp4.h"
 
 enum { INT16 = 2, INT32 = 4, FLOAT = 4, PAIR = 2 /* weights of 4 bits in a byte */, GROUP = 32 };
 

@@ -2,8 +2,8 @@
  *
  * Experts in 4 bits, which Marlin's kernel runs: what files have, and what is made of it.
  */
-#ifndef MS_INFER_VLLM_MARLIN_H
-#define MS_INFER_VLLM_MARLIN_H
+#ifndef MS_INFER_VLLM_QUANTIZED_MARLIN_H
+#define MS_INFER_VLLM_QUANTIZED_MARLIN_H
 
 #include "infer/vllm/setup.h"
 #include "infer/vllm/tape.h"

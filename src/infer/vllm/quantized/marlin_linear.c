@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "infer/vllm/marlin_linear.h"
+#include "infer/vllm/quantized/marlin_linear.h"
 
 enum { INT32 = 4, INT64 = 8, FLOAT = 4, PACKED = 8 /* weights of 4 bits in an int32 */ };
 /* Orders of scales: of groups, or of whole columns; of zeros. */

@@ -3,8 +3,8 @@
  * Linear layers in 4 bits or fp8 that Marlin's kernel runs, on devices without kernels of their
  * own: what is made of the weights when all are loaded, and what a product takes.
  */
-#ifndef MS_INFER_VLLM_MARLIN_LINEAR_H
-#define MS_INFER_VLLM_MARLIN_LINEAR_H
+#ifndef MS_INFER_VLLM_QUANTIZED_MARLIN_LINEAR_H
+#define MS_INFER_VLLM_QUANTIZED_MARLIN_LINEAR_H
 
 #include "infer/vllm/weights.h"
 

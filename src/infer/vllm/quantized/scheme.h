@@ -3,8 +3,8 @@
  * How linear layers hold their weights: as vLLM reads a config's quantization_config, or as
  * --quantization makes them.
  */
-#ifndef MS_INFER_VLLM_SCHEME_H
-#define MS_INFER_VLLM_SCHEME_H
+#ifndef MS_INFER_VLLM_QUANTIZED_SCHEME_H
+#define MS_INFER_VLLM_QUANTIZED_SCHEME_H
 
 #include "infer/kit/engine.h"
 #include "infer/vllm/arch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "infer/vllm/scheme.h"
+#include "infer/vllm/quantized/scheme.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "infer/vllm/marlin.h"
+#include "infer/vllm/quantized/marlin.h"
 
 enum { INT32 = 4, INT16 = 2, FLOAT = 4, PACKED = 8 /* weights of 4 bits in an int32 */ };
 

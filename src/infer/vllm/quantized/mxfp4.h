@@ -3,8 +3,8 @@
  * Experts in mxfp4, which Triton's kernels run on Hopper: what files have, what is made of it, and
  * what a step takes.
  */
-#ifndef MS_INFER_VLLM_MXFP4_H
-#define MS_INFER_VLLM_MXFP4_H
+#ifndef MS_INFER_VLLM_QUANTIZED_MXFP4_H
+#define MS_INFER_VLLM_QUANTIZED_MXFP4_H
 
 #include "infer/vllm/setup.h"
 #include "infer/vllm/tape.h"
