@@ -11,6 +11,7 @@
  * still has to pass a view, after the weight's. */
 enum { MM_X, MM_WEIGHT };
 enum { ADDMM_BIAS, ADDMM_WEIGHT, ADDMM_X };
+enum { OWN_X, OWN_WEIGHT, OWN_BIAS };
 
 static double product_flops(ms_tape *tape, ms_tensor x, ms_dim columns)
 {
@@ -105,16 +106,13 @@ static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
 static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (ms_node_wants(node, MM_X) && tape->has_own_linear)
-        out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     if (ms_node_wants(node, MM_WEIGHT))
         out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
-    if (ms_node_wants(node, MM_X) && !tape->has_own_linear)
+    if (ms_node_wants(node, MM_X))
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
-    if (ms_input_meta(tape, node, MM_X)->shape.rank > 2 && !tape->has_own_linear)
+    if (ms_input_meta(tape, node, MM_X)->shape.rank > 2)
         set_view(tape, out[MM_X]);
-    if (!tape->has_own_linear) /* DeepSpeed's is a product, not what was transposed twice */
-        set_view(tape, out[MM_WEIGHT]);
+    set_view(tape, out[MM_WEIGHT]);
     backward_work(tape, node, MM_X, MM_WEIGHT, grads[0]);
 }
 
@@ -140,9 +138,30 @@ static void linear_bias_backward(ms_tape *tape, const ms_node *node, ms_tensor *
     set_view(tape, out[ADDMM_WEIGHT]);
 }
 
+/* DeepSpeed's function in the place of F.linear, LinearFunctionForZeroStage3: the gradients of
+ * input, weight and bias, in this order; each is a product, not what was transposed twice. */
+static void own_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    gradient_as_rows(tape, &grads[0]);
+    if (ms_node_wants(node, OWN_X))
+        out[OWN_X] = input_gradient(tape, node, OWN_X, grads[0]);
+    if (ms_node_wants(node, OWN_WEIGHT))
+        out[OWN_WEIGHT] = weight_gradient(tape, node, OWN_WEIGHT, grads[0]);
+    if (node->edge_count > OWN_BIAS && ms_node_wants(node, OWN_BIAS))
+        out[OWN_BIAS] = grads[0];
+    backward_work(tape, node, OWN_X, OWN_WEIGHT, grads[0]);
+}
+
+static const ms_op own_op = {"mm", "MmBackward0", own_backward};
+static const ms_op own_bias_op = {"addmm", "AddmmBackward0", own_backward};
 static const ms_op mm_op = {"mm", "MmBackward0", mm_backward};
 static const ms_op addmm_op = {"addmm", "AddmmBackward0", addmm_backward};
 static const ms_op linear_bias_op = {"addmm", "AddmmBackward0", linear_bias_backward};
+
+static bool is_own(const ms_op *op)
+{
+    return op == &own_op || op == &own_bias_op;
+}
 
 /* Consumes all three (casts of autocast float, parameters don't). */
 /* A bias is added by the product itself for a matrix, or what is one without a copy. */
@@ -153,6 +172,15 @@ static ms_product kind_of(ms_tape *tape, ms_tensor x, ms_tensor bias)
                : MS_PRODUCT_PLAIN;
 }
 
+static uint32_t record(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor weight,
+                       ms_tensor bias)
+{
+    if (!bias)
+        return ms_record(tape, op, 2, (ms_tensor[]){x, weight});
+    return is_own(op) ? ms_record(tape, op, 3, (ms_tensor[]){x, weight, bias})
+                      : ms_record(tape, op, 3, (ms_tensor[]){bias, weight, x});
+}
+
 static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor weight,
                          ms_tensor bias, ms_dim columns)
 {
@@ -161,18 +189,18 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
         return 0;
     }
     ms_op_mark mark = ms_op_begin(tape, op);
-    uint32_t node = bias ? ms_record(tape, op, 3, (ms_tensor[]){bias, weight, x})
-                         : ms_record(tape, op, 2, (ms_tensor[]){x, weight});
+    uint32_t node = record(tape, op, x, weight, bias);
     bool save_x = ms_needs_grad(tape, weight), save_weight = ms_needs_grad(tape, x);
     ms_tensor first = bias ? x : weight, second = bias ? weight : x;
-    if ((bias ? save_x : save_weight) && !tape->has_own_linear)
+    if ((bias ? save_x : save_weight) && !is_own(op))
         ms_save(tape, node, first);
-    if ((bias ? save_weight : save_x) && !tape->has_own_linear)
+    if ((bias ? save_weight : save_x) && !is_own(op))
         ms_save(tape, node, second);
     ms_shape shape = ms_info(tape, x)->shape;
     shape.dims[shape.rank - 1] = columns;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
-    ms_workspace_use(tape, kind_of(tape, x, bias));
+    ms_workspace_use(tape,
+                     is_own(op) && shape.rank != 2 ? MS_PRODUCT_PLAIN : kind_of(tape, x, bias));
     if (!ms_idle(tape)) {
         const ms_tensor_info *info = ms_info(tape, x);
         const ms_gemm gemm = ms_rows_times(&info->shape, columns.value);
@@ -180,7 +208,7 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
         ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
     }
     ms_op_work(tape, mark, product_flops(tape, x, columns), 0, (ms_dtype)ms_info(tape, x)->dtype);
-    if (tape->has_own_linear) { /* it saves both, when the product is there */
+    if (is_own(op)) { /* it saves both, when the product is there */
         ms_save(tape, node, weight);
         ms_save(tape, node, x);
     }
@@ -252,11 +280,16 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_retain(tape, seen);
     ms_retain(tape, cast_weight); /* a copy of it is dropped behind that of x */
     bool is_part = !has_rows(tape, cast_x);
-    bool adds_bias = bias && (is_part || is_turned(tape, cast_x) || tape->has_own_linear);
+    bool is_whole = tape->has_own_linear; /* one function, which adds a bias in place */
+    bool adds_bias = bias && !is_whole && (is_part || is_turned(tape, cast_x));
+    const ms_op *with_bias = is_whole ? &own_bias_op : &linear_bias_op;
     if (is_part && is_trained(tape, weight, cast_weight))
         cast_x = ms_clone(tape, cast_x);
-    ms_tensor out = product(tape, bias && !adds_bias ? &linear_bias_op : &mm_op, cast_x,
-                            cast_weight, adds_bias ? 0 : cast_bias, columns);
+    ms_tensor out = product(tape,
+                            bias && !adds_bias ? with_bias
+                            : is_whole         ? &own_op
+                                               : &mm_op,
+                            cast_x, cast_weight, adds_bias ? 0 : cast_bias, columns);
     if (adds_bias)
         out = ms_add_(tape, out, cast_bias);
     ms_consume(tape, ms_unown(tape, seen));

@@ -16,6 +16,9 @@ static void free_state(void *state)
     ms_vec_free(&all->row_of);
     ms_vec_free(&all->module_first);
     ms_vec_free(&all->module_count);
+    ms_vec_free(&all->below_first);
+    ms_vec_free(&all->below_count);
+    ms_vec_free(&all->leaf_of);
     ms_vec_free(&all->attributed);
     ms_vec_free(&all->external);
     ms_vec_free(&all->is_known);
@@ -127,6 +130,8 @@ static ms_zero3_stack modules_around(ms_tape *tape, const ms_zero3 *all, uint32_
         inner.modules[inner.count++] = ms_zero3_base_in(all, scope);
     for (; scope != MS_NONE && inner.count + 1 < MS_ZERO3_DEPTH;
          scope = tape->trace->scopes.items[scope].parent) {
+        if (ms_zero3_is_leaf(all, scope))
+            inner.count = 0;
         bool is_in_layer = ms_scope_layer(tape, scope) != MS_NONE;
         if (!is_list(tape, scope) && (is_in_layer || !is_rerun))
             inner.modules[inner.count++] = scope;
@@ -140,11 +145,30 @@ static ms_zero3_stack modules_around(ms_tape *tape, const ms_zero3 *all, uint32_
     return outer;
 }
 
-/* Backward through an embedding is not seen to end: token ids have no gradient. */
-static bool ends_in_backward(const ms_zero3 *all, uint32_t module)
+/* Layers call their attention with names for all arguments, which hooks do not get. */
+static bool is_called_by_names(const ms_tape *tape, const ms_zero3 *all, uint32_t module)
+{
+    const ms_trace *trace = tape->trace;
+    return module < ms_zero3_whole(all) &&
+           strcmp(trace->names.items[trace->scopes.items[module].name], "self_attn") == 0;
+}
+
+/* Whether backward through a module is seen to end: it is not where no input that the hook gets has
+ * a gradient, as token ids have none. */
+static bool ends_in_backward(const ms_tape *tape, const ms_zero3 *all, uint32_t module)
 {
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
-    return count && (module == all->tied_head || !all->parameters.items[first].placed.is_embedding);
+    return count && !is_called_by_names(tape, all, module) &&
+           (module == all->tied_head || !all->parameters.items[first].placed.is_embedding);
+}
+
+/* The gradients in a leaf module are reduced when its backward is done. */
+static void collect_block(ms_tape *tape, ms_zero3 *all, uint32_t module)
+{
+    uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
+    for (uint32_t i = first; i < first + count && !ms_idle(tape); i++)
+        if (ms_zero3_is_trained(all, i))
+            ms_zero3_collect(tape, all, i);
 }
 
 static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
@@ -152,7 +176,9 @@ static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
     ms_zero3_stack *stack = is_forward ? &all->forward : &all->backward;
     while (stack->count > left) {
         uint32_t module = stack->modules[--stack->count];
-        if (is_forward || ends_in_backward(all, module))
+        if (!is_forward && ms_zero3_is_leaf(all, module))
+            collect_block(tape, all, module);
+        if (is_forward || ends_in_backward(tape, all, module))
             ms_zero3_release(tape, all, module);
         if (!is_forward)
             ms_zero3_release_attributed(tape, all, module);
@@ -272,8 +298,11 @@ static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 static void accumulated(ms_tape *tape, void *context, uint32_t index)
 {
     ms_zero3 *all = context;
-    if (index < all->row_of.count && !ms_idle(tape))
-        ms_zero3_collect(tape, all, all->row_of.items[index]);
+    if (index >= all->row_of.count || ms_idle(tape))
+        return;
+    uint32_t row = all->row_of.items[index], scope = all->parameters.items[row].placed.scope;
+    if (scope >= all->leaf_of.count || all->leaf_of.items[scope] == MS_NONE)
+        ms_zero3_collect(tape, all, row);
 }
 
 static void install(ms_tape *tape, void *state)

@@ -65,10 +65,12 @@ typedef struct ms_zero3 {
     const ms_parallel *parallel;
     bool is_last; /* micro-step of the step */
     ms_dtype dtype;
-    ms_vec(ms_zero3_parameter) parameters; /* in the order of modules, frozen ones too */
-    ms_zero_indices row_of;                /* of each trained parameter: into parameters */
-    ms_zero_indices module_first;          /* by scope: its own parameters, */
-    ms_zero_indices module_count;          /* which are neighbours */
+    ms_vec(ms_zero3_parameter) parameters;    /* in the order of modules, frozen ones too */
+    ms_zero_indices row_of;                   /* of each trained parameter: into parameters */
+    ms_zero_indices module_first;             /* by scope: its own parameters, */
+    ms_zero_indices module_count;             /* which are neighbours */
+    ms_zero_indices below_first, below_count; /* by scope: those of the modules in it, too */
+    ms_zero_indices leaf_of;  /* by scope: the leaf module that it is or is in, or MS_NONE */
     ms_zero_indices external; /* by scope, of an adapted layer: its lora_A's row, or MS_NONE */
     ms_zero_indices is_known; /* by scope: the layer was seen to use that */
     ms_zero_indices order;    /* the rows of trained parameters, group by group */
@@ -118,8 +120,14 @@ uint64_t ms_zero3_trained_elements(const ms_zero3 *all);
 
 /* Modules (zero3_modules.c) are scopes; the whole model and activation functions follow them. */
 uint32_t ms_zero3_whole(const ms_zero3 *all);
-/* The number of a module's parameters, its own or that of another which it uses; sets the first. */
+/* The number of the parameters that a module gathers, its own or that of another which it uses, and
+ * of a leaf module all in it; sets the first. */
 uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first);
+/* The same without, or with, those of the modules in it. */
+uint32_t ms_zero3_parameters_in(const ms_zero3 *all, uint32_t module, bool with_those_below,
+                                uint32_t *first);
+/* Whether DeepSpeed has no hooks in this module: a block of experts that it knows by its class. */
+bool ms_zero3_is_leaf(const ms_zero3 *all, uint32_t module);
 /* Parameters of an adapted layer's own: those of its base layer. */
 uint32_t ms_zero3_base_in(const ms_zero3 *all, uint32_t scope);
 /* The parameters that are in the module of this scope itself. */
@@ -136,6 +144,14 @@ void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward);
  * or without, as when it is copied out of a gather of several. */
 void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padded);
 
+/* The trace (zero3_trace.c): all uses of parameters by the modules in it. */
+void ms_zero3_list_uses(ms_tape *tape, ms_zero3 *all);
+/* The uses of the parameters of the module that runs leave the queue. */
+void ms_zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count);
+/* Whether the trace has another use within the distance, or a prefetch passed over one. A leaf
+ * module that is left counts all parameters in the modules that come, others each module's own. */
+bool ms_zero3_is_used_soon(const ms_zero3 *all, uint32_t module, uint32_t parameter);
+
 /* The coordinator (zero3_gather.c). */
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module);
@@ -151,6 +167,10 @@ void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all);
 /* Sorts parameters by when they were made. */
 void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count);
+/* Whether the graph has views of the parameter's memory, as products of stacked experts save them;
+ * then they keep what it gives up. */
+bool ms_zero3_is_shared(const ms_tape *tape, const ms_zero3_parameter *row);
+void ms_zero3_part(ms_tape *tape, const ms_zero3_parameter *row);
 /* A tensor that a recomputation has saved keeps the memory that the parameter gives up. */
 void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row);
 /* The node of a product with a packed weight has a view of its memory, which no hook of saved

@@ -72,13 +72,40 @@ static void list_parameters(ms_tape *tape, ms_zero3 *all)
     }
 }
 
+/* A block of experts that DeepSpeed knows by its class, and what is in it. */
+static void find_leaves(ms_tape *tape, ms_zero3 *all)
+{
+    const ms_trace *trace = tape->trace;
+    for (uint32_t i = 0; i < trace->scopes.count; i++)
+        if (all->parallel->zero.has_leaf_blocks && trace->scopes.items[i].parent != MS_NONE &&
+            strcmp(trace->names.items[trace->scopes.items[i].name], "experts") == 0)
+            all->leaf_of.items[trace->scopes.items[i].parent] = trace->scopes.items[i].parent;
+    for (uint32_t i = 0; i < trace->scopes.count; i++) {
+        uint32_t parent = trace->scopes.items[i].parent;
+        if (parent != MS_NONE && all->leaf_of.items[parent] != MS_NONE)
+            all->leaf_of.items[i] = all->leaf_of.items[parent];
+    }
+}
+
+static void count_below(const ms_tape *tape, ms_zero3 *all, uint32_t scope, uint32_t row)
+{
+    for (; scope != MS_NONE; scope = tape->trace->scopes.items[scope].parent) {
+        all->below_first.items[scope] = row;
+        all->below_count.items[scope]++;
+    }
+}
+
 static void list_modules(ms_tape *tape, ms_zero3 *all)
 {
     uint32_t scopes = tape->trace->scopes.count;
     for (uint32_t i = 0; i < scopes; i++)
         if (!ms_vec_push(&all->module_first, MS_NONE) || !ms_vec_push(&all->module_count, 0u) ||
-            !ms_vec_push(&all->external, MS_NONE) || !ms_vec_push(&all->is_known, 0u))
+            !ms_vec_push(&all->below_first, 0u) || !ms_vec_push(&all->below_count, 0u) ||
+            !ms_vec_push(&all->leaf_of, MS_NONE) || !ms_vec_push(&all->external, MS_NONE) ||
+            !ms_vec_push(&all->is_known, 0u))
             ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (tape->status == MS_OK)
+        find_leaves(tape, all);
     for (uint32_t i = all->parameters.count; i-- > 0 && tape->status == MS_OK;) {
         uint32_t scope = all->parameters.items[i].placed.scope;
         if (scope >= scopes)
@@ -88,6 +115,7 @@ static void list_modules(ms_tape *tape, ms_zero3 *all)
             all->external.items[row->parent] = i;
         all->module_first.items[scope] = i;
         all->module_count.items[scope]++;
+        count_below(tape, all, scope, i);
     }
 }
 

@@ -161,7 +161,9 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     if (row->is_from_gathers &&
         ms_trace_add_use(tape->trace, storage, MS_STREAM_OPERATORS) == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    if (all->is_rerun && is_saved(tape, row) && ms_zero3_is_trained(all, parameter))
+    if (ms_zero3_is_shared(tape, row))
+        ms_zero3_part(tape, row);
+    else if (all->is_rerun && is_saved(tape, row) && ms_zero3_is_trained(all, parameter))
         ms_zero3_hold(tape, row);
     else if (row->is_viewed || (row->is_packed && all->is_rerun))
         ms_zero3_keep(tape, all, row);
@@ -178,31 +180,13 @@ static void drop_user(ms_zero3_parameter *row, uint32_t module)
             row->users[i--] = row->users[--row->user_count];
 }
 
-/* Whether the trace has another use within the distance, or a prefetch passed over one. */
-static bool is_used_soon(const ms_zero3 *all, uint32_t parameter)
-{
-    if (row_of(all, parameter)->fetched_for > all->step)
-        return true;
-    uint64_t passed = 0;
-    for (uint32_t i = (uint32_t)all->step; i < all->modules.count; i++) {
-        if (passed >= all->parallel->zero.max_reuse_distance)
-            return false;
-        uint32_t first, count = ms_zero3_parameters_of(all, all->modules.items[i], &first);
-        for (uint32_t k = first; k < first + count; k++) {
-            if (k == parameter)
-                return true;
-            passed += row_of(all, k)->elements;
-        }
-    }
-    return false;
-}
-
 void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
 {
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
     for (uint32_t i = first; i < first + count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
-        bool stays = all->tracing == MS_ZERO3_KNOWS && (row->persists || is_used_soon(all, i));
+        bool stays = all->tracing == MS_ZERO3_KNOWS &&
+                     (row->persists || ms_zero3_is_used_soon(all, module, i));
         drop_user(row, module);
         row->is_viewed |= row->is_packed && !tape->in_backward && !all->is_rerun;
         if (!all->is_rerun)
@@ -294,18 +278,6 @@ static void attribute(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-/* The uses of this module's parameters leave the queue. */
-static void pass_own_uses(ms_zero3 *all, uint32_t first, uint32_t count)
-{
-    uint32_t wanted = 0;
-    for (uint32_t i = first; i < first + count; i++)
-        wanted += row_of(all, i)->fetched_for < all->step;
-    for (; wanted && all->next_use < all->uses.count; wanted--) {
-        const ms_zero3_use *use = &all->uses.items[all->next_use++];
-        row_of(all, use->parameter)->fetched_for = use->step;
-    }
-}
-
 static void prefetch(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
@@ -352,7 +324,7 @@ void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
         ms_zero3_note(tape, &all->fetched);
     }
     if (all->tracing == MS_ZERO3_KNOWS) {
-        pass_own_uses(all, first, count);
+        ms_zero3_pass_uses(all, first, count);
         if (all->parallel->zero.prefetch_bucket_size)
             prefetch(tape, all);
     }
@@ -361,21 +333,11 @@ void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
 
 /* ---- passes ---- */
 
-static void list_uses(ms_tape *tape, ms_zero3 *all)
-{
-    for (uint32_t i = 0; i < all->modules.count; i++) {
-        uint32_t first, count = ms_zero3_parameters_of(all, all->modules.items[i], &first);
-        for (uint32_t k = first; k < first + count; k++)
-            if (!ms_vec_push(&all->uses, (ms_zero3_use){k, i}))
-                ms_tape_fail(tape, MS_ERR_NOMEM);
-    }
-}
-
 /* reset_step: the first pass of all is recorded, later ones know what comes. */
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all)
 {
     if (all->tracing == MS_ZERO3_RECORDS) {
-        list_uses(tape, all);
+        ms_zero3_list_uses(tape, all);
         all->tracing = MS_ZERO3_KNOWS;
     } else if (all->tracing == MS_ZERO3_IDLE) {
         all->tracing = MS_ZERO3_RECORDS;

@@ -23,18 +23,38 @@ uint32_t ms_zero3_own_parameters(const ms_zero3 *all, uint32_t scope, uint32_t *
     return *first == MS_NONE ? 0 : all->module_count.items[scope];
 }
 
+bool ms_zero3_is_leaf(const ms_zero3 *all, uint32_t module)
+{
+    return module < all->leaf_of.count && all->leaf_of.items[module] == module;
+}
+
+/* The parameters of this module and all modules in it. */
+static uint32_t parameters_below(const ms_zero3 *all, uint32_t module, uint32_t *first)
+{
+    if (module < all->below_first.count) {
+        *first = all->below_first.items[module];
+        return all->below_count.items[module];
+    }
+    *first = 0;
+    return module == ms_zero3_whole(all) || module > 4 * ms_zero3_whole(all) ? all->parameters.count
+                                                                             : 0;
+}
+
 bool ms_zero3_is_adapted(const ms_zero3 *all, uint32_t scope)
 {
     return scope < all->external.count && all->external.items[scope] != MS_NONE;
 }
 
-uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
+uint32_t ms_zero3_parameters_in(const ms_zero3 *all, uint32_t module, bool with_those_below,
+                                uint32_t *first)
 {
     uint32_t scopes = all->module_first.count, base = ms_zero3_base_in(all, 0), count = 0;
     if (module == all->tied_head) {
         *first = all->tied_to;
         return 1;
     }
+    if (with_those_below && (module < base || module >= base + scopes))
+        return parameters_below(all, module, first);
     if (ms_zero3_is_adapted(all, module)) {
         *first = all->external.items[module];
         return all->is_known.items[module];
@@ -46,6 +66,11 @@ uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *
     if (!count)
         *first = 0;
     return count;
+}
+
+uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
+{
+    return ms_zero3_parameters_in(all, module, ms_zero3_is_leaf(all, module), first);
 }
 
 /* DeepSpeed's order is that in which parameters became its own: under zero.Init an adapter's are
@@ -90,6 +115,17 @@ static ms_tensor take_memory(ms_tape *tape, const ms_zero3_parameter *row)
     ms_storage_swap(tape, parameter, held);
     ms_retain(tape, held);
     return held;
+}
+
+bool ms_zero3_is_shared(const ms_tape *tape, const ms_zero3_parameter *row)
+{
+    uint32_t storage = tape->tensors.items[row->placed.tensor].storage;
+    return (tape->storage_refs.items[storage] & ~MS_STORAGE_EMPTY) > 1;
+}
+
+void ms_zero3_part(ms_tape *tape, const ms_zero3_parameter *row)
+{
+    ms_release(tape, take_memory(tape, row));
 }
 
 void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)

@@ -8,6 +8,7 @@
 #include "config/resolve/parallel/resolve_fsdp.h"
 #include "config/resolve/parallel/resolve_pipeline.h"
 #include "config/resolve/parallel/resolve_tensor.h"
+#include "config/resolve/parallel/resolve_zero.h"
 #include "config/resolve/resolve_images.h"
 #include "config/treatment/row.h"
 
@@ -140,20 +141,6 @@ static ms_status check_treatments(const ms_resolving *c)
                            ms_layout_name(&parallel->layout), ms_parallel_treatments(parallel));
 }
 
-/* ZeRO-3 prefetches at every module, also at those without parameters: of these models all are
- * known. */
-static bool has_known_modules(const ms_model_config *model)
-{
-    static const char *const types[] = {"llama",    "mistral",    "qwen2",       "qwen3",
-                                        "gemma",    "gemma2",     "gemma3_text", "olmo2",
-                                        "cohere",   "granite",    "starcoder2",  "smollm3",
-                                        "qwen2_vl", "qwen2_5_vl", "gemma4_text"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i], model->model_type) == 0)
-            return true;
-    return false;
-}
-
 /* llava: of the tower, behind the states that are projected; an adapter's weights included. */
 static bool has_idle_layers(const ms_model_config *model, const ms_run_images *images)
 {
@@ -171,39 +158,6 @@ static const char *idle_part(const ms_resolving *c)
     return model->altup_streams && !model->scales_corrected
                ? "correct_output_scale, which altup_correct_scale leaves out,"
                : NULL;
-}
-
-/* The same for ZeRO. */
-static const char *unsupported_by_zero(const ms_resolving *c)
-{
-    const ms_run_config *run = c->run;
-    const ms_zero *zero = &run->parallel.zero;
-    bool is_stage3 = run->parallel.layout.stage == 3;
-    if (run->parallel.syncs_last_only)
-        return "with no-sync";
-    if (run->dtype == MS_DTYPE_F32)
-        return "with weights in fp32";
-    if (is_stage3 && run->parallel.layout.shards == 1)
-        return "for one rank: leave parallel out";
-    if (zero->offloads_parameters && !is_stage3)
-        return "with offload-param: it is of stage 3";
-    if (zero->offloads_parameters && run->training.optimizer_device != MS_OPTIMIZER_ON_HOST)
-        return "with offload-param but an optimizer on the device";
-    if (!zero->contiguous_gradients && zero->overlap_comm && !is_stage3)
-        return "with overlap-comm but without contiguous-gradients";
-    if (zero->overlap_comm && !is_stage3 && idle_part(c))
-        return "with overlap-comm for parameters that get no gradients";
-    if (is_stage3 && (!has_known_modules(c->model) || c->model->num_experts))
-        return "for models of this type: try fsdp=N";
-    bool is_wide = run->training.accumulation == MS_ACCUMULATE_F32;
-    if (is_wide && run->parallel.layout.stage == 1)
-        return "with gradients accumulated in fp32, for which DeepSpeed has another optimizer";
-    if (is_wide &&
-        (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST || !zero->contiguous_gradients))
-        return "with gradients accumulated in fp32 on the host or without contiguous-gradients";
-    if (is_stage3 && run->liger)
-        return "with Liger kernels";
-    return NULL;
 }
 
 /* Autocast casts weights in fp32 alone; to those of another half type it does what was not
@@ -255,7 +209,7 @@ static const char *unsupported(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
     bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
-    const char *by_zero = is_zero ? unsupported_by_zero(c) : NULL;
+    const char *by_zero = is_zero ? ms_unsupported_by_zero(c, idle_part(c) != NULL) : NULL;
     if (by_zero)
         return by_zero;
     bool shards =
@@ -285,26 +239,6 @@ static const char *unsupported(const ms_resolving *c)
         return "with reentrant checkpoints";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
-}
-
-/* ZeRO-3 divides a base that is packed: from_pretrained() has built it without zero.Init. */
-static ms_status resolve_packed_zero3(const ms_resolving *c)
-{
-    ms_parallel *parallel = &c->run->parallel;
-    const ms_quantization *q = &c->run->quantization;
-    const char *type = ms_dtype_info_of(c->run->dtype)->short_name;
-    if (parallel->layout.stage != 3 || !ms_is_packed(q))
-        return MS_OK;
-    if (ms_quantization_storage(q) != c->run->dtype)
-        return ms_resolve_fail(c, "quantize",
-                               "ZeRO-3 is predicted with packed weights that are numbers of the "
-                               "model's type alone: pack them so, as in nf4:%s",
-                               type);
-    if (ms_resolve_is_set(c, "zero-init") && parallel->zero.init)
-        return ms_resolve_fail(c, "zero-init",
-                               "from_pretrained() builds no quantised base under zero.Init");
-    parallel->zero.init = false;
-    return MS_OK;
 }
 
 ms_status ms_resolve_parallel_types(const ms_resolving *c)
@@ -378,11 +312,12 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                ms_layout_name(&parallel->layout), why);
     status = check_treatments(c);
     if (status == MS_OK)
-        status = resolve_packed_zero3(c);
+        status = ms_resolve_packed_zero3(c);
     if (status != MS_OK)
         return status;
     parallel->keeps_unsharded = !c->draft->reshards;
     parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    parallel->zero.has_leaf_blocks = ms_zero3_has_leaf_blocks(c->model);
     parallel->zero.accumulates_f32 =
         c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
     parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
