@@ -42,6 +42,9 @@ static const zero3_row *zero3_row_of(const ms_model_config *model)
         {"deepseek_v3", ZERO3_EXPERTS},
         {"olmoe", ZERO3_EXPERTS},
         {"glm4_moe", ZERO3_EXPERTS},
+        {"qwen3_vl_moe", ZERO3_EXPERTS},
+        {"minimax_m2", ZERO3_EXPERTS},
+        {"dots1", ZERO3_EXPERTS},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
