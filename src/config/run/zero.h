@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tensor/dtype.h"
+
 typedef struct ms_zero {
     uint64_t reduce_bucket_size;
     bool overlap_comm;         /* gradients are reduced on a stream of their own */
@@ -17,7 +19,8 @@ typedef struct ms_zero {
     bool accumulates_f32;      /* grad_accum_dtype */
     bool has_decay_groups;     /* Trainer's parameters without weight decay are partitioned apart */
     /* stage 3 */
-    bool init;            /* the model is built under deepspeed.zero.Init, divided from the start */
+    bool init; /* the model is built under deepspeed.zero.Init, divided from the start */
+    ms_dtype packed_dtype; /* of the numbers that hold packed weights */
     bool has_leaf_blocks; /* DeepSpeed knows the class of the blocks of experts: no hooks in them */
     bool offloads_parameters;             /* their shards are on the host */
     uint64_t prefetch_bucket_size;        /* gathered ahead of their use */

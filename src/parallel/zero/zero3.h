@@ -10,13 +10,14 @@
 #include "parallel/zero/zero.h"
 #include "parallel/zero/zero3_events.h"
 
-enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16 };
+enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16, MS_ZERO3_TYPES = 2 };
 
 typedef enum ms_zero3_status { MS_ZERO3_AWAY, MS_ZERO3_COMING, MS_ZERO3_HERE } ms_zero3_status;
 
 typedef struct ms_zero3_parameter {
     ms_placed placed;         /* .parameter: into tape->parameters; MS_NONE: it is frozen */
     uint64_t elements, shard; /* of the parameter, and of a rank's shard with its padding */
+    ms_dtype dtype;           /* of these */
     bool persists;            /* stays gathered between uses */
     ms_tensor other;      /* with the padding of all shards, or without; 0: there is no padding */
     bool is_padded;       /* the parameter's memory has it now */
@@ -31,13 +32,13 @@ typedef struct ms_zero3_parameter {
     uint32_t user_count;
 } ms_zero3_parameter;
 
-/* An all-gather: of one parameter into its own memory, or of several through a flat tensor, which
- * stays until each of them was asked for. */
+/* An all-gather: of one parameter into its own memory, or of several through a flat tensor of each
+ * type, which stay until each of them was asked for. */
 typedef struct ms_zero3_gather {
-    ms_tensor flat;
-    uint32_t first, count; /* into gathered */
+    ms_tensor flat[MS_ZERO3_TYPES]; /* of those of the model's type; of bytes of packed weights */
+    uint32_t first, count;          /* into gathered */
     uint32_t asked_for;
-    uint32_t work;
+    uint32_t work[MS_ZERO3_TYPES];
     bool is_done;
 } ms_zero3_gather;
 

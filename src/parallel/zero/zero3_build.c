@@ -39,13 +39,14 @@ static bool is_packed(ms_tape *tape, ms_tensor tensor)
     return !ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating;
 }
 
-/* A packed weight is numbers of the model's type, which hold it. */
+/* A packed weight is numbers that hold it, of the model's type or bytes. */
 static uint64_t elements_of(ms_tape *tape, const ms_zero3 *all, ms_tensor tensor)
 {
     const ms_tensor_info *info = ms_info(tape, tensor);
     if (!is_packed(tape, tensor))
         return ms_elements(&info->shape);
-    return tape->trace->storages.items[info->storage].bytes / ms_dtype_bytes(all->dtype);
+    return tape->trace->storages.items[info->storage].bytes /
+           ms_dtype_bytes(all->parallel->zero.packed_dtype);
 }
 
 static void list_parameters(ms_tape *tape, ms_zero3 *all)
@@ -59,9 +60,11 @@ static void list_parameters(ms_tape *tape, ms_zero3 *all)
     for (uint32_t i = 0; i < count && tape->status == MS_OK; i++) {
         const ms_placed place = placed(tape, i);
         uint64_t elements = elements_of(tape, all, place.tensor);
+        const bool packed = is_packed(tape, place.tensor);
         const ms_zero3_parameter row = {.placed = place,
                                         .elements = elements,
-                                        .is_packed = is_packed(tape, place.tensor),
+                                        .dtype = packed ? zero->packed_dtype : all->dtype,
+                                        .is_packed = packed,
                                         .shard = (elements + ranks - 1) / ranks,
                                         .persists = elements <= zero->param_persistence_threshold,
                                         .gather = MS_NONE};
@@ -123,7 +126,7 @@ static void list_modules(ms_tape *tape, ms_zero3 *all)
 static void make_padded(ms_tape *tape, ms_zero3 *all)
 {
     bool was_meta = tape->is_meta;
-    uint64_t ranks = all->parallel->layout.shards, size = ms_dtype_bytes(all->dtype);
+    uint64_t ranks = all->parallel->layout.shards;
     tape->is_meta = true;
     for (uint32_t i = 0; i < all->parameters.count && tape->status == MS_OK; i++) {
         ms_zero3_parameter *row = &all->parameters.items[i];
@@ -136,7 +139,7 @@ static void make_padded(ms_tape *tape, ms_zero3 *all)
             continue;
         uint32_t storage = ms_info(tape, row->other)->storage;
         ms_storage_empty(tape, row->other);
-        ms_trace_resize(tape->trace, storage, row->shard * ranks * size);
+        ms_trace_resize(tape->trace, storage, row->shard * ranks * ms_dtype_bytes(row->dtype));
         ms_trace_categorize(tape->trace, storage, MS_CATEGORY_WEIGHT);
         ms_trace_label(tape->trace, storage, row->placed.name, row->placed.scope);
     }
@@ -181,7 +184,7 @@ static void make_shard(ms_tape *tape, ms_zero3 *all, uint32_t i, ms_zero_tensors
     ms_zero3_parameter *row = &all->parameters.items[i];
     ms_tensor shard = 0; /* on the host with offload_param */
     if (!all->parallel->zero.offloads_parameters)
-        shard = ms_zero_vector(tape, row->shard, all->dtype, "shard", MS_CATEGORY_WEIGHT);
+        shard = ms_zero_vector(tape, row->shard, row->dtype, "shard", MS_CATEGORY_WEIGHT);
     if (ms_zero3_is_trained(all, i) && !ms_vec_push(shards, shard))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_storage_empty(tape, row->placed.tensor);

@@ -48,18 +48,16 @@ void ms_zero3_gather_alone(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     row->status = MS_ZERO3_HERE;
 }
 
-/* Shards that come from the host for a gather, and go when it has begun. */
-static void bring(ms_tape *tape, const ms_zero3 *all, const uint32_t *members, uint32_t count,
-                  ms_zero_tensors *brought)
+/* A shard that comes from the host for a gather, and goes when it has begun. */
+static void bring(ms_tape *tape, const ms_zero3 *all, uint32_t parameter, ms_zero_tensors *brought)
 {
-    for (uint32_t i = 0; i < count && all->parallel->zero.offloads_parameters; i++) {
-        uint64_t elements = row_of(all, members[i])->shard;
-        ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, elements * ms_dtype_bytes(all->dtype)));
-        ms_tensor shard =
-            ms_zero_vector(tape, elements, all->dtype, "shard", MS_CATEGORY_TEMPORARY);
-        if (!ms_vec_push(brought, shard))
-            ms_tape_fail(tape, MS_ERR_NOMEM);
-    }
+    const ms_zero3_parameter *row = row_of(all, parameter);
+    if (!all->parallel->zero.offloads_parameters)
+        return;
+    ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, row->shard * ms_dtype_bytes(row->dtype)));
+    ms_tensor shard = ms_zero_vector(tape, row->shard, row->dtype, "shard", MS_CATEGORY_TEMPORARY);
+    if (!ms_vec_push(brought, shard))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
 static void drop_brought(ms_tape *tape, ms_zero_tensors *brought)
@@ -69,38 +67,61 @@ static void drop_brought(ms_tape *tape, ms_zero_tensors *brought)
     ms_vec_free(brought);
 }
 
-/* all_gather_coalesced of parameters that are away: the last `count` of `gathered`. */
-static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
+/* Which of the flat tensors: that of the model's type, or of bytes. */
+static uint32_t place_of(const ms_zero3 *all, const ms_zero3_parameter *row)
 {
-    uint32_t count = all->gathered.count - first;
+    return row->dtype != all->dtype;
+}
+
+/* The members of one type; several have a flat tensor. */
+static void begin_type(ms_tape *tape, ms_zero3 *all, ms_zero3_gather *gather, uint32_t place)
+{
     uint64_t ranks = all->parallel->layout.shards, shards = 0;
-    if (!count || ms_idle(tape))
+    const uint32_t *members = all->gathered.items + gather->first;
+    ms_dtype dtype = all->dtype;
+    for (uint32_t i = 0; i < gather->count; i++)
+        if (place_of(all, row_of(all, members[i])) == place) {
+            shards += row_of(all, members[i])->shard;
+            dtype = row_of(all, members[i])->dtype;
+        }
+    gather->work[place] = MS_NONE;
+    if (!shards)
         return;
-    uint32_t *members = all->gathered.items + first;
-    ms_zero3_sort(tape, all, members, count);
-    for (uint32_t i = 0; i < count; i++) {
-        ms_zero3_parameter *row = row_of(all, members[i]);
-        row->status = MS_ZERO3_COMING;
-        row->gather = all->gathers.count;
-        all->available += row->elements;
-        shards += row->shard;
-    }
-    ms_zero3_gather gather = {.first = first, .count = count};
-    if (count == 1) {
+    if (gather->count == 1) {
         ms_zero3_pad(tape, all, members[0], true);
         refill(tape, all, members[0], all->gather_pool);
     } else {
         tape->stream = all->gather_pool;
-        gather.flat = ms_zero_vector(tape, shards * ranks, all->dtype, "gathered parameters",
-                                     MS_CATEGORY_TEMPORARY);
+        gather->flat[place] = ms_zero_vector(tape, shards * ranks, dtype, "gathered parameters",
+                                             MS_CATEGORY_TEMPORARY);
     }
     ms_zero_tensors brought = {0};
     tape->stream = all->gather_pool;
-    bring(tape, all, members, count, &brought);
+    for (uint32_t i = 0; i < gather->count; i++)
+        if (place_of(all, row_of(all, members[i])) == place)
+            bring(tape, all, members[i], &brought);
     drop_brought(tape, &brought);
     tape->stream = MS_STREAM_OPERATORS;
-    gather.work = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
-                                shards * ms_dtype_bytes(all->dtype) * (ranks - 1));
+    gather->work[place] = ms_collective(tape, MS_WORK_ALL_GATHER, all->gather_stream,
+                                        shards * ms_dtype_bytes(dtype) * (ranks - 1));
+}
+
+/* all_gather_coalesced of parameters that are away: the last of `gathered`, from `first`. */
+static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
+{
+    ms_zero3_gather gather = {.first = first, .count = all->gathered.count - first};
+    if (!gather.count || ms_idle(tape))
+        return;
+    uint32_t *members = all->gathered.items + first;
+    ms_zero3_sort(tape, all, members, gather.count);
+    for (uint32_t i = 0; i < gather.count; i++) {
+        ms_zero3_parameter *row = row_of(all, members[i]);
+        row->status = MS_ZERO3_COMING;
+        row->gather = all->gathers.count;
+        all->available += row->elements;
+    }
+    for (uint32_t place = 0; place < MS_ZERO3_TYPES; place++)
+        begin_type(tape, all, &gather, place);
     if (!ms_vec_push(&all->gathers, gather))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
@@ -111,27 +132,37 @@ static void add_to_gather(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-/* The first wait copies all parameters of a gather out of its flat tensor. */
+/* Copies the parameters of one type out of their flat tensor. */
+static void copy_out(ms_tape *tape, ms_zero3 *all, const ms_zero3_gather *gather, uint32_t place)
+{
+    if (gather->work[place] != MS_NONE)
+        ms_work_wait(tape, gather->work[place]);
+    for (uint32_t i = 0; i < gather->count && !ms_idle(tape); i++) {
+        uint32_t member = all->gathered.items[gather->first + i];
+        if (place_of(all, row_of(all, member)) != place)
+            continue;
+        if (gather->flat[place]) {
+            ms_zero3_pad(tape, all, member, false);
+            refill(tape, all, member, all->gather_pool);
+        }
+        row_of(all, member)->status = MS_ZERO3_HERE;
+    }
+}
+
+/* The first wait copies all parameters of a gather out of its flat tensors. */
 static void wait_for(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 {
     ms_zero3_gather *gather = &all->gathers.items[row_of(all, parameter)->gather];
-    if (!gather->is_done) {
-        ms_work_wait(tape, gather->work);
-        for (uint32_t i = 0; i < gather->count && !ms_idle(tape); i++) {
-            uint32_t member = all->gathered.items[gather->first + i];
-            if (gather->flat) {
-                ms_zero3_pad(tape, all, member, false);
-                refill(tape, all, member, all->gather_pool);
-            }
-            row_of(all, member)->status = MS_ZERO3_HERE;
-        }
-        gather->is_done = true;
-    }
+    for (uint32_t place = 0; place < MS_ZERO3_TYPES && !gather->is_done; place++)
+        copy_out(tape, all, gather, place);
+    gather->is_done = true;
     row_of(all, parameter)->gather = MS_NONE;
     if (++gather->asked_for < gather->count)
         return;
-    ms_release(tape, gather->flat);
-    gather->flat = 0;
+    for (uint32_t place = 0; place < MS_ZERO3_TYPES; place++) {
+        ms_release(tape, gather->flat[place]);
+        gather->flat[place] = 0;
+    }
 }
 
 /* ---- release ---- */
@@ -244,7 +275,7 @@ void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all)
     ms_zero_tensors brought = {0};
     for (uint32_t i = 0; i < all->parameters.count; i++)
         if (row_of(all, i)->persists)
-            bring(tape, all, &i, 1, &brought);
+            bring(tape, all, i, &brought);
     for (uint32_t i = 0; i < all->parameters.count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
         if (!row->persists || row->status != MS_ZERO3_AWAY)

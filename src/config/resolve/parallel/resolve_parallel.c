@@ -231,7 +231,7 @@ static const char *unsupported(const ms_resolving *c)
                "in 4 bits under fsdp=N and ZeRO-3)";
     bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
     if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
-        return is_zero ? "with autocast: leave it out, as DeepSpeed computes in dtype"
+        return is_zero ? "with autocast: give autocast none, as DeepSpeed computes in dtype"
                        : "with this autocast: use param-dtype";
     if (run->liger && (is_zero || run->parallel.layout.context > 1))
         return "with Liger's kernels";

@@ -103,14 +103,14 @@ ms_status ms_resolve_packed_zero3(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
     const ms_quantization *q = &c->run->quantization;
-    const char *type = ms_dtype_info_of(c->run->dtype)->short_name;
     if (parallel->layout.stage != 3 || !ms_is_packed(q))
         return MS_OK;
-    if (ms_quantization_storage(q) != c->run->dtype)
+    parallel->zero.packed_dtype = ms_quantization_storage(q);
+    if (parallel->zero.packed_dtype != MS_DTYPE_U8 && parallel->zero.packed_dtype != c->run->dtype)
         return ms_resolve_fail(c, "quantize",
-                               "ZeRO-3 is predicted with packed weights that are numbers of the "
-                               "model's type alone: pack them so, as in nf4:%s",
-                               type);
+                               "DeepSpeed casts the model, also numbers of another type that hold "
+                               "packed weights: pack them in bytes, or as in nf4:%s",
+                               ms_dtype_info_of(c->run->dtype)->short_name);
     if (ms_resolve_is_set(c, "zero-init") && parallel->zero.init)
         return ms_resolve_fail(c, "zero-init",
                                "from_pretrained() builds no quantised base under zero.Init");
