@@ -61,19 +61,23 @@ bool ms_is_half_unsaid(const ms_run_config *run)
     return is_half && !run->has_dtype && run->autocast == MS_AUTOCAST_NONE;
 }
 
-/* Resolves the run again with these fields and values, NULL last; false where they are refused. */
-static bool set_again(ms_variation *v, const ms_run_config *before, const char *const *settings)
+/* Resolves the run again with these fields and values, NULL last; false where they are refused. Out
+ * of memory: true, and no option. */
+static bool set_again(ms_variation *v, const ms_run_config *before, const char *const *settings,
+                      const char **option)
 {
     ms_error err = {0};
-    ms_status status = MS_OK;
     ms_run_draft *draft = ms_arena_array(v->arena, ms_run_draft, 1);
-    if (!draft)
-        return false;
-    *draft = *before->draft;
+    ms_status status = draft ? MS_OK : MS_ERR_NOMEM;
+    if (draft)
+        *draft = *before->draft;
     for (; *settings && status == MS_OK; settings += 2)
         status = ms_run_field_set(draft, v->arena, settings[0], settings[1], &err);
-    return status == MS_OK &&
-           ms_run_resolve_again(v->arena, before, draft, &v->model, &v->run, &err) == MS_OK;
+    if (status == MS_OK)
+        status = ms_run_resolve_again(v->arena, before, draft, &v->model, &v->run, &err);
+    if (status == MS_ERR_NOMEM)
+        *option = NULL;
+    return status == MS_OK || status == MS_ERR_NOMEM;
 }
 
 /* FSDP computes in another type by a policy of its own; DeepSpeed keeps fp32 weights as it is. */
@@ -89,7 +93,7 @@ static bool use_mixed(ms_variation *v, const char **option)
         return false;
     *option = ms_arena_printf(v->arena, "--dtype fp32 --%s %s", field, half);
     return !*option ||
-           set_again(v, &before, (const char *const[]){"dtype", "fp32", field, half, NULL});
+           set_again(v, &before, (const char *const[]){"dtype", "fp32", field, half, NULL}, option);
 }
 
 /* Layers that are checkpointed by the option alone. */
@@ -98,7 +102,7 @@ static bool keep_all_layers(ms_variation *v, const char **option)
     const ms_run_config before = v->run;
     *option = "--checkpointing none";
     return before.draft && !*before.treat && strcmp(before.checkpointing, "none") != 0 &&
-           set_again(v, &before, (const char *const[]){"checkpointing", "none", NULL});
+           set_again(v, &before, (const char *const[]){"checkpointing", "none", NULL}, option);
 }
 
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};
