@@ -23,45 +23,36 @@
 #include "json/value.h"
 #include "memscope/memscope.h"
 #include "plan/solver/solver.h"
-#include "report/others/list_table.h"
+#include "report/kit/list_table.h"
 #include "report/others/schema_page.h"
 #include "simulate/simulate.h"
+
+enum { NO_LIMIT = 1 << 20 };
 
 static ms_status finish(FILE *out, ms_error *err)
 {
     return ms_output_finish(out, "to the output", err);
 }
 
-/* A list that is made row by row, in an arena. */
-typedef struct maker {
-    ms_arena *arena;
-    const char **cells;
-    size_t used;
-} maker;
-
-static bool begin(maker *l, ms_arena *arena, uint32_t rows, uint32_t columns)
+static void put_whole(ms_list_table *l, uint64_t value)
 {
-    *l = (maker){arena, ms_arena_array(arena, const char *, (size_t)rows *columns), 0};
-    return l->cells != NULL;
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    ms_list_put(l, text);
 }
 
-/* The next cell; NULL, which the writer sees, when out of memory. */
-static void put(maker *l, const char *text)
+/* Writes the list, and a note below it where there is one. */
+static ms_status end(ms_list_table *list, const char *note, uint32_t columns, FILE *out,
+                     ms_error *err)
 {
-    l->cells[l->used++] = ms_arena_strdup(l->arena, text);
-}
-
-static void put_whole(maker *l, uint64_t value)
-{
-    l->cells[l->used++] = ms_arena_printf(l->arena, "%" PRIu64, value);
-}
-
-static ms_status end(const maker *l, ms_list_table list, uint32_t columns, FILE *out, ms_error *err)
-{
-    list.cells = l->cells;
-    list.rows = (uint32_t)(l->used / list.count);
-    if (!ms_list_write(&list, columns, out))
+    const ms_style style = {.columns = columns ? columns : NO_LIMIT};
+    const ms_page page = ms_page_begin(out, &style);
+    if (!ms_list_end(list, &page, style.columns))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list");
+    if (note) {
+        fputc('\n', out);
+        ms_page_line(&page, note);
+    }
     return finish(out, err);
 }
 
@@ -86,25 +77,25 @@ static const ms_list_column model_columns[] = {
 enum { MODEL_COLUMNS = sizeof model_columns / sizeof model_columns[0] };
 
 /* "8.03 B", "134.5 M"; "-" for 0. */
-static void put_count(maker *l, uint64_t count)
+static void put_count(ms_list_table *l, uint64_t count)
 {
     char text[16] = "-";
     if (count >= 1000000000)
         ms_text_print(text, sizeof text, "%.2f B", (double)count / 1e9);
     else if (count > 0)
         ms_text_print(text, sizeof text, "%.1f M", (double)count / 1e6);
-    put(l, text);
+    ms_list_put(l, text);
 }
 
 /* The model alone is built, by default settings. */
-static ms_status put_model(maker *l, const char *name, ms_error *err)
+static ms_status put_model(ms_list_table *l, ms_arena *arena, const char *name, ms_error *err)
 {
     const ms_run_setting setting = {"config", name};
     ms_model_config m = {0};
     ms_run_config run;
     ms_simulated simulated;
     char engines[MS_INFER_TAKERS_SIZE];
-    ms_status status = ms_run_load(l->arena, &setting, 1, &m, &run, NULL, err);
+    ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
     const ms_job job = {.model = &m, .run = &run};
     if (status == MS_OK)
         status = ms_simulate(&job, MS_SIMULATE_MODEL, &simulated, err);
@@ -112,8 +103,8 @@ static ms_status put_model(maker *l, const char *name, ms_error *err)
         return status;
     const ms_simulation *built = &simulated.simulation;
     bool sparse = built->active_param_count < built->param_count;
-    put(l, name);
-    put(l, m.model_type);
+    ms_list_put(l, name);
+    ms_list_put(l, m.model_type);
     put_count(l, built->param_count);
     put_count(l, sparse ? built->active_param_count : 0);
     put_whole(l, m.num_layers);
@@ -123,7 +114,7 @@ static ms_status put_model(maker *l, const char *name, ms_error *err)
     put_whole(l, m.intermediate_size);
     put_whole(l, m.vocab_size);
     ms_infer_engine_takers(&m, " ", engines);
-    put(l, *engines ? engines : "-");
+    ms_list_put(l, *engines ? engines : "-");
     ms_simulated_free(&simulated);
     return MS_OK;
 }
@@ -132,21 +123,18 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
                               ms_error *err)
 {
     const char *name;
-    uint32_t count = 0;
-    maker list;
-    while (ms_preset_name(count))
-        count++;
-    if (!begin(&list, arena, count, MODEL_COLUMNS))
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of models");
-    for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
-        ms_status status = part && !holds(name, part) ? MS_OK : put_model(&list, name, err);
-        if (status != MS_OK)
-            return status;
-    }
-    if (list.used == 0)
-        return ms_fail(err, MS_ERR_USAGE, "no built-in model has '%.40s' in its name", part);
-    const ms_list_table table = {.columns = model_columns, .count = MODEL_COLUMNS};
-    return end(&list, table, columns, out, err);
+    ms_status status = MS_OK;
+    ms_list_table list = ms_list_begin(model_columns, MODEL_COLUMNS);
+    for (size_t i = 0; status == MS_OK && (name = ms_preset_name(i)) != NULL; i++)
+        if (!part || holds(name, part))
+            status = put_model(&list, arena, name, err);
+    bool has_one = ms_list_rows(&list) > 0;
+    if (status == MS_OK && (has_one || list.has_failed))
+        return end(&list, NULL, columns, out, err);
+    ms_list_end(&list, NULL, 0);
+    if (status != MS_OK)
+        return status;
+    return ms_fail(err, MS_ERR_USAGE, "no built-in model has '%.40s' in its name", part);
 }
 
 ms_status ms_write_models(const char *part, uint32_t columns, FILE *out, ms_error *err)
@@ -211,56 +199,57 @@ static const ms_list_column device_columns[] = {
 };
 enum { DEVICE_COLUMNS = sizeof device_columns / sizeof device_columns[0], LEAST_TITLE = 20 };
 
-static void put_units(maker *l)
+static void put_units(ms_list_table *l)
 {
     static const char *const units[DEVICE_COLUMNS] = {
         "NAME", "GiB", "", "GiB", "", "CC", "GB/s", "", "TFLOP/s", "", "GB/s", "", "GB/s", "", ""};
     for (uint32_t i = 0; i < DEVICE_COLUMNS; i++)
-        put(l, units[i]);
+        ms_list_put(l, units[i]);
 }
 
 /* Whether the value lacks a source. */
-static void put_mark(maker *l, const ms_device *d, bool is_known, const char *cell)
+static void put_mark(ms_list_table *l, const ms_device *d, bool is_known, const char *cell)
 {
-    put(l, is_known && strstr(d->unchecked, cell) ? "?" : "");
+    ms_list_put(l, is_known && strstr(d->unchecked, cell) ? "?" : "");
 }
 
 /* Hundredths of a GiB; "-" when the size is not known. */
-static void put_gib(maker *l, const ms_device *d, uint64_t bytes, const char *cell)
+static void put_gib(ms_list_table *l, const ms_device *d, uint64_t bytes, const char *cell)
 {
     const uint64_t gib = UINT64_C(1) << 30;
     uint64_t hundredths = bytes / gib * 100 + (bytes % gib * 100 + gib / 2) / gib;
     char text[32] = "-";
     if (bytes)
         snprintf(text, sizeof text, "%" PRIu64 ".%02" PRIu64, hundredths / 100, hundredths % 100);
-    put(l, text);
+    ms_list_put(l, text);
     put_mark(l, d, bytes > 0, cell);
 }
 
-static void put_rate(maker *l, const ms_device *d, double per_s, double unit, const char *cell)
+static void put_rate(ms_list_table *l, const ms_device *d, double per_s, double unit,
+                     const char *cell)
 {
     char text[32] = "-";
     if (per_s > 0)
         ms_text_print(text, sizeof text, "%.0f", per_s / unit);
-    put(l, text);
+    ms_list_put(l, text);
     put_mark(l, d, per_s > 0, cell);
 }
 
-static void put_device(maker *l, const ms_device *d)
+static void put_device(ms_list_table *l, const ms_device *d)
 {
     char capability[24] = "-";
     if (d->compute_capability)
         snprintf(capability, sizeof capability, "%" PRIu32 ".%" PRIu32, d->compute_capability / 10,
                  d->compute_capability % 10);
-    put(l, d->name);
+    ms_list_put(l, d->name);
     put_gib(l, d, d->driver_bytes, DRIVER);
     put_gib(l, d, d->cuda_bytes, CUDA);
-    put(l, capability);
+    ms_list_put(l, capability);
     put_rate(l, d, d->memory_bytes_per_s, 1e9, MEMORY);
     put_rate(l, d, d->bf16_flops, 1e12, BF16);
     put_rate(l, d, d->host_link_bytes_per_s, 1e9, HOST);
     put_rate(l, d, d->peer_link_bytes_per_s, 1e9, PEER);
-    put(l, d->title);
+    ms_list_put(l, d->title);
 }
 
 static ms_status write_devices(ms_arena *arena, const char *part, uint32_t columns, FILE *out,
@@ -268,28 +257,20 @@ static ms_status write_devices(ms_arena *arena, const char *part, uint32_t colum
 {
     const ms_device *devices = NULL;
     uint32_t count = 0;
-    bool has_one = false;
-    maker list;
     ms_status status = ms_devices_load(arena, &devices, &count, err);
     if (status != MS_OK)
         return status;
-    if (!begin(&list, arena, count + 1, DEVICE_COLUMNS))
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of devices");
+    ms_list_table list = ms_list_begin(device_columns, DEVICE_COLUMNS);
+    list.least_last = LEAST_TITLE;
     put_units(&list);
-    for (uint32_t i = 0; i < count; i++) {
-        if (part && !holds(devices[i].name, part) && !holds(devices[i].title, part))
-            continue;
-        has_one = true;
-        put_device(&list, &devices[i]);
-    }
-    if (!has_one)
-        return ms_fail(err, MS_ERR_USAGE, "no built-in device has '%.40s' in its name", part);
-    const ms_list_table table = {
-        .columns = device_columns,
-        .count = DEVICE_COLUMNS,
-        .least_last = LEAST_TITLE,
-        .note = "?: from general knowledge, not checked against a source; -: not known"};
-    return end(&list, table, columns, out, err);
+    for (uint32_t i = 0; i < count; i++)
+        if (!part || holds(devices[i].name, part) || holds(devices[i].title, part))
+            put_device(&list, &devices[i]);
+    if (ms_list_rows(&list) > 1 || list.has_failed)
+        return end(&list, "?: from general knowledge, not checked against a source; -: not known",
+                   columns, out, err);
+    ms_list_end(&list, NULL, 0);
+    return ms_fail(err, MS_ERR_USAGE, "no built-in device has '%.40s' in its name", part);
 }
 
 ms_status ms_write_devices(const char *part, uint32_t columns, FILE *out, ms_error *err)

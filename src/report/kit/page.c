@@ -190,6 +190,16 @@ void ms_page_paragraph(const ms_page *p, const char *text)
     fputc('\n', p->out);
 }
 
+void ms_page_say(const ms_page *p, const char *format, ...)
+{
+    char text[MAX_PIECE];
+    va_list args;
+    va_start(args, format);
+    ms_text_vprint(text, sizeof text, format, args);
+    va_end(args);
+    ms_page_paragraph(p, text);
+}
+
 void ms_page_rest(const ms_page *p, uint32_t column, const char *text)
 {
     ms_paragraph g = {p, column, column + 1};

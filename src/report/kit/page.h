@@ -68,6 +68,8 @@ void ms_page_note(const ms_page *p, const char *label, const char *text);
  * unless that leaves them no room. */
 void ms_page_rest(const ms_page *p, uint32_t column, const char *text);
 void ms_page_paragraph(const ms_page *p, const char *text);
+/* A paragraph that is formatted, at most 2 KiB. */
+__attribute__((format(printf, 2, 3))) void ms_page_say(const ms_page *p, const char *format, ...);
 /* A paragraph whose first line is not indented. */
 void ms_page_line(const ms_page *p, const char *text);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/others/list_table.h"
+#include "report/kit/list_table.h"
 
 #include "report/kit/text_table.h"
-
-enum { NO_LIMIT = 1 << 20 };
 
 static const char *head(const void *view, uint32_t column)
 {
@@ -14,7 +12,7 @@ static const char *head(const void *view, uint32_t column)
 static const char *cell(const void *view, uint32_t row, uint32_t column)
 {
     const ms_list_table *list = view;
-    return list->cells[(size_t)row * list->count + column];
+    return list->cells.items[row * list->count + column];
 }
 
 static bool is_figure(const void *view, uint32_t column)
@@ -35,13 +33,29 @@ static ms_text_place place(const void *view, uint32_t column)
     return (ms_text_place){list->columns[column].before, list->columns[column].width};
 }
 
-bool ms_list_write(const ms_list_table *list, uint32_t columns, FILE *out)
+ms_list_table ms_list_begin(const ms_list_column *columns, uint32_t count)
 {
-    const ms_style style = {.columns = columns ? columns : NO_LIMIT};
-    const ms_page page = ms_page_begin(out, &style);
+    return (ms_list_table){.columns = columns, .count = count, .arena = ms_arena_create(0)};
+}
+
+void ms_list_put(ms_list_table *list, const char *text)
+{
+    const char *copy = list->arena ? ms_arena_strdup(list->arena, text) : NULL;
+    if (!copy || !ms_vec_push(&list->cells, copy))
+        list->has_failed = true;
+}
+
+uint32_t ms_list_rows(const ms_list_table *list)
+{
+    return list->cells.count / list->count;
+}
+
+bool ms_list_end(ms_list_table *list, const ms_page *page, uint32_t columns)
+{
+    const ms_style style = {.columns = columns};
     const ms_text_table table = {.view = list,
                                  .columns = list->count,
-                                 .rows = list->rows,
+                                 .rows = ms_list_rows(list),
                                  .verdict = list->count,
                                  .head = head,
                                  .cell = cell,
@@ -49,11 +63,9 @@ bool ms_list_write(const ms_list_table *list, uint32_t columns, FILE *out)
                                  .goes = goes,
                                  .place = place,
                                  .least_last = list->least_last};
-    if (!ms_text_table_console(&page, &style, &table))
-        return false;
-    if (list->note) {
-        fputc('\n', out);
-        ms_page_line(&page, list->note);
-    }
-    return true;
+    bool ok = !list->has_failed && (!page || ms_text_table_console(page, &style, &table));
+    ms_vec_free(&list->cells);
+    ms_arena_free(list->arena);
+    list->arena = NULL;
+    return ok;
 }
