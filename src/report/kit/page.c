@@ -169,6 +169,16 @@ void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
+void ms_page_subject(const ms_page *p, const char *name, const char *text)
+{
+    fputs(ms_page_tone(p, MS_TONE_BOLD), p->out);
+    ms_put_printable(p->out, name);
+    fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    ms_paragraph g = {p, count_columns(name, name, name + strlen(name)), INDENT};
+    ms_page_words(&g, text);
+    fputc('\n', p->out);
+}
+
 void ms_page_heading(const ms_page *p, const char *text, const char *units)
 {
     const char *end = text + strlen(text);

@@ -23,9 +23,9 @@ static uint32_t gap_of(const ms_text_table *t, uint32_t column)
     return t->place ? t->place(t->view, column).before : GAP;
 }
 
-static bool width_of(const ms_text_table *t, uint32_t column, uint32_t *width)
+/* Of a column's texts. False: no memory. */
+static bool find_longest(const ms_text_table *t, uint32_t column, uint32_t *longest)
 {
-    bool is_cut = t->least_last && column + 1 == t->columns;
     size_t most = strlen(t->head(t->view, column));
     for (uint32_t i = 0; i < t->rows; i++) {
         const char *cell = t->cell(t->view, i, column);
@@ -33,7 +33,16 @@ static bool width_of(const ms_text_table *t, uint32_t column, uint32_t *width)
             return false;
         most = strlen(cell) > most ? strlen(cell) : most;
     }
-    *width = most > MOST_WIDTH && !is_cut ? MOST_WIDTH : most ? (uint32_t)most : 1;
+    *longest = most ? (uint32_t)most : 1;
+    return true;
+}
+
+static bool width_of(const ms_text_table *t, uint32_t column, uint32_t *width)
+{
+    bool is_cut = t->least_last && column + 1 == t->columns;
+    if (!find_longest(t, column, width))
+        return false;
+    *width = *width > MOST_WIDTH && !is_cut ? MOST_WIDTH : *width;
     return true;
 }
 
@@ -93,8 +102,11 @@ static bool lay_out(const ms_text_table *t, uint32_t columns, layout *l)
     for (l->last = t->columns - 1; l->last > 0 && l->widths[l->last] == 0;)
         l->last--;
     uint32_t before = l->before = total_of(t, l) - l->widths[l->last];
-    l->is_wrapped = !t->least_last && !t->is_figure(t->view, l->last) && total_of(t, l) > columns &&
-                    before + LEAST_WRAPPED <= columns;
+    uint32_t longest = 0;
+    if (!find_longest(t, l->last, &longest))
+        return false;
+    l->is_wrapped = !t->least_last && !t->is_figure(t->view, l->last) &&
+                    before + longest > columns && before + LEAST_WRAPPED <= columns;
     l->last_width = before + t->least_last < columns ? columns - before : t->least_last;
     return true;
 }
