@@ -170,8 +170,9 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 /* ---- what is built in ---- */
 
 /* A table of the built-in models, or of those with `part` in their name or family, whatever its
- * case; NULL: of all. Fails where there are none. */
-ms_status ms_write_models(const char *part, FILE *out, ms_error *err);
+ * case; NULL: of all. Where that many columns are too few, those that tell least are left out; 0:
+ * all are there. Fails where there are no such models. */
+ms_status ms_write_models(const char *part, uint32_t columns, FILE *out, ms_error *err);
 /* The names of the built-in models, from index 0; NULL past the last. */
 const char *ms_model_name_at(size_t index);
 /* Whether it is one of those, by its name here or on the Hugging Face Hub, or a file or directory.
@@ -181,7 +182,7 @@ bool ms_model_is_named(const char *name);
  * predicted; the error then says so, else it is as it was. */
 bool ms_model_suggest(const char *name, ms_error *err);
 /* The same of devices, by name or title. */
-ms_status ms_write_devices(const char *part, FILE *out, ms_error *err);
+ms_status ms_write_devices(const char *part, uint32_t columns, FILE *out, ms_error *err);
 /* The JSON Schema of that name. */
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);
 /* The names of the schemas, from index 0; NULL past the last. */

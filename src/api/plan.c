@@ -45,8 +45,10 @@ static void forget_answer(ms_plan *plan)
     ms_curve_free(&plan->curve);
     plan->step = (ms_step_plan){0};
     plan->curve = (ms_curve){0};
-    plan->file =
-        (ms_file_plan){.arena = plan->arena, .settings = &plan->settings, .stop = &plan->stop};
+    plan->file = (ms_file_plan){.arena = plan->arena,
+                                .settings = &plan->settings,
+                                .stop = &plan->stop,
+                                .style = &plan->style};
     plan->notes = (ms_notes){0};
     plan->is_solved = false;
 }

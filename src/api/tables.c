@@ -23,52 +23,37 @@
 #include "json/value.h"
 #include "memscope/memscope.h"
 #include "plan/solver/solver.h"
+#include "report/kit/list_table.h"
 #include "report/others/schema_page.h"
 #include "simulate/simulate.h"
+
+enum { NO_LIMIT = 1 << 20 };
 
 static ms_status finish(FILE *out, ms_error *err)
 {
     return ms_output_finish(out, "to the output", err);
 }
 
-/* "8.03 B", "134.5 M"; "-" for 0. */
-static const char *count_text(char *out, size_t size, uint64_t count)
+static void put_whole(ms_list_table *l, uint64_t value)
 {
-    if (count >= 1000000000)
-        ms_text_print(out, size, "%.2f B", (double)count / 1e9);
-    else if (count > 0)
-        ms_text_print(out, size, "%.1f M", (double)count / 1e6);
-    else
-        snprintf(out, size, "-");
-    return out;
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    ms_list_put(l, text);
 }
 
-/* The model alone is built, by default settings. */
-static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_error *err)
+/* Writes the list, and a note below it where there is one. */
+static ms_status end(ms_list_table *list, const char *note, uint32_t columns, FILE *out,
+                     ms_error *err)
 {
-    const ms_run_setting setting = {"config", name};
-    ms_model_config m = {0};
-    ms_run_config run;
-    ms_simulated simulated;
-    char total[16], active[16], engines[MS_INFER_TAKERS_SIZE];
-    ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
-    const ms_job job = {.model = &m, .run = &run};
-    if (status == MS_OK)
-        status = ms_simulate(&job, MS_SIMULATE_MODEL, &simulated, err);
-    if (status != MS_OK)
-        return status;
-    const ms_simulation *built = &simulated.simulation;
-    ms_infer_engine_takers(&m, " ", engines);
-    bool sparse = built->active_param_count < built->param_count;
-    fprintf(out,
-            "%-25s %-16s %9s %9s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
-            " %7" PRIu64 "  %s\n",
-            name, m.model_type, count_text(total, sizeof total, built->param_count),
-            count_text(active, sizeof active, sparse ? built->active_param_count : 0), m.num_layers,
-            m.hidden_size, m.num_heads, m.num_kv_heads, m.intermediate_size, m.vocab_size,
-            *engines ? engines : "-");
-    ms_simulated_free(&simulated);
-    return MS_OK;
+    const ms_style style = {.columns = columns ? columns : NO_LIMIT};
+    const ms_page page = ms_page_begin(out, &style);
+    if (!ms_list_end(list, &page, style.columns))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the list");
+    if (note) {
+        fputc('\n', out);
+        ms_page_line(&page, note);
+    }
+    return finish(out, err);
 }
 
 /* Whether a text has the part, whatever its case. */
@@ -81,34 +66,85 @@ static bool holds(const char *text, const char *part)
     return false;
 }
 
-static ms_status write_models(ms_arena *arena, const char *part, FILE *out, ms_error *err)
+/* ---- models ---- */
+
+static const ms_list_column model_columns[] = {
+    {"NAME", 0, 25, 0, false}, {"FAMILY", 1, 16, 2, false}, {"PARAMS", 1, 9, 0, true},
+    {"ACTIVE", 1, 9, 3, true}, {"LAYERS", 1, 6, 4, true},   {"HIDDEN", 1, 6, 5, true},
+    {"HEADS", 1, 6, 6, true},  {"KV", 1, 5, 6, true},       {"MLP", 1, 8, 7, true},
+    {"VOCAB", 1, 7, 8, true},  {"INFER", 2, 0, 1, false},
+};
+enum { MODEL_COLUMNS = sizeof model_columns / sizeof model_columns[0] };
+
+/* "8.03 B", "134.5 M"; "-" for 0. */
+static void put_count(ms_list_table *l, uint64_t count)
 {
-    bool has_one = false;
+    char text[16] = "-";
+    if (count >= 1000000000)
+        ms_text_print(text, sizeof text, "%.2f B", (double)count / 1e9);
+    else if (count > 0)
+        ms_text_print(text, sizeof text, "%.1f M", (double)count / 1e6);
+    ms_list_put(l, text);
+}
+
+/* The model alone is built, by default settings. */
+static ms_status put_model(ms_list_table *l, ms_arena *arena, const char *name, ms_error *err)
+{
+    const ms_run_setting setting = {"config", name};
+    ms_model_config m = {0};
+    ms_run_config run;
+    ms_simulated simulated;
+    char engines[MS_INFER_TAKERS_SIZE];
+    ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
+    const ms_job job = {.model = &m, .run = &run};
+    if (status == MS_OK)
+        status = ms_simulate(&job, MS_SIMULATE_MODEL, &simulated, err);
+    if (status != MS_OK)
+        return status;
+    const ms_simulation *built = &simulated.simulation;
+    bool sparse = built->active_param_count < built->param_count;
+    ms_list_put(l, name);
+    ms_list_put(l, m.model_type);
+    put_count(l, built->param_count);
+    put_count(l, sparse ? built->active_param_count : 0);
+    put_whole(l, m.num_layers);
+    put_whole(l, m.hidden_size);
+    put_whole(l, m.num_heads);
+    put_whole(l, m.num_kv_heads);
+    put_whole(l, m.intermediate_size);
+    put_whole(l, m.vocab_size);
+    ms_infer_engine_takers(&m, " ", engines);
+    ms_list_put(l, *engines ? engines : "-");
+    ms_simulated_free(&simulated);
+    return MS_OK;
+}
+
+static ms_status write_models(ms_arena *arena, const char *part, uint32_t columns, FILE *out,
+                              ms_error *err)
+{
     const char *name;
-    for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
-        if (part && !holds(name, part))
-            continue;
-        if (!has_one)
-            fprintf(out, "%-25s %-16s %9s %9s %6s %6s %6s %5s %8s %7s  %s\n", "NAME", "FAMILY",
-                    "PARAMS", "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB", "INFER");
-        has_one = true;
-        ms_status status = write_model(arena, name, out, err);
-        if (status != MS_OK)
-            return status;
-    }
-    if (has_one)
-        return finish(out, err);
+    ms_status status = MS_OK;
+    ms_list_table list = ms_list_begin(model_columns, MODEL_COLUMNS);
+    for (size_t i = 0; status == MS_OK && (name = ms_preset_name(i)) != NULL; i++)
+        if (!part || holds(name, part))
+            status = put_model(&list, arena, name, err);
+    bool has_one = ms_list_rows(&list) > 0;
+    if (status == MS_OK && (has_one || list.has_failed))
+        return end(&list, NULL, columns, out, err);
+    ms_list_end(&list, NULL, 0);
+    if (status != MS_OK)
+        return status;
     return ms_fail(err, MS_ERR_USAGE, "no built-in model has '%.40s' in its name", part);
 }
 
-ms_status ms_write_models(const char *part, FILE *out, ms_error *err)
+ms_status ms_write_models(const char *part, uint32_t columns, FILE *out, ms_error *err)
 {
     if (!out)
         return ms_fail_null(err);
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of models");
-    ms_status status = write_models(arena, part, out, err);
+    ms_status status = write_models(arena, part, columns, out, err);
     ms_arena_free(arena);
     return status;
 }
@@ -129,6 +165,8 @@ bool ms_model_is_named(const char *name)
     return name && (ms_is_preset(name) || stat(name, &info) == 0);
 }
 
+/* ---- devices ---- */
+
 /* Names, as in configs/devices.json, of the cells that are shown. */
 #define DRIVER "driver_mib"
 #define CUDA "cuda_mib"
@@ -137,82 +175,112 @@ bool ms_model_is_named(const char *name)
 #define HOST "host_link_gb_per_s"
 #define PEER "peer_link_gb_per_s"
 
-/* The mark behind a cell: whether its value lacks a source. */
-static char mark_of(const ms_device *d, const char *cell)
+/* A column of marks stands behind one of figures, and goes with it. */
+#define MARKS(goes)                                                                                \
+    {                                                                                              \
+        "", 0, 1, goes, false                                                                      \
+    }
+static const ms_list_column device_columns[] = {
+    {"", 0, 16, 0, false},
+    {"DRIVER", 1, 8, 0, true},
+    MARKS(0),
+    {"CUDA", 1, 8, 0, true},
+    MARKS(0),
+    {"", 1, 6, 3, true},
+    {"MEMORY", 1, 7, 2, true},
+    MARKS(2),
+    {"BF16", 1, 7, 1, true},
+    MARKS(1),
+    {"HOST", 1, 7, 4, true},
+    MARKS(4),
+    {"PEER", 1, 7, 5, true},
+    MARKS(5),
+    {"", 1, 0, 6, false},
+};
+enum { DEVICE_COLUMNS = sizeof device_columns / sizeof device_columns[0], LEAST_TITLE = 20 };
+
+static void put_units(ms_list_table *l)
 {
-    return strstr(d->unchecked, cell) ? '?' : ' ';
+    static const char *const units[DEVICE_COLUMNS] = {
+        "NAME", "GiB", "", "GiB", "", "CC", "GB/s", "", "TFLOP/s", "", "GB/s", "", "GB/s", "", ""};
+    for (uint32_t i = 0; i < DEVICE_COLUMNS; i++)
+        ms_list_put(l, units[i]);
+}
+
+/* Whether the value lacks a source. */
+static void put_mark(ms_list_table *l, const ms_device *d, bool is_known, const char *cell)
+{
+    ms_list_put(l, is_known && strstr(d->unchecked, cell) ? "?" : "");
 }
 
 /* Hundredths of a GiB; "-" when the size is not known. */
-static void put_gib(FILE *out, uint64_t bytes, char mark)
+static void put_gib(ms_list_table *l, const ms_device *d, uint64_t bytes, const char *cell)
 {
     const uint64_t gib = UINT64_C(1) << 30;
     uint64_t hundredths = bytes / gib * 100 + (bytes % gib * 100 + gib / 2) / gib;
+    char text[32] = "-";
     if (bytes)
-        fprintf(out, " %5" PRIu64 ".%02" PRIu64 "%c", hundredths / 100, hundredths % 100, mark);
-    else
-        fprintf(out, " %8s ", "-");
+        snprintf(text, sizeof text, "%" PRIu64 ".%02" PRIu64, hundredths / 100, hundredths % 100);
+    ms_list_put(l, text);
+    put_mark(l, d, bytes > 0, cell);
 }
 
-static void put_rate(FILE *out, double per_s, double unit, char mark)
+static void put_rate(ms_list_table *l, const ms_device *d, double per_s, double unit,
+                     const char *cell)
 {
+    char text[32] = "-";
     if (per_s > 0)
-        ms_file_print(out, " %7.0f%c", per_s / unit, mark);
-    else
-        fprintf(out, " %7s ", "-");
+        ms_text_print(text, sizeof text, "%.0f", per_s / unit);
+    ms_list_put(l, text);
+    put_mark(l, d, per_s > 0, cell);
 }
 
-static void put_device(FILE *out, const ms_device *d)
+static void put_device(ms_list_table *l, const ms_device *d)
 {
-    fprintf(out, "%-16s", d->name);
-    put_gib(out, d->driver_bytes, mark_of(d, DRIVER));
-    put_gib(out, d->cuda_bytes, mark_of(d, CUDA));
+    char capability[24] = "-";
     if (d->compute_capability)
-        fprintf(out, " %4" PRIu32 ".%" PRIu32, d->compute_capability / 10,
-                d->compute_capability % 10);
-    else
-        fprintf(out, " %6s", "-");
-    put_rate(out, d->memory_bytes_per_s, 1e9, mark_of(d, MEMORY));
-    put_rate(out, d->bf16_flops, 1e12, mark_of(d, BF16));
-    put_rate(out, d->host_link_bytes_per_s, 1e9, mark_of(d, HOST));
-    put_rate(out, d->peer_link_bytes_per_s, 1e9, mark_of(d, PEER));
-    fprintf(out, " %s\n", d->title);
+        snprintf(capability, sizeof capability, "%" PRIu32 ".%" PRIu32, d->compute_capability / 10,
+                 d->compute_capability % 10);
+    ms_list_put(l, d->name);
+    put_gib(l, d, d->driver_bytes, DRIVER);
+    put_gib(l, d, d->cuda_bytes, CUDA);
+    ms_list_put(l, capability);
+    put_rate(l, d, d->memory_bytes_per_s, 1e9, MEMORY);
+    put_rate(l, d, d->bf16_flops, 1e12, BF16);
+    put_rate(l, d, d->host_link_bytes_per_s, 1e9, HOST);
+    put_rate(l, d, d->peer_link_bytes_per_s, 1e9, PEER);
+    ms_list_put(l, d->title);
 }
 
-static ms_status write_devices(const ms_device *devices, uint32_t count, const char *part,
-                               FILE *out, ms_error *err)
+static ms_status write_devices(ms_arena *arena, const char *part, uint32_t columns, FILE *out,
+                               ms_error *err)
 {
-    bool has_one = false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (part && !holds(devices[i].name, part) && !holds(devices[i].title, part))
-            continue;
-        if (!has_one) {
-            fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "", "DRIVER", "CUDA", "",
-                    "MEMORY", "BF16", "HOST", "PEER");
-            fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "NAME", "GiB", "GiB", "CC",
-                    "GB/s", "TFLOP/s", "GB/s", "GB/s");
-        }
-        has_one = true;
-        put_device(out, &devices[i]);
-    }
-    if (!has_one)
-        return ms_fail(err, MS_ERR_USAGE, "no built-in device has '%.40s' in its name", part);
-    fputs("\n?: from general knowledge, not checked against a source; -: not known\n", out);
-    return finish(out, err);
+    const ms_device *devices = NULL;
+    uint32_t count = 0;
+    ms_status status = ms_devices_load(arena, &devices, &count, err);
+    if (status != MS_OK)
+        return status;
+    ms_list_table list = ms_list_begin(device_columns, DEVICE_COLUMNS);
+    list.least_last = LEAST_TITLE;
+    put_units(&list);
+    for (uint32_t i = 0; i < count; i++)
+        if (!part || holds(devices[i].name, part) || holds(devices[i].title, part))
+            put_device(&list, &devices[i]);
+    if (ms_list_rows(&list) > 1 || list.has_failed)
+        return end(&list, "?: from general knowledge, not checked against a source; -: not known",
+                   columns, out, err);
+    ms_list_end(&list, NULL, 0);
+    return ms_fail(err, MS_ERR_USAGE, "no built-in device has '%.40s' in its name", part);
 }
 
-ms_status ms_write_devices(const char *part, FILE *out, ms_error *err)
+ms_status ms_write_devices(const char *part, uint32_t columns, FILE *out, ms_error *err)
 {
     if (!out)
         return ms_fail_null(err);
     ms_arena *arena = ms_arena_create(0);
-    const ms_device *devices = NULL;
-    uint32_t count = 0;
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of devices");
-    ms_status status = ms_devices_load(arena, &devices, &count, err);
-    if (status == MS_OK)
-        status = write_devices(devices, count, part, out, err);
+    ms_status status = write_devices(arena, part, columns, out, err);
     ms_arena_free(arena);
     return status;
 }

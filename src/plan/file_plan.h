@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/limit.h"
+#include "memscope/memscope.h"
 #include "plan/modules/checkpoints.h"
 #include "plan/operators/operators.h"
 #include "plan/settings.h"
@@ -22,12 +23,14 @@ typedef enum ms_plan_kind {
     MS_PLAN_SHARDS
 } ms_plan_kind;
 
-/* Arena, settings and stop come from the caller; the rest is filled by ms_file_plan_solve. */
+/* Arena, settings, stop and style come from the caller; the rest is filled by ms_file_plan_solve.
+ */
 typedef struct ms_file_plan {
     ms_arena *arena;
     const ms_plan_settings *settings;
-    const ms_stop *stop; /* or NULL */
-    ms_plan_kind kind;   /* the kind of plan that was made */
+    const ms_stop *stop;   /* or NULL */
+    const ms_style *style; /* of the console report */
+    ms_plan_kind kind;     /* the kind of plan that was made */
     ms_operator_task operator_task;
     ms_operator_plan operators;
     ms_graph graph;

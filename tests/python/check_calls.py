@@ -227,9 +227,9 @@ class Others(support.Case):
         self.assertFalse(hasattr(error, "capture"))
 
     def test_tables(self):
-        table = support.said_by("models").decode().splitlines()[1:]
+        table = support.said_by("models", columns=200).decode().splitlines()[1:]
         self.assertEqual(memscope.models(), [line.split()[0] for line in table])
-        table = support.said_by("devices").decode().split("\n\n")[0].splitlines()[2:]
+        table = support.said_by("devices", columns=200).decode().split("\n\n")[0].splitlines()[2:]
         devices = memscope.devices()
         self.assertEqual([(d.name, d.title) for d in devices], [(line.split()[0], line.rstrip()[-len(d.title):]) for line, d in zip(table, devices)])
         self.assertEqual(len(devices), len(table))

@@ -25,9 +25,9 @@ PRICES = TOP / "tests/golden/cli/analyze/prices/files/prices.json"
 CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json"
 
 
-def said_by(*words, codes=(0,)):
+def said_by(*words, codes=(0,), columns=80):
     """What the command prints."""
-    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, check=False)
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, check=False, env=os.environ | {"COLUMNS": str(columns)})
     assert done.returncode in codes, (words, done.stderr.decode())
     return done.stdout
 

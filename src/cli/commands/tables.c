@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/output/message.h"
+#include "cli/output/terminal.h"
 #include "cli/parse/help.h"
 #include "cli/parse/run.h"
 
@@ -26,9 +27,20 @@ static int print_all_or_named(const ms_cli_call *call,
     return ms_cli_complain(&err);
 }
 
+/* Whole where nothing says how much room there is: programs read it. */
+static ms_status write_models(const char *part, FILE *out, ms_error *err)
+{
+    return ms_write_models(part, ms_cli_columns(), out, err);
+}
+
+static ms_status write_devices(const char *part, FILE *out, ms_error *err)
+{
+    return ms_write_devices(part, ms_cli_columns(), out, err);
+}
+
 static int run_models(const ms_cli_call *call)
 {
-    return print_all_or_named(call, ms_write_models);
+    return print_all_or_named(call, write_models);
 }
 
 static const char *const models_examples[] = {
@@ -49,7 +61,7 @@ const ms_cli_command ms_cli_models = {
 
 static int run_devices(const ms_cli_call *call)
 {
-    return print_all_or_named(call, ms_write_devices);
+    return print_all_or_named(call, write_devices);
 }
 
 static const char *const devices_examples[] = {

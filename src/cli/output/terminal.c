@@ -9,7 +9,7 @@
 
 enum { DEFAULT_COLUMNS = 80, MOST_COLUMNS = 1000 };
 
-static uint32_t columns(void)
+uint32_t ms_cli_columns(void)
 {
     const char *text = getenv("COLUMNS");
     long asked = text ? strtol(text, NULL, 10) : 0;
@@ -18,7 +18,7 @@ static uint32_t columns(void)
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
-    return DEFAULT_COLUMNS;
+    return 0;
 }
 
 const char *ms_cli_color_name(size_t index)
@@ -55,5 +55,8 @@ static bool has_utf8(void)
 
 ms_style ms_cli_style(ms_cli_color color)
 {
-    return (ms_style){.columns = columns(), .color = wants_color(color), .unicode = has_utf8()};
+    uint32_t columns = ms_cli_columns();
+    return (ms_style){.columns = columns ? columns : DEFAULT_COLUMNS,
+                      .color = wants_color(color),
+                      .unicode = has_utf8()};
 }

@@ -12,6 +12,8 @@
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 const char *ms_cli_color_name(size_t index); /* by ms_cli_color; NULL past the last */
 
+/* COLUMNS, or how wide the terminal of standard output is; 0: neither is known. */
+uint32_t ms_cli_columns(void);
 /* The style for standard output: width, colours, Unicode. */
 ms_style ms_cli_style(ms_cli_color color);
 

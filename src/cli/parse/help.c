@@ -10,10 +10,10 @@
 void ms_cli_print_short_help(FILE *out)
 {
     fputs(
-        "memscope predicts how much memory a training step needs, from a model's config.json.\n\n  "
+        "memscope predicts how much memory a training step needs, from a config.json.\n\n  "
         "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n  memscope analyze "
         "--config path/to/config.json --batch 4 --checkpointing all\n\nmemscope models and "
-        "memscope devices list what is built in; see also memscope --help.\n",
+        "memscope devices list what is built in; see also\nmemscope --help.\n",
         out);
 }
 

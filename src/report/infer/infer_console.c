@@ -107,7 +107,8 @@ static bool write_stored(const ms_page *p, const ms_infer_view *v)
     return !ms_arena_has_failed(v->arena);
 }
 
-enum { BYTES_COLUMNS = 43, GROUP_COLUMNS = 12, REMARK_TEXT = 256 };
+enum { NAME_WIDTH = 12, GROUP_WIDTH = 11, BYTES_WIDTH = 15, REMARK_TEXT = 256 };
+enum { BYTES_COLUMNS = 2 + 2 * (NAME_WIDTH + 1) + BYTES_WIDTH };
 
 static void add_words(char remark[REMARK_TEXT], const char *words)
 {
@@ -155,18 +156,21 @@ static void write_buffers(const ms_page *p, const ms_infer_view *v, const ms_inf
 {
     const ms_infer_result *r = &v->answer->result;
     char remark[REMARK_TEXT];
+    const uint32_t columns = BYTES_COLUMNS + (r->devices > 1 ? GROUP_WIDTH + 1 : 0);
+    const int narrow = columns > p->columns; /* the columns stand closer */
     ms_page_heading(p, "Buffers", r->devices > 1 ? "  (bytes of each)" : "  (bytes)");
     for (uint32_t i = 0; i < r->buffers.count; i++) {
         const ms_infer_buffer *b = &r->buffers.items[i];
         const ms_infer_group *group = group_of(groups, b->device);
         if (!group)
             continue;
-        fprintf(p->out, "  %-12s %-12s ", ms_infer_part_names[b->part], b->place);
+        fprintf(p->out, "  %-*s %-*s ", NAME_WIDTH - narrow, ms_infer_part_names[b->part],
+                NAME_WIDTH - narrow, b->place);
         if (r->devices > 1)
-            fprintf(p->out, "%-11s ", group->name);
-        fprintf(p->out, "%15" PRIu64, b->bytes);
+            fprintf(p->out, "%-*s ", GROUP_WIDTH - narrow, group->name);
+        fprintf(p->out, "%*" PRIu64, BYTES_WIDTH - 3 * narrow, b->bytes);
         put_remark(b, v->answer->engine->phases, remark);
-        ms_page_rest(p, BYTES_COLUMNS + (r->devices > 1 ? GROUP_COLUMNS : 0), remark);
+        ms_page_rest(p, columns - 6 * (uint32_t)narrow, remark);
     }
 }
 

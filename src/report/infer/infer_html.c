@@ -44,7 +44,9 @@ static void write_bar(FILE *out, const ms_infer_view *v, int device, const char 
     if (budget > whole)
         pieces[count++] = (ms_html_piece){"free", "free", budget - whole};
     ms_html_paragraph(out, "", label);
-    ms_html_bar(out, label, pieces, count, budget > whole ? budget : whole, budget);
+    char size[MS_BYTES_TEXT], told[MS_BYTES_TEXT + 160];
+    snprintf(told, sizeof told, "%s: %s", label, ms_bytes_text(whole, size));
+    ms_html_bar(out, told, pieces, count, budget > whole ? budget : whole, budget);
 }
 
 static bool write_bars(FILE *out, const ms_infer_view *v)
@@ -192,8 +194,13 @@ static bool write_row(FILE *out, const ms_infer_view *v, const ms_infer_row *row
             return false;
         if (ms_infer_rows_is_figure(v, i))
             fprintf(out, "<td class=\"n\">%s</td>", cell);
-        else
+        else if (i > 0)
             ms_html_cell(out, cell);
+        else {
+            fputs("<th scope=\"row\">", out);
+            ms_xml_text(out, cell);
+            fputs("</th>", out);
+        }
     }
     fputs("</tr>\n", out);
     return true;
@@ -209,7 +216,7 @@ static bool write_rows(FILE *out, const void *view, size_t index)
                                 ms_infer_rows_is_figure(v, i) ? "#" : "", ms_infer_rows_head(v, i));
     if (!heads)
         return false;
-    ms_html_table(out, "sortable", "GiB", heads);
+    ms_html_table(out, "sortable", "Each setting, in GiB", heads);
     for (uint32_t i = 0; i < v->rows->rows.count; i++)
         if (!write_row(out, v, &v->rows->rows.items[i]))
             return false;

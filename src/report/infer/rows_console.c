@@ -23,9 +23,9 @@ static bool is_figure(const void *view, uint32_t column)
     return ms_infer_rows_is_figure(view, column);
 }
 
-static bool may_go(const void *view, uint32_t column)
+static uint32_t goes(const void *view, uint32_t column)
 {
-    return ms_infer_rows_may_go(view, column);
+    return ms_infer_rows_may_go(view, column) ? column : 0;
 }
 
 static ms_text_table table_of(const ms_infer_view *v)
@@ -37,7 +37,7 @@ static ms_text_table table_of(const ms_infer_view *v)
                            .head = head,
                            .cell = cell,
                            .is_figure = is_figure,
-                           .may_go = may_go};
+                           .goes = goes};
 }
 
 bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)

@@ -6,6 +6,10 @@
 #ifndef MS_REPORT_KIT_DRAW_H
 #define MS_REPORT_KIT_DRAW_H
 
+/* Begins what a screen reader does not read of a picture, whose label tells the main thing; "</g>"
+ * ends it. */
+#define MS_DRAW_UNREAD "<g aria-hidden=\"true\">\n"
+
 #include <stdint.h>
 #include <stdio.h>
 

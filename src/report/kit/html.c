@@ -28,9 +28,11 @@ void ms_html_begin(FILE *out, const ms_html_head *head)
             "<link rel=\"icon\" href=\"data:,\">\n<title>",
             policy);
     ms_xml_text(out, head->title);
-    fprintf(out, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n",
+    fprintf(out,
+            "</title>\n<style>\n%s%s</style>\n<noscript><style>section "
+            "{ content-visibility: visible }</style></noscript>\n</head>\n<body>\n",
             ms_embedded_style_find("picture"), ms_embedded_style_find("page"));
-    fputs("<a class=\"skip\" href=\"#main\">Skip to the pictures</a>\n<header>\n<h1>", out);
+    fputs("<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n<header>\n<h1>", out);
     ms_xml_text(out, head->title);
     fprintf(out, "</h1>\n<p class=\"verdict %s\" id=\"verdict\">", classes[head->tone]);
     ms_xml_text(out, head->verdict);
@@ -43,7 +45,7 @@ static void write_links(FILE *out, const ms_html_link *links, size_t count)
     for (size_t i = 0; i < count; i++)
         if (!links[i].is_left_out)
             fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", links[i].id, links[i].title);
-    fputs("</ul></nav>\n</header>\n<main id=\"main\">\n", out);
+    fputs("</ul></nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n", out);
 }
 
 bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const char *made_from,
@@ -154,7 +156,11 @@ void ms_html_table(FILE *out, const char *class_name, const char *caption, const
     for (const char *at = headings; *at;) {
         bool is_number = *at == '#';
         int length = (int)strcspn(at += is_number, "|");
-        fprintf(out, "<th scope=\"col\"%s>%.*s</th>", is_number ? " class=\"n\"" : "", length, at);
+        if (length == 0)
+            fputs("<td></td>", out); /* a corner is no heading */
+        else
+            fprintf(out, "<th scope=\"col\"%s>%.*s</th>", is_number ? " class=\"n\"" : "", length,
+                    at);
         at += length;
         at += *at == '|';
     }
@@ -175,33 +181,47 @@ static void put_percent(FILE *out, uint64_t part, uint64_t whole)
     fprintf(out, "%s%%", ms_fixed(share, 2, text));
 }
 
-void ms_html_small_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
-                       uint64_t whole_bytes, uint64_t limit_bytes)
+/* A screen reader reads the label alone. `is_told`: with the pieces. */
+static void put_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
+                    uint64_t whole_bytes, uint64_t limit_bytes, bool is_told)
 {
     char text[MS_BYTES_TEXT];
     fputs("<div class=\"bar\" role=\"img\" aria-label=\"", out);
     ms_xml_text(out, label);
+    const char *before = ": ";
+    for (size_t i = 0; is_told && i < count; i++) {
+        if (pieces[i].bytes == 0)
+            continue;
+        fprintf(out, "%s%s %s", before, pieces[i].title, ms_bytes_text(pieces[i].bytes, text));
+        before = ", ";
+    }
     fputs("\">", out);
     for (size_t i = 0; i < count; i++) {
         if (pieces[i].bytes == 0)
             continue;
-        fprintf(out, "<span class=\"%s\" title=\"%s: %s\" style=\"width:", pieces[i].class_name,
-                pieces[i].title, ms_bytes_text(pieces[i].bytes, text));
+        fprintf(out, "<span aria-hidden=\"true\" class=\"%s\" title=\"%s: %s\" style=\"width:",
+                pieces[i].class_name, pieces[i].title, ms_bytes_text(pieces[i].bytes, text));
         put_percent(out, pieces[i].bytes, whole_bytes);
         fputs("\"></span>", out);
     }
     if (limit_bytes && limit_bytes < whole_bytes) {
-        fputs("<b title=\"budget\" style=\"left:", out);
+        fputs("<b aria-hidden=\"true\" title=\"budget\" style=\"left:", out);
         put_percent(out, limit_bytes, whole_bytes);
         fputs("\"></b>", out);
     }
     fputs("</div>\n", out);
 }
 
+void ms_html_small_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
+                       uint64_t whole_bytes, uint64_t limit_bytes)
+{
+    put_bar(out, label, pieces, count, whole_bytes, limit_bytes, true);
+}
+
 void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
                  uint64_t whole_bytes, uint64_t limit_bytes)
 {
-    ms_html_small_bar(out, label, pieces, count, whole_bytes, limit_bytes);
+    put_bar(out, label, pieces, count, whole_bytes, limit_bytes, false);
     fputs("<ul class=\"legend\">\n", out);
     for (size_t i = 0; i < count; i++) {
         if (pieces[i].bytes == 0)
@@ -265,15 +285,16 @@ static void parts_again(FILE *out, const ms_treatment *t)
 
 static void strip(FILE *out, const ms_treatments *treatments, uint64_t num_layers)
 {
-    fputs("<div class=\"strip\" role=\"img\" aria-label=\"How each layer is treated; the table "
-          "below lists the same\">",
-          out);
+    fprintf(out,
+            "<div class=\"strip\" role=\"img\" aria-label=\"How each of %" PRIu64 " layers is "
+            "treated; the table below lists the same\">",
+            num_layers);
     for (uint64_t i = 0; i < num_layers; i++) {
         const ms_treatment *t = &treatments->layers[i];
         const char *name = ms_treatment_kinds[t->kind].word;
         bool has_parts = ms_treatment_has_parts(t, false) || ms_treatment_has_parts(t, true);
-        fprintf(out, "<span class=\"t-%s%s\" title=\"layer %" PRIu64 ": %s", name,
-                has_parts ? " t-tile" : "", i, name);
+        fprintf(out, "<span aria-hidden=\"true\" class=\"t-%s%s\" title=\"layer %" PRIu64 ": %s",
+                name, has_parts ? " t-tile" : "", i, name);
         parts_again(out, t);
         fputs("\"></span>", out);
     }

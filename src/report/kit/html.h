@@ -46,7 +46,8 @@ void ms_html_bytes_cell(FILE *out, uint64_t bytes);
 void ms_html_count_cell(FILE *out, uint64_t count);
 void ms_html_number_cell(FILE *out, double value, uint32_t decimals);
 
-/* Begins a table: headings are separated by '|'; those of numeric columns begin with '#'. */
+/* Begins a table: headings are separated by '|'; those of numeric columns begin with '#'; the first
+ * may be empty. The first cell of each row is a heading: <th scope="row">. */
 void ms_html_table(FILE *out, const char *class_name, const char *caption, const char *headings);
 void ms_html_end_table(FILE *out);
 
@@ -61,7 +62,8 @@ typedef struct ms_html_piece {
 void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
                  uint64_t whole_bytes, uint64_t limit_bytes);
 
-/* The same without the list of figures, for a cell of a table. */
+/* The same without the list of figures, for a cell of a table; its text for screen readers has
+ * them. */
 void ms_html_small_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
                        uint64_t whole_bytes, uint64_t limit_bytes);
 

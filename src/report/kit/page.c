@@ -169,6 +169,16 @@ void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
+void ms_page_subject(const ms_page *p, const char *name, const char *text)
+{
+    fputs(ms_page_tone(p, MS_TONE_BOLD), p->out);
+    ms_put_printable(p->out, name);
+    fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    ms_paragraph g = {p, count_columns(name, name, name + strlen(name)), INDENT};
+    ms_page_words(&g, text);
+    fputc('\n', p->out);
+}
+
 void ms_page_heading(const ms_page *p, const char *text, const char *units)
 {
     const char *end = text + strlen(text);
@@ -188,6 +198,16 @@ void ms_page_paragraph(const ms_page *p, const char *text)
     ms_paragraph g = {p, 0, INDENT};
     ms_page_words(&g, text);
     fputc('\n', p->out);
+}
+
+void ms_page_say(const ms_page *p, const char *format, ...)
+{
+    char text[MAX_PIECE];
+    va_list args;
+    va_start(args, format);
+    ms_text_vprint(text, sizeof text, format, args);
+    va_end(args);
+    ms_page_paragraph(p, text);
 }
 
 void ms_page_rest(const ms_page *p, uint32_t column, const char *text)

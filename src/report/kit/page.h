@@ -35,6 +35,8 @@ const char *ms_page_tone(const ms_page *p, ms_tone tone); /* escape sequence, or
 ms_tone ms_page_verdict_tone(ms_fit_verdict verdict);
 /* Writes the title, and the verdict below it, as words that wrap. */
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer);
+/* A name that stands out, and what is said of it, on a line that wraps. */
+void ms_page_subject(const ms_page *p, const char *name, const char *text);
 /* The units, "  (GiB)", follow on the line where there is room. */
 void ms_page_heading(const ms_page *p, const char *text, const char *units);
 /* Writes part of a line, made printable, at most 2 KiB. */
@@ -68,6 +70,8 @@ void ms_page_note(const ms_page *p, const char *label, const char *text);
  * unless that leaves them no room. */
 void ms_page_rest(const ms_page *p, uint32_t column, const char *text);
 void ms_page_paragraph(const ms_page *p, const char *text);
+/* A paragraph that is formatted, at most 2 KiB. */
+__attribute__((format(printf, 2, 3))) void ms_page_say(const ms_page *p, const char *format, ...);
 /* A paragraph whose first line is not indented. */
 void ms_page_line(const ms_page *p, const char *text);
 

@@ -6,6 +6,7 @@
 #include "json/write.h"
 #include "memscope/calibrate.h"
 #include "text/number.h"
+#include "report/kit/list_table.h"
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
 
@@ -27,43 +28,57 @@ static const char *unit_of(ms_parameter_kind kind)
 
 _Static_assert((int)MS_BYTES_TEXT <= (int)MS_FIXED_TEXT, "a size is longer than a number");
 
-static void write_parameters(const ms_page *p, const ms_calibration *c)
+static bool write_parameters(const ms_page *p, const ms_calibration *c)
 {
-    enum { LABEL_COLUMNS = 40 };
+    static const ms_list_column columns[] = {{"", 2, 35, 0, false},
+                                             {"value", 1, 10, 0, true},
+                                             {"from", 2, 10, 2, true},
+                                             {"to", 2, 10, 2, true},
+                                             {"points", 2, 6, 1, true}};
+    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
     ms_page_heading(p, "Parameters", "  (from, to: fitted without one of the points)");
-    fprintf(p->out, "  %-*s%12s%12s%12s%8s\n", LABEL_COLUMNS, "", "value", "from", "to", "points");
     for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
         const ms_fitted *f = &c->parameters[i];
         ms_parameter_kind kind = (ms_parameter_kind)i;
-        char value[MS_FIXED_TEXT], low[MS_FIXED_TEXT], high[MS_FIXED_TEXT], label[64];
+        char text[MS_FIXED_TEXT], label[64];
         if (f->points == 0)
             continue;
         snprintf(label, sizeof label, "%s%s", ms_parameter_rows[i].title, unit_of(kind));
-        fprintf(p->out, "  %-*s%12s%12s%12s%8" PRIu32 "\n", LABEL_COLUMNS, label,
-                value_text(kind, f->value, value), value_text(kind, f->low, low),
-                value_text(kind, f->high, high), f->points);
+        ms_list_put(&list, label);
+        ms_list_put(&list, value_text(kind, f->value, text));
+        ms_list_put(&list, value_text(kind, f->low, text));
+        ms_list_put(&list, value_text(kind, f->high, text));
+        snprintf(text, sizeof text, "%" PRIu32, f->points);
+        ms_list_put(&list, text);
     }
+    return ms_list_end(&list, p, p->columns);
 }
 
-static void write_error(FILE *out, const ms_calibration_error *e)
+static void put_error(ms_list_table *list, const ms_calibration_error *e)
 {
-    char mean[MS_FIXED_TEXT], worst[MS_FIXED_TEXT];
-    fprintf(out, "%9s%8s", ms_fixed(100 * e->mean, 2, mean), ms_fixed(100 * e->worst, 2, worst));
+    char text[MS_FIXED_TEXT];
+    ms_list_put(list, ms_fixed(100 * e->mean, 2, text));
+    ms_list_put(list, ms_fixed(100 * e->worst, 2, text));
 }
 
-static void write_quality(const ms_page *p, const ms_calibration_result *r)
+static bool write_quality(const ms_page *p, const ms_calibration_result *r)
 {
+    static const ms_list_column columns[] = {{"", 2, 24, 0, false},      {"", 1, 8, 1, true},
+                                             {"before", 1, 7, 1, true},  {"", 1, 8, 0, true},
+                                             {"after", 1, 7, 0, true},   {"", 1, 8, 0, true},
+                                             {"left out", 0, 8, 0, true}};
+    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
     ms_page_heading(p, "Errors", "  (% of the measured value: mean, worst)");
-    fprintf(p->out, "  %-24s%17s%17s%17s\n", "", "before", "after", "left out");
     for (uint32_t i = 0; i < r->quality_count; i++) {
         const ms_calibration_quality *q = &r->qualities[i];
-        fprintf(p->out, "  %-24s", q->figure);
-        write_error(p->out, &q->before);
-        write_error(p->out, &q->after);
-        write_error(p->out, &q->held_out);
-        fputc('\n', p->out);
+        ms_list_put(&list, q->figure);
+        put_error(&list, &q->before);
+        put_error(&list, &q->after);
+        put_error(&list, &q->held_out);
     }
+    bool ok = ms_list_end(&list, p, p->columns);
     ms_page_paragraph(p, "left out: each point predicted by a fit of the others");
+    return ok;
 }
 
 bool ms_calibration_console(FILE *out, const ms_calibration_view *view)
@@ -73,9 +88,8 @@ bool ms_calibration_console(FILE *out, const ms_calibration_view *view)
     ms_page_put(&p, "%s: calibrated with %" PRIu32 " measured step%s", r->calibration.device,
                 r->calibration.points, r->calibration.points == 1 ? "" : "s");
     fputc('\n', out);
-    write_parameters(&p, &r->calibration);
-    if (r->quality_count > 0)
-        write_quality(&p, r);
+    if (!write_parameters(&p, &r->calibration) || (r->quality_count > 0 && !write_quality(&p, r)))
+        return false;
     if (r->note_count > 0)
         ms_page_heading(&p, "Not fitted", "");
     for (uint32_t i = 0; i < r->note_count; i++)

@@ -58,6 +58,20 @@ static void draw_peak(const plot *p, int which)
             ms_fixed(at.x, 1, x), ms_fixed(at.y, 1, y));
 }
 
+/* " A: at most 13.21 GiB, at 52.1 % of the step's events." */
+static void tell_peak(const plot *p, int which)
+{
+    const ms_memory_curve *c = &p->both->curves[which];
+    const ms_curve_spot *peak = highest(c->spots, 0, c->count);
+    char gib[MS_GIB_TEXT], x[MS_FIXED_TEXT];
+    fputc(' ', p->out);
+    ms_xml_text(p->out, c->name);
+    fprintf(p->out, ": at most %s GiB, at %s ", ms_gib(peak->bytes, gib),
+            ms_fixed(peak->x, ms_plot_axis_decimals(&p->along) + 1, x));
+    ms_xml_text(p->out, p->both->x_title);
+    fputc('.', p->out);
+}
+
 /* Name and highest point of each, above the frame; one below the other where it is narrow. */
 static void draw_legend(const plot *p)
 {
@@ -126,7 +140,9 @@ static void draw(FILE *out, const ms_two_curves *both, const ms_picture_shape *s
             "<svg class=\"picture curves %s\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
             shape->name, shape->width, height);
     ms_xml_text(out, both->label);
-    fputs("\">\n", out);
+    for (int i = 0; i < 2; i++)
+        tell_peak(&p, i);
+    fputs("\">\n" MS_DRAW_UNREAD, out);
     draw_axes(&p);
     for (int i = 0; i < 2; i++)
         draw_curve(&p, i);
@@ -137,7 +153,7 @@ static void draw(FILE *out, const ms_two_curves *both, const ms_picture_shape *s
     for (int i = 0; i < 2; i++)
         draw_peak(&p, i);
     draw_legend(&p);
-    fputs("</svg>\n", out);
+    fputs("</g></svg>\n", out);
 }
 
 void ms_two_curves_html(FILE *out, const ms_two_curves *both)

@@ -3,15 +3,18 @@
  * A plan for figures in a file, for people and as JSON.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/locale.h"
-#include "base/printable.h"
 #include "plan/modules/recount.h"
 #include "text/size.h"
 #include "json/write.h"
 #include "plan/file_plan.h"
+#include "report/kit/list_table.h"
 #include "report/kit/writer_list.h"
+
+enum { SENTENCE_BYTES = 1024 };
 
 static const char *const ending_texts[] = {
     [MS_PLAN_OPTIMAL] = "proven",
@@ -106,46 +109,79 @@ static const char *size_text(uint64_t bytes, char *text)
     return ms_size_format(bytes, text, MS_SIZE_TEXT_BYTES);
 }
 
-/* A name of the file, at the end of a line. */
-static void write_name(FILE *out, const char *name)
+/* A sentence at the margin. */
+__attribute__((format(printf, 2, 3))) static void say(const ms_page *page, const char *format, ...)
 {
-    ms_put_printable(out, name);
-    fputc('\n', out);
+    char text[SENTENCE_BYTES];
+    va_list args;
+    va_start(args, format);
+    ms_text_vprint(text, sizeof text, format, args);
+    va_end(args);
+    ms_page_line(page, text);
 }
 
-static void write_operators(const ms_file_plan *plan, FILE *out)
-{
-    const ms_operator_plan *p = &plan->operators;
-    char saved[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
-    if (!p->save)
-        return;
-    ms_file_print(out, "Fits: %s saved of %s allowed; %.3f of %.3f ms recomputed.\n\n",
-                  size_text(p->saved_bytes, saved), size_text(p->budget_bytes, budget),
-                  p->recompute_ms, p->total_ms);
-    fprintf(out, "%4s  %-9s %12s %12s  %s\n", "", "PLAN", "MEMORY", "TIME", "OPERATOR");
-    for (uint32_t i = 0; i < plan->operator_task.count; i++) {
-        const ms_operator *o = &plan->operator_task.operators[i];
-        ms_file_print(out, "%4" PRIu32 "  %-9s %12s %9.3f ms  ", i,
-                      p->save[i] ? "save" : "recompute", size_text(o->memory_bytes, text),
-                      o->runtime_ms);
-        write_name(out, o->name);
-    }
-}
-
-static void write_decisions(const ms_file_plan *plan, FILE *out)
+static void put_ms(ms_list_table *list, double ms)
 {
     char text[MS_SIZE_TEXT_BYTES];
-    fprintf(out, "\n%9s %12s %12s  %s\n", "DISCARD", "FREED", "RECOMPUTE", "CHECKPOINTED MODULE");
+    ms_text_print(text, sizeof text, "%.3f ms", ms);
+    ms_list_put(list, text);
+}
+
+static void put_size(ms_list_table *list, uint64_t bytes)
+{
+    char text[MS_SIZE_TEXT_BYTES];
+    ms_list_put(list, size_text(bytes, text));
+}
+
+static bool write_operators(const ms_file_plan *plan, const ms_page *page)
+{
+    static const ms_list_column columns[] = {{"", 0, 4, 0, true},
+                                             {"PLAN", 2, 9, 0, false},
+                                             {"MEMORY", 1, 12, 0, true},
+                                             {"TIME", 1, 12, 0, true},
+                                             {"OPERATOR", 2, 0, 0, false}};
+    const ms_operator_plan *p = &plan->operators;
+    char saved[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], number[16];
+    if (!p->save)
+        return true;
+    say(page, "Fits: %s saved of %s allowed; %.3f of %.3f ms recomputed.",
+        size_text(p->saved_bytes, saved), size_text(p->budget_bytes, budget), p->recompute_ms,
+        p->total_ms);
+    fputc('\n', page->out);
+    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
+    for (uint32_t i = 0; i < plan->operator_task.count; i++) {
+        const ms_operator *o = &plan->operator_task.operators[i];
+        snprintf(number, sizeof number, "%" PRIu32, i);
+        ms_list_put(&list, number);
+        ms_list_put(&list, p->save[i] ? "save" : "recompute");
+        put_size(&list, o->memory_bytes);
+        put_ms(&list, o->runtime_ms);
+        ms_list_put(&list, o->name);
+    }
+    return ms_list_end(&list, page, page->columns);
+}
+
+static bool write_decisions(const ms_file_plan *plan, const ms_page *page)
+{
+    static const ms_list_column columns[] = {{"DISCARD", 0, 9, 0, true},
+                                             {"FREED", 1, 12, 0, true},
+                                             {"RECOMPUTE", 1, 12, 0, true},
+                                             {"CHECKPOINTED MODULE", 2, 0, 0, false}};
+    char text[MS_SIZE_TEXT_BYTES];
+    fputc('\n', page->out);
+    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < plan->graph.count; i++) {
         const ms_module *m = &plan->graph.modules[i];
         uint32_t parts = plan->checkpoints.parts[i];
         if (parts > 0) {
-            ms_file_print(out, "%7.2f %% %12s %9.3f ms  ", 100.0 * parts / MS_PARTS,
-                          size_text(ms_checkpoint_freed_bytes(m, parts), text),
-                          ms_checkpoint_ms(m, parts));
-            write_name(out, m->fqn);
+            ms_text_print(text, sizeof text, "%.2f %%", 100.0 * parts / MS_PARTS);
+            ms_list_put(&list, text);
+            put_size(&list, ms_checkpoint_freed_bytes(m, parts));
+            put_ms(&list, ms_checkpoint_ms(m, parts));
+            ms_list_put(&list, m->fqn);
         }
     }
+    return ms_list_end(&list, page, page->columns);
 }
 
 /* A search ends when its time is over, or when it has done all the work that it may. */
@@ -157,26 +193,24 @@ static const char *ending_text(const ms_file_plan *plan)
                                                : ending_texts[outcome];
 }
 
-static void write_checkpoints(const ms_file_plan *plan, FILE *out)
+static bool write_checkpoints(const ms_file_plan *plan, const ms_page *page)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings->budget_bytes, budget);
     if (!p->has_plan) {
-        fprintf(out, "Does not fit %s.\n", budget);
-        return;
+        say(page, "Does not fit %s.", budget);
+        return true;
     }
-    fprintf(out, "Fits: peak %s of %s, in the backward of ", size_text(p->peak_bytes, peak),
-            budget);
-    ms_put_printable(out, plan->graph.modules[p->peak_module].fqn);
-    fputs(".\n", out);
+    say(page, "Fits: peak %s of %s, in the backward of %s.", size_text(p->peak_bytes, peak), budget,
+        plan->graph.modules[p->peak_module].fqn);
     if (!(p->recompute_ms > 0)) {
-        fputs("Nothing has to be recomputed.\n", out);
-        return;
+        say(page, "Nothing has to be recomputed.");
+        return true;
     }
-    ms_file_print(out, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).\n",
-                  p->recompute_ms, p->bound_ms, 100 * p->gap, ending_text(plan));
-    write_decisions(plan, out);
+    say(page, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).", p->recompute_ms,
+        p->bound_ms, 100 * p->gap, ending_text(plan));
+    return write_decisions(plan, page);
 }
 
 /* The root keeps what is in no other unit. */
@@ -191,35 +225,35 @@ static uint64_t unit_bytes(const ms_file_plan *plan, uint32_t unit)
     return bytes;
 }
 
-static void write_shards(const ms_file_plan *plan, FILE *out)
+static bool write_shards(const ms_file_plan *plan, const ms_page *page)
 {
+    static const ms_list_column columns[] = {{"PARAMETERS", 0, 12, 0, true},
+                                             {"UNIT", 2, 0, 0, false}};
     const ms_shard_plan *p = &plan->shards;
-    char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
+    char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings->budget_bytes, budget);
     if (!p->units[0]) {
-        fprintf(out,
-                p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s.\n" : "No set found for %s.\n",
-                budget);
-        return;
+        say(page, p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s." : "No set found for %s.",
+            budget);
+        return true;
     }
-    ms_file_print(out, "Fits: peak %s of %s; %.3f ms of communication are exposed (%s).\n\n",
-                  size_text(p->peak_bytes, peak), budget, p->exposed_ms,
-                  p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be optimal");
-    fprintf(out, "%12s  %s\n", "PARAMETERS", "UNIT");
+    say(page, "Fits: peak %s of %s; %.3f ms of communication are exposed (%s).",
+        size_text(p->peak_bytes, peak), budget, p->exposed_ms,
+        p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be optimal");
+    fputc('\n', page->out);
+    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < plan->graph.count; i++)
         if (p->units[i]) {
-            fprintf(out, "%12s  ", size_text(unit_bytes(plan, i), text));
-            write_name(out, plan->graph.modules[i].fqn);
+            put_size(&list, unit_bytes(plan, i));
+            ms_list_put(&list, plan->graph.modules[i].fqn);
         }
+    return ms_list_end(&list, page, page->columns);
 }
 
 bool ms_file_plan_console(FILE *out, const ms_file_plan *plan)
 {
-    if (plan->kind == MS_PLAN_OPERATORS)
-        write_operators(plan, out);
-    else if (plan->kind == MS_PLAN_SHARDS)
-        write_shards(plan, out);
-    else
-        write_checkpoints(plan, out);
-    return true;
+    const ms_page page = ms_page_begin(out, plan->style);
+    return plan->kind == MS_PLAN_OPERATORS ? write_operators(plan, &page)
+           : plan->kind == MS_PLAN_SHARDS  ? write_shards(plan, &page)
+                                           : write_checkpoints(plan, &page);
 }

@@ -60,7 +60,10 @@ static bool write_columns(FILE *out, const ms_plan_view *v)
         ms_html_piece pieces[BAR_PIECES];
         size_t count = pieces_of(v->columns[i].figures, pieces);
         fprintf(out, "<h3>%s</h3>\n", v->columns[i].label);
-        ms_html_bar(out, v->columns[i].label, pieces, count, scale, v->budget_bytes);
+        char size[MS_BYTES_TEXT], label[MS_BYTES_TEXT + 96];
+        snprintf(label, sizeof label, "%s: %s of the device", v->columns[i].label,
+                 ms_bytes_text(v->columns[i].figures->device_bytes, size));
+        ms_html_bar(out, label, pieces, count, scale, v->budget_bytes);
     }
     return true;
 }
@@ -219,16 +222,27 @@ static bool write_compared(FILE *out, const ms_plan_view *v)
     return true;
 }
 
+static void tell_point(FILE *out, const char *word, const ms_curve_point *point)
+{
+    char gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
+    fprintf(out, "%s %s ms with %s GiB", word, ms_fixed(point->figures.time.step_ms, 1, ms),
+            ms_gib(point->budget_bytes, gib));
+}
+
 static bool write_curve(FILE *out, const ms_plan_view *v)
 {
     fprintf(
         out,
         "<figure>\n<div class=\"wide\"><svg id=\"curve-svg\" class=\"picture\" viewBox=\"0 %d %d "
-        "%d\" role=\"img\" aria-label=\"Time of a step against the budget; the table below lists "
-        "the points.\">\n",
+        "%d\" role=\"img\" aria-label=\"Time of a step against the budget",
         MS_CURVE_HEAD, MS_CURVE_WIDTH, MS_CURVE_HEIGHT - MS_CURVE_HEAD);
+    if (v->curve->points.count > 0) {
+        tell_point(out, ": from", &v->curve->points.items[0]);
+        tell_point(out, " to", &v->curve->points.items[v->curve->points.count - 1]);
+    }
+    fputs(". The table below lists the points.\">\n" MS_DRAW_UNREAD, out);
     ms_curve_picture(out, v);
-    fputs("</svg></div>\n</figure>\n", out);
+    fputs("</g></svg></div>\n</figure>\n", out);
     return true;
 }
 

@@ -25,9 +25,10 @@ static bool is_figure(const void *view, uint32_t column)
     return ms_runs_is_figure(view, column);
 }
 
-static bool may_go(const void *view, uint32_t column)
+/* The last such first. */
+static uint32_t goes(const void *view, uint32_t column)
 {
-    return ms_runs_may_go(view, column);
+    return ms_runs_may_go(view, column) ? column : 0;
 }
 
 static ms_text_table table_of(const ms_runs_view *v)
@@ -39,7 +40,7 @@ static ms_text_table table_of(const ms_runs_view *v)
                            .head = head,
                            .cell = cell,
                            .is_figure = is_figure,
-                           .may_go = may_go,
+                           .goes = goes,
                            .least_last = v->question == MS_RUNS_PLAN ? PLAN_WIDTH : 0};
 }
 

@@ -35,17 +35,16 @@ static void write_refusal(const ms_recorded *r, const ms_recorded_engine *e, con
     char left[MS_GIB_TEXT];
     const ms_recorded_worker *w = e->worker_count > 0 ? &e->workers[0] : NULL;
     if (e->has_cache)
-        fputs("  does not fit: memory ran out when the cache was there\n", page->out);
+        ms_page_say(page, "does not fit: memory ran out when the cache was there");
     else if (!w || w->activation_bytes == 0)
         fputs("  does not fit: memory ran out before the cache\n", page->out);
     else {
         uint64_t taken =
             w->weights_bytes + w->activation_bytes + w->non_torch_bytes + w->graphs_bytes;
-        ms_page_put(page,
-                    "  does not fit: weights and activations leave %s GiB of the budget for the "
+        ms_page_say(page,
+                    "does not fit: weights and activations leave %s GiB of the budget for the "
                     "cache",
                     ms_gib(w->requested_bytes > taken ? w->requested_bytes - taken : 0, left));
-        fputc('\n', page->out);
     }
     if (r->message)
         ms_page_paragraph(page, r->message);
@@ -62,27 +61,23 @@ static void write_decision(const ms_recorded *r, const ms_recorded_engine *e, co
         fputs("  it was cut off before it had made its cache\n", page->out);
         return;
     }
-    ms_page_put(page,
-                "  %s %" PRIu64 " tokens in the cache, %.2f requests of %" PRIu64 " tokens at once",
-                is_ready ? "fits:" : "it was not ready yet, with", e->cache_tokens,
-                e->requests_at_once, e->max_tokens_of_request);
+    char run[48] = "";
     if (e->requests_at_once > (double)e->max_requests)
-        ms_page_put(page, ", of which %" PRIu64 " run", e->max_requests);
-    fputc('\n', page->out);
+        snprintf(run, sizeof run, ", of which %" PRIu64 " run", e->max_requests);
+    ms_page_say(page,
+                "%s %" PRIu64 " tokens in the cache, %.2f requests of %" PRIu64 " tokens at once%s",
+                is_ready ? "fits:" : "it was not ready yet, with", e->cache_tokens,
+                e->requests_at_once, e->max_tokens_of_request, run);
 }
 
 static void write_names(const ms_recorded *r, const ms_recorded_engine *e, const ms_page *page)
 {
-    ms_page_put(page, "  %s %s, torch %s, ", e->name, e->version, r->torch ? r->torch : "?");
-    ms_put_printable(page->out, e->model);
-    if (e->has_dummy_weights)
-        fputs(" with dummy weights", page->out);
-    fputc('\n', page->out);
-    ms_page_put(page,
-                "  up to %" PRIu64 " requests and %" PRIu64 " tokens in a step; budget %g of "
+    ms_page_say(page, "%s %s, torch %s, %s%s", e->name, e->version, r->torch ? r->torch : "?",
+                e->model, e->has_dummy_weights ? " with dummy weights" : "");
+    ms_page_say(page,
+                "up to %" PRIu64 " requests and %" PRIu64 " tokens in a step; budget %g of "
                 "the device",
                 e->max_requests, e->max_batched_tokens, e->utilization);
-    fputc('\n', page->out);
     if (strcmp(r->outcome, "ready") == 0)
         fputs("  ended when it was ready: nothing was served\n", page->out);
 }
@@ -90,12 +85,10 @@ static void write_names(const ms_recorded *r, const ms_recorded_engine *e, const
 static void write_highest(const ms_recorded *r, const ms_page *page)
 {
     char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
-    ms_page_put(page, "  highest while it started: %s GiB in %s; reserved %s",
+    ms_page_say(page, "highest while it started: %s GiB in %s; reserved %s%s%s GiB",
                 ms_gib(r->peak_bytes, peak), r->peak_stage ? r->peak_stage : "no phase",
-                ms_gib(r->reserved_bytes, reserved));
-    if (r->device_bytes > 0)
-        fprintf(page->out, " of the device's %s", ms_gib(r->device_bytes, device));
-    fputs(" GiB\n", page->out);
+                ms_gib(r->reserved_bytes, reserved), r->device_bytes > 0 ? " of the device's " : "",
+                r->device_bytes > 0 ? ms_gib(r->device_bytes, device) : "");
 }
 
 void ms_engine_head(const ms_recorded *r, const ms_page *page)
@@ -177,7 +170,7 @@ static const struct {
     COLUMN("all", serving_bytes, true, true),
     COLUMN("budget", requested_bytes, false, false),
 };
-enum { LEAST_WIDTH = 7 };
+enum { LEAST_WIDTH = 7, RANK_WIDTH = 6 };
 
 static int width_of(size_t column)
 {
@@ -196,6 +189,24 @@ static const char *cell(const ms_recorded_engine *e, const ms_recorded_worker *w
     return is_known ? ms_gib(bytes, text) : "-";
 }
 
+/* A row for each worker, of these columns. */
+static void write_workers(const ms_recorded_engine *e, const ms_page *page, size_t first,
+                          size_t end)
+{
+    char text[MS_GIB_TEXT];
+    fprintf(page->out, "  %-*s", RANK_WIDTH, "");
+    for (size_t k = first; k < end; k++)
+        fprintf(page->out, " %*s", width_of(k), COLUMNS[k].title);
+    fputc('\n', page->out);
+    for (uint32_t i = 0; i < e->worker_count; i++) {
+        fprintf(page->out, "  %*" PRIu64, RANK_WIDTH, e->workers[i].rank);
+        for (size_t k = first; k < end; k++)
+            fprintf(page->out, " %*s", width_of(k), cell(e, &e->workers[i], k, text));
+        fputc('\n', page->out);
+    }
+}
+
+/* So many columns at a time as there is room for. */
 void ms_engine_workers(const ms_recorded *r, const ms_page *page)
 {
     enum { COUNT = sizeof COLUMNS / sizeof COLUMNS[0] };
@@ -203,16 +214,13 @@ void ms_engine_workers(const ms_recorded *r, const ms_page *page)
     if (e->worker_count == 0)
         return;
     ms_page_heading(page, "Memory of each worker", "  (GiB; outside: outside PyTorch)");
-    fprintf(page->out, "  %-6s", "");
-    for (size_t k = 0; k < COUNT; k++)
-        fprintf(page->out, " %*s", width_of(k), COLUMNS[k].title);
-    fputc('\n', page->out);
-    for (uint32_t i = 0; i < e->worker_count; i++) {
-        char text[MS_GIB_TEXT];
-        fprintf(page->out, "  %6" PRIu64, e->workers[i].rank);
-        for (size_t k = 0; k < COUNT; k++)
-            fprintf(page->out, " %*s", width_of(k), cell(e, &e->workers[i], k, text));
-        fputc('\n', page->out);
+    for (size_t first = 0, end; first < COUNT; first = end) {
+        int used = 2 + RANK_WIDTH;
+        for (end = first; end < COUNT && used + 1 + width_of(end) <= (int)page->columns; end++)
+            used += 1 + width_of(end);
+        if (first > 0)
+            fputc('\n', page->out);
+        write_workers(e, page, first, end);
     }
     write_remarks(r, e, page);
 }

@@ -50,28 +50,42 @@ static uint32_t device_count(const ms_recorded *r)
     return count;
 }
 
-/* With many devices their sum is shown alone. */
-static bool shows(const ms_recorded *r, const ms_recorded_memory *m)
+/* The columns of the table: the sum over devices where there are several, and each memory; with
+ * many devices their sum alone. */
+typedef struct column {
+    const ms_recorded_memory *memory; /* NULL: the sum */
+} column;
+
+/* Of one cell: the most of a kind; of KIND_ALL and KIND_USED at one time, of all kinds. */
+#define KIND_ALL "in all"
+#define KIND_USED "in use"
+
+static uint64_t bytes_of(const ms_recorded *r, const ms_recorded_memory *m, const char *kind)
 {
-    return m->is_host || device_count(r) <= MOST_DEVICES;
+    return strcmp(kind, KIND_ALL) == 0    ? m->peak_bytes
+           : strcmp(kind, KIND_USED) == 0 ? m->used_bytes
+                                          : most_of(r, m, kind);
 }
 
-static void write_row(const ms_recorded *r, const ms_page *page, const char *kind)
+static uint64_t cell_of(const ms_recorded *r, const column *c, const char *kind)
 {
-    char text[MIB_TEXT];
     uint64_t sum = 0;
-    fputs("  ", page->out);
-    ms_page_cell(page, kind, KIND_COLUMNS);
+    if (c->memory)
+        return bytes_of(r, c->memory, kind);
     for (uint32_t i = 0; i < r->memory_count; i++)
-        sum += r->memories[i].is_host ? 0 : most_of(r, &r->memories[i], kind);
-    if (device_count(r) > 1)
-        put_cell(page, sum > 0 ? in_mib(sum, text) : "");
-    for (uint32_t i = 0; i < r->memory_count; i++) {
-        uint64_t bytes = most_of(r, &r->memories[i], kind);
-        if (shows(r, &r->memories[i]))
-            put_cell(page, bytes > 0 ? in_mib(bytes, text) : "");
-    }
-    fputc('\n', page->out);
+        sum += r->memories[i].is_host ? 0 : bytes_of(r, &r->memories[i], kind);
+    return sum;
+}
+
+static uint32_t columns_of(const ms_recorded *r, column columns[MOST_DEVICES + 2])
+{
+    uint32_t count = 0, devices = device_count(r);
+    if (devices > 1)
+        columns[count++] = (column){NULL};
+    for (uint32_t i = 0; i < r->memory_count && count < MOST_DEVICES + 2; i++)
+        if (r->memories[i].is_host || devices <= MOST_DEVICES)
+            columns[count++] = (column){&r->memories[i]};
+    return count;
 }
 
 /* Whether no earlier buffer is of that kind. */
@@ -83,42 +97,46 @@ static bool is_first(const ms_recorded *r, uint32_t index)
     return true;
 }
 
-static void write_all(const ms_recorded *r, const ms_page *page, const char *title, bool is_used)
+static void write_row(const ms_recorded *r, const ms_page *page, const column *columns,
+                      uint32_t count, const char *kind, bool is_total)
 {
     char text[MIB_TEXT];
-    uint64_t sum = 0;
     fputs("  ", page->out);
-    ms_page_cell(page, title, KIND_COLUMNS);
-    for (uint32_t i = 0; i < r->memory_count; i++) {
-        const ms_recorded_memory *m = &r->memories[i];
-        sum += m->is_host ? 0 : is_used ? m->used_bytes : m->peak_bytes;
-    }
-    if (device_count(r) > 1)
-        put_cell(page, in_mib(sum, text));
-    for (uint32_t i = 0; i < r->memory_count; i++) {
-        const ms_recorded_memory *m = &r->memories[i];
-        if (shows(r, m))
-            put_cell(page, in_mib(is_used ? m->used_bytes : m->peak_bytes, text));
+    ms_page_cell(page, kind, KIND_COLUMNS);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bytes = cell_of(r, &columns[i], kind);
+        put_cell(page, bytes > 0 || is_total ? in_mib(bytes, text) : "");
     }
     fputc('\n', page->out);
 }
 
-static void write_buffers(const ms_recorded *r, const ms_page *page)
+static void write_columns(const ms_recorded *r, const ms_page *page, const column *columns,
+                          uint32_t count)
 {
     char name[MIB_TEXT];
-    ms_page_heading(page, "Buffers", "  (MiB; each at its most, and in all at one time)");
     fprintf(page->out, "  %-*s", KIND_COLUMNS, "");
-    if (device_count(r) > 1)
-        put_cell(page, "all devices");
-    for (uint32_t i = 0; i < r->memory_count; i++)
-        if (shows(r, &r->memories[i]))
-            put_cell(page, place_name(&r->memories[i], name));
+    for (uint32_t i = 0; i < count; i++)
+        put_cell(page, columns[i].memory ? place_name(columns[i].memory, name) : "all devices");
     fputc('\n', page->out);
     for (uint32_t i = 0; i < r->buffer_count; i++)
         if (is_first(r, i))
-            write_row(r, page, r->buffers[i].kind);
-    write_all(r, page, "in all", false);
-    write_all(r, page, "in use", true);
+            write_row(r, page, columns, count, r->buffers[i].kind, false);
+    write_row(r, page, columns, count, KIND_ALL, true);
+    write_row(r, page, columns, count, KIND_USED, true);
+}
+
+/* So many columns at a time as there is room for. */
+static void write_buffers(const ms_recorded *r, const ms_page *page)
+{
+    column columns[MOST_DEVICES + 2];
+    const uint32_t count = columns_of(r, columns);
+    const uint32_t room = (page->columns - 2 - KIND_COLUMNS) / (COLUMN_COLUMNS + 1);
+    ms_page_heading(page, "Buffers", "  (MiB; each at its most, and in all at one time)");
+    for (uint32_t first = 0; first < count; first += room) {
+        if (first > 0)
+            fputc('\n', page->out);
+        write_columns(r, page, columns + first, count - first < room ? count - first : room);
+    }
     if (device_count(r) > MOST_DEVICES)
         fputs("  each device is in runtime_report.json\n", page->out);
 }
@@ -127,13 +145,15 @@ static void write_phases(const ms_recorded *r, const ms_page *page)
 {
     char start[MIB_TEXT], peak[MIB_TEXT], end[MIB_TEXT];
     ms_page_heading(page, "Phases", "  (MiB on all devices)");
-    fprintf(page->out, "  %-*s %13s %13s %13s\n", KIND_COLUMNS, "", "start", "peak", "end");
+    const int width = (int)ms_page_room(page, 3 * COLUMN_COLUMNS, 2 + KIND_COLUMNS + 3) / 3;
+    fprintf(page->out, "  %-*s %*s %*s %*s\n", KIND_COLUMNS, "", width, "start", width, "peak",
+            width, "end");
     for (uint32_t i = 0; i < r->phase_count; i++) {
         const ms_recorded_phase *p = &r->phases[i];
         fputs("  ", page->out);
         ms_page_cell(page, p->name, KIND_COLUMNS);
-        fprintf(page->out, " %13s %13s %13s\n", in_mib(p->start_bytes, start),
-                in_mib(p->peak_bytes, peak), in_mib(p->end_bytes, end));
+        fprintf(page->out, " %*s %*s %*s\n", width, in_mib(p->start_bytes, start), width,
+                in_mib(p->peak_bytes, peak), width, in_mib(p->end_bytes, end));
     }
 }
 
@@ -145,16 +165,14 @@ static void write_head(const ms_recorded *r, const ms_page *page)
         if (!r->memories[i].is_host &&
             (!fullest || r->memories[i].used_bytes > fullest->used_bytes))
             fullest = &r->memories[i];
-    fputs(ms_page_tone(page, MS_TONE_BOLD), page->out);
-    ms_put_printable(page->out, r->device ? r->device : "a GPU");
-    fputs(ms_page_tone(page, MS_TONE_END), page->out);
-    fputs(" (null device: the program's own allocations, no kernels)\n", page->out);
-    ms_page_put(page, "  %s", r->ledger);
+    ms_page_subject(page, r->device ? r->device : "a GPU",
+                    "(null device: the program's own allocations, no kernels)");
     if (fullest)
-        ms_page_put(page, ", at most %s MiB in use of the %s MiB of device %" PRIu64,
+        ms_page_say(page, "%s, at most %s MiB in use of the %s MiB of device %" PRIu64, r->ledger,
                     in_mib(fullest->used_bytes, used), in_mib(r->device_bytes, most),
                     fullest->device);
-    fputc('\n', page->out);
+    else
+        ms_page_paragraph(page, r->ledger);
 }
 
 void ms_ledger_console(const ms_recorded *r, const ms_page *page)

@@ -8,6 +8,7 @@
 #include "base/locale.h"
 #include "json/write.h"
 #include "memscope/probe.h"
+#include "report/kit/list_table.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/links_view.h"
 #include "text/number.h"
@@ -32,18 +33,24 @@ static const char *title_of(const ms_link_sample *s)
     return kind_names[i].title;
 }
 
-static void write_copies(const ms_page *page, const ms_links *links, bool is_host)
+static bool write_copies(const ms_page *page, const ms_links *links, bool is_host)
 {
-    char bytes[32];
+    static const ms_list_column columns[] = {
+        {"", 2, 24, 0, false}, {"", 1, 10, 0, false}, {"", 1, 10, 0, true}, {"", 1, 10, 0, true}};
+    char text[32];
+    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
     ms_page_heading(page, "Copies", "  (GB/s, the best of several)");
     for (uint32_t i = 0; i < links->copies.count; i++) {
         const ms_link_sample *s = &links->copies.items[i];
-        ms_file_print(page->out, "  %-24s %-10s %10s %10.2f\n", title_of(s),
-                      is_host || strcmp(s->kind, "memory") == 0 ? ""
-                      : s->is_pinned                            ? "pinned"
-                                                                : "not pinned",
-                      ms_size_format(s->bytes, bytes, sizeof bytes), s->bytes_per_s / 1e9);
+        ms_list_put(&list, title_of(s));
+        ms_list_put(&list, is_host || strcmp(s->kind, "memory") == 0 ? ""
+                           : s->is_pinned                            ? "pinned"
+                                                                     : "not pinned");
+        ms_list_put(&list, ms_size_format(s->bytes, text, sizeof text));
+        ms_text_print(text, sizeof text, "%.2f", s->bytes_per_s / 1e9);
+        ms_list_put(&list, text);
     }
+    return ms_list_end(&list, page, page->columns);
 }
 
 static void write_products(const ms_page *page, const ms_links *links)
@@ -61,23 +68,27 @@ bool ms_links_console(FILE *out, const ms_links_view *v)
 {
     const ms_page page = ms_page_begin(out, v->style);
     char opened[MS_GIB_TEXT], loaded[MS_GIB_TEXT], total[MS_GIB_TEXT];
-    ms_page_put(&page, "%s: %s", v->facts->title, v->facts->versions);
-    fprintf(out, ", %s GiB\n", ms_gib(v->facts->total_bytes, total));
+    char text[1024];
+    snprintf(text, sizeof text, "%s: %s, %s GiB", v->facts->title, v->facts->versions,
+             ms_gib(v->facts->total_bytes, total));
+    ms_page_line(&page, text);
     if (v->facts->is_simulated) {
-        fprintf(out, "  nothing runs on this device: there are no figures to show\n");
+        ms_page_say(&page, "nothing runs on this device: there are no figures to show");
         return true;
     }
     if (v->status != MS_OK) {
-        ms_page_put(&page, "  partial: %s", v->message ? v->message : "");
-        fputc('\n', out);
+        ms_page_note(&page, "partial:", v->message ? v->message : "");
     }
-    write_copies(&page, v->links, v->facts->is_host);
+    if (!write_copies(&page, v->links, v->facts->is_host))
+        return false;
     write_products(&page, v->links);
-    if (!v->facts->is_host)
-        fprintf(out,
-                "\n  in use on the device: %s GiB with its context, %s GiB once products ran\n",
-                ms_gib(v->links->opened_used_bytes, opened),
-                ms_gib(v->links->loaded_used_bytes, loaded));
+    if (!v->facts->is_host) {
+        fputc('\n', out);
+        ms_page_say(&page,
+                    "in use on the device: %s GiB with its context, %s GiB once products ran",
+                    ms_gib(v->links->opened_used_bytes, opened),
+                    ms_gib(v->links->loaded_used_bytes, loaded));
+    }
     return true;
 }
 

@@ -11,7 +11,8 @@
 #include "report/runtime/probe_view.h"
 #include "text/number.h"
 
-enum { NAME_COLUMNS = 34, PHASE_COLUMNS = 16, CELL_BYTES = 32 };
+enum { NAME_COLUMNS = 34, CELL_BYTES = 32, LINE_BYTES = 1024 };
+enum { NARROW = 72, APART_COLUMNS = 11 }; /* a difference: "  +12.34 %" */
 
 static const char *cell(const ms_probe_row *row, double value, char text[CELL_BYTES])
 {
@@ -38,11 +39,17 @@ static const char *difference(const ms_probe_row *row, char text[CELL_BYTES])
 static void write_rows(const ms_page *page, const ms_probe_row *rows, uint32_t count)
 {
     char predicted[CELL_BYTES], measured[CELL_BYTES], apart[CELL_BYTES];
-    fprintf(page->out, "  %-*s %14s %14s\n", NAME_COLUMNS, "", "predicted", "measured");
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(page->out, "  %-*s %14s %14s  %s\n", NAME_COLUMNS, rows[i].title,
-                cell(&rows[i], rows[i].predicted, predicted),
+    const uint32_t figure = page->columns < NARROW ? 12 : 14;
+    const uint32_t room = ms_page_room(page, NAME_COLUMNS, 2 + 2 * (1 + figure) + APART_COLUMNS);
+    fprintf(page->out, "  %-*s %*s %*s\n", (int)room, "", (int)figure, "predicted", (int)figure,
+            "measured");
+    for (uint32_t i = 0; i < count; i++) {
+        fputs("  ", page->out);
+        ms_page_name(page, rows[i].title, room);
+        fprintf(page->out, " %*s %*s  %s\n", (int)figure,
+                cell(&rows[i], rows[i].predicted, predicted), (int)figure,
                 cell(&rows[i], rows[i].measured, measured), difference(&rows[i], apart));
+    }
 }
 
 static void write_most(const ms_page *page, const ms_probe_row *rows, uint32_t count)
@@ -55,10 +62,12 @@ static void write_most(const ms_page *page, const ms_probe_row *rows, uint32_t c
         fprintf(page->out, "\n  every figure is equal to the byte\n");
         return;
     }
-    fprintf(page->out, "\n  what disagrees most: %s, %s", most->title, difference(most, apart));
+    char bytes[CELL_BYTES + 8] = "";
     if (!most->is_time)
-        fprintf(page->out, ", %+" PRId64 " bytes", (int64_t)(most->measured - most->predicted));
+        snprintf(bytes, sizeof bytes, ", %+" PRId64 " bytes",
+                 (int64_t)(most->measured - most->predicted));
     fputc('\n', page->out);
+    ms_page_say(page, "what disagrees most: %s, %s%s", most->title, difference(most, apart), bytes);
 }
 
 /* ---- times ---- */
@@ -81,10 +90,12 @@ static void write_skipped(const ms_page *page, const ms_replay_result *r)
     const double flops = (double)r->skipped_flops;
     bool is_large = flops >= 1e12;
     if (r->skipped_flops > 0)
-        ms_file_print(page->out,
-                      "\n  %.1f %s of the step's arithmetic ran as traffic alone, so its time is "
-                      "not\n  compared with a prediction\n",
-                      flops / (is_large ? 1e12 : 1e9), is_large ? "TFLOP" : "GFLOP");
+        fputc('\n', page->out);
+    if (r->skipped_flops > 0)
+        ms_page_say(page,
+                    "%.1f %s of the step's arithmetic ran as traffic alone, so its time is not "
+                    "compared with a prediction",
+                    flops / (is_large ? 1e12 : 1e9), is_large ? "TFLOP" : "GFLOP");
 }
 
 static void write_times(const ms_page *page, const ms_replay_result *r)
@@ -118,29 +129,28 @@ static void write_head(const ms_probe_view *v, const ms_page *page)
 {
     const ms_backend_facts *f = v->facts;
     char total[MS_GIB_TEXT];
-    const char *name = ms_probe_title(v);
-    fputs(ms_page_tone(page, MS_TONE_BOLD), page->out);
-    ms_put_printable(page->out, name);
-    fputs(ms_page_tone(page, MS_TONE_END), page->out);
-    ms_page_put(page, " on %s: %s", f->title, f->versions);
-    fprintf(page->out, ", %s GiB\n", ms_gib(f->total_bytes, total));
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text, "on %s: %s, %s GiB", f->title, f->versions,
+             ms_gib(f->total_bytes, total));
+    ms_page_subject(page, ms_probe_title(v), text);
     if (v->is_memory_only)
-        fprintf(page->out, "  memory only: allocations and releases, no operators\n");
+        ms_page_say(page, "memory only: allocations and releases, no operators");
     else if (f->is_simulated)
-        fprintf(page->out, "  nothing runs on this device: no time is measured\n");
+        ms_page_say(page, "nothing runs on this device: no time is measured");
 }
 
 static void write_partial(const ms_probe_view *v, const ms_page *page)
 {
     const ms_replay_result *r = v->result;
     char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT];
-    fputs("\n  partial: ", page->out);
-    ms_put_printable(page->out, v->message ? v->message : "");
     fputc('\n', page->out);
-    fprintf(page->out, "  %" PRIu32 " of %" PRIu32 " events, in %s; by then\n", r->played_events,
-            r->event_count, r->has_steady ? "the steady step" : "the build or the first steps");
-    fprintf(page->out, "  allocated %s GiB, reserved %s GiB at most\n", ms_gib(r->peak_bytes, peak),
-            ms_gib(r->most_reserved_bytes, reserved));
+    ms_page_note(page, "partial:", v->message ? v->message : "");
+    ms_page_say(page,
+                "%" PRIu32 " of %" PRIu32 " events, in %s; by then allocated %s GiB, reserved %s "
+                "GiB at most",
+                r->played_events, r->event_count,
+                r->has_steady ? "the steady step" : "the build or the first steps",
+                ms_gib(r->peak_bytes, peak), ms_gib(r->most_reserved_bytes, reserved));
 }
 
 bool ms_probe_console(FILE *out, const ms_probe_view *v)

@@ -10,7 +10,8 @@
 #include "report/kit/page.h"
 #include "report/view/view.h"
 
-enum { NAMES_BYTES = 64, NAMES_COLUMNS = 16 };
+enum { NAMES_BYTES = 64, NAMES_COLUMNS = 16, LINE_BYTES = 1024 };
+enum { STAGE_COLUMN = 2 + NAMES_COLUMNS + 2 * 11 + 1 };
 static const char out_of_memory[] = "out_of_memory";
 
 static int compare(uint64_t first, uint64_t second)
@@ -65,19 +66,23 @@ static void write_answer(const ms_ranks_view *v, const ms_page *page)
     char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT], low[MS_GIB_TEXT];
     const ms_rank *worst = &v->ranks[v->worst], *other = least(v);
     bool ran_out = strcmp(worst->outcome, out_of_memory) == 0;
+    char who[96], text[LINE_BYTES];
     if (all_are_equal(v) && v->count > 1)
-        fprintf(page->out, "Ranks %" PRIu64 " to %" PRIu64 " of %" PRIu64 " are equal",
-                v->ranks[0].rank, v->ranks[v->count - 1].rank, v->world_size);
+        snprintf(who, sizeof who, "Ranks %" PRIu64 " to %" PRIu64 " of %" PRIu64 " are equal",
+                 v->ranks[0].rank, v->ranks[v->count - 1].rank, v->world_size);
     else
-        fprintf(page->out, "Rank %" PRIu64 " of %" PRIu64 " %s", worst->rank, v->world_size,
-                ran_out ? "ran out of memory" : "needs the most");
-    fprintf(page->out, ": peak %s GiB in ", ms_gib(worst->peak_bytes, peak));
-    ms_page_put(page, "%s", stage_of(worst));
-    fprintf(page->out, ", %" PRIu64 " bytes; reserved by the allocator %s GiB\n", worst->peak_bytes,
-            ms_gib(worst->reserved_bytes, reserved));
-    if (other->peak_bytes < worst->peak_bytes)
-        fprintf(page->out, "Rank %" PRIu64 " needs the least: peak %s GiB, %" PRIu64 " bytes\n",
-                other->rank, ms_gib(other->peak_bytes, low), other->peak_bytes);
+        snprintf(who, sizeof who, "Rank %" PRIu64 " of %" PRIu64 " %s", worst->rank, v->world_size,
+                 ran_out ? "ran out of memory" : "needs the most");
+    snprintf(text, sizeof text,
+             "%s: peak %s GiB in %s, %" PRIu64 " bytes; reserved by the allocator %s GiB", who,
+             ms_gib(worst->peak_bytes, peak), stage_of(worst), worst->peak_bytes,
+             ms_gib(worst->reserved_bytes, reserved));
+    ms_page_line(page, text);
+    if (other->peak_bytes >= worst->peak_bytes)
+        return;
+    snprintf(text, sizeof text, "Rank %" PRIu64 " needs the least: peak %s GiB, %" PRIu64 " bytes",
+             other->rank, ms_gib(other->peak_bytes, low), other->peak_bytes);
+    ms_page_line(page, text);
 }
 
 /* "0-3, 6" of the ranks that equal the one at `first`; marks them. */
@@ -113,15 +118,17 @@ static void write_row(const ms_ranks_view *v, size_t first, bool *named, const m
     fputs("  ", page->out);
     ms_page_cell(page, names, NAMES_COLUMNS);
     if (r->has_figures)
-        fprintf(page->out, " %10s %10s  ", ms_gib(r->peak_bytes, peak),
+        fprintf(page->out, " %10s %10s ", ms_gib(r->peak_bytes, peak),
                 ms_gib(r->reserved_bytes, reserved));
     else
-        fprintf(page->out, " %10s %10s  ", "-", "-");
-    ms_page_put(page, "%s", r->has_figures ? stage_of(r) : "");
-    if (!is_measured)
-        ms_page_put(page, "%s%s", r->has_figures ? ", " : "",
-                    r->outcome[0] ? r->outcome : "not followed");
-    fputc('\n', page->out);
+        fprintf(page->out, " %10s %10s ", "-", "-");
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text, "%s%s%s", r->has_figures ? stage_of(r) : "",
+             r->has_figures && !is_measured ? ", " : "",
+             is_measured     ? ""
+             : r->outcome[0] ? r->outcome
+                             : "not followed");
+    ms_page_rest(page, STAGE_COLUMN, text);
 }
 
 static size_t next_row(const ms_ranks_view *v, const bool *named)
@@ -143,8 +150,9 @@ ms_status ms_ranks_console(const ms_ranks_view *v, FILE *out, ms_error *err)
         write_answer(v, &page);
     if (!all_are_equal(v)) {
         ms_page_heading(&page, "Ranks", "  (GiB; each was run alone)");
+        const char *phase = "phase of the peak";
         fprintf(out, "  %-*s %10s %10s  %s\n", NAMES_COLUMNS, "", "peak", "reserved",
-                "phase of the peak");
+                STAGE_COLUMN + 1 + strlen(phase) <= page.columns ? phase : "phase");
         for (size_t i; (i = next_row(v, named)) != SIZE_MAX;)
             write_row(v, i, named, &page);
     }

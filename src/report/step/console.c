@@ -79,8 +79,9 @@ static void write_peak(const ms_page *p, const ms_view *v)
     const ms_summary *s = v->summary;
     const uint32_t label_width = ms_page_room(p, LABEL_WIDTH, SHARE_WIDTH);
     ms_page_heading(p, "At the peak", "  (GiB)");
-    fprintf(p->out, "  %sin %s%s%s%s\n", ms_page_tone(p, MS_TONE_DIM), s->peak_stage,
-            *v->peak_operator ? ", " : "", v->peak_operator, ms_page_tone(p, MS_TONE_END));
+    fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
+    ms_page_say(p, "in %s%s%s", s->peak_stage, *v->peak_operator ? ", " : "", v->peak_operator);
+    fputs(ms_page_tone(p, MS_TONE_END), p->out);
     for (uint32_t i = 0; i < v->category_count; i++) {
         const ms_view_row *row = &v->categories[i];
         if (!ms_is_seen(row->bytes, s->peak_memory_bytes))

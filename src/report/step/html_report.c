@@ -54,15 +54,15 @@ static void write_timeline(FILE *out, const ms_view *v, const ms_picture_shape *
 {
     fprintf(out,
             "<svg id=\"%s\" class=\"picture timeline %s\" viewBox=\"0 0 %d %d\" role=\"img\" "
-            "tabindex=\"0\" aria-label=\"",
+            "aria-label=\"",
             shape->is_narrow ? "timeline-narrow" : "timeline-svg", shape->name, shape->width,
             shape->timeline_height);
     ms_xml_text(out, sentence);
-    fputs(" Arrow keys read it.\" aria-describedby=\"reading\">\n", out);
+    fputs("\">\n" MS_DRAW_UNREAD, out);
     ms_picture_timeline(out, v, shape);
     if (!shape->is_narrow)
         ms_picture_legend(out, v, (ms_spot){shape->plot.x, shape->timeline_height - 4});
-    fputs("</svg>\n", out);
+    fputs("</g></svg>\n", out);
 }
 
 bool ms_html_timeline(FILE *out, const ms_view *v)
@@ -73,7 +73,7 @@ bool ms_html_timeline(FILE *out, const ms_view *v)
     fputs("<figure>\n", out);
     write_timeline(out, v, &ms_wide_pictures, sentence);
     write_timeline(out, v, &ms_narrow_pictures, sentence);
-    fputs("<div class=\"reading\" id=\"reading\" aria-live=\"polite\"></div>\n<figcaption>", out);
+    fputs("<div class=\"reading\" id=\"reading\"></div>\n<figcaption>", out);
     ms_xml_text(out, sentence);
     fputs(" Dotted: reserved memory.</figcaption>\n</figure>\n", out);
     return ms_html_timeline_data(out, v);
@@ -107,16 +107,21 @@ static void layers_table(FILE *out, const ms_view *v)
     ms_html_end_table(out);
 }
 
+enum { MOST_TOLD = 3 };
+
 static bool write_composition(FILE *out, const ms_view *v, const ms_picture_shape *shape)
 {
-    fprintf(
-        out,
-        "<svg class=\"picture composition %s\" viewBox=\"0 0 %d %d\" role=\"img\" "
-        "aria-label=\"Areas in proportion to what is alive at the peak: categories, and in them "
-        "their largest tensors. The table below has the categories.\">\n",
-        shape->name, shape->width, shape->composition_height);
+    char size[MS_BYTES_TEXT];
+    fprintf(out,
+            "<svg class=\"picture composition %s\" viewBox=\"0 0 %d %d\" role=\"img\" "
+            "aria-label=\"What is alive at the peak, as areas",
+            shape->name, shape->width, shape->composition_height);
+    for (uint32_t i = 0; i < v->category_count && i < MOST_TOLD; i++)
+        fprintf(out, "%s%s %s", i ? ", " : ": ", v->categories[i].label,
+                ms_bytes_text(v->categories[i].bytes, size));
+    fputs(". The table below has all categories.\">\n" MS_DRAW_UNREAD, out);
     bool ok = ms_picture_composition(out, v, shape);
-    fputs("</svg>\n", out);
+    fputs("</g></svg>\n", out);
     return ok;
 }
 

@@ -32,7 +32,7 @@ CONFIG = {
 
 def run(*words, cwd=None, **more):
     """The program's exit code and output; the environment holds no CI of ours."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "COLUMNS"))}
     environment.update(more)
     done = subprocess.run([PROGRAM, *words], cwd=cwd, env=environment, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=300)

@@ -14,7 +14,7 @@ EVERY = int(os.environ.get("CHECK_EVERY", "1"))
 
 
 def run(binary, *words):
-    return subprocess.run([binary, *words], capture_output=True, text=True)
+    return subprocess.run([binary, *words], capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
 
 
 def pairs(binary):

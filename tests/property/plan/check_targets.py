@@ -26,7 +26,7 @@ ALL_TARGETS = ["falcon-7b", "granite-4.0-micro", "mixtral-8x7b", "phi-4", "qwen3
 
 
 def run(program, *arguments):
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"})
 
 
 def plan(program, preset, budget, *more):

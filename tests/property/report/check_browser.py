@@ -49,7 +49,7 @@ addEventListener("load", () => setTimeout(() => {
   result.overflow = document.documentElement.scrollWidth - innerWidth;
   result.ground = getComputedStyle(document.body).backgroundColor;
   result.ink = getComputedStyle(document.body).color;
-  result.unlabelled = all("svg, .bar, .strip").filter((e) => !["img", "group"].includes(e.getAttribute("role")) || !e.getAttribute("aria-label")).length
+  result.unlabelled = all("svg, .bar, .strip").filter((e) => !["img", "group", "slider"].includes(e.getAttribute("role")) || !e.getAttribute("aria-label")).length
     + all("input").filter((e) => !e.labels.length).length + all("[role=button]").filter((e) => !e.getAttribute("aria-label")).length + all("button").filter((e) => !e.textContent.trim()).length
     + all("table").filter((e) => !e.caption || !e.tHead).length + all("section").filter((e) => !document.getElementById(e.getAttribute("aria-labelledby"))).length;
   const table = document.querySelector("#operators table");

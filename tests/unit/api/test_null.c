@@ -84,8 +84,8 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_analysis_write_events(NULL, the.out, &err))                                          \
     STATUS(ms_analysis_write_events(the.analysis, NULL, &err))                                     \
     NONE(ms_report_format_at(SIZE_MAX))                                                            \
-    STATUS(ms_write_models(NULL, NULL, &err))                                                      \
-    STATUS(ms_write_devices(NULL, NULL, &err))                                                     \
+    STATUS(ms_write_models(NULL, 0, NULL, &err))                                                   \
+    STATUS(ms_write_devices(NULL, 0, NULL, &err))                                                  \
     STATUS(ms_write_schema(NULL, the.out, &err))                                                   \
     STATUS(ms_write_schema("run", NULL, &err))                                                     \
     NONE(ms_model_name_at(SIZE_MAX))                                                               \

@@ -141,8 +141,8 @@ static void write_sweep(FILE *out)
 static void write_tables(FILE *out)
 {
     ms_error err = {0};
-    assert_int_equal(ms_write_devices(NULL, out, &err), MS_OK);
-    assert_int_equal(ms_write_models(NULL, out, &err), MS_OK);
+    assert_int_equal(ms_write_devices(NULL, 0, out, &err), MS_OK);
+    assert_int_equal(ms_write_models(NULL, 0, out, &err), MS_OK);
 }
 
 /* ---- what is said of values that are not taken ---- */

@@ -35,6 +35,7 @@
     Array.from(table.tHead.rows[0].cells).forEach((heading, column) => {
       const button = document.createElement("button");
       button.type = "button";
+      if (!heading.textContent) return;
       button.append(...heading.childNodes);
       heading.append(button);
       button.addEventListener("click", () => sortBy(table, heading, column));
@@ -51,7 +52,7 @@
     input.id = "filter";
     label.htmlFor = "filter";
     label.textContent = "Filter by words";
-    count.setAttribute("aria-live", "polite");
+    put(count, { "aria-live": "polite", "aria-label": "Operators shown" });
     form.append(label, input, count);
     operators.closest(".wide").before(form);
     const rows = Array.from(operators.tBodies[0].rows, (row) => [row, row.textContent.toLowerCase()]);
@@ -68,6 +69,22 @@
     apply();
   }
 
+  /* What is below the screen is left to the end, for the page to come up at once. */
+  const complete = () => setTimeout(() => document.documentElement.classList.add("whole"), 0);
+  if (document.readyState === "complete") complete();
+  else addEventListener("load", complete);
+
+  /* Rows that are laid out as blocks on a phone stay rows to readers that go by the layout. */
+  const roles = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+  const phone = matchMedia("(max-width: 40rem)");
+  const name_parts = () => {
+    if (!phone.matches) return;
+    for (const part of document.querySelectorAll("table, thead, tbody, tr, td, th"))
+      part.setAttribute("role", roles[part.tagName] || (part.scope === "row" ? "rowheader" : "columnheader"));
+  };
+  name_parts();
+  phone.addEventListener("change", name_parts);
+
   const make = (parent, tag, class_name, text) => {
     const element = parent.appendChild(document.createElement(tag));
     if (class_name) element.className = class_name;
@@ -75,7 +92,8 @@
     return element;
   };
 
-  /* A line that follows pointer or arrow keys over the timeline, and beside it what there is at that time. */
+  /* A line that follows pointer or arrow keys over the timeline, and beside it what there is at that time. The
+     picture is a slider then: its value is the time, and what readers say of it. */
   const source = document.getElementById("timeline-data"), reading = document.getElementById("reading");
   if (source && reading) {
     const data = JSON.parse(source.textContent), figure = reading.closest("figure");
@@ -84,14 +102,24 @@
       const frame = data.frames[i], line = document.createElementNS("http://www.w3.org/2000/svg", "line");
       put(line, { class: "cross", y1: frame.y, y2: frame.y + frame.height, visibility: "hidden" });
       svg.append(line);
+      put(svg, { role: "slider", tabindex: "0", "aria-valuemin": 0, "aria-valuemax": data.points.length - 1,
+        "aria-describedby": "reading", "aria-label": svg.getAttribute("aria-label") + " Arrow keys read it." });
       return { svg, frame, line };
     });
     let at = data.points.findIndex((point) => point.event === data.peak_event);
-    const fill = (point) => {
+    const headline = (point) => {
       const when = data.is_timed ? point.ms.toFixed(1) + " ms" : "event " + point.event;
       const layer = point.layer === undefined ? "" : ", layer " + point.layer;
+      return when + ", " + point.phase + layer + ": " + bytes(point.bytes);
+    };
+    const tell = () => {
+      const point = data.points[at], op = point.op === undefined ? "" : ", " + names[point.op];
+      for (const { svg } of pictures) put(svg, { "aria-valuenow": at, "aria-valuetext": headline(point) + op });
+    };
+    tell();
+    const fill = (point) => {
       reading.replaceChildren();
-      make(reading, "strong", "", when + ", " + point.phase + layer + ": " + bytes(point.bytes));
+      make(reading, "strong", "", headline(point));
       if (point.op !== undefined) make(reading, "code", "", names[point.op]);
       make(reading, "span", "", data.categories.map((name, i) => [name, point.categories[i]])
         .filter(([, n]) => n > 0).map(([name, n]) => name + " " + bytes(n)).join(", "));
@@ -115,6 +143,7 @@
       const x = frame.x + (data.end_ms > 0 ? point.ms / data.end_ms : 0) * frame.width;
       put(line, { x1: x, x2: x, visibility: "visible" });
       fill(point);
+      tell();
       place(picture, x);
     };
     const hide = ({ line }) => {
@@ -156,14 +185,17 @@
   for (const composition of document.querySelectorAll("svg.composition")) {
     const whole = { width: composition.viewBox.baseVal.width, height: composition.viewBox.baseVal.height };
     const head = 18, letter = 6.5, line = 14;
-    const groups = Array.from(composition.querySelectorAll("g.category"));
+    const numbers = (rect) => ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)));
+    /* An area that is not seen is no button; the table has it. */
+    const least = 4, areas = Array.from(composition.querySelectorAll("g.category"));
+    const groups = areas.filter((group) => Math.min(...numbers(group.querySelector("rect.head")).slice(2)) >= least);
+    for (const group of areas) if (!groups.includes(group)) group.setAttribute("aria-hidden", "true");
     const note = document.createElement("p");
     note.setAttribute("aria-live", "polite");
     const hint = "Choose a category to see it larger.";
     note.textContent = hint;
     note.className = "note " + (composition.classList.contains("narrow-picture") ? "narrow-picture" : "wide-picture");
     composition.after(note);
-    const numbers = (rect) => ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)));
     /* The end of a name tells tensors apart. */
     const shorten = (text, width) => {
       const room = Math.floor(width / letter);
@@ -190,34 +222,37 @@
     const leave = () => {
       zoomed.innerHTML = before;
       zoomed.setAttribute("aria-pressed", "false");
-      for (const group of groups) group.removeAttribute("visibility");
+      for (const group of areas) group.removeAttribute("visibility");
       zoomed = null;
       note.textContent = hint;
     };
     const enter = (group) => {
       before = group.innerHTML;
       zoomed = group;
-      for (const other of groups) if (other !== group) other.setAttribute("visibility", "hidden");
+      for (const other of areas) if (other !== group) other.setAttribute("visibility", "hidden");
       const rect = group.querySelector("rect.head"), [x, y, width, height] = numbers(rect);
       const title = group.getAttribute("aria-label");
       put(rect, { x: 0, y: 0, width: whole.width, height: whole.height });
       for (const text of group.querySelectorAll(":scope > text")) text.remove();
       const label = group.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "text"));
-      put(label, { x: 4, y: 13, class: "on-cell strong" });
+      put(label, { x: 4, y: 13, class: "on-cell strong", "aria-hidden": "true" });
       label.textContent = title;
       const taken = Number(group.dataset.head);
       for (const cell of group.querySelectorAll("g.tensor"))
         fit(cell, { x, y: y + taken, width, height: height - taken },
           { x: 0, y: head, width: whole.width, height: whole.height - head });
       group.setAttribute("aria-pressed", "true");
-      note.textContent = title + ". Choose it again, or press Escape, to see all categories.";
+      const tensors = Array.from(group.querySelectorAll("title"), (text) => text.textContent.replace(/ \([^)]*\)$/, ""));
+      note.textContent = title + ". Choose it again, or press Escape, to see all categories. In it: " + tensors.join("; ") + ".";
     };
     const choose = (group) => {
       if (zoomed) leave();
       else enter(group);
     };
     composition.setAttribute("role", "group");
+    composition.querySelector("g[aria-hidden]").removeAttribute("aria-hidden");
     for (const group of groups) {
+      for (const part of group.children) part.setAttribute("aria-hidden", "true");
       put(group, { role: "button", tabindex: "0", "aria-pressed": "false" });
       group.addEventListener("click", () => choose(group));
       group.addEventListener("keydown", (event) => {
