@@ -12,7 +12,8 @@ static ms_status check_variants(const ms_variants *list, ms_error *err)
     for (uint32_t i = 0; i < list->count; i++) {
         const ms_variant *v = &list->items[i];
         if (v->status != MS_OK && v->status != MS_ERR_CONFIG) /* an operator that it lacks */
-            return ms_fail(err, v->status, "%s", v->err.text);
+            return ms_fail(err, v->status, "%s",
+                           v->err.text[0] ? v->err.text : "no memory for a variation of the run");
     }
     return MS_OK;
 }
