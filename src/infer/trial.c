@@ -135,7 +135,8 @@ static ms_status try_job(const ms_infer_input *in, const ms_infer_job *job,
     ms_status status = run_engine(in, job, engine, &result, err);
     if (status != MS_OK)
         return status;
-    trial->is_safe = ms_infer_result_fits(in, &result, !result.takes_all, &full);
+    trial->is_safe =
+        ms_infer_result_fits(in, &result, !result.takes_all, &full) && !result.may_refuse;
     trial->fits = ms_infer_result_fits(in, &result, false, &full);
     trial->has_floor = ms_infer_floor_fits(in, &result);
     trial->needed_bytes =

@@ -168,17 +168,60 @@ static ms_status tell_recompute(ms_telling *f)
     if (f->found.remedy_count == 0)
         return MS_OK;
     const ms_remedy *r = &f->found.remedies[0];
-    if (ms_reason_verdict(r->reason) == MS_VERDICT_FITS)
-        f->found.text = ms_arena_printf(
-            f->arena,
-            "layers need not be recomputed here: %s needs %s, fits, and computes each layer once",
-            r->option, ms_telling_size(f, r->device_bytes));
-    else if (room >= s->budget_bytes / MS_FINDING_WORTH)
+    if (ms_reason_verdict(r->reason) == MS_VERDICT_FITS) {
+        f->found.text =
+            ms_arena_printf(f->arena,
+                            "layers need not be recomputed here: %s (%s of %s), fits, and computes "
+                            "each layer once",
+                            ms_telling_remedies(f), ms_telling_size(f, r->device_bytes),
+                            ms_telling_size(f, s->budget_bytes));
+        return MS_OK;
+    }
+    if (room >= s->budget_bytes / MS_FINDING_WORTH)
         f->found.text = ms_arena_printf(
             f->arena,
             "%s are left, and not every layer need be recomputed: memscope plan with these options "
             "says which (without checkpoints it needs %s)",
             ms_telling_size(f, room), ms_telling_size(f, r->device_bytes));
+    f->found.bytes = r->device_bytes;
+    f->found.remedy_count = 0; /* it is none */
+    return MS_OK;
+}
+
+/* ---- several GPUs ---- */
+
+/* See docs/semantics/deepspeed.md. */
+static bool gathers_packed(const ms_ledger *ledger)
+{
+    const ms_layout *layout = &ledger->run->parallel.layout;
+    return layout->kind == MS_PARALLEL_ZERO && layout->stage == 3 &&
+           ms_is_packed(&ledger->run->quantization);
+}
+
+static ms_status tell_packed(ms_telling *f)
+{
+    const ms_run_config *run = f->ledger->run;
+    const char *type = ms_dtype_info_of(run->dtype)->short_name;
+    f->found.text = ms_arena_printf(
+        f->arena,
+        "ZeRO-3 shares the packed weights, but bitsandbytes' products keep what forward gathers "
+        "until backward has ended: at its peak each rank has the whole packed base; --parallel "
+        "fsdp=%" PRIu64 " --param-dtype %s with --quantize nf4:double:%s frees it layer by layer",
+        run->parallel.layout.shards, type, type);
+    return MS_OK;
+}
+
+static bool lacks_gpus(const ms_ledger *ledger)
+{
+    const ms_layout *layout = &ledger->run->parallel.layout;
+    bool is_shared = layout->kind == MS_PARALLEL_FSDP1 || layout->kind == MS_PARALLEL_FSDP2 ||
+                     layout->kind == MS_PARALLEL_ZERO;
+    return is_shared && ledger->summary->verdict == MS_VERDICT_NO;
+}
+
+static ms_status tell_gpus(ms_telling *f)
+{
+    f->found.text = "how many GPUs it takes: memscope fit --what gpus with the same options";
     return MS_OK;
 }
 
@@ -202,6 +245,8 @@ static const finding_row rows[] = {
     {"emulated-bf16", emulates_bf16, {&ms_half_change, NULL}, is_shown, tell_bf16},
     {"half-precision", is_all_half, {&ms_mixed_change, NULL}, does_not_fit, tell_half},
     {"unneeded-recompute", recomputes, {&ms_keep_change, NULL}, is_shown, tell_recompute},
+    {"gathered-base", gathers_packed, {NULL, NULL}, is_shown, tell_packed},
+    {"number-of-gpus", lacks_gpus, {NULL, NULL}, is_shown, tell_gpus},
     {"built-whole", ms_allocator_is_built_most, {NULL, NULL}, is_shown, ms_allocator_tell_built},
     {"cached-memory",
      ms_allocator_caches_much,

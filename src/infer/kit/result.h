@@ -98,7 +98,8 @@ typedef struct ms_infer_result {
     const char *refusal;  /* why the engine does not start though there are bytes; NULL: it does */
     bool takes_all; /* of its budget, whatever is asked for: a range does not tell what fits */
     const char
-        *hopeless; /* said where no lever makes it fit: a sentence without a full stop; or NULL */
+        *hopeless;   /* said where no lever makes it fit: a sentence without a full stop; or NULL */
+    bool may_refuse; /* with the most of what is a range, it does not start */
     const char *limit;      /* what stops more, and what to change: a sentence; NULL: nothing */
     ms_infer_setting other; /* which may make it fit where it does not */
 } ms_infer_result;

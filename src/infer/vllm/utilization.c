@@ -3,11 +3,10 @@
 
 enum { WHOLE = 100 };
 
-/* What vLLM counts before the cache. */
+/* What vLLM counts before the cache, at most. */
 static uint64_t counted_bytes(const ms_vllm_start *t)
 {
-    return t->weights_bytes + t->peak.expected + t->non_torch.expected +
-           t->graphs_estimate.expected;
+    return t->weights_bytes + t->peak.high + t->non_torch.high + t->graphs_estimate.high;
 }
 
 /* Of a budget that is filled: what is taken beside it. */

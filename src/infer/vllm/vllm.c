@@ -17,11 +17,17 @@ typedef struct answer {
 
 /* ---- sums ---- */
 
+/* Requests that so many blocks hold at once. */
+static uint64_t requests_in(const answer *a, uint64_t blocks)
+{
+    uint64_t each = a->stages[0].cache.request_blocks;
+    return each ? blocks / each : 0;
+}
+
 /* Requests that the cache holds at once, in shares of `part`. */
 static uint64_t held(const answer *a, uint64_t part)
 {
-    uint64_t each = a->stages[0].cache.request_blocks;
-    return each ? a->blocks * part / each : 0;
+    return requests_in(a, a->blocks * part);
 }
 
 static ms_status run_stages(const ms_vllm_setup *s, answer *a, ms_error *err)
@@ -249,12 +255,22 @@ static bool add_note(ms_infer_result *result, const char *text)
 
 static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *result)
 {
-    char bytes[MS_BYTES_TEXT];
-    const char *uncounted =
-        ms_arena_printf(s->job->arena,
-                        "vLLM will use %s more than its budget: the runner's own buffers, which "
-                        "its sum does not have; fewer --max-num-seqs make them smaller",
-                        ms_bytes_text(a->stages[s->stages - 1].buffers_bytes, bytes));
+    const ms_vllm_start *last = &a->stages[s->stages - 1];
+    const uint64_t context = s->job->device->context_expected_bytes;
+    const uint64_t graphs = last->graphs.expected > last->graphs_estimate.expected
+                                ? last->graphs.expected - last->graphs_estimate.expected
+                                : 0;
+    char all[MS_BYTES_TEXT], own[MS_BYTES_TEXT], text[MS_BYTES_TEXT];
+    const char *of_graphs =
+        graphs ? ms_arena_printf(s->job->arena, ", CUDA graphs, %s", ms_bytes_text(graphs, text))
+               : "";
+    const char *uncounted = ms_arena_printf(
+        s->job->arena,
+        "vLLM will use some %s more than its budget, which its sum does not have: the runner's own "
+        "buffers, %s (fewer --max-num-seqs make them smaller)%s, and the CUDA context, %s",
+        ms_bytes_text(last->buffers_bytes + graphs + context, all),
+        ms_bytes_text(last->buffers_bytes, own), of_graphs ? of_graphs : "",
+        ms_bytes_text(context, text));
     const char *range = ms_infer_settings_has(s->job->settings, "non-torch-memory")
                             ? ""
                             : "memory outside PyTorch is a range of published starts; with "
@@ -281,6 +297,8 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
         result->weights_type = s->is_fp16 ? "fp16" : "bf16";
     result->takes_all = true;
     result->refusal = why && *why ? why : NULL;
+    result->may_refuse =
+        s->total_bytes > 0 && requests_in(a, a->least_blocks) < s->job->settings->concurrency;
     result->decision = decision(s, a);
     result->limit = limit(s, a);
     bool ok = why && result->decision && result->limit && add_buffers(s, a, result) &&

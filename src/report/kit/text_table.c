@@ -210,8 +210,11 @@ static bool write_console(const ms_page *p, uint32_t columns, const ms_text_tabl
 {
     if (!lay_out(t, columns, l))
         return false;
-    if (least_of(t, l) > p->columns && !l->is_wrapped)
+    if (least_of(t, l) > p->columns && !l->is_wrapped) {
+        set_widths(t, l, false); /* no column goes */
+        l->last = t->columns - 1;
         return write_records(p, t, l);
+    }
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     bool ok = write_row(p, t, l, -1);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);

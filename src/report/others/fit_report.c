@@ -129,6 +129,12 @@ static uint64_t peak_bytes(const ms_step_figures *f, int which)
     return f->peak_bytes;
 }
 
+static uint64_t reserved_bytes(const ms_step_figures *f, int which)
+{
+    (void)which;
+    return f->reserved_bytes;
+}
+
 static uint64_t device_bytes(const ms_step_figures *f, int which)
 {
     (void)which;
@@ -153,6 +159,7 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
             write_row(page, &c, ms_category_name((ms_category)i), category_bytes, i);
     }
     write_row(page, &c, "allocated", peak_bytes, 0);
+    write_row(page, &c, "reserved by the allocator", reserved_bytes, 0);
     write_row(page, &c, "on the device, with context", device_bytes, 0);
 }
 

@@ -160,7 +160,7 @@ static const char *plan_verdict(const ms_plan_view *view)
             ms_gib(view->least_budget_bytes, need), budget, device);
     if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
         return ms_arena_printf(
-            view->arena, "does not fit: short by up to %s GiB (needs %s of %s GiB on %s)",
+            view->arena, "does not fit: short by about %s GiB (needs %s of %s GiB on %s)",
             ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
     if (view->is_infeasible)
         return ms_arena_printf(view->arena, "no plan was found that fits %s GiB on %s", budget,

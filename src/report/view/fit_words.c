@@ -27,7 +27,7 @@ static const char *figures_text(ms_arena *arena, const ms_fit_facts *f)
         return ms_arena_printf(arena, " (%s GiB, %s too many)", ms_gib(f->high_device_bytes, high),
                                ms_gib(f->high_device_bytes - f->budget_bytes, over));
     if (f->reason == MS_FIT_RETRIES && f->retries)
-        return ms_arena_printf(arena, " (%" PRIu64 " time%s)", f->retries,
+        return ms_arena_printf(arena, " (%" PRIu64 " time%s from the first step on)", f->retries,
                                f->retries == 1 ? "" : "s");
     return "";
 }

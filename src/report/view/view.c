@@ -213,7 +213,7 @@ static const char *verdict_of_worst(const ms_view *view, const verdict_texts *t)
         return ms_arena_printf(
             view->arena,
             "does not fit: rank %" PRIu64 " of %" PRIu64 " x %s needs most, %s of %s GiB%s%s%s%s",
-            rank, world, device, t->need, t->budget, t->when, is_short ? ": short by up to " : "",
+            rank, world, device, t->need, t->budget, t->when, is_short ? ": short by about " : "",
             t->missing, is_short ? " GiB" : "");
     return ms_arena_printf(
         view->arena, "%s on each of %" PRIu64 " x %s: rank %" PRIu64 " needs most, %s of %s GiB%s",
@@ -227,7 +227,7 @@ static const char *verdict_of_one(const ms_view *view, const verdict_texts *t)
                                t->when);
     if (*t->missing)
         return ms_arena_printf(view->arena,
-                               "does not fit: short by up to %s GiB (needs %s of %s GiB on %s%s)",
+                               "does not fit: short by about %s GiB (needs %s of %s GiB on %s%s)",
                                t->missing, t->need, t->budget, t->device, t->when);
     return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s", t->word, t->need, t->budget,
                            t->device, t->when);

@@ -38,9 +38,11 @@ RUNS = [
     ("pythia-1b --device t4 --quantize nf4 --lora r=8,targets=query_key_value --seq 512 --autocast bf16",
      ["emulated-bf16"]),
     ("qwen2.5-0.5b --seq 2048 --batch 8 --dtype fp32 --autocast bf16", ["cached-memory"]),
-    ("llama-3.1-8b --batch 4 --checkpointing all", ["half-precision", "cached-memory"]),
-    ("llama-3.1-8b --batch 4 --checkpointing all --dtype bf16", ["cached-memory"]),
-    ("llama-3.1-8b --batch 4 --checkpointing all --allocator cuda-expandable", ["half-precision", "cached-memory"]),
+    ("llama-3.1-8b --batch 4 --checkpointing all", ["half-precision", "unneeded-recompute", "cached-memory"]),
+    ("llama-3.1-8b --batch 4 --checkpointing all --dtype bf16", ["unneeded-recompute", "cached-memory"]),
+    ("llama-3.1-8b --batch 4 --checkpointing all --allocator cuda-expandable", ["half-precision", "unneeded-recompute", "cached-memory"]),
+    ("llama-3.2-1b --checkpointing all --dtype bf16", ["unneeded-recompute", "cached-memory"]),
+    ("llama-3.2-1b --checkpointing every:2 --dtype bf16 --batch 4 --budget 44GiB", ["unneeded-recompute", "cached-memory"]),
     ("smollm2-135m --seq 256", []),  # more than a twentieth, but less than 256 MiB
     ("llama-3.1-8b --seq 4096", ["half-precision"]),
     ("gpt2 --dtype fp32 --device cpu --seq 128", []),
@@ -53,7 +55,7 @@ RANKS = [
     ("qwen2.5-3b --device a100-80gb --seq 1000 --batch 8 --parallel pp=3,schedule=1f1b,microbatches=6 --budget 32GiB",
      ["cached-memory"]),
     ("llama-3.1-8b --device rtx-4090 --parallel pp=4,schedule=1f1b,microbatches=8 --budget 21GiB", []),
-    ("tinyllama-1.1b --device a100-80gb --budget 8GiB --seq 2048 --batch 4 --parallel fsdp=3 --clip 1", ["cached-memory"]),
+    ("tinyllama-1.1b --device a100-80gb --budget 8GiB --seq 2048 --batch 4 --parallel fsdp=3 --clip 1", ["number-of-gpus", "cached-memory"]),
 ]
 EVERY = int(os.environ.get("CHECK_EVERY", "1"))  # of several ranks, which are few, every fifth part of that
 UNITS = ["B", "KiB", "MiB", "GiB", "TiB"]
@@ -103,6 +105,14 @@ def check_half(report, note, program, arguments):
     assert summary["expected_device_bytes"] == note["bytes"], note
     assert report["summary"]["fits"] and not summary["fits"], note
     assert size(note["bytes"]) in note["text"], note
+
+
+def check_recompute(report, note, program, arguments):
+    """Without checkpoints the run fits, or does not and needs what is said."""
+    summary = report_of(program, f"{arguments} --no-advice --checkpointing none")["summary"]
+    assert report["summary"]["fits"] and size(summary["expected_device_bytes"]) in note["text"], note
+    assert (summary["verdict"] == "fits") == bool(note["remedies"]), (note, summary["verdict"])
+    assert note["remedies"] or note["bytes"] == summary["expected_device_bytes"], note
 
 
 def check_math(report, note):
@@ -161,6 +171,8 @@ def check_run(program, arguments, expected):
             ABOUT[note["name"]](report, note)
         if note["name"] == "half-precision":
             check_half(report, note, program, arguments)
+        if note["name"] == "unneeded-recompute":
+            check_recompute(report, note, program, arguments)
     check_texts(report, program, arguments)
 
 

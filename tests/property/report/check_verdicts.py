@@ -143,7 +143,9 @@ def check_diff(program, words, summary, folder):
     begin = {"no-budget": "needs"}.get(summary["verdict_reason"]) or {"no": "does not fit,"}.get(
         summary["verdict"], f'{summary["verdict"]},')
     hundredths = (summary["expected_device_bytes"] * 100 + (1 << 29)) >> 30
-    words_ = f"{begin} {hundredths // 100}.{hundredths % 100:02} GiB"
+    budget = (summary["budget_bytes"] * 100 + (1 << 29)) >> 30 if summary["budget_bytes"] else 0
+    of = f" of {budget // 100}.{budget % 100:02}" if budget else ""
+    words_ = f"{begin} {hundredths // 100}.{hundredths % 100:02}{of} GiB"
     for form in ("console", "md", "html"):
         _, out = run(program, "diff", str(file), str(file), "--format", form, "-o", "-")
         assert out.count(words_) == 2, (form, words_)
