@@ -200,14 +200,17 @@ static bool gathers_packed(const ms_ledger *ledger)
 
 static ms_status tell_packed(ms_telling *f)
 {
-    const ms_run_config *run = f->ledger->run;
-    const char *type = ms_dtype_info_of(run->dtype)->short_name;
+    const ms_remedy *r = f->found.remedy_count ? &f->found.remedies[0] : NULL;
+    const char *other = "";
+    if (r)
+        other = ms_arena_printf(f->arena, "; FSDP2 frees it layer by layer: %s (%s of %s)",
+                                ms_telling_remedies(f), ms_telling_size(f, r->device_bytes),
+                                ms_telling_size(f, f->ledger->summary->budget_bytes));
     f->found.text = ms_arena_printf(
         f->arena,
-        "ZeRO-3 shares the packed weights, but bitsandbytes' products keep what forward gathers "
-        "until backward has ended: at its peak each rank has the whole packed base; --parallel "
-        "fsdp=%" PRIu64 " --param-dtype %s with --quantize nf4:double:%s frees it layer by layer",
-        run->parallel.layout.shards, type, type);
+        "ZeRO-3 divides the packed weights, but bitsandbytes' products keep what forward gathers "
+        "until backward has ended: at its peak each rank has the whole packed base%s",
+        other ? other : "");
     return MS_OK;
 }
 
@@ -245,7 +248,7 @@ static const finding_row rows[] = {
     {"emulated-bf16", emulates_bf16, {&ms_half_change, NULL}, is_shown, tell_bf16},
     {"half-precision", is_all_half, {&ms_mixed_change, NULL}, does_not_fit, tell_half},
     {"unneeded-recompute", recomputes, {&ms_keep_change, NULL}, is_shown, tell_recompute},
-    {"gathered-base", gathers_packed, {NULL, NULL}, is_shown, tell_packed},
+    {"gathered-base", gathers_packed, {&ms_divide_change, NULL}, is_shown, tell_packed},
     {"number-of-gpus", lacks_gpus, {NULL, NULL}, is_shown, tell_gpus},
     {"built-whole", ms_allocator_is_built_most, {NULL, NULL}, is_shown, ms_allocator_tell_built},
     {"cached-memory",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "simulate/change.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "config/load/again.h"
@@ -105,11 +106,35 @@ static bool keep_all_layers(ms_variation *v, const char **option)
            set_again(v, &before, (const char *const[]){"checkpointing", "none", NULL}, option);
 }
 
+/* FSDP2 over as many ranks, of a packed base in the form that it divides. */
+static bool divide_packed(ms_variation *v, const char **option)
+{
+    const ms_run_config before = v->run;
+    const ms_layout *layout = &before.parallel.layout;
+    ms_quantization q = before.quantization;
+    if (!before.draft || layout->kind != MS_PARALLEL_ZERO)
+        return false;
+    q.has_storage_dtype = true;
+    q.storage_dtype = before.dtype;
+    const char *type = ms_dtype_info_of(before.dtype)->short_name;
+    const char *packed = ms_quantization_text(v->arena, &q);
+    const char *ranks = ms_arena_printf(v->arena, "fsdp=%" PRIu64, layout->shards);
+    *option = packed && ranks
+                  ? ms_arena_printf(v->arena, "--parallel %s --param-dtype %s --quantize %s", ranks,
+                                    type, packed)
+                  : NULL;
+    return !*option || set_again(v, &before,
+                                 (const char *const[]){"parallel", ranks, "param-dtype", type,
+                                                       "quantize", packed, NULL},
+                                 option);
+}
+
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};
 const ms_change ms_autocast_change = {"autocast", false, use_autocast};
 const ms_change ms_upcast_change = {"no weights in fp32", false, skip_upcast};
 const ms_change ms_half_change = {"fp16", false, use_fp16};
 const ms_change ms_mixed_change = {"fp32 weights", false, use_mixed};
+const ms_change ms_divide_change = {"FSDP2", false, divide_packed};
 const ms_change ms_keep_change = {"no checkpoints", false, keep_all_layers};
 
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option)

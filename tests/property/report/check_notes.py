@@ -55,6 +55,8 @@ RANKS = [
     ("qwen2.5-3b --device a100-80gb --seq 1000 --batch 8 --parallel pp=3,schedule=1f1b,microbatches=6 --budget 32GiB",
      ["cached-memory"]),
     ("llama-3.1-8b --device rtx-4090 --parallel pp=4,schedule=1f1b,microbatches=8 --budget 21GiB", []),
+    ("llama-2-70b --device a100-40gb --lora r=8 --quantize nf4:double --checkpointing all --seq 512 --parallel zero=3,dp=4",
+     ["gathered-base", "number-of-gpus", "cached-memory"]),
     ("tinyllama-1.1b --device a100-80gb --budget 8GiB --seq 2048 --batch 4 --parallel fsdp=3 --clip 1", ["number-of-gpus", "cached-memory"]),
 ]
 EVERY = int(os.environ.get("CHECK_EVERY", "1"))  # of several ranks, which are few, every fifth part of that
