@@ -21,10 +21,7 @@ static ms_status no_memory(ms_error *err)
 
 static ms_status set_field(changing *c, const char *field, const char *value)
 {
-    c->option =
-        ms_arena_printf(c->arena, "%s%s--%s %s", c->option, *c->option ? " " : "", field, value);
-    return c->option ? ms_run_field_set(c->draft, c->arena, field, value, c->err)
-                     : no_memory(c->err);
+    return ms_run_change(c->draft, c->arena, field, value, &c->option, c->err);
 }
 
 /* What is treated already comes first: later parts win. */

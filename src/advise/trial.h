@@ -6,8 +6,8 @@
 #define MS_ADVISE_TRIAL_H
 
 #include "advise/combination.h"
-#include "advise/larger_device.h"
 #include "advise/kept.h"
+#include "advise/larger_device.h"
 #include "base/vec.h"
 
 typedef struct ms_trial {

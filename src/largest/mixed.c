@@ -8,7 +8,7 @@ static bool vary(const ms_fit_question *q, const ms_run_config *run, ms_arena *a
                  ms_variation *v, const char **option)
 {
     *v = ms_vary_run(q->model, run, arena);
-    return run->draft && ms_vary_by(v, &ms_mixed_change, option);
+    return ms_vary_by(v, &ms_mixed_change, option);
 }
 
 ms_status ms_fit_find_mixed(ms_arena *arena, const ms_fit_question *question, ms_fit_answer *answer,
@@ -19,7 +19,7 @@ ms_status ms_fit_find_mixed(ms_arena *arena, const ms_fit_question *question, ms
     ms_fit_answer found;
     ms_variation one, shared;
     answer->mixed = (ms_fit_mixed){0};
-    if (answer->value == 0 || !ms_is_half_unsaid(question->run) || question->run->adapter ||
+    if (answer->value == 0 || question->run->adapter ||
         !vary(question, question->run, arena, &one, &alone) ||
         (is_of_gpus && !vary(question, question->shared, arena, &shared, &sharing)))
         return MS_OK;

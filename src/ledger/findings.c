@@ -2,7 +2,6 @@
 #include "ledger/findings.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/reason.h"
 #include "config/run/attention.h"
@@ -122,10 +121,8 @@ static ms_status tell_bf16(ms_telling *f)
 /* Nothing was said of types, and weights and states of twice the bytes leave no room. */
 static bool is_all_half(const ms_ledger *ledger)
 {
-    const ms_run_config *run = ledger->run;
     const ms_summary *s = ledger->summary;
-    return ms_is_half_unsaid(run) && s->trainable_param_count == s->param_count && s->fits &&
-           s->budget_bytes > 0 &&
+    return s->trainable_param_count == s->param_count && s->fits && s->budget_bytes > 0 &&
            s->weight_memory_bytes + s->optimizer_memory_bytes >
                s->budget_bytes - s->expected_device_bytes;
 }
@@ -155,9 +152,7 @@ static ms_status tell_half(ms_telling *f)
 
 static bool recomputes(const ms_ledger *ledger)
 {
-    const ms_run_config *run = ledger->run;
-    return ledger->summary->fits && ledger->summary->budget_bytes > 0 && run->checkpointing &&
-           strcmp(run->checkpointing, "none") != 0 && !*run->treat;
+    return ledger->summary->fits && ledger->summary->budget_bytes > 0;
 }
 
 /* What keeps everything may fit; if not, a plan keeps what has room. */
@@ -217,9 +212,8 @@ static ms_status tell_packed(ms_telling *f)
 static bool lacks_gpus(const ms_ledger *ledger)
 {
     const ms_layout *layout = &ledger->run->parallel.layout;
-    bool is_shared = layout->kind == MS_PARALLEL_FSDP1 || layout->kind == MS_PARALLEL_FSDP2 ||
-                     layout->kind == MS_PARALLEL_ZERO;
-    return is_shared && ledger->summary->verdict == MS_VERDICT_NO;
+    return (ms_layout_shards(layout) || layout->kind == MS_PARALLEL_ZERO) &&
+           ledger->summary->verdict == MS_VERDICT_NO;
 }
 
 static ms_status tell_gpus(ms_telling *f)

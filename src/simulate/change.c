@@ -56,77 +56,67 @@ static bool use_fp16(ms_variation *v, const char **option)
     return (has_dtype || casts) && !is_sharded(run);
 }
 
-bool ms_is_half_unsaid(const ms_run_config *run)
+/* Resolves the run again with these fields and values, NULL last, and sets the option that says the
+ * same; false where they are refused. Out of memory: true, and no option. */
+static bool set_again(ms_variation *v, const char *const *settings, const char **option)
 {
-    bool is_half = run->dtype == MS_DTYPE_F16 || run->dtype == MS_DTYPE_BF16;
-    return is_half && !run->has_dtype && run->autocast == MS_AUTOCAST_NONE;
-}
-
-/* Resolves the run again with these fields and values, NULL last; false where they are refused. Out
- * of memory: true, and no option. */
-static bool set_again(ms_variation *v, const ms_run_config *before, const char *const *settings,
-                      const char **option)
-{
+    const ms_run_config before = v->run;
     ms_error err = {0};
+    if (!before.draft)
+        return false;
     ms_run_draft *draft = ms_arena_array(v->arena, ms_run_draft, 1);
     ms_status status = draft ? MS_OK : MS_ERR_NOMEM;
     if (draft)
-        *draft = *before->draft;
-    for (; *settings && status == MS_OK; settings += 2)
-        status = ms_run_field_set(draft, v->arena, settings[0], settings[1], &err);
+        *draft = *before.draft;
+    for (*option = ""; *settings && status == MS_OK; settings += 2)
+        status = ms_run_change(draft, v->arena, settings[0], settings[1], option, &err);
     if (status == MS_OK)
-        status = ms_run_resolve_again(v->arena, before, draft, &v->model, &v->run, &err);
+        status = ms_run_resolve_again(v->arena, &before, draft, &v->model, &v->run, &err);
     if (status == MS_ERR_NOMEM)
         *option = NULL;
     return status == MS_OK || status == MS_ERR_NOMEM;
 }
 
+/* Weights and optimizer states are in half precision because nothing was said of types. */
+static bool is_half_unsaid(const ms_run_config *run)
+{
+    bool is_half = run->dtype == MS_DTYPE_F16 || run->dtype == MS_DTYPE_BF16;
+    return is_half && !run->has_dtype && run->autocast == MS_AUTOCAST_NONE;
+}
+
 /* FSDP computes in another type by a policy of its own; DeepSpeed keeps fp32 weights as it is. */
 static bool use_mixed(ms_variation *v, const char **option)
 {
-    const ms_run_config before = v->run;
-    const ms_parallel_kind kind = before.parallel.layout.kind;
-    const bool is_f16 = before.dtype == MS_DTYPE_F16 || ms_device_before_ampere(before.device);
-    const char *half = is_f16 ? "fp16" : "bf16";
-    const bool is_fsdp = kind == MS_PARALLEL_FSDP1 || kind == MS_PARALLEL_FSDP2;
-    const char *field = is_fsdp ? "param-dtype" : "autocast";
-    if (!ms_is_half_unsaid(&before) || kind == MS_PARALLEL_ZERO || !before.draft)
-        return false;
-    *option = ms_arena_printf(v->arena, "--dtype fp32 --%s %s", field, half);
-    return !*option ||
-           set_again(v, &before, (const char *const[]){"dtype", "fp32", field, half, NULL}, option);
+    const ms_run_config *run = &v->run;
+    const ms_layout *layout = &run->parallel.layout;
+    const bool is_f16 = run->dtype == MS_DTYPE_F16 || ms_device_before_ampere(run->device);
+    const char *field = ms_layout_shards(layout) ? "param-dtype" : "autocast";
+    const char *const settings[] = {"dtype", "fp32", field, is_f16 ? "fp16" : "bf16", NULL};
+    return is_half_unsaid(run) && layout->kind != MS_PARALLEL_ZERO &&
+           set_again(v, settings, option);
 }
 
 /* Layers that are checkpointed by the option alone. */
 static bool keep_all_layers(ms_variation *v, const char **option)
 {
-    const ms_run_config before = v->run;
-    *option = "--checkpointing none";
-    return before.draft && !*before.treat && strcmp(before.checkpointing, "none") != 0 &&
-           set_again(v, &before, (const char *const[]){"checkpointing", "none", NULL}, option);
+    const ms_run_config *run = &v->run;
+    return run->checkpointing && strcmp(run->checkpointing, "none") != 0 && !*run->treat &&
+           set_again(v, (const char *const[]){"checkpointing", "none", NULL}, option);
 }
 
 /* FSDP2 over as many ranks, of a packed base in the form that it divides. */
 static bool divide_packed(ms_variation *v, const char **option)
 {
-    const ms_run_config before = v->run;
-    const ms_layout *layout = &before.parallel.layout;
-    ms_quantization q = before.quantization;
-    if (!before.draft || layout->kind != MS_PARALLEL_ZERO)
-        return false;
+    const ms_run_config *run = &v->run;
+    ms_quantization q = run->quantization;
     q.has_storage_dtype = true;
-    q.storage_dtype = before.dtype;
-    const char *type = ms_dtype_info_of(before.dtype)->short_name;
-    const char *packed = ms_quantization_text(v->arena, &q);
-    const char *ranks = ms_arena_printf(v->arena, "fsdp=%" PRIu64, layout->shards);
-    *option = packed && ranks
-                  ? ms_arena_printf(v->arena, "--parallel %s --param-dtype %s --quantize %s", ranks,
-                                    type, packed)
-                  : NULL;
-    return !*option || set_again(v, &before,
-                                 (const char *const[]){"parallel", ranks, "param-dtype", type,
-                                                       "quantize", packed, NULL},
-                                 option);
+    q.storage_dtype = run->dtype;
+    const char *const settings[] = {
+        "parallel",    ms_arena_printf(v->arena, "fsdp=%" PRIu64, run->parallel.layout.shards),
+        "param-dtype", ms_dtype_info_of(run->dtype)->short_name,
+        "quantize",    ms_quantization_text(v->arena, &q),
+        NULL};
+    return set_again(v, settings, option);
 }
 
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};

@@ -22,9 +22,6 @@ typedef struct ms_change {
  * used. */
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option);
 
-/* Weights and optimizer states are in half precision because nothing was said of types. */
-bool ms_is_half_unsaid(const ms_run_config *run);
-
 /* Expandable segments. */
 extern const ms_change ms_allocator_change;
 

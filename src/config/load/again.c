@@ -75,6 +75,16 @@ static void keep_shares(const ms_run_config *before, uint64_t layers, ms_run_con
     }
 }
 
+ms_status ms_run_change(ms_run_draft *draft, ms_arena *arena, const char *field, const char *value,
+                        const char **option, ms_error *err)
+{
+    if (value)
+        *option = ms_arena_printf(arena, "%s%s--%s %s", *option, **option ? " " : "", field, value);
+    if (!value || !*option)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a variation of the run");
+    return ms_run_field_set(draft, arena, field, value, err);
+}
+
 ms_status ms_run_resolve_again(ms_arena *arena, const ms_run_config *before,
                                const ms_run_draft *draft, const ms_model_config *model,
                                ms_run_config *run, ms_error *err)

@@ -17,6 +17,12 @@ ms_status ms_run_adapter_resolve(ms_arena *arena, const ms_run_draft *draft,
                                  const ms_model_config *model, ms_adapter *read, ms_run_config *run,
                                  ms_error *err);
 
+/* Sets a field of a draft that a run is resolved from again, and appends "--field value" to
+ * *option, in the arena. `value` NULL: there was no memory for it. MS_ERR_NOMEM; MS_ERR_USAGE: it
+ * is refused, by name. */
+ms_status ms_run_change(ms_run_draft *draft, ms_arena *arena, const char *field, const char *value,
+                        const char **option, ms_error *err);
+
 /* Resolves a run again from a changed copy of `before->draft`; no file is read. What was done to
  * `before` since it was resolved stays: the device with its rates, unless `draft` names another
  * one; the budget and whether the allocator is held to it; the rank; shares of selective
