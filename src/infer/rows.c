@@ -134,6 +134,7 @@ static ms_status take_batch(batch *b, uint32_t count, ms_infer_rows *rows, ms_er
             ok = ok && keep_note(b->in->arena, rows, b->notes[i][k]);
         if (b->done[i].devices > 0 && b->done[i].host_bytes > rows->most_host_bytes)
             rows->most_host_bytes = b->done[i].host_bytes;
+        rows->has_speed |= b->done[i].fits && b->done[i].speed.decode.per_s > 0;
         if (!rows->engine)
             rows->engine = b->engines[i];
         rows->rows.items[b->first + i] = b->done[i];

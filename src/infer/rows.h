@@ -30,6 +30,7 @@ typedef struct ms_infer_rows {
     uint32_t field_count;
     const ms_infer_engine *engine; /* of the first row with figures */
     uint64_t most_host_bytes;      /* of rows whose device is not the host */
+    bool has_speed;                /* a row that fits has an upper bound of decode */
     ms_vec(ms_infer_row) rows;
     ms_vec(const char *) notes; /* each once */
 } ms_infer_rows;

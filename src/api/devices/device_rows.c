@@ -81,9 +81,11 @@ static void take_figures(const ms_figures *f, ms_runs_row *row)
     row->verdict_reason =
         ms_fit_reason_name(row->has_step ? s->verdict_reason : MS_FIT_OVER_BUDGET);
     row->needed_bytes = s->expected_device_bytes;
+    row->usd_per_hour = (double)f->usd_per_hour_e4 / 1e4;
+    if (!is_found)
+        return; /* what does not fit takes no time */
     row->step_ms = (double)f->step_time_ms_e4 / 1e4;
     row->tokens_per_s = (double)f->tokens_per_s_e4 / 1e4;
-    row->usd_per_hour = (double)f->usd_per_hour_e4 / 1e4;
     row->usd_per_million_tokens = (double)f->usd_per_million_tokens_e4 / 1e4;
 }
 

@@ -49,8 +49,7 @@ bool ms_infer_rows_console(FILE *out, const ms_infer_view *v)
         return false;
     ms_page_title(&page, title, ms_infer_rows_fit(v) ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
     ms_page_heading(&page, "Settings",
-                    ms_infer_rows_have_speed(v) ? "  (GiB; tokens/s: of decode, at most)"
-                                                : "  (GiB)");
+                    v->rows->has_speed ? "  (GiB; tokens/s: of decode, at most)" : "  (GiB)");
     if (!ms_text_table_console(&page, v->style, &table))
         return false;
     for (uint32_t i = 0; i < v->rows->notes.count; i++)

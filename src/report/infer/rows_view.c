@@ -125,12 +125,9 @@ static bool has_host(const ms_infer_view *v)
     return v->rows->most_host_bytes > UINT64_C(1) << 30;
 }
 
-bool ms_infer_rows_have_speed(const ms_infer_view *v)
+static bool has_speed(const ms_infer_view *v)
 {
-    for (uint32_t i = 0; i < v->rows->rows.count; i++)
-        if (v->rows->rows.items[i].fits && v->rows->rows.items[i].speed.decode.per_s > 0)
-            return true;
-    return false;
+    return v->rows->has_speed;
 }
 
 /* Behind the fields that differ and the verdict; the last one has the reason of an error. */
@@ -139,11 +136,10 @@ static const struct {
     const char *(*cell)(const ms_infer_view *view, const ms_infer_row *row);
     bool (*is_there)(const ms_infer_view *view); /* NULL: always */
     bool may_go;
-} columns[] = {
-    {"needs", needs, NULL, false},      {"left", left, NULL, true},
-    {"weights", weights, NULL, true},   {"cache", cache, NULL, true},
-    {"host", host, has_host, false},    {"tokens/s", speed, ms_infer_rows_have_speed, false},
-    {"what fits", largest, NULL, false}};
+} columns[] = {{"needs", needs, NULL, false},      {"left", left, NULL, true},
+               {"weights", weights, NULL, true},   {"cache", cache, NULL, true},
+               {"host", host, has_host, false},    {"tokens/s", speed, has_speed, false},
+               {"what fits", largest, NULL, false}};
 enum { COLUMNS = sizeof columns / sizeof columns[0], LAST = COLUMNS - 1 };
 
 static bool is_there(const ms_infer_view *v, uint32_t column)

@@ -9,8 +9,6 @@
 
 /* "24 of 31 fit, the first with --device rtx-4090"; NULL: out of memory. */
 const char *ms_infer_rows_verdict(const ms_infer_view *view);
-/* Whether a row has an upper bound of the speed. */
-bool ms_infer_rows_have_speed(const ms_infer_view *view);
 bool ms_infer_rows_fit(const ms_infer_view *view); /* whether a row does */
 uint32_t ms_infer_rows_columns(const ms_infer_view *view);
 /* The head of a column, and the cell of a row; NULL: out of memory. */

@@ -37,11 +37,10 @@ static void write_figures(ms_json_writer *w, const ms_runs_view *v, const ms_run
         ms_json_null(w, "needed_bytes");
         ms_json_null(w, "headroom_bytes");
     }
-    bool is_timed = v->question != MS_RUNS_FIT || ms_runs_fits(row);
-    write_time(w, "step_time_ms", is_timed ? row->step_ms : 0);
-    write_time(w, "tokens_per_s", is_timed ? row->tokens_per_s : 0);
+    write_time(w, "step_time_ms", row->step_ms);
+    write_time(w, "tokens_per_s", row->tokens_per_s);
     write_time(w, "usd_per_hour", row->usd_per_hour);
-    write_time(w, "usd_per_million_tokens", is_timed ? row->usd_per_million_tokens : 0);
+    write_time(w, "usd_per_million_tokens", row->usd_per_million_tokens);
     if (v->question == MS_RUNS_FIT) {
         ms_json_uint(w, "value", row->value);
         ms_json_uint(w, "safe_value", row->safe_value);

@@ -200,10 +200,10 @@ static const char *left(const ms_runs_view *v, const ms_runs_row *row)
     return need > there ? gib(v, "-", need - there) : gib(v, "", there - need);
 }
 
-/* The least plan found takes long to fit less than there is, and what no value fits has none. */
+/* The least plan found takes long to fit less than there is. */
 static double time_of(const ms_runs_view *v, const ms_runs_row *row)
 {
-    return v->question != MS_RUNS_ANALYZE && !ms_runs_fits(row) ? 0 : row->step_ms;
+    return v->question == MS_RUNS_PLAN && !ms_runs_fits(row) ? 0 : row->step_ms;
 }
 
 static const char *milliseconds(const ms_runs_view *v, const ms_runs_row *row)
