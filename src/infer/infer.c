@@ -278,10 +278,9 @@ ms_fit_reason ms_infer_reason(const ms_infer_input *in, const ms_infer_answer *a
     int full;
     if (in->budget_bytes == 0)
         return MS_FIT_NO_BUDGET;
-    return !a->fits ? MS_FIT_OVER_BUDGET
-           : !ms_infer_result_fits(in, &a->result, true, &full) || a->result.may_refuse
-               ? MS_FIT_UPPER_END
-               : MS_FIT_WITHIN_BUDGET;
+    return !a->fits                                             ? MS_FIT_OVER_BUDGET
+           : !ms_infer_result_fits(in, &a->result, true, &full) ? MS_FIT_UPPER_END
+                                                                : MS_FIT_WITHIN_BUDGET;
 }
 
 void ms_infer_answer_free(ms_infer_answer *a)

@@ -94,7 +94,7 @@ bool ms_infer_result_fits(const ms_infer_input *in, const ms_infer_result *resul
     int end = end_of(in, result);
     uint64_t most = in->budget_bytes;
     *full = first_of(in);
-    if (result->refusal)
+    if (result->refusal || (is_safe && result->may_refuse))
         return false;
     for (int device = first_of(in); in->budget_bytes > 0 && device < end; device++) {
         const ms_infer_bytes total = ms_infer_total(result, device, ms_infer_peak(result, device));

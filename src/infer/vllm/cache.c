@@ -42,6 +42,11 @@ ms_vllm_cache ms_vllm_cache_of(const ms_vllm_setup *s, const ms_vllm_rank *rank)
                            .request_blocks = blocks};
 }
 
+uint64_t ms_vllm_block_bytes(const ms_vllm_cache *cache)
+{
+    return cache->page_bytes * cache->group_layers;
+}
+
 uint64_t ms_vllm_blocks(const ms_vllm_cache *cache, uint64_t bytes)
 {
     return bytes / cache->page_bytes / cache->group_layers;

@@ -18,6 +18,8 @@ typedef struct ms_vllm_cache {
 /* Of a stage. */
 ms_vllm_cache ms_vllm_cache_of(const ms_vllm_setup *setup, const ms_vllm_rank *rank);
 
+/* Of a block, in all layers that share it. */
+uint64_t ms_vllm_block_bytes(const ms_vllm_cache *cache);
 /* Blocks in so many bytes. */
 uint64_t ms_vllm_blocks(const ms_vllm_cache *cache, uint64_t bytes);
 /* What vLLM prints as the size of the cache: requests at once x the full length. */

@@ -98,3 +98,8 @@ ms_status ms_vllm_start_of(const ms_vllm_setup *s, uint64_t stage, ms_vllm_start
         divide(s, start);
     return status;
 }
+
+uint64_t ms_vllm_uncounted_graphs(const ms_vllm_start *start)
+{
+    return minus(start->graphs.expected, start->graphs_estimate.expected);
+}

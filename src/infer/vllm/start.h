@@ -20,4 +20,7 @@ typedef struct ms_vllm_start {
 ms_status ms_vllm_start_of(const ms_vllm_setup *setup, uint64_t stage, ms_vllm_start *start,
                            ms_error *err);
 
+/* Of CUDA graphs, what vLLM does not take off before it makes the cache. */
+uint64_t ms_vllm_uncounted_graphs(const ms_vllm_start *start);
+
 #endif

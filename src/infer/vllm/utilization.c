@@ -12,8 +12,7 @@ static uint64_t counted_bytes(const ms_vllm_start *t)
 /* Of a budget that is filled: what is taken beside it. */
 static uint64_t uncounted_bytes(const ms_vllm_start *t)
 {
-    uint64_t graphs = t->graphs.expected, estimate = t->graphs_estimate.expected;
-    return t->buffers_bytes + (graphs > estimate ? graphs - estimate : 0);
+    return t->buffers_bytes + ms_vllm_uncounted_graphs(t);
 }
 
 uint64_t ms_vllm_other_utilization(const ms_vllm_setup *s, const ms_vllm_start *starts)
@@ -24,7 +23,7 @@ uint64_t ms_vllm_other_utilization(const ms_vllm_setup *s, const ms_vllm_start *
         return 0;
     for (uint64_t i = 0; i < s->stages; i++) {
         const ms_vllm_start *t = &starts[i];
-        const uint64_t block = t->cache.page_bytes * t->cache.group_layers;
+        const uint64_t block = ms_vllm_block_bytes(&t->cache);
         uint64_t cache;
         if (__builtin_mul_overflow(t->cache.request_blocks, block, &cache) ||
             __builtin_mul_overflow(cache, requests, &cache) ||

@@ -59,18 +59,12 @@ static bool add(ms_infer_result *result, int device, ms_infer_part part, const c
                                                   .high = bytes.high});
 }
 
-/* Of a block of the KV cache, in all its layers. */
-static uint64_t block_bytes(const ms_vllm_cache *cache)
-{
-    return cache->page_bytes * cache->group_layers;
-}
-
 static bool add_device(const answer *a, const ms_vllm_start *t, int device, ms_infer_result *result)
 {
     unsigned running = MS_INFER_IN(MS_INFER_PROFILE) | SERVES;
     const ms_infer_bytes weights = {t->weights_bytes, t->weights_bytes, t->weights_bytes};
     const ms_infer_bytes buffers = {t->buffers_bytes, t->buffers_bytes, t->buffers_bytes};
-    uint64_t block = block_bytes(&t->cache);
+    uint64_t block = ms_vllm_block_bytes(&t->cache);
     return add(result, device, MS_INFER_WEIGHTS, "model", ~0u, weights) &&
            add(result, device, MS_INFER_OUTPUT, "runner", ~0u, buffers) &&
            add(result, device, MS_INFER_ACTIVATIONS, "profile run", running, t->peak) &&
@@ -149,8 +143,9 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
             arena,
             "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left, for "
             "%" PRIu64 " tokens",
-            s->length, ms_gib(c->request_blocks * block_bytes(c), needed),
-            ms_gib(a->blocks * block_bytes(c), left), ms_vllm_cache_tokens(s, c, a->blocks));
+            s->length, ms_gib(c->request_blocks * ms_vllm_block_bytes(c), needed),
+            ms_gib(a->blocks * ms_vllm_block_bytes(c), left),
+            ms_vllm_cache_tokens(s, c, a->blocks));
     if (s->seqs < wanted)
         return ms_arena_printf(arena,
                                "vLLM runs up to %" PRIu64 " requests at once, not %" PRIu64
@@ -228,7 +223,7 @@ static const char *decision(const ms_vllm_setup *s, const answer *a)
                                    " requests of %" PRIu64 " tokens at once, %s each",
                                    ms_vllm_cache_tokens(s, c, a->blocks), range, hundredths / 100,
                                    hundredths % 100, s->length,
-                                   ms_bytes_text(c->request_blocks * block_bytes(c), each))
+                                   ms_bytes_text(c->request_blocks * ms_vllm_block_bytes(c), each))
                  : NULL;
 }
 
@@ -257,9 +252,7 @@ static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *
 {
     const ms_vllm_start *last = &a->stages[s->stages - 1];
     const uint64_t context = s->job->device->context_expected_bytes;
-    const uint64_t graphs = last->graphs.expected > last->graphs_estimate.expected
-                                ? last->graphs.expected - last->graphs_estimate.expected
-                                : 0;
+    const uint64_t graphs = ms_vllm_uncounted_graphs(last);
     char all[MS_BYTES_TEXT], own[MS_BYTES_TEXT], text[MS_BYTES_TEXT];
     const char *of_graphs =
         graphs ? ms_arena_printf(s->job->arena, ", CUDA graphs, %s", ms_bytes_text(graphs, text))
