@@ -189,11 +189,16 @@ static const char *no_lever(const ms_infer_view *v)
     return text && *text ? ms_arena_printf(v->arena, "%s makes it fit safely", text) : text;
 }
 
+/* A run that takes all there is, is only just safe. */
+static const char *safely(const ms_infer_answer *a)
+{
+    return a->result.takes_all ? "" : " safely";
+}
+
 /* "it fits with --context 14176, or with --gpu-memory-utilization 0.95" */
 static const char *what_fits(const ms_infer_view *v)
 {
     const ms_infer_answer *a = v->answer;
-    const char *safely = a->result.takes_all ? "" : " safely"; /* such a run is only just safe */
     const char *text = "";
     if (a->lever)
         text = ms_arena_printf(v->arena, " with --%s %" PRIu64, a->lever, a->lever_value);
@@ -201,27 +206,27 @@ static const char *what_fits(const ms_infer_view *v)
         text = ms_arena_printf(v->arena, "%s%s with --%s %s", text, *text ? ", or" : "",
                                a->other.field, a->other.value);
     if (!text || *text)
-        return text ? ms_arena_printf(v->arena, "it fits%s%s", safely, text) : NULL;
+        return text ? ms_arena_printf(v->arena, "it fits%s%s", safely(a), text) : NULL;
     return a->result.hopeless ? a->result.hopeless : no_lever(v);
 }
 
 const char *ms_infer_next(const ms_infer_view *v)
 {
     const ms_infer_answer *a = v->answer;
-    if (a->fit.what && a->other.field) {
-        const char *found = ms_infer_fit_sentence(v, &a->fit), *other = what_fits(v);
-        return found && other ? ms_arena_printf(v->arena, "%s; %s", found, other) : NULL;
+    if (a->fit.what) {
+        const char *found = ms_infer_fit_sentence(v, &a->fit);
+        if (!found || !a->other.field)
+            return found;
+        const char *other = what_fits(v);
+        return other ? ms_arena_printf(v->arena, "%s; %s", found, other) : NULL;
     }
-    if (a->fit.what)
-        return ms_infer_fit_sentence(v, &a->fit);
     if (!a->fits)
         return what_fits(v);
     if (!a->lever)
         return a->result.limit ? a->result.limit : "";
-    const char *safely = a->result.takes_all ? "" : " safely";
     const char *limit = a->result.limit ? a->result.limit : "";
     return ms_arena_printf(v->arena, "%s%sup to --%s %" PRIu64 " fits%s", limit, *limit ? "; " : "",
-                           a->lever, a->lever_value, safely);
+                           a->lever, a->lever_value, safely(a));
 }
 
 const char *ms_infer_place_at(const ms_infer_view *v, uint32_t index, int *device)

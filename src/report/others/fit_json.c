@@ -41,12 +41,12 @@ static bool write_values_json(const ms_fit_view *v, ms_json_writer *w, ms_arena 
         uint64_t value;
         const ms_step_figures *figures;
     } all[] = {{"safe", a->safe_value, &a->at_safe},
-               {"largest", ms_fit_is_of_gpus(v->answer) ? 0 : a->value, &a->at_value},
-               {"fewest", ms_fit_is_of_gpus(v->answer) ? a->value : 0, &a->at_value},
+               {"largest", ms_fit_is_of_gpus(a) ? 0 : a->value, &a->at_value},
+               {"fewest", ms_fit_is_of_gpus(a) ? a->value : 0, &a->at_value},
                {"next", a->next, &a->at_next}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = NULL;
-        if (ms_fit_is_of_gpus(v->answer) && all[i].value) {
+        if (ms_fit_is_of_gpus(a) && all[i].value) {
             const ms_layout layout = ms_fit_layout(a, all[i].value);
             text = ms_layout_text(arena, &layout);
             done = done && text;
@@ -90,8 +90,7 @@ bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
     else
         ms_json_null(&w, "first_gap");
     ms_json_uint(&w, "searched_to", a->searched_to);
-    ms_json_bool(&w, ms_fit_is_of_gpus(v->answer) ? "fewer_excluded" : "larger_excluded",
-                 a->has_all);
+    ms_json_bool(&w, ms_fit_is_of_gpus(a) ? "fewer_excluded" : "larger_excluded", a->has_all);
     ms_json_uint(&w, "simulations", a->simulations);
     if (v->run->several_gpus.text)
         ms_json_string(&w, "several_gpus", v->run->several_gpus.text);

@@ -2,7 +2,6 @@
 #include "report/others/fit_report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 
 #include "base/locale.h"
 #include "config/resolve/resolve_images.h"
@@ -31,17 +30,6 @@ static const char *why_there_is_no_next(const ms_fit_answer *a)
     return NULL;
 }
 
-/* A sentence of the answer: a line, or more where the page is narrow. */
-__attribute__((format(printf, 2, 3))) static void say(const ms_page *page, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
-    va_end(args);
-    ms_page_paragraph(page, text);
-}
-
 static void write_why(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
@@ -49,10 +37,11 @@ static void write_why(const ms_fit_view *v, const ms_page *page)
     const ms_step_figures *f = &a->at_next;
     const char *why = why_there_is_no_next(a);
     if (a->end == MS_FIT_LEAST && a->step > 1)
-        say(page, "no smaller multiple of %" PRIu64 " can share the training in this way", a->step);
+        ms_page_say(page, "no smaller multiple of %" PRIu64 " can share the training in this way",
+                    a->step);
     if (why) {
         if (*why)
-            say(page, "%s", why);
+            ms_page_say(page, "%s", why);
         return;
     }
     const char *verb = ms_fit_is_of_gpus(v->answer) && a->next > 1 ? "do not: each needs up to"
@@ -60,12 +49,13 @@ static void write_why(const ms_fit_view *v, const ms_page *page)
     ms_gib(f->device_bytes, need);
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
-        say(page, "%" PRIu64 " %s %s GiB, %s too many, and its peak is in %s", a->next, verb, need,
+        ms_page_say(
+            page, "%" PRIu64 " %s %s GiB, %s too many, and its peak is in %s", a->next, verb, need,
             more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
             ms_phase_name(f->peak_phase));
     else
-        say(page, "%" PRIu64 " %s %s GiB, and the allocator runs out of room in %s", a->next, verb,
-            need, ms_phase_name(f->peak_phase));
+        ms_page_say(page, "%" PRIu64 " %s %s GiB, and the allocator runs out of room in %s",
+                    a->next, verb, need, ms_phase_name(f->peak_phase));
 }
 
 /* The values that there are, side by side: safe where it is another one, largest, next. */
@@ -179,10 +169,10 @@ static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *aren
     const ms_layout layout = ms_fit_layout(v->answer, gpus);
     const char *text = ms_layout_text(arena, &layout);
     bool has_layout = text && !is_one;
-    say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name,
-        gpus_verb(gpus, is_tight), is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
-        ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each",
-        has_layout ? ", with --parallel " : "", has_layout ? text : "");
+    ms_page_say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name,
+                gpus_verb(gpus, is_tight), is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
+                ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each",
+                has_layout ? ", with --parallel " : "", has_layout ? text : "");
     return text != NULL;
 }
 
@@ -193,9 +183,9 @@ static bool write_value(const ms_fit_view *v, const ms_page *page, ms_arena *are
     bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
     if (ms_fit_is_of_gpus(v->answer))
         return write_gpus(v, page, arena, value, f);
-    say(page, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name, value,
-        is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
-        ms_gib(v->run->budget_bytes, budget), v->run->device->name);
+    ms_page_say(page, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name, value,
+                is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
+                ms_gib(v->run->budget_bytes, budget), v->run->device->name);
     return true;
 }
 
@@ -207,13 +197,13 @@ static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *aren
     if (ms_fit_is_of_gpus(v->answer)) {
         const ms_layout layout = ms_fit_layout(a, a->next);
         const char *text = ms_layout_text(arena, &layout);
-        say(page, "no number up to %" PRIu64 " x %s fits, with %s GiB on each", a->next,
-            v->run->device->name, budget);
-        say(page, "memscope analyze with --parallel %s says why, and what would help",
-            text ? text : "");
+        ms_page_say(page, "no number up to %" PRIu64 " x %s fits, with %s GiB on each", a->next,
+                    v->run->device->name, budget);
+        ms_page_say(page, "memscope analyze with --parallel %s says why, and what would help",
+                    text ? text : "");
     } else
-        say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s", a->what->name,
-            a->step, budget, v->run->device->name);
+        ms_page_say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s",
+                    a->what->name, a->step, budget, v->run->device->name);
 }
 
 /* The safe value first, then the largest and why it is only just one. */
