@@ -137,6 +137,7 @@ read_objects() {
         own = user; sub(/\.c$/, ".h", own)
         if (is_first && own != user && (("src/" own) in known) && header != own)
             complain("src/" user ": its own header does not come first")
+        if (header == "regex.h") complain("src/" user ": regex.h takes time and memory without bound; text/pattern.h does not")
         seam = seam_of(header)
         if (seam != "" && index(user, seam) != 1) complain("src/" user ": only src/" seam " includes " header)
         if (quote != "\"") return

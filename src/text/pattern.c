@@ -6,6 +6,7 @@
 #include "text/pattern.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "text/pattern_code.h"
 #include "text/pattern_read.h"
@@ -27,13 +28,14 @@ typedef struct place {
     size_t at, to;
 } place;
 
-ms_status ms_pattern_new(const char *text, ms_pattern **pattern, ms_error *err)
+static ms_status new_pattern(const char *text, ms_pattern_syntax syntax, ms_pattern **pattern,
+                             ms_error *err)
 {
     ms_pattern *made = calloc(1, sizeof *made);
     *pattern = NULL;
     if (!made)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a pattern");
-    ms_status status = ms_pattern_read(text, &made->code, err);
+    ms_status status = ms_pattern_read(text, syntax, &made->code, err);
     size_t count = made->code.states.count;
     if (status == MS_OK && !(made->memory = calloc(4 * count, sizeof *made->memory)))
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a pattern");
@@ -47,6 +49,16 @@ ms_status ms_pattern_new(const char *text, ms_pattern **pattern, ms_error *err)
     made->waiting = made->seen + count;
     *pattern = made;
     return MS_OK;
+}
+
+ms_status ms_pattern_new(const char *text, ms_pattern **pattern, ms_error *err)
+{
+    return new_pattern(text, MS_PATTERN_PYTHON, pattern, err);
+}
+
+ms_status ms_pattern_new_ecmascript(const char *text, ms_pattern **pattern, ms_error *err)
+{
+    return new_pattern(text, MS_PATTERN_ECMASCRIPT, pattern, err);
 }
 
 void ms_pattern_free(ms_pattern *pattern)
@@ -65,7 +77,7 @@ ms_status ms_pattern_check(ms_json_value value, ms_json_part part, const char *t
     ms_error reason = {0};
     if (ms_name_is_plain(text))
         return MS_OK;
-    ms_status status = ms_pattern_read(text, &code, &reason);
+    ms_status status = ms_pattern_read(text, MS_PATTERN_PYTHON, &code, &reason);
     *states += code.states.count;
     ms_pattern_code_free(&code);
     if (status == MS_OK && *states > MS_PATTERN_MOST_TOGETHER)
@@ -177,4 +189,19 @@ bool ms_pattern_matches(ms_pattern *p, const char *subject, size_t from, size_t 
         found = take(p, &here, &count);
     }
     return pay(steps, 1) && found && here.at == to;
+}
+
+/* A match may begin at each character: the first state is entered again in each round. */
+bool ms_pattern_is_in(ms_pattern *p, const char *subject, uint64_t *steps)
+{
+    place here = {subject, 0, strlen(subject)};
+    uint32_t count = 0;
+    begin_round(p);
+    p->entered = 0;
+    bool found = follow(p, 0, &here, p->now, &count);
+    while (!found && here.at < here.to && pay(steps, count + p->entered)) {
+        p->entered = 0;
+        found = take(p, &here, &count) || follow(p, 0, &here, p->now, &count);
+    }
+    return pay(steps, 1) && found;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Parses a pattern into states, by the rules of Python's `re`. The text is read once: a repeat
- * copies states.
+ * Parses a pattern into states, by the rules of Python's `re` or of ECMAScript. The text is read
+ * once: a repeat copies states. What only one of the two has, or has otherwise, is refused in
+ * ECMAScript, but for its names of classes.
  */
 #include "text/pattern_read.h"
 
+#include "text/pattern_class.h"
 #include "text/pattern_code.h"
 
 #include <string.h>
@@ -15,6 +17,7 @@ enum { MOST_COUNT = MS_PATTERN_MOST_STATES };
 typedef struct reader {
     const char *text, *at;
     ms_pattern_code *code;
+    bool is_ecmascript;
     uint32_t depth;
     ms_error *err;
 } reader;
@@ -79,46 +82,9 @@ static ms_status push_copy(reader *r, uint32_t start, uint32_t length)
 
 /* ---- classes ---- */
 
-/* The characters of \d, \w and \s; capital letters are the rest. */
-static const struct class_row {
-    char letter, other;
-    const char *ranges; /* first and last characters in turn */
-} classes[] = {{'d', 'D', "09"}, {'w', 'W', "AZaz09__"}, {'s', 'S', "\t\r  "}};
-
-static void add_range(ms_byte_set *set, uint32_t first, uint32_t last)
-{
-    for (uint32_t byte = first; byte <= last; byte++)
-        set->bits[byte / 8] |= (uint8_t)(1u << byte % 8);
-}
-
-static void add_others(ms_byte_set *set, const ms_byte_set *of)
-{
-    for (size_t i = 0; i < sizeof set->bits; i++)
-        set->bits[i] |= (uint8_t)~of->bits[i];
-}
-
 static bool is_alnum(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Adds the class of a letter behind a backslash; false when there is none. */
-static bool add_class(ms_byte_set *set, char letter)
-{
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        ms_byte_set found = {{0}};
-        if (letter != classes[i].letter && letter != classes[i].other)
-            continue;
-        for (const char *p = classes[i].ranges; *p; p += 2)
-            add_range(&found, (uint8_t)p[0], (uint8_t)p[1]);
-        if (letter == classes[i].other)
-            add_others(set, &found);
-        else
-            for (size_t k = 0; k < sizeof set->bits; k++)
-                set->bits[k] |= found.bits[k];
-        return true;
-    }
-    return false;
 }
 
 static ms_status push_set(reader *r, const ms_byte_set *set)
@@ -130,10 +96,14 @@ static ms_status push_set(reader *r, const ms_byte_set *set)
 /* One character within brackets, or a class, which is added. */
 static ms_status read_member(reader *r, ms_byte_set *set, uint8_t *byte, bool *is_class)
 {
-    *is_class = false;
+    *is_class = r->is_ecmascript && ms_byte_set_add_named_class(set, &r->at);
+    if (*is_class)
+        return MS_OK;
+    if (r->is_ecmascript && r->at[0] == '[' && r->at[1] && strchr(":.=", r->at[1]))
+        return fail_unread(r);
     if (*r->at == '\\') {
         r->at++;
-        *is_class = add_class(set, *r->at);
+        *is_class = ms_byte_set_add_class(set, *r->at);
         if (!*is_class && (!*r->at || is_alnum(*r->at)))
             return fail_unread(r);
     }
@@ -147,6 +117,8 @@ static ms_status read_brackets(reader *r)
     ms_byte_set set = {{0}}, others = {{0}};
     bool is_negated = *r->at == '^';
     r->at += is_negated;
+    if (r->is_ecmascript && *r->at == ']')
+        return fail_unread(r);
     for (const char *first = r->at; *r->at != ']' || r->at == first;) {
         uint8_t byte = 0, last;
         bool is_class, is_last_class = false;
@@ -163,10 +135,10 @@ static ms_status read_brackets(reader *r)
         if (status != MS_OK)
             return status;
         if (!is_class)
-            add_range(&set, byte, last);
+            ms_byte_set_add_range(&set, byte, last);
     }
     r->at++;
-    add_others(&others, &set);
+    ms_byte_set_add_others(&others, &set);
     return push_set(r, is_negated ? &others : &set);
 }
 
@@ -194,7 +166,7 @@ static ms_status read_escape(reader *r)
 {
     ms_byte_set set = {{0}};
     char letter = *r->at;
-    if (add_class(&set, letter)) {
+    if (ms_byte_set_add_class(&set, letter)) {
         r->at++;
         return push_set(r, &set);
     }
@@ -224,6 +196,10 @@ static ms_status read_atom(reader *r)
     case '+':
     case '?':
         return fail_unread(r); /* nothing to repeat */
+    case '{':
+        if (r->is_ecmascript)
+            return fail_unread(r);
+        /* fall through */
     default:
         return push(r, (ms_state){.kind = MS_STATE_BYTE, .byte = (uint8_t)c});
     }
@@ -273,7 +249,8 @@ static bool read_repeat(reader *r, uint32_t *least, uint32_t *most)
             r->at++;
             return true;
         }
-    return *r->at == '{' && read_braces(&r->at, least, most);
+    bool has_least = r->at[0] != '\0' && r->at[1] != ',';
+    return *r->at == '{' && (has_least || !r->is_ecmascript) && read_braces(&r->at, least, most);
 }
 
 /* Repeats the states from `start` on. */
@@ -356,9 +333,14 @@ static ms_status read_alternatives(reader *r)
     return status;
 }
 
-ms_status ms_pattern_read(const char *text, ms_pattern_code *code, ms_error *err)
+ms_status ms_pattern_read(const char *text, ms_pattern_syntax syntax, ms_pattern_code *code,
+                          ms_error *err)
 {
-    reader r = {.text = text, .at = text, .code = code, .err = err};
+    reader r = {.text = text,
+                .at = text,
+                .code = code,
+                .is_ecmascript = syntax == MS_PATTERN_ECMASCRIPT,
+                .err = err};
     if (strlen(text) > MS_PATTERN_MOST_BYTES)
         return ms_fail(err, MS_ERR_CONFIG, "'%.40s...': a pattern of more than %d characters", text,
                        (int)MS_PATTERN_MOST_BYTES);

@@ -2,10 +2,10 @@
 #include "infer/llama/sizes.h"
 
 #include <inttypes.h>
-#include <regex.h>
 #include <string.h>
 
 #include "base/locale.h"
+#include "text/pattern.h"
 
 enum { CELL_STEP = 256, CUDA_ROW = 512 };
 
@@ -112,25 +112,6 @@ static ms_status set_devices(ms_llama_run *r, ms_error *err)
 
 /* ---- tensors that are placed one by one ---- */
 
-/* A regular expression of C++'s default grammar as an extended one of POSIX; NULL: what of it has
- * no counterpart. */
-static const char *translate(ms_arena *arena, const char *text, size_t length)
-{
-    char *out = ms_arena_array(arena, char, 5 * length + 1), *to = out;
-    for (size_t i = 0; out && i < length; i++) {
-        bool is_class = text[i] == '\\' && i + 1 < length && text[i + 1] == 'd';
-        bool is_group = text[i] == '(' && i + 1 < length && text[i + 1] == '?';
-        if (is_group && (i + 2 >= length || text[i + 2] != ':'))
-            return NULL;
-        for (const char *digit = "[0-9]"; is_class && *digit; digit++)
-            *to++ = *digit;
-        if (!is_class)
-            *to++ = text[i];
-        i += is_class ? 1 : is_group ? 2 : 0;
-    }
-    return out;
-}
-
 static bool find_place(const char *name, size_t length, const ms_llama_run *r, int *device)
 {
     *device = MS_INFER_HOST;
@@ -181,34 +162,48 @@ static const char *literal_of(ms_arena *arena, const char *pattern)
 }
 
 /* The first rule that matches decides. */
-static ms_status apply_rule(const char *rule, size_t length, ms_llama_run *r, ms_error *err)
+static void place_matching(ms_llama_run *r, ms_pattern *pattern, const char *part, int device,
+                           uint64_t *steps)
 {
-    const char *sign = memchr(rule, '=', length), *pattern;
-    regex_t compiled;
+    for (uint32_t i = 0; i < r->model->tensors.count; i++) {
+        const char *name = r->model->tensors.items[i].name;
+        if (r->places[i] == MS_LLAMA_BY_LAYER && (!part || strstr(name, part)) &&
+            ms_pattern_is_in(pattern, name, steps))
+            r->places[i] = (int8_t)device;
+    }
+}
+
+static ms_status apply_rule(const char *rule, size_t length, ms_llama_run *r, uint64_t *steps,
+                            ms_error *err)
+{
+    const char *sign = memchr(rule, '=', length);
+    ms_pattern *pattern;
+    ms_error reason = {.status = MS_OK};
     int device;
     if (!sign || sign == rule ||
         !find_place(sign + 1, length - (size_t)(sign - rule) - 1, r, &device))
         return ms_fail(err, MS_ERR_USAGE,
                        "override-tensor: found '%.*s', expected PATTERN=CPU or PATTERN=CUDA0",
                        (int)(length < 80 ? length : 80), rule);
-    pattern = translate(r->job->arena, rule, (size_t)(sign - rule));
-    if (!pattern || regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "override-tensor: '%.*s' is no regular expression that is known here",
-                       (int)(sign - rule < 80 ? sign - rule : 80), rule);
-    const char *part = literal_of(r->job->arena, pattern);
-    for (uint32_t i = 0; i < r->model->tensors.count; i++)
-        if (r->places[i] == MS_LLAMA_BY_LAYER &&
-            (!part || strstr(r->model->tensors.items[i].name, part)) &&
-            regexec(&compiled, r->model->tensors.items[i].name, 0, NULL, 0) == 0)
-            r->places[i] = (int8_t)device;
-    regfree(&compiled);
-    return MS_OK;
+    const char *text = ms_arena_printf(r->job->arena, "%.*s", (int)(sign - rule), rule);
+    if (!text)
+        return ms_infer_no_memory(err);
+    if (ms_pattern_new_ecmascript(text, &pattern, &reason) != MS_OK)
+        return ms_fail(err, reason.status == MS_ERR_NOMEM ? MS_ERR_NOMEM : MS_ERR_USAGE,
+                       "override-tensor: %s", reason.text);
+    place_matching(r, pattern, literal_of(r->job->arena, text), device, steps);
+    ms_pattern_free(pattern);
+    return *steps > 0 ? MS_OK
+                      : ms_fail(err, MS_ERR_LIMIT,
+                                "override-tensor: matching takes more than %d steps; shorter "
+                                "patterns, or fewer, take less",
+                                (int)MS_PATTERN_MOST_STEPS);
 }
 
 static ms_status set_places(ms_llama_run *r, ms_error *err)
 {
     const char *at = r->job->settings->llama.override_tensor;
+    uint64_t steps = MS_PATTERN_MOST_STEPS;
     ms_status status = MS_OK;
     if (!at || !*at)
         return MS_OK;
@@ -218,7 +213,7 @@ static ms_status set_places(ms_llama_run *r, ms_error *err)
     memset(r->places, MS_LLAMA_BY_LAYER, r->model->tensors.count);
     while (status == MS_OK && *at) {
         size_t length = strcspn(at, ",");
-        status = apply_rule(at, length, r, err);
+        status = apply_rule(at, length, r, &steps, err);
         at += length + (at[length] == ',');
     }
     return status;
