@@ -23,6 +23,7 @@
 #include "config/model/model_read.h"
 #include "config/resolve/resolving.h"
 #include "config/resolve/device_named.h"
+#include "text/size.h"
 
 enum { DEFAULT_SEQ = 2048 };
 
@@ -190,6 +191,21 @@ static ms_status resolve_allocator(const ms_resolving *c)
     return MS_OK;
 }
 
+/* An engine that generates in the same process takes its share of the whole device. */
+static ms_status leave_to_engine(const ms_resolving *c, uint64_t usable)
+{
+    char text[MS_SIZE_TEXT_BYTES];
+    double share = c->draft->engine_share;
+    uint64_t left = usable - (uint64_t)((double)usable * share);
+    if (share <= 0 || usable == 0)
+        return MS_OK;
+    ms_budget_set(c->run, left ? left : 1);
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "the engine that generates beside the training holds %.3g %% of the device "
+                       "(gpu_memory_utilization): %s are left",
+                       100 * share, ms_size_format(left, text, sizeof text));
+}
+
 /* Without one, the device's. */
 static ms_status resolve_budget(const ms_resolving *c)
 {
@@ -206,7 +222,7 @@ static ms_status resolve_budget(const ms_resolving *c)
         if (status != MS_OK)
             return status;
     }
-    return MS_OK;
+    return run->has_budget ? MS_OK : leave_to_engine(c, usable);
 }
 
 /* ---- attention ---- */

@@ -32,6 +32,7 @@ typedef struct ms_run_draft {
     bool reshards_after_backward;
     uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */
+    double engine_share;                   /* of the device, held by what generates beside */
     double mfu;                            /* 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
     const struct ms_prices *known_prices;  /* content of the file of prices; NULL: none */

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "config/model/input.h"
+#include "config/trainers/others/training_engine.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_evaluation.h"
 #include "config/trainers/training_unsupported.h"
@@ -387,6 +388,8 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         status = steps[i](&r);
     if (status == MS_OK)
         status = ms_training_set_of_trainer(&r, root);
+    if (status == MS_OK)
+        status = ms_training_set_engine(&r, root);
     if (status == MS_OK)
         status = ms_training_unsupported(arena, root, r.file.format, r.ranks != MS_PARALLEL_NONE,
                                          notes, unsupported, err);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/trainers/others/training_foreign.h"
 #include "config/trainers/training_unsupported.h"
 #include "text/nearest.h"
 #include "config/trainers/training_sharding.h"
@@ -279,6 +280,8 @@ static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_
 ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err)
 {
     ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
+    if (status == MS_OK)
+        status = ms_training_refuse_foreign(root, err);
     return status == MS_OK ? tell_format(root, format, err) : status;
 }
 

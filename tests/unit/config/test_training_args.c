@@ -14,7 +14,7 @@
 
 #include "model/load.h"
 
-enum { MAX_CASES = 256, MAX_NAME = 64, MAX_FLAGS = 8, MAX_TEXT = 4096 };
+enum { MAX_CASES = 512, MAX_NAME = 64, MAX_FLAGS = 8, MAX_TEXT = 4096 };
 
 static const char root[] = "tests/golden/config/training";
 
@@ -107,6 +107,8 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
             ms_dtype_info_of(run->parallel.shard_dtype)->short_name,
             ms_dtype_info_of(run->parallel.load_dtype)->short_name,
             ms_dtype_info_of(run->parallel.reduce_dtype)->short_name);
+    if (run->budget_bytes != ms_device_usable_bytes(run->device))
+        put(out, "budget %" PRIu64 "\n", run->budget_bytes);
     const ms_several_gpus *several = &run->several_gpus;
     if (several->text)
         put(out, "%s%s %s\n", several->is_ignored ? "ignored" : "copies",

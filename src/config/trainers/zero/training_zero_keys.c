@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * As DeepSpeed 0.19, transformers 5.23 and accelerate 1.15 read them.
+ */
+#include "config/trainers/zero/training_zero_keys.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- what a key stands for ---- */
+
+typedef enum key_use {
+    USE_COUNT,       /* elements; "auto" by the hidden size */
+    USE_ANSWER,      /* true and false */
+    USE_PLACE,       /* {"device": "cpu"} */
+    USE_PLAIN,       /* read elsewhere, or of no consequence for memory */
+    USE_REFUSED,     /* refused if it says something */
+    USE_REFUSED_OFF, /* refused if it is false */
+    USE_USUAL,       /* refused unless it is 1e9 */
+    USE_SHARE,       /* refused unless it is 1 */
+    USE_INSIDE       /* an object, whose keys are those of `inside` */
+} key_use;
+
+typedef struct key_row {
+    const char *key;
+    key_use use;
+    const char *field;     /* the option, or what the key stands for */
+    double squares, times; /* "auto": hidden size squared, and once */
+    const char *way_out;   /* of what is refused, or NULL */
+    const struct key_table *inside;
+} key_row;
+
+typedef struct key_table {
+    const key_row *rows;
+    size_t count;
+} key_table;
+
+#define TABLE(list)                                                                                \
+    {                                                                                              \
+        list, sizeof(list) / sizeof(list)[0]                                                       \
+    }
+#define PLAIN(name)                                                                                \
+    {                                                                                              \
+        .key = name, .use = USE_PLAIN                                                              \
+    }
+#define REFUSED(name, what)                                                                        \
+    {                                                                                              \
+        .key = name, .use = USE_REFUSED, .field = what                                             \
+    }
+
+#define REFUSED_STATES(name, type)                                                                 \
+    {                                                                                              \
+        .key = name, .use = USE_REFUSED, .field = "states in " type,                               \
+        .way_out = "; without this key the figures are of states in fp32, which need more"         \
+    }
+
+/* clang-format off */
+static const key_row bf16_rows[] = {
+    PLAIN("enabled"),
+    PLAIN("auto_cast"),
+    PLAIN("immediate_grad_update"),
+    PLAIN("check_grad_overflow"),
+    REFUSED_STATES("bf16_master_weights_and_grads", "bf16"),
+    REFUSED_STATES("bf16_optimizer_states", "bf16"),
+};
+static const key_table of_bf16 = TABLE(bf16_rows);
+
+static const key_row fp16_rows[] = {
+    PLAIN("enabled"),
+    PLAIN("loss_scale"),
+    PLAIN("initial_scale_power"),
+    PLAIN("loss_scale_window"),
+    PLAIN("hysteresis"),
+    PLAIN("consecutive_hysteresis"),
+    PLAIN("min_loss_scale"),
+    PLAIN("opt_level"), /* of Apex, which older files have */
+    REFUSED("auto_cast", "inputs that are cast"),
+    REFUSED_STATES("fp16_master_weights_and_grads", "fp16"),
+};
+static const key_table of_fp16 = TABLE(fp16_rows);
+
+static const key_row optimizer_rows[] = {
+    PLAIN("device"),
+    PLAIN("nvme_path"),
+    PLAIN("buffer_count"),
+    PLAIN("pin_memory"),
+    PLAIN("pipeline"),
+    PLAIN("pipeline_read"),
+    PLAIN("pipeline_write"),
+    PLAIN("fast_init"),
+    PLAIN("cpuadam_cores_perc"),
+    {.key = "ratio", .use = USE_SHARE, .field = "an optimizer of which a part stays on the device",
+     .way_out = "; give 1 for all of it on the host, or leave offload_optimizer out"},
+    REFUSED("super_offload", "SuperOffload"),
+};
+static const key_table of_optimizer = TABLE(optimizer_rows);
+
+static const key_row param_rows[] = {
+    PLAIN("device"),
+    PLAIN("nvme_path"),
+    PLAIN("buffer_count"),
+    PLAIN("buffer_size"), /* of NVMe */
+    PLAIN("max_in_cpu"),
+    PLAIN("pin_memory"),
+};
+static const key_table of_param = TABLE(param_rows);
+
+static const key_row inner_rows[] = {
+    PLAIN("stage"),
+    {.key = "reduce_bucket_size", .use = USE_COUNT, .field = "reduce-bucket-size", .squares = 1},
+    {.key = "overlap_comm", .use = USE_ANSWER, .field = "overlap-comm"},
+    {.key = "contiguous_gradients", .use = USE_ANSWER, .field = "contiguous-gradients"},
+    {.key = "stage3_prefetch_bucket_size", .use = USE_COUNT, .field = "stage3-prefetch-bucket-size", .squares = 0.9},
+    {.key = "stage3_param_persistence_threshold", .use = USE_COUNT, .field = "stage3-param-persistence-threshold", .times = 10},
+    {.key = "stage3_max_live_parameters", .use = USE_COUNT, .field = "stage3-max-live-parameters"},
+    {.key = "stage3_max_reuse_distance", .use = USE_COUNT, .field = "stage3-max-reuse-distance"},
+    {.key = "offload_optimizer", .use = USE_PLACE, .field = "optimizer-device", .inside = &of_optimizer},
+    {.key = "offload_param", .use = USE_PLACE, .field = "offload-param", .inside = &of_param},
+    {.key = "sub_group_size", .use = USE_USUAL, .field = "other groups of ZeRO-3's optimizer"},
+    {.key = "reduce_scatter", .use = USE_REFUSED_OFF, .field = "all-reduces of gradients"},
+    {.key = "memory_efficient_linear", .use = USE_REFUSED_OFF, .field = "PyTorch's linear layers in ZeRO-3"},
+    REFUSED("round_robin_gradients", "gradients that go round"),
+    REFUSED("cpu_offload", "an old key for offload_optimizer"),
+    REFUSED("cpu_offload_params", "an old key for offload_param"),
+    REFUSED("zero_hpz_partition_size", "ZeRO++"),
+    REFUSED("zero_quantized_weights", "ZeRO++"),
+    REFUSED("zero_quantized_gradients", "ZeRO++"),
+    REFUSED("zero_quantized_nontrainable_weights", "ZeRO++"),
+    REFUSED("mics_shard_size", "MiCS"),
+    REFUSED("stage3_module_granularity_threshold", "modules that are gathered as one"),
+    REFUSED("stage3_use_all_reduce_for_fetch_params", "all-reduces of parameters"),
+    REFUSED("stage3_model_persistence_threshold", "a limit of persistent parameters"),
+    REFUSED("zenflow", "ZenFlow"),
+    REFUSED("leaf_module", "modules that are gathered as one"),
+    PLAIN("allgather_partitions"),
+    PLAIN("allgather_bucket_size"),
+    PLAIN("stage3_gather_16bit_weights_on_model_save"),
+    PLAIN("stage3_gather_fp16_weights_on_model_save"),
+    PLAIN("load_from_fp32_weights"),
+    PLAIN("elastic_checkpoint"),
+    PLAIN("ignore_unused_parameters"),
+    PLAIN("log_trace_cache_warnings"),
+};
+static const key_table inner_keys = TABLE(inner_rows);
+
+/* Beside zero_optimization. */
+static const key_row outer_rows[] = {
+    PLAIN("zero_optimization"),
+    {.key = "bf16", .use = USE_INSIDE, .inside = &of_bf16},
+    REFUSED("bfloat16", "an old key for bf16"),
+    {.key = "fp16", .use = USE_INSIDE, .inside = &of_fp16},
+    PLAIN("optimizer"),
+    PLAIN("data_types"),
+    PLAIN("train_batch_size"),
+    PLAIN("train_micro_batch_size_per_gpu"),
+    PLAIN("gradient_accumulation_steps"),
+    PLAIN("gradient_clipping"),
+    PLAIN("scheduler"),
+    PLAIN("steps_per_print"),
+    PLAIN("wall_clock_breakdown"),
+    PLAIN("dump_state"),
+    PLAIN("zero_allow_untested_optimizer"),
+    PLAIN("zero_force_ds_cpu_optimizer"),
+    PLAIN("prescale_gradients"),
+    PLAIN("gradient_predivide_factor"),
+    PLAIN("activation_checkpointing"), /* of models that call DeepSpeed's */
+    PLAIN("checkpoint"),
+    PLAIN("tensorboard"),
+    PLAIN("wandb"),
+    PLAIN("csv_monitor"),
+    PLAIN("comms_logger"),
+    PLAIN("flops_profiler"),
+    PLAIN("memory_breakdown"),
+    PLAIN("aio"),
+    REFUSED("elasticity", "batches that the number of GPUs decides"),
+    REFUSED("communication_data_type", "another type of reductions"),
+    REFUSED("amp", "Apex"),
+    REFUSED("torch_autocast", "autocast of DeepSpeed"),
+    REFUSED("tensor_parallel", "tensor parallelism of DeepSpeed"),
+    REFUSED("sequence_parallel_size", "sequence parallelism of DeepSpeed"),
+    REFUSED("compile", "DeepCompile"),
+    REFUSED("compression_training", "compression"),
+};
+static const key_table outer_keys = TABLE(outer_rows);
+
+static const key_row short_places[] = {
+    {.key = "offload_optimizer_device", .use = USE_PLACE, .field = "optimizer-device"},
+    {.key = "offload_param_device", .use = USE_PLACE, .field = "offload-param"},
+};
+/* clang-format on */
+
+bool ms_training_zero_is_auto(ms_json_value value)
+{
+    return strcmp(ms_training_value_text(value), "auto") == 0;
+}
+
+static ms_status take_keys(const ms_training_ranks *t, ms_json_value object,
+                           const key_table *table);
+
+/* A switch of its own: {"enabled": true}. */
+static bool says_something(ms_json_value value)
+{
+    ms_json_value enabled;
+    if (ms_json_find(value, "enabled", &enabled))
+        return !ms_training_says_nothing(enabled);
+    return !ms_training_says_nothing(value) && ms_training_value_number(value) != 1;
+}
+
+static ms_status refuse(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    return ms_training_refuse(t, value, "%s: %s: not predicted%s", row->key, row->field,
+                              row->way_out ? row->way_out : "");
+}
+
+static ms_status set_count(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    double hidden = (double)t->r->model->hidden_size;
+    bool is_filled = ms_training_zero_is_auto(value) && (row->squares > 0 || row->times > 0);
+    double number = is_filled ? row->squares * hidden * hidden + row->times * hidden
+                              : ms_training_value_number(value);
+    if (number < 0)
+        return ms_training_refuse(t, value,
+                                  ms_training_zero_is_auto(value)
+                                      ? "%s: transformers does not fill this one"
+                                      : "%s: expected a number of elements",
+                                  row->key);
+    return ms_training_set_option(t, row->field,
+                                  ms_arena_printf(t->r->arena, "%" PRIu64, (uint64_t)number));
+}
+
+static ms_status set_place(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    ms_json_value device = value;
+    (void)ms_json_find(value, "device", &device);
+    const char *place = ms_training_value_text(device);
+    if (ms_json_kind_of(device) == MS_JSON_NULL || ms_json_kind_of(device) == MS_JSON_OBJECT ||
+        strcmp(place, "none") == 0 || ms_training_zero_is_auto(device))
+        return MS_OK;
+    if (strcmp(place, "cpu") != 0)
+        return ms_training_refuse(t, device, "%s to '%.20s' is not predicted", row->key, place);
+    ms_status status = ms_training_set_option(
+        t, row->field, strcmp(row->field, "offload-param") == 0 ? "yes" : "host");
+    return status == MS_OK && row->inside ? take_keys(t, value, row->inside) : status;
+}
+
+static ms_status set_answer(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    bool truth = ms_training_truth(value, true);
+    if (truth != ms_training_truth(value, false))
+        return ms_training_refuse(t, value, "%s: expected true or false", row->key);
+    return ms_training_set_option(t, row->field, truth ? "yes" : "no");
+}
+
+/* What a switch that is off says besides is idle. */
+static ms_status take_inside(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    ms_json_value enabled;
+    bool is_on = ms_json_find(value, "enabled", &enabled) &&
+                 (ms_training_zero_is_auto(enabled) || ms_training_truth(enabled, false));
+    return is_on ? take_keys(t, value, row->inside) : MS_OK;
+}
+
+static ms_status take_key(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    enum { USUAL_GROUP = 1000000000 };
+    bool is_off = !ms_training_truth(value, true);
+    switch (row->use) {
+    case USE_COUNT:
+        return set_count(t, row, value);
+    case USE_ANSWER:
+        return set_answer(t, row, value);
+    case USE_PLACE:
+        return set_place(t, row, value);
+    case USE_REFUSED:
+        return says_something(value) ? refuse(t, row, value) : MS_OK;
+    case USE_REFUSED_OFF:
+        return is_off ? refuse(t, row, value) : MS_OK;
+    case USE_USUAL:
+        return ms_training_value_number(value) != USUAL_GROUP ? refuse(t, row, value) : MS_OK;
+    case USE_SHARE:
+        return ms_training_value_number(value) != 1 ? refuse(t, row, value) : MS_OK;
+    case USE_INSIDE:
+        return take_inside(t, row, value);
+    case USE_PLAIN:
+        break;
+    }
+    return MS_OK;
+}
+
+static ms_status take_keys(const ms_training_ranks *t, ms_json_value object, const key_table *table)
+{
+    ms_json_value v;
+    ms_status status = MS_OK;
+    for (bool more = ms_json_first(object, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        const key_row *row = NULL;
+        for (size_t i = 0; i < table->count && !row; i++)
+            row = strcmp(table->rows[i].key, ms_json_key(v)) == 0 ? &table->rows[i] : NULL;
+        if (row)
+            status = ms_json_kind_of(v) == MS_JSON_NULL ? MS_OK : take_key(t, row, v);
+        else if (*ms_json_key(v) != '_') /* a comment */
+            status =
+                ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                            "'%.60s' of DeepSpeed's configuration was not read", ms_json_key(v));
+    }
+    return status;
+}
+
+ms_status ms_training_zero_take_outer(const ms_training_ranks *t)
+{
+    return take_keys(t, t->config, &outer_keys);
+}
+
+ms_status ms_training_zero_take_inner(const ms_training_ranks *t, ms_json_value zero)
+{
+    return take_keys(t, zero, &inner_keys);
+}
+
+ms_status ms_training_zero_take_short(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof short_places / sizeof *short_places && status == MS_OK; i++)
+        if (ms_json_find(t->config, short_places[i].key, &value))
+            status = set_place(t, &short_places[i], value);
+    return status;
+}
