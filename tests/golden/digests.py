@@ -40,7 +40,7 @@ PLANS = [
     *(f"{PLAIN} --budget {n}GiB" for n in (16, 17, 18, 19, 20, 22, 30, 80)),
     *(f"{PLAIN} --budget 18GiB --allocator {a}" for a in ("raw", "cuda-expandable")),
     *(f"{PLAIN} --budget 18GiB --planner {p}" for p in ("greedy", "rules", "uniform", "none")),
-    *(f"{PLAIN} --budget 18GiB --target {t}" for t in ("hf", "pytorch", "torchtitan", "torchtune", "megatron", "deepspeed", "nemo", "axolotl", "all")),
+    *(f"{PLAIN} --budget 18GiB --target {t}" for t in ("hf", "pytorch", "torchtitan", "torchtune", "deepspeed", "axolotl", "all")),
     *(f"{PLAIN} --budget 18GiB --without {t}" for t in ("offload", "offload,tile", "checkpoint,selective")),
     f"{PLAIN} --budget 10GiB", f"{PLAIN} --budget 14GiB --allow host-parameters", f"{PLAIN} --budget 18GiB --gpu-cost-per-hour 2",
     "gemma-3-4b --batch 1 --seq 2048 --device rtx-4090", "qwen3-8b --batch 2 --seq 4096 --device h100-80gb", "gpt2-xl --batch 4 --seq 1024 --device a100-40gb --budget 30GiB",

@@ -285,6 +285,9 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
     const ms_target *target = ms_target_find(task->target);
     if (!target)
         return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
+    if (target->unpredicted)
+        return ms_fail(err, MS_ERR_CONFIG, "no plan for %s: %s", target->title,
+                       target->unpredicted);
     ms_status status = solve(&s, target);
     plan->is_cut = !(ms_limit_left_s(&s.limit) > 0);
     plan->solve_ms = ms_now_ms() - start;

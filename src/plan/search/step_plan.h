@@ -51,7 +51,7 @@ typedef struct ms_decision {
 
 /* A change of the run that would fit, or the plan of another planner or target; simulated. */
 typedef struct ms_alternative {
-    const char *name;   /* "greedy", "half the batch", "megatron" */
+    const char *name;   /* "greedy", "half the batch", "deepspeed" */
     const char *option; /* option to use: "--batch 4"; or flags, keys or code, on several lines; ""
                            = none */
     bool has_figures;

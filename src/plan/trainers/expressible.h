@@ -52,9 +52,7 @@ void ms_expressible_add(ms_expressible_list *list, ms_layer_range layers, uint32
 ms_status ms_expressible_hf(MS_EXPRESSIBLE_ARGUMENTS);
 ms_status ms_expressible_torchtitan(MS_EXPRESSIBLE_ARGUMENTS);
 ms_status ms_expressible_torchtune(MS_EXPRESSIBLE_ARGUMENTS);
-ms_status ms_expressible_megatron(MS_EXPRESSIBLE_ARGUMENTS);
 ms_status ms_expressible_deepspeed(MS_EXPRESSIBLE_ARGUMENTS);
-ms_status ms_expressible_nemo(MS_EXPRESSIBLE_ARGUMENTS);
 ms_status ms_expressible_axolotl(MS_EXPRESSIBLE_ARGUMENTS);
 
 /* Python code that applies the treatments to the layers of a Hugging Face model. */

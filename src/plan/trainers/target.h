@@ -21,10 +21,11 @@ typedef ms_vec(ms_target_plan) ms_target_plans;
     ms_arena *arena, const ms_run_config *run, bool checkpoints, const char **text, ms_error *err
 
 typedef struct ms_target {
-    const char *name;    /* "hf", as --target spells it */
-    const char *title;   /* "Hugging Face Trainer" */
-    bool is_free;        /* can express any mix of its techniques, layer by layer; has no list */
-    uint32_t techniques; /* ms_technique bits */
+    const char *name;  /* "hf", as --target spells it */
+    const char *title; /* "Hugging Face Trainer" */
+    bool is_free;      /* can express any mix of its techniques, layer by layer; has no list */
+    const char *unpredicted; /* why there are no plans: a clause; NULL: there are. Without a list */
+    uint32_t techniques;     /* ms_technique bits */
     /* Appends every plan that the trainer can express, including the one that keeps everything; may
      * add options to the cost model. NULL when is_free. */
     ms_status (*list)(ms_arena *arena, const ms_step_task *task, ms_cost_model *costs,

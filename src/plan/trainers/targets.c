@@ -8,6 +8,12 @@
 #include "plan/trainers/expressible.h"
 #include "plan/trainers/ranks_text.h"
 
+/* Gradients and master weights in fp32 whatever the weights are in, layers that save other tensors.
+ */
+static const char megatron[] =
+    "its model and optimizer are its own and not predicted; memscope capture runs them, and "
+    "--target deepspeed plans for what is predicted";
+
 static const ms_target targets[] = {
     {.name = "free",
      .title = "any combination of treatments, layer by layer",
@@ -35,19 +41,13 @@ static const ms_target targets[] = {
      .techniques = MS_MAY_CHECKPOINT,
      .list = ms_expressible_torchtune,
      .ranks = ms_ranks_torchtune},
-    {.name = "megatron",
-     .title = "Megatron-LM",
-     .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
-     .list = ms_expressible_megatron},
+    {.name = "megatron", .title = "Megatron-LM", .unpredicted = megatron},
     {.name = "deepspeed",
      .title = "DeepSpeed, with a Hugging Face model",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD | MS_MAY_TILE,
      .list = ms_expressible_deepspeed,
      .ranks = ms_ranks_deepspeed},
-    {.name = "nemo",
-     .title = "NeMo, by Megatron Bridge",
-     .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
-     .list = ms_expressible_nemo},
+    {.name = "nemo", .title = "NeMo, by Megatron Bridge", .unpredicted = megatron},
     {.name = "axolotl",
      .title = "Axolotl",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_TILE,

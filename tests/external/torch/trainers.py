@@ -62,16 +62,6 @@ def deepspeed(memscope):
         model(input_ids=ids, labels=ids).loss.backward()
 
 
-def megatron(memscope):
-    config = importlib.import_module("megatron.core.transformer.transformer_config").TransformerConfig
-    for text in texts(memscope, "megatron"):
-        flags = dict(re.findall(r"--(recompute-[a-z-]+) ([^\s-]\S*)", text))
-        assert flags, text
-        keys = {name.replace("-", "_"): int(value) if value.isdigit() else value for name, value in flags.items()}
-        made = config(num_layers=32, hidden_size=64, num_attention_heads=4, **keys)
-        assert made.recompute_granularity == keys["recompute_granularity"]
-
-
 def torchtune(memscope):
     activations = importlib.import_module("torchtune.training")
     for text in texts(memscope, "torchtune"):
@@ -149,7 +139,7 @@ def torchtitan(memscope):
 def main():
     bad = 0
     warnings.simplefilter("ignore")
-    for check in (hf, torchtitan, torchtune, megatron, deepspeed):
+    for check in (hf, torchtitan, torchtune, deepspeed):
         try:
             check(sys.argv[1])
             result = "as expected"

@@ -29,7 +29,7 @@ static const stop_case cases[] = {
      {"stopped before a plan for"}, {"no mix", "no plan was found"}},
     {"a simpler planner", {"budget", "20GiB", "planner", "greedy"}, MS_ERR_STOPPED, "md",
      {"treat"}, {NULL}},
-    {"a trainer", {"budget", "20GiB", "target", "megatron"}, MS_ERR_STOPPED, "json",
+    {"a trainer", {"budget", "20GiB", "target", "hf"}, MS_ERR_STOPPED, "json",
      {"\"status\": \"stopped\"", "\"fits\": false", "\"price\": null"}, {NULL}},
     {"all trainers", {"budget", "20GiB", "target", "all"}, MS_ERR_STOPPED, "json",
      {"\"status\": \"stopped\"", "\"fits\": true"}, {"\"targets\""}},
