@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define MS_DEVICES_SCHEMA_VERSION "1.1"
+#define MS_DEVICES_SCHEMA_VERSION "1.2"
 
 typedef struct ms_devices ms_devices;
 

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define MS_VERSION "0.1.0"
-#define MS_REPORT_SCHEMA_VERSION "1.7"
+#define MS_REPORT_SCHEMA_VERSION "1.8"
 
 /* ---- a run: the model and everything that decides its memory ---- */
 
@@ -124,6 +124,10 @@ typedef struct ms_summary {
                                    host, its states and its copies of parameters and gradients */
     /* Of that: parameters that are on the device only while their layer runs. */
     uint64_t host_weight_memory_bytes;
+    /* Of a step, of all ranks and micro-batches together; 0: too many to count. */
+    uint64_t tokens;
+    /* Of all ranks together, and that divided by their number; 0: the step's time is not known. */
+    double tokens_per_s, tokens_per_s_per_gpu;
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 

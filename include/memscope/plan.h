@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define MS_PLAN_SCHEMA_VERSION "1.3"
+#define MS_PLAN_SCHEMA_VERSION "1.4"
 
 typedef struct ms_plan ms_plan;
 

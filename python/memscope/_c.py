@@ -135,6 +135,9 @@ class ms_summary(Structure):
         ("exposed_copy_ms", c_double),
         ("host_memory_bytes", c_uint64),
         ("host_weight_memory_bytes", c_uint64),
+        ("tokens", c_uint64),
+        ("tokens_per_s", c_double),
+        ("tokens_per_s_per_gpu", c_double),
     ]
 
 

@@ -112,6 +112,7 @@ static ms_status make_row(const making *m, uint32_t index, ms_runs_row *row, ms_
                          .budget_bytes = count_in(m, index, "budget_bytes"),
                          .step_ms = number_in(m, index, "step_time_ms"),
                          .tokens_per_s = number_in(m, index, "tokens_per_s"),
+                         .tokens_per_s_per_gpu = number_in(m, index, "tokens_per_s_per_gpu"),
                          .usd_per_hour = number_in(m, index, "usd_per_hour"),
                          .usd_per_million_tokens = number_in(m, index, "usd_per_million_tokens"),
                          .value = count_in(m, index, "value"),

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "config/run/tokens.h"
 #include "measure/lifetime.h"
 #include "measure/scopes.h"
 #include "measure/source.h"
@@ -93,6 +94,9 @@ static void summarize(ms_simulated *simulated)
         s->step_time_ms = simulated->profile.time.step_ms;
         s->exposed_copy_ms = simulated->profile.time.exposed_ms;
     }
+    s->tokens = ms_run_tokens(run);
+    s->tokens_per_s = ms_run_tokens_per_s(run, s->step_time_ms);
+    s->tokens_per_s_per_gpu = ms_run_tokens_per_s_per_gpu(run, s->step_time_ms);
     if (evaluation) {
         s->evaluation_peak_bytes = evaluation->peak_bytes;
         s->evaluation_reserved_bytes = evaluation->peak_reserved_bytes;

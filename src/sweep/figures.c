@@ -37,38 +37,24 @@ static uint64_t in_e4(double value)
     return isfinite(value) && value > 0 && value < 1e14 ? (uint64_t)(value * 1e4 + 0.5) : 0;
 }
 
-uint64_t ms_figures_tokens(const ms_run_config *run)
+double ms_figures_usd_per_hour(const ms_run_config *run)
 {
-    uint64_t tokens;
-    bool overflow = __builtin_mul_overflow(run->batch, run->seq_tokens, &tokens);
-    overflow = __builtin_mul_overflow(tokens, run->training.accumulate, &tokens) || overflow;
-    return overflow ? 0 : tokens;
-}
-
-/* Ranks that train the same tokens: each of a million costs the time of all of them, which work at
- * it in a way that step times do not cover. */
-static bool shares_tokens(const ms_run_config *run)
-{
-    const ms_layout *layout = &run->parallel.layout;
-    return layout->tensor > 1 || layout->context > 1 || layout->pipeline.ranks > 1;
+    return run->device->usd_per_hour * (double)ms_layout_world(&run->parallel.layout);
 }
 
 double ms_figures_usd(const ms_run_config *run, double tokens_per_s)
 {
-    return tokens_per_s > 0 && !shares_tokens(run)
-               ? run->device->usd_per_hour / 3600 / tokens_per_s * 1e6
-               : 0;
+    return tokens_per_s > 0 ? ms_figures_usd_per_hour(run) / 3600 / tokens_per_s * 1e6 : 0;
 }
 
 static void add_times(const ms_run_config *run, ms_figures *figures)
 {
-    double ms = figures->summary.step_time_ms;
-    figures->tokens = ms_figures_tokens(run);
-    double tokens_per_s = ms > 0 ? (double)figures->tokens / ms * 1e3 : 0;
-    figures->step_time_ms_e4 = in_e4(ms);
-    figures->tokens_per_s_e4 = in_e4(tokens_per_s);
-    figures->usd_per_hour_e4 = in_e4(run->device->usd_per_hour);
-    figures->usd_per_million_tokens_e4 = in_e4(ms_figures_usd(run, tokens_per_s));
+    const ms_summary *s = &figures->summary;
+    figures->step_time_ms_e4 = in_e4(s->step_time_ms);
+    figures->tokens_per_s_e4 = in_e4(s->tokens_per_s);
+    figures->tokens_per_s_per_gpu_e4 = in_e4(s->tokens_per_s_per_gpu);
+    figures->usd_per_hour_e4 = in_e4(ms_figures_usd_per_hour(run));
+    figures->usd_per_million_tokens_e4 = in_e4(ms_figures_usd(run, s->tokens_per_s));
 }
 
 static ms_status summarize(const ms_job *job, ms_figures *figures, ms_error *err)

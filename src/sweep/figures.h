@@ -21,17 +21,15 @@ typedef struct ms_figures {
     const char *what, *stopped_by;
     uint64_t value, safe_value, next; /* safe_value: the largest with verdict "fits" */
     ms_summary summary;
-    uint64_t tokens; /* per step, of all micro-batches */
     /* in 1/10,000 of the unit, so that rows are the same on every machine; 0: unknown */
-    uint64_t step_time_ms_e4, tokens_per_s_e4;
-    /* of one device; of a million tokens trained: unknown where devices share them */
-    uint64_t usd_per_hour_e4, usd_per_million_tokens_e4;
+    uint64_t step_time_ms_e4, tokens_per_s_e4, tokens_per_s_per_gpu_e4;
+    uint64_t usd_per_hour_e4, usd_per_million_tokens_e4; /* of all ranks; of tokens trained */
 } ms_figures;
 
-/* Of a step, of all micro-batches; 0: too many to count. */
-uint64_t ms_figures_tokens(const ms_run_config *run);
-/* US dollars for a million tokens at so many a second of a rank; 0: not known, as the device has no
- * price, or ranks share their tokens. */
+/* US dollars for an hour of all ranks; 0: the device has no price. */
+double ms_figures_usd_per_hour(const ms_run_config *run);
+/* US dollars for a million tokens, where all ranks together train so many a second; 0: not known.
+ */
 double ms_figures_usd(const ms_run_config *run, double tokens_per_s);
 
 /* Texts are in the arena or static. A failure concerns only this point. */

@@ -68,9 +68,10 @@ static const column columns[] = {
     {"temporary_memory_bytes",   CELL_COUNT,  OF_STEP(temporary_memory_bytes),    STEP, 0},
     {"saved_bytes",              CELL_COUNT,  OF_STEP(saved_bytes),               STEP, 0},
     {"allocator_retries",        CELL_COUNT,  OF_STEP(allocator_retries),         STEP, 0},
-    {"tokens",                   CELL_COUNT,  OWN(tokens),                        BOTH, 1},
+    {"tokens",                   CELL_COUNT,  OF_STEP(tokens),                    BOTH, 1},
     {"step_time_ms",             CELL_E4,     OWN(step_time_ms_e4),               BOTH, -1},
     {"tokens_per_s",             CELL_E4,     OWN(tokens_per_s_e4),               BOTH, 1},
+    {"tokens_per_s_per_gpu",     CELL_E4,     OWN(tokens_per_s_per_gpu_e4),       BOTH, 1},
     {"usd_per_hour",             CELL_E4,     OWN(usd_per_hour_e4),               BOTH, -1},
     {"usd_per_million_tokens",   CELL_E4,     OWN(usd_per_million_tokens_e4),     BOTH, -1},
 };

@@ -6,6 +6,7 @@
 
 #include "api/plan.h"
 #include "base/parallel.h"
+#include "config/run/tokens.h"
 
 static ms_status no_memory(ms_error *err)
 {
@@ -86,6 +87,7 @@ static void take_figures(const ms_figures *f, ms_runs_row *row)
         return; /* what does not fit takes no time */
     row->step_ms = (double)f->step_time_ms_e4 / 1e4;
     row->tokens_per_s = (double)f->tokens_per_s_e4 / 1e4;
+    row->tokens_per_s_per_gpu = (double)f->tokens_per_s_per_gpu_e4 / 1e4;
     row->usd_per_million_tokens = (double)f->usd_per_million_tokens_e4 / 1e4;
 }
 
@@ -151,9 +153,9 @@ static ms_status take_plan(ms_arena *arena, const ms_plan *plan, ms_runs_row *ro
     row->treat = ms_arena_strdup(arena, f->treat ? f->treat : "");
     row->step_ms = f->time.step_ms > 0 ? f->time.step_ms : 0;
     row->keep_all_ms = step->keep_all.time.step_ms > 0 ? step->keep_all.time.step_ms : 0;
-    if (row->step_ms > 0)
-        row->tokens_per_s = (double)ms_figures_tokens(&plan->run) / row->step_ms * 1e3;
-    row->usd_per_hour = plan->run.device->usd_per_hour;
+    row->tokens_per_s = ms_run_tokens_per_s(&plan->run, row->step_ms);
+    row->tokens_per_s_per_gpu = ms_run_tokens_per_s_per_gpu(&plan->run, row->step_ms);
+    row->usd_per_hour = ms_figures_usd_per_hour(&plan->run);
     row->usd_per_million_tokens = ms_figures_usd(&plan->run, row->tokens_per_s);
     return row->treat ? MS_OK : MS_ERR_NOMEM;
 }

@@ -163,6 +163,12 @@ static inline uint64_t ms_layout_world(const ms_layout *layout)
     return ms_layout_has_stages(layout) ? same_layers * layout->pipeline.ranks : same_layers;
 }
 
+/* The ranks that have sequences of their own; the others share theirs. */
+static inline uint64_t ms_layout_replicas(const ms_layout *layout)
+{
+    return layout->shards * layout->copies / (layout->context > 1 ? layout->context : 1);
+}
+
 /* The tokens of a sequence that a rank has. */
 static inline uint64_t ms_layout_tokens(const ms_layout *layout, uint64_t tokens)
 {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/run/tokens.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
@@ -132,7 +133,7 @@ static void numbers_row(const ms_page *p, const char *label, const double values
 static void write_time(const ms_page *p, const ms_plan_view *v)
 {
     double compute[MS_PLAN_COLUMNS], again[MS_PLAN_COLUMNS], exposed[MS_PLAN_COLUMNS];
-    double step[MS_PLAN_COLUMNS], cost[MS_PLAN_COLUMNS];
+    double step[MS_PLAN_COLUMNS], cost[MS_PLAN_COLUMNS], tokens[MS_PLAN_COLUMNS];
     char text[MS_FIXED_TEXT], label[64];
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++) {
         const ms_step_time *t = &v->columns[i].figures->time;
@@ -141,6 +142,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
         again[i] = t->recompute_ms;
         exposed[i] = t->exposed_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
+        tokens[i] = ms_run_tokens_per_s(v->run, t->step_ms);
     }
     ms_page_heading(p, "A step", "  (ms)");
     if (!(step[1] > 0)) {
@@ -157,8 +159,13 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
         fprintf(p->out, "%*s", column_widths[i],
                 ms_plan_percent(ms_plan_overhead(v, step[i]), text));
     fputc('\n', p->out);
-    snprintf(label, sizeof label, "1,000 steps, at %.12s/h",
-             ms_fixed(v->answer->task->gpu_cost_per_hour, 2, text));
+    ms_fixed(v->answer->task->gpu_cost_per_hour, 2, text);
+    if (ms_plan_gpus(v) > 1) {
+        numbers_row(p, "tokens/s, all GPUs", tokens, 0);
+        snprintf(label, sizeof label, "1,000 steps, %" PRIu64 " x %.12s/h", ms_plan_gpus(v), text);
+    } else {
+        snprintf(label, sizeof label, "1,000 steps, at %.12s/h", text);
+    }
     numbers_row(p, label, cost, 2);
     ms_page_paragraph(p, v->times_note);
 }

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "config/run/tokens.h"
 #include "config/treatment/treatment_text.h"
 #include "json/write.h"
 #include "plan/trainers/targets.h"
@@ -53,6 +54,16 @@ static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_
     double overhead = view ? ms_plan_overhead(view, f->time.step_ms) : NAN;
     ms_json_double(w, "overhead_pct", 100 * overhead, 3);
     ms_json_string(w, "treat", f->treat);
+}
+
+/* Of all ranks together. */
+static void write_tokens(ms_json_writer *w, const ms_plan_view *v)
+{
+    const double step_ms = v->figures->time.step_ms;
+    ms_json_uint(w, "tokens", ms_run_tokens(v->run));
+    number_or_null(w, "tokens_per_s", step_ms > 0, ms_run_tokens_per_s(v->run, step_ms), 4);
+    number_or_null(w, "tokens_per_s_per_gpu", step_ms > 0,
+                   ms_run_tokens_per_s_per_gpu(v->run, step_ms), 4);
 }
 
 static void write_proof(ms_json_writer *w, const ms_plan_view *v)
@@ -112,6 +123,7 @@ static void write_cost(ms_json_writer *w, const ms_plan_view *v)
 {
     ms_json_object(w, "cost");
     ms_json_double(w, "gpu_cost_per_hour", v->answer->task->gpu_cost_per_hour, 2);
+    ms_json_uint(w, "gpus", ms_plan_gpus(v));
     ms_json_object_inline(w, "per_1000_steps");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++) {
         double step_ms = v->columns[i].figures->time.step_ms;
@@ -268,6 +280,7 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     else
         ms_json_null(&w, "least_budget_bytes");
     write_figures(&w, v, v->figures);
+    write_tokens(&w, v);
     ms_json_string(&w, "optimizer_device", ms_place_names[v->run->training.optimizer_device]);
     ms_json_string(&w, "parameter_device", ms_place_names[v->run->parameter_device]);
     write_proof(&w, v);

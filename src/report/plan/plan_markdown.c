@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "config/run/tokens.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/markdown.h"
@@ -101,7 +102,7 @@ static void numbers_row(FILE *out, const char *label, const double values[MS_PLA
 static void write_time(FILE *out, const ms_plan_view *v)
 {
     double compute[MS_PLAN_COLUMNS], again[MS_PLAN_COLUMNS], exposed[MS_PLAN_COLUMNS];
-    double step[MS_PLAN_COLUMNS], cost[MS_PLAN_COLUMNS];
+    double step[MS_PLAN_COLUMNS], cost[MS_PLAN_COLUMNS], tokens[MS_PLAN_COLUMNS];
     char text[MS_FIXED_TEXT];
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++) {
         const ms_step_time *t = &v->columns[i].figures->time;
@@ -110,6 +111,7 @@ static void write_time(FILE *out, const ms_plan_view *v)
         exposed[i] = t->exposed_ms;
         step[i] = t->step_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
+        tokens[i] = ms_run_tokens_per_s(v->run, t->step_ms);
     }
     if (!(step[1] > 0)) {
         if (*v->rates_note)
@@ -127,8 +129,14 @@ static void write_time(FILE *out, const ms_plan_view *v)
     fputs("| vs. keeping everything |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
         fprintf(out, " %s |", ms_plan_percent(ms_plan_overhead(v, step[i]), text));
-    fprintf(out, "\n| 1,000 steps, at %s per hour |",
-            ms_fixed(v->answer->task->gpu_cost_per_hour, 2, text));
+    fputs("\n", out);
+    if (ms_plan_gpus(v) > 1)
+        numbers_row(out, "tokens/s, all GPUs", tokens, 1);
+    ms_fixed(v->answer->task->gpu_cost_per_hour, 2, text);
+    if (ms_plan_gpus(v) > 1)
+        fprintf(out, "| 1,000 steps, %" PRIu64 " GPUs at %s per hour |", ms_plan_gpus(v), text);
+    else
+        fprintf(out, "| 1,000 steps, at %s per hour |", text);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
         fprintf(out, " %s |", ms_fixed(cost[i], 2, text));
     fputc('\n', out);

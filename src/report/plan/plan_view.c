@@ -57,10 +57,16 @@ double ms_plan_overhead(const ms_plan_view *view, double step_ms)
     return base_ms > 0 && step_ms > 0 ? (step_ms - base_ms) / base_ms : NAN;
 }
 
+uint64_t ms_plan_gpus(const ms_plan_view *view)
+{
+    return ms_layout_world(&view->run->parallel.layout);
+}
+
 double ms_plan_cost(const ms_plan_view *view, double step_ms)
 {
     const double steps = 1000, ms_per_hour = 3.6e6;
-    return view->answer->task->gpu_cost_per_hour * step_ms * steps / ms_per_hour;
+    return (double)ms_plan_gpus(view) * view->answer->task->gpu_cost_per_hour * step_ms * steps /
+           ms_per_hour;
 }
 
 const char *ms_plan_place(const ms_decision *d, char text[MS_PLAN_PLACE_TEXT])

@@ -63,7 +63,9 @@ void ms_plan_view_free(ms_plan_view *view);
 /* Time of a step beyond keeping everything, as a fraction; NaN where time is not known. */
 double ms_plan_overhead(const ms_plan_view *view, double step_ms);
 
-/* Money for 1,000 steps. */
+/* The GPUs of the run. */
+uint64_t ms_plan_gpus(const ms_plan_view *view);
+/* Money for 1,000 steps of all of them. */
 double ms_plan_cost(const ms_plan_view *view, double step_ms);
 
 /* "layers 0-7", "layer 8", "loss". */

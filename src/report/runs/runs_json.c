@@ -39,6 +39,7 @@ static void write_figures(ms_json_writer *w, const ms_runs_view *v, const ms_run
     }
     write_time(w, "step_time_ms", row->step_ms);
     write_time(w, "tokens_per_s", row->tokens_per_s);
+    write_time(w, "tokens_per_s_per_gpu", row->tokens_per_s_per_gpu);
     write_time(w, "usd_per_hour", row->usd_per_hour);
     write_time(w, "usd_per_million_tokens", row->usd_per_million_tokens);
     if (v->question == MS_RUNS_FIT) {

@@ -225,6 +225,11 @@ static const char *tokens(const ms_runs_view *v, const ms_runs_row *row)
     return fixed(v, time_of(v, row) > 0 ? row->tokens_per_s : 0, 0);
 }
 
+static const char *tokens_of_one(const ms_runs_view *v, const ms_runs_row *row)
+{
+    return fixed(v, time_of(v, row) > 0 ? row->tokens_per_s_per_gpu : 0, 0);
+}
+
 static const char *hour(const ms_runs_view *v, const ms_runs_row *row)
 {
     return fixed(v, row->usd_per_hour, 2);
@@ -243,8 +248,8 @@ static const char *plan(const ms_runs_view *v, const ms_runs_row *row)
     return *row->treat ? row->treat : "keep everything";
 }
 
-/* OF_PRICED: where a row has a price. */
-enum { OF_ANALYZE = 1, OF_FIT = 2, OF_PLAN = 4, OF_ALL = 7, OF_PRICED = 8 };
+/* OF_PRICED: where a row has a price; OF_RANKS: where one is of several GPUs. */
+enum { OF_ANALYZE = 1, OF_FIT = 2, OF_PLAN = 4, OF_ALL = 7, OF_PRICED = 8, OF_RANKS = 16 };
 
 /* Behind the fields that differ and the verdict. */
 static const struct {
@@ -253,15 +258,11 @@ static const struct {
     unsigned questions;
     bool is_text, may_go;
 } columns[] = {
-    {NULL, value, OF_FIT, false, false},
-    {"safe", safe, OF_FIT, false, true},
-    {"needs", needs, OF_ALL, false, false},
-    {"left", left, OF_ALL, false, true},
-    {"longer", longer, OF_PLAN, false, true},
-    {"ms", milliseconds, OF_ALL, false, true},
-    {"tokens/s", tokens, OF_ALL, false, true},
-    {"$/h", hour, OF_PRICED, false, true},
-    {"$/Mtokens", million, OF_PRICED, false, false},
+    {NULL, value, OF_FIT, false, false},       {"safe", safe, OF_FIT, false, true},
+    {"needs", needs, OF_ALL, false, false},    {"left", left, OF_ALL, false, true},
+    {"longer", longer, OF_PLAN, false, true},  {"ms", milliseconds, OF_ALL, false, true},
+    {"tokens/s", tokens, OF_ALL, false, true}, {"per GPU", tokens_of_one, OF_RANKS, false, true},
+    {"$/h", hour, OF_PRICED, false, true},     {"$/Mtokens", million, OF_PRICED, false, false},
     {"plan", plan, OF_PLAN, true, false},
 };
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -274,10 +275,20 @@ static bool has_prices(const ms_runs_view *v)
     return false;
 }
 
+static bool has_ranks(const ms_runs_view *v)
+{
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->rows[i].tokens_per_s > v->rows[i].tokens_per_s_per_gpu)
+            return true;
+    return false;
+}
+
 static bool is_asked(const ms_runs_view *v, uint32_t which)
 {
     if (columns[which].questions == OF_PRICED)
         return has_prices(v);
+    if (columns[which].questions == OF_RANKS)
+        return has_ranks(v);
     return (columns[which].questions & (1u << v->question)) != 0;
 }
 

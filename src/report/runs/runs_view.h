@@ -23,10 +23,10 @@ typedef struct ms_runs_row {
     /* Expected on the device; of a plan that was not found, the smallest budget with one; where no
      * value fits, with the last tried, `next`. */
     uint64_t needed_bytes;
-    uint64_t budget_bytes;                       /* 0: unknown */
-    double step_ms, tokens_per_s;                /* 0: not known */
-    double usd_per_hour, usd_per_million_tokens; /* 0: not known */
-    uint64_t value, safe_value, next;            /* with MS_RUNS_FIT; 0: none */
+    uint64_t budget_bytes;                              /* 0: unknown */
+    double step_ms, tokens_per_s, tokens_per_s_per_gpu; /* 0: not known */
+    double usd_per_hour, usd_per_million_tokens;        /* 0: not known */
+    uint64_t value, safe_value, next;                   /* with MS_RUNS_FIT; 0: none */
     const char *stopped_by;
     const char *treat;  /* with MS_RUNS_PLAN; "": everything is kept */
     double keep_all_ms; /* the step that keeps everything */

@@ -177,8 +177,10 @@ static void summary_list(FILE *out, const ms_view *v)
         ms_html_bytes(out, "budget_bytes", s->budget_bytes);
         fputs("</dd></div>\n", out);
     }
-    fprintf(out, "<div><dt>time of a step (ms)</dt><dd>%s</dd></div>\n</dl>\n",
+    fprintf(out, "<div><dt>time of a step (ms)</dt><dd>%s</dd></div>\n",
             ms_fixed(s->step_time_ms > 0 ? s->step_time_ms : NAN, 3, text));
+    fprintf(out, "<div><dt>tokens per second, of all GPUs</dt><dd>%s</dd></div>\n</dl>\n",
+            ms_fixed(s->tokens_per_s > 0 ? s->tokens_per_s : NAN, 1, text));
 }
 
 void ms_html_not_modelled(FILE *out, const ms_view *v)

@@ -51,6 +51,9 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     bool is_timed = s->step_time_ms > 0;
     ms_json_double(w, "step_time_ms", is_timed ? s->step_time_ms : NAN, 3);
     ms_json_double(w, "exposed_copy_ms", is_timed ? s->exposed_copy_ms : NAN, 3);
+    ms_json_uint(w, "tokens", s->tokens);
+    ms_json_double(w, "tokens_per_s", is_timed ? s->tokens_per_s : NAN, 4);
+    ms_json_double(w, "tokens_per_s_per_gpu", is_timed ? s->tokens_per_s_per_gpu : NAN, 4);
     for (; (row = ms_summary_row_at(i)) != NULL; i++)
         ms_json_uint(w, row->name, ms_summary_value(s, row));
     ms_json_close(w);
