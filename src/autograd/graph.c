@@ -25,23 +25,32 @@ void ms_graph_note_forgotten(ms_tape *tape, ms_tensor tensor)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-static void forget_node(ms_tape *tape, ms_node *node)
+static void forget_packed(ms_tape *tape, const ms_node *node)
 {
+    const ms_saved_hooks hooks = tape->hooks.saved.items[node->hooks];
     uint32_t packed = 0;
     for (uint32_t i = 0; i < node->saved_count; i++) {
-        if (node->packed[i] != MS_NONE) {
-            packed++;
+        if (node->packed[i] == MS_NONE)
             continue;
-        }
+        packed++;
+        if (hooks.forget)
+            hooks.forget(tape, hooks.context, hooks.number, node->packed[i]);
+    }
+    if (packed && hooks.drop)
+        hooks.drop(tape, hooks.context, hooks.number, packed);
+}
+
+static void forget_node(ms_tape *tape, ms_node *node)
+{
+    for (uint32_t i = 0; i < node->saved_count; i++) {
+        if (node->packed[i] != MS_NONE)
+            continue;
         ms_graph_note_forgotten(tape, node->saved[i]);
         ms_release(tape, node->saved[i]);
     }
+    if (node->hooks != MS_NONE)
+        forget_packed(tape, node);
     node->saved_count = 0;
-    if (!packed)
-        return;
-    const ms_saved_hooks hooks = tape->hooks.saved.items[node->hooks];
-    if (hooks.drop)
-        hooks.drop(tape, hooks.context, hooks.number, packed);
 }
 
 void ms_graph_forget(ms_tape *tape, uint32_t first, uint32_t end)
@@ -95,10 +104,9 @@ void ms_require_grad(ms_tape *tape, ms_tensor tensor)
     tape->graph_leaves++;
 }
 
-/* Their gradients go with the graph. */
-static void drop_leaves(ms_tape *tape)
+void ms_graph_drop_leaves(ms_tape *tape, uint32_t kept)
 {
-    for (; tape->graph_leaves > 0; tape->graph_leaves--) {
+    for (; tape->graph_leaves > kept; tape->graph_leaves--) {
         ms_parameter *leaf = &tape->parameters.items[--tape->parameters.count];
         ms_release(tape, leaf->grad);
         ms_release(tape, leaf->tensor);
@@ -107,7 +115,7 @@ static void drop_leaves(ms_tape *tape)
 
 void ms_graph_drop(ms_tape *tape)
 {
-    drop_leaves(tape);
+    ms_graph_drop_leaves(tape, 0);
     tape->forgotten.count = 0;
     while (tape->graph_holds.count)
         ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);

@@ -32,6 +32,8 @@ void ms_graph_hold_activation(ms_tape *tape, ms_tensor tensor);
 /* tensor.requires_grad_(True) on a result that no trained parameter contributed to; its gradient is
  * kept until the graph is dropped. */
 void ms_require_grad(ms_tape *tape, ms_tensor tensor);
+/* Drops such tensors but for the first `kept`, with their gradients. */
+void ms_graph_drop_leaves(ms_tape *tape, uint32_t kept);
 
 /* Drops the graph of a micro-step, as when its loss is dropped. */
 void ms_graph_drop(ms_tape *tape);

@@ -28,6 +28,8 @@ typedef struct ms_saved_hooks {
     ms_tensor (*unpack)(struct ms_tape *tape, void *context, uint32_t number, uint32_t packed);
     /* A node with `count` packed tensors has run and its gradients were released. */
     void (*drop)(struct ms_tape *tape, void *context, uint32_t number, uint32_t count);
+    /* The graph of a result that was dropped goes, and with it what was packed. May be NULL. */
+    void (*forget)(struct ms_tape *tape, void *context, uint32_t number, uint32_t packed);
     void *context;
     uint32_t number; /* the owner's: passed to the functions */
     ms_saving saving;

@@ -62,7 +62,7 @@ ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_t
 {
     if (ms_idle(tape) || !input)
         return 0;
-    uint32_t leaf = ms_leaf_add(tape, input);
+    uint32_t leaf = ms_leaf_add(tape, input), graph_leaves = tape->graph_leaves;
     ms_rerun_mode mode = ms_rerun_begin(tape);
     ms_tensor result = region->run(tape, region->context, region->number, input);
     if (tape->has_autocast && casts == MS_RERUN_DROPS_CASTS)
@@ -71,6 +71,7 @@ ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_t
     ms_retain(tape, result);
     ms_backward(tape, result, grad);
     ms_release(tape, result);
+    ms_graph_drop_leaves(tape, graph_leaves);
     if (tape->parameters.count <= leaf)
         return 0;
     ms_tensor input_grad = ms_unown(tape, tape->parameters.items[leaf].grad);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ledger/scope_findings.h"
 
+#include <inttypes.h>
+
 #include "config/resolve/resolve_images.h"
 #include "text/size.h"
 
@@ -45,4 +47,39 @@ bool ms_finding_of_several_gpus(const ms_ledger *ledger, ms_arena *arena, ms_fin
         finding->text = buckets_text(ledger, arena);
     }
     return several->text != NULL;
+}
+
+/* ---- parameters without a gradient ---- */
+
+static const char *names_of_unreached(const ms_ledger *ledger, ms_arena *arena)
+{
+    const ms_unreached *u = &ledger->simulation->unreached;
+    const ms_trace *trace = &ledger->simulation->trace;
+    const char *text = "";
+    char path[256];
+    for (uint32_t i = 0; text && i < u->count && i < MS_UNREACHED_SHOWN; i++) {
+        ms_trace_scope_path(trace, u->first[i].scope, path, sizeof path);
+        text = ms_arena_printf(arena, "%s%s%s%s%s", text, i ? ", " : "", path, *path ? "." : "",
+                               trace->names.items[u->first[i].name]);
+    }
+    if (text && u->count > MS_UNREACHED_SHOWN)
+        text =
+            ms_arena_printf(arena, "%s and %" PRIu32 " more", text, u->count - MS_UNREACHED_SHOWN);
+    return text;
+}
+
+bool ms_finding_of_unreached(const ms_ledger *ledger, ms_arena *arena, ms_finding *finding)
+{
+    const ms_unreached *u = &ledger->simulation->unreached;
+    if (u->count == 0)
+        return false;
+    const char *names = names_of_unreached(ledger, arena);
+    *finding = (ms_finding){.name = "no-gradient", .bytes = u->bytes};
+    if (names)
+        finding->text = ms_arena_printf(
+            arena,
+            "no gradient reaches %" PRIu64
+            " of the trained parameters, and the optimizer has no states for them: %s",
+            u->elements, names);
+    return true;
 }

@@ -53,6 +53,25 @@ void ms_figures_sum_gradients(ms_tape *tape, ms_simulation *simulation)
     }
 }
 
+void ms_figures_find_unreached(ms_tape *tape, ms_simulation *simulation)
+{
+    ms_unreached *found = &simulation->unreached;
+    if (ms_parallel_has_engine(tape)) /* its parameters are parts, which get sums by themselves */
+        return;
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        const ms_parameter *p = &tape->parameters.items[i];
+        if (p->is_reached)
+            continue;
+        if (found->count < MS_UNREACHED_SHOWN) {
+            found->first[found->count].scope = p->scope;
+            found->first[found->count].name = p->name;
+        }
+        found->count++;
+        found->elements += ms_elements(&ms_info(tape, p->tensor)->shape);
+        found->bytes += tensor_bytes(tape, p->tensor);
+    }
+}
+
 static void count_storage(ms_tape *tape, ms_simulation *simulation, bool *seen, uint32_t index)
 {
     const ms_storage *storage = &tape->trace->storages.items[index];

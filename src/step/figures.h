@@ -15,6 +15,8 @@ void ms_figures_sum(ms_tape *tape, ms_simulation *simulation);
 /* Sums gradients on the device: of parameters that stay there and that the loss reaches, unless
  * they are consumed during backward. */
 void ms_figures_sum_gradients(ms_tape *tape, ms_simulation *simulation);
+/* Counts trained parameters without a gradient after a step. */
+void ms_figures_find_unreached(ms_tape *tape, ms_simulation *simulation);
 /* Sums unique storages that the graph keeps; a checkpointed layer keeps its input. */
 void ms_figures_sum_saved(ms_tape *tape, ms_simulation *simulation);
 

@@ -329,6 +329,7 @@ static void train(trainer *t)
     if (detail == MS_STEPS_EVALUATED)
         run_evaluation(t);
     ms_figures_sum_gradients(&t->tape, t->simulation);
+    ms_figures_find_unreached(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
     t->simulation->host_weight_bytes += ms_parallel_on_host(&t->tape).weight_bytes;
     for (uint32_t i = 0; i < t->model.run->offload_tags.count; i++)

@@ -21,11 +21,22 @@ typedef enum ms_step_detail {
     MS_STEPS_NONE       /* the model only */
 } ms_step_detail;
 
+/* Trained parameters that no gradient reaches, and the first of them. */
+enum { MS_UNREACHED_SHOWN = 3 };
+typedef struct ms_unreached {
+    uint32_t count;
+    uint64_t elements, bytes;
+    struct {
+        uint32_t scope, name; /* of the trace */
+    } first[MS_UNREACHED_SHOWN];
+} ms_unreached;
+
 typedef struct ms_simulation {
     ms_trace trace;         /* build and all steps; operators and operands of the last step only */
     ms_attention attention; /* the back end used: never MS_ATTENTION_AUTO */
     uint64_t param_count, trainable_param_count, active_param_count;
     uint64_t weight_bytes, buffer_bytes, gradient_bytes, optimizer_state_bytes; /* raw */
+    ms_unreached unreached;
     uint64_t host_weight_bytes; /* of parameters kept on the host; not in weight_bytes */
     uint64_t host_peak_bytes;   /* host memory: offloaded saved tensors, and the optimizer */
     uint64_t saved_bytes;       /* unique storages autograd saved in forward, without weights */

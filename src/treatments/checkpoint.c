@@ -23,7 +23,7 @@
 static void drop_graph(void *state)
 {
     ms_checkpoints *all = state;
-    all->rows.count = all->recomputed.count = all->kept.count = 0;
+    all->rows.count = all->recomputed.count = all->dead.count = all->kept.count = 0;
 }
 
 static void free_state(void *state)
@@ -31,6 +31,7 @@ static void free_state(void *state)
     ms_checkpoints *all = state;
     ms_vec_free(&all->rows);
     ms_vec_free(&all->recomputed);
+    ms_vec_free(&all->dead);
     ms_vec_free(&all->kept);
     ms_vec_free(&all->op_counts);
 }
@@ -110,18 +111,30 @@ static void run_again(ms_tape *tape, const ms_checkpoint *frame, arguments a)
     ms_consume(tape, result);
 }
 
-/* A tensor saved by the rerun fills the next holder; with the last one it stops (early stop). */
+static bool is_dead(const ms_checkpoints *all, const ms_checkpoint *frame, uint32_t holder)
+{
+    for (uint32_t i = 0; i < frame->dead_count; i++)
+        if (all->dead.items[frame->first_dead + i] == holder)
+            return true;
+    return false;
+}
+
+/* A tensor saved by the rerun fills the next holder, or stays with its node where forward's is
+ * gone; with the last one it stops (early stop). */
 static bool refill(ms_tape *tape, void *context, uint32_t number, ms_tensor tensor,
                    uint32_t *packed)
 {
     ms_checkpoints *all = context;
     ms_checkpoint *frame = &all->rows.items[number];
-    ms_mark_saved(tape, tensor);
-    ms_retain(tape, tensor);
-    *packed = frame->recomputed_count;
-    all->recomputed.items[frame->first_recomputed + frame->recomputed_count++] = tensor;
+    uint32_t holder = frame->recomputed_count++;
     if (frame->recomputed_count == frame->holder_count)
         tape->stopped = true;
+    if (is_dead(all, frame, holder))
+        return false;
+    ms_mark_saved(tape, tensor);
+    ms_retain(tape, tensor);
+    all->recomputed.items[frame->first_recomputed + holder] = tensor;
+    *packed = holder;
     return true;
 }
 
@@ -246,6 +259,17 @@ static void drop(ms_tape *tape, void *context, uint32_t number, uint32_t holders
     }
 }
 
+/* The recomputation makes what this holder was for all the same. */
+static void forget(ms_tape *tape, void *context, uint32_t number, uint32_t holder)
+{
+    ms_checkpoints *all = context;
+    ms_checkpoint *frame = &all->rows.items[number];
+    if (frame->dead_count++ == 0)
+        frame->first_dead = all->dead.count;
+    if (!ms_vec_push(&all->dead, holder))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
 /* What goes to the host is no longer the frame's. */
 static void send_arguments(ms_tape *tape, ms_checkpoint *frame, ms_input_place place)
 {
@@ -265,6 +289,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
     uint32_t index = all->rows.count;
     ms_tensor input = frame.input;
     frame.random_state = ms_host_random_state(tape);
+    frame.live_holders = 1;
     ms_mark_saved(tape, input);
     for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS && frame.saves_held; i++)
         if (frame.held[i])
@@ -283,6 +308,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
     ms_hooks_push_saved(tape, (ms_saved_hooks){.pack = hold,
                                                .unpack = unpack,
                                                .drop = drop,
+                                               .forget = forget,
                                                .context = all,
                                                .number = index,
                                                .saving = MS_SAVING_NOTHING});
@@ -294,10 +320,9 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
         ms_selective_check(tape, all, &all->rows.items[index]);
     }
     ms_hooks_pop_saved(tape);
-    if (all->rows.items[index].live_holders == 0) { /* nothing that was saved waits for backward */
+    if (all->rows.items[index].live_holders == 1) /* nothing that was saved waits for backward */
         ms_save_in_passing(tape, input);
-        drop(tape, all, index, 0);
-    }
+    drop(tape, all, index, 1);
     return result;
 }
 

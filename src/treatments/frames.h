@@ -21,9 +21,10 @@ typedef struct ms_checkpoint {
     uint32_t input_slot, positional_slot;  /* for ms_offload_unpack, or MS_NONE */
     ms_tensor random_state;                /* of the CPU, if that is the device */
     uint32_t scope;
-    uint32_t holder_count; /* number of saved tensors of the region */
-    uint32_t live_holders;
-    uint32_t first_recomputed; /* into recomputed, holder_count entries, once recomputed */
+    uint32_t holder_count;           /* number of saved tensors of the region */
+    uint32_t live_holders;           /* and one while the region runs */
+    uint32_t first_dead, dead_count; /* into dead: holders that went with their graph in forward */
+    uint32_t first_recomputed;       /* into recomputed, holder_count entries, once recomputed */
     uint32_t recomputed_count;
     uint32_t first_node; /* of the recomputation's graph */
     bool is_recomputed;
@@ -45,6 +46,7 @@ typedef struct ms_checkpoints {
     ms_checkpoint_kind kind;
     ms_vec(ms_checkpoint) rows;
     ms_vec(ms_tensor) recomputed;
+    ms_vec(uint32_t) dead; /* holders, see ms_checkpoint */
     /* For selective checkpoints: */
     ms_vec(uint32_t) kept;  /* storages, see ms_checkpoint */
     ms_op_counts op_counts; /* of the running region */

@@ -71,6 +71,7 @@ typedef struct offloads {
 
 static void install(ms_tape *tape, void *state);
 static ms_tensor unpack(ms_tape *tape, void *context, uint32_t number, uint32_t slot);
+static void forget(ms_tape *tape, void *context, uint32_t number, uint32_t slot);
 
 static void drop_graph(void *state)
 {
@@ -263,7 +264,8 @@ static ms_tensor run_region(ms_tape *tape, const ms_region *region, ms_tensor in
     all->first_storage = tape->trace->storages.count;
     all->tags = tags;
     all->own = (ms_offload_share){.ratio = share};
-    ms_hooks_push_saved(tape, (ms_saved_hooks){.pack = pack, .unpack = unpack, .context = all});
+    ms_hooks_push_saved(
+        tape, (ms_saved_hooks){.pack = pack, .unpack = unpack, .forget = forget, .context = all});
     ms_tensor result = region->run(tape, region->context, region->number, input);
     ms_hooks_pop_saved(tape);
     return result;
@@ -340,8 +342,11 @@ static void before_backward(ms_tape *tape, void *context, uint32_t scope)
     if (offload->layer + 1 != ms_scope_layer(tape, scope))
         return;
     all->next_return--;
-    for (uint32_t i = offload->piece_count; i-- > 0 && !ms_idle(tape);)
-        fetch(tape, all, &all->pieces.items[offload->first_piece + i]);
+    for (uint32_t i = offload->piece_count; i-- > 0 && !ms_idle(tape);) {
+        sent_piece *piece = &all->pieces.items[offload->first_piece + i];
+        if (!piece->is_back)
+            fetch(tape, all, piece);
+    }
 }
 
 static void install(ms_tape *tape, void *state)
@@ -375,6 +380,18 @@ static ms_tensor unpack(ms_tape *tape, void *context, uint32_t number, uint32_t 
         piece->returned = 0;
     }
     return tensor;
+}
+
+/* The last slot of a piece takes what is on the host with it. */
+static void forget(ms_tape *tape, void *context, uint32_t number, uint32_t slot)
+{
+    offloads *all = context;
+    (void)number;
+    sent_piece *piece = &all->pieces.items[all->slots.items[slot].piece];
+    if (--piece->slots > 0)
+        return;
+    piece->is_back = true;
+    all->host_bytes -= tape->trace->storages.items[piece->shape_of].bytes;
 }
 
 ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot)

@@ -202,7 +202,7 @@ class Step:
         self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
         if case.get("treat"):
             import treatments
-            if case.get("lora") and re.search("checkpoint(?!-)|selective", case["treat"]):
+            if (case.get("lora") or case.get("adapter")) and re.search("checkpoint(?!-)|selective", case["treat"]):
                 self.model.enable_input_require_grads()  # as trainers do
             treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)

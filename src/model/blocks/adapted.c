@@ -5,6 +5,7 @@
  */
 #include "model/blocks/adapted.h"
 
+#include "autograd/graph.h"
 #include "model/blocks/adapter.h"
 
 #include "model/blocks/packed/quantized.h"
@@ -37,67 +38,91 @@ ms_tensor ms_dora_magnitude(ms_model *model, uint32_t scope, ms_tensor weight,
     return magnitude;
 }
 
-/* B A as PEFT computes it, by running an identity through both; what its graph would hold, which
- * nobody runs backward, is bound in the caller's frame. */
-static ms_tensor *lora_weight(ms_model *model, const struct ms_adapted *adapted, ms_locals *f)
+/* B A as PEFT computes it, by running an identity through both; the graph of the product holds what
+ * they saved. */
+static ms_tensor lora_weight(ms_model *model, const struct ms_adapted *adapted)
 {
     ms_tape *tape = model->tape;
     ms_dim in = ms_info(tape, adapted->lora_a.weight)->shape.dims[1];
-    ms_tensor *eye = ms_local(f, ms_empty(tape, MS_SHAPE(in, in), model->run->adapter->dtype));
-    ms_tensor *down = ms_local(f, ms_linear_call(model, &adapted->lora_a, *eye));
-    return ms_local(f, ms_transpose(tape, ms_linear_call(model, &adapted->lora_b, *down), 0, 1));
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *eye = ms_local(&f, ms_empty(tape, MS_SHAPE(in, in), model->run->adapter->dtype));
+    ms_tensor down = ms_linear_call(model, &adapted->lora_a, *eye);
+    ms_tensor up = ms_linear_call(model, &adapted->lora_b, down);
+    ms_tensor *product = ms_local(&f, ms_transpose(tape, up, 0, 1));
+    return ms_locals_end(&f, product);
 }
 
-/* The norms of the rows of W + B A, without a graph. */
-static ms_tensor weight_norms(ms_tape *tape, ms_tensor weight, ms_tensor product)
+/* The weight with a row for each output. PEFT makes a new parameter of the transposed one where it
+ * is still the layer's own, and that has a gradient. */
+static ms_tensor oriented(ms_tape *tape, const ms_leaf_module *leaf, ms_tensor weight)
+{
+    if (leaf->kind != MS_LEAF_CONV1D)
+        return weight;
+    ms_tensor turned = ms_transpose(tape, weight, 0, 1);
+    if (weight == leaf->weight)
+        ms_require_grad(tape, turned);
+    return turned;
+}
+
+/* The norms of the rows of W + B A, detached. */
+static ms_tensor weight_norms(ms_tape *tape, const ms_leaf_module *leaf, ms_tensor weight,
+                              ms_tensor product)
 {
     ms_locals f = ms_locals_begin(tape);
-    ms_tensor *sum = ms_local(&f, merged(tape, weight, product));
+    ms_tensor *rows = ms_local(&f, oriented(tape, leaf, weight));
+    bool had_grad = tape->grad_enabled, is_saved = ms_needs_grad(tape, *rows);
+    tape->grad_enabled = false;
+    ms_tensor *sum = ms_local(&f, merged(tape, *rows, product));
     ms_tensor *norms = ms_local(&f, ms_norm_last(tape, *sum));
+    tape->grad_enabled = had_grad;
+    if (is_saved)
+        ms_save_in_passing(tape, *sum);
     return ms_locals_end(&f, norms);
 }
 
 /* (scale - 1) * base(x) + scale * lora_B(lora_A(x)) * scaling, scale = magnitude / norms;
  * base_result 0: the base layer is recomputed, on what dropout left of x. */
-static ms_tensor dora_delta(ms_model *model, const ms_linear_module *module,
-                            const struct ms_adapted *adapted, ms_tensor x, ms_tensor base_result)
+static ms_tensor dora_delta(ms_model *model, const ms_leaf_module *leaf,
+                            const ms_linear_module *module, ms_tensor x, ms_tensor base_result)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape))
         return 0;
+    const struct ms_adapted *adapted = leaf->adapted;
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_dim rows = ms_info(tape, adapted->magnitude)->shape.dims[0];
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
-    bool had_grad = tape->grad_enabled;
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
-    tape->grad_enabled = false;
-    ms_tensor *product = lora_weight(model, adapted, &f);
+    uint32_t first = tape->nodes.count;
+    ms_tensor *product = ms_local(&f, lora_weight(model, adapted));
+    ms_assign(&f, product, ms_to(tape, *product, dtype));
+    uint32_t end = tape->nodes.count;
     ms_tensor *weight = ms_local(&f, ms_to(tape, module->weight, dtype));
-    ms_tensor *norms = ms_local(&f, weight_norms(tape, *weight, *product));
-    tape->grad_enabled = had_grad;
+    ms_tensor *norms = ms_local(&f, weight_norms(tape, leaf, *weight, *product));
     ms_tensor *scale =
         ms_local(&f, ms_view(tape, ms_div(tape, adapted->magnitude, *norms), MS_SHAPE(one, rows)));
     ms_tensor down = ms_linear_call(model, &adapted->lora_a, *input);
     ms_tensor *lora = ms_local(&f, ms_linear_call(model, &adapted->lora_b, down));
     ms_tensor *base = ms_local(&f, base_result);
     if (!base_result)
-        ms_assign(&f, base, ms_linear(tape, *input, *weight, 0));
+        ms_assign(&f, base, ms_linear(tape, *input, oriented(tape, leaf, *weight), 0));
     else if (module->bias)
         ms_assign(&f, base, ms_add(tape, *base, module->bias));
     ms_tensor turned = ms_mul(tape, ms_add_scalar(tape, *scale), *base);
     ms_tensor added = ms_mul_scalar(tape, ms_mul(tape, *scale, *lora));
     ms_tensor *delta = ms_local(&f, ms_add(tape, turned, added));
+    ms_graph_forget(tape, first, end);
     return ms_locals_end(&f, delta);
 }
 
-static void add_dora(ms_model *model, const ms_linear_module *module,
-                     const struct ms_adapted *adapted, ms_locals *f, ms_tensor x, ms_tensor *result)
+static void add_dora(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
+                     ms_locals *f, ms_tensor x, ms_tensor *result)
 {
     ms_tape *tape = model->tape;
     double dropout = model->run->adapter->dropout;
     ms_tensor dropped = ms_dropout(tape, x, dropout);
-    ms_tensor delta = dora_delta(model, module, adapted, dropped, dropout > 0 ? 0 : *result);
+    ms_tensor delta = dora_delta(model, leaf, module, dropped, dropout > 0 ? 0 : *result);
     ms_assign(f, result, ms_add(tape, *result, delta));
 }
 
@@ -125,17 +150,17 @@ static ms_tensor as_adapter(ms_tape *tape, const struct ms_adapted *adapted, ms_
 }
 
 /* The adapter takes x in its own type; the sum goes back to the type of the base layer's result. */
-static void add_adapter(ms_model *model, const ms_linear_module *module,
-                        const struct ms_adapted *adapted, ms_locals *f, ms_tensor *x,
-                        ms_tensor *result)
+static void add_adapter(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
+                        ms_locals *f, ms_tensor *x, ms_tensor *result)
 {
     ms_tape *tape = model->tape;
+    const struct ms_adapted *adapted = leaf->adapted;
     if (ms_idle(tape) || !*result)
         return;
     ms_dtype dtype = (ms_dtype)ms_info(tape, *result)->dtype;
     ms_assign(f, x, as_adapter(tape, adapted, *x));
     if (adapted->magnitude)
-        add_dora(model, module, adapted, f, *x, result);
+        add_dora(model, leaf, module, f, *x, result);
     else
         ms_assign(f, result, ms_add(tape, *result, lora_delta(model, adapted, *x)));
     if (!ms_idle(tape))
@@ -159,7 +184,7 @@ static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
     if (converts)
         ms_assign(f, x, as_adapter(tape, adapted, *x));
     if (adapted->magnitude) {
-        add_dora(model, module, adapted, f, *x, result);
+        add_dora(model, leaf, module, f, *x, result);
         if (converts && !ms_idle(tape))
             ms_assign(f, result, ms_to(tape, *result, dtype));
         return;
@@ -232,7 +257,7 @@ ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
         if (leaf->quantized && !leaf->quantized->packing->converts_sum)
             add_to_quantized(model, leaf, module, &f, input, result);
         else
-            add_adapter(model, module, leaf->adapted, &f, input, result);
+            add_adapter(model, leaf, module, &f, input, result);
     }
     return ms_locals_end(&f, result);
 }

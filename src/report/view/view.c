@@ -339,12 +339,14 @@ static const char *peak_operator(const ms_view *view)
 static bool fill_findings(ms_view *view)
 {
     uint32_t count = view->advice ? view->advice->findings.count : 0;
-    view->findings = ms_arena_array(view->arena, ms_finding, (size_t)count + 2);
+    view->findings = ms_arena_array(view->arena, ms_finding, (size_t)count + 3);
     if (!view->findings)
         return false;
     if (ms_finding_of_text_only(view->ledger, view->findings))
         view->finding_count = 1;
     if (ms_finding_of_several_gpus(view->ledger, view->arena, &view->findings[view->finding_count]))
+        view->finding_count++;
+    if (ms_finding_of_unreached(view->ledger, view->arena, &view->findings[view->finding_count]))
         view->finding_count++;
     for (uint32_t i = 0; i < count; i++)
         view->findings[view->finding_count++] = view->advice->findings.items[i];
