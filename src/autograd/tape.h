@@ -33,6 +33,7 @@ typedef struct ms_tape {
     ms_trace *trace;
     ms_tape_options options;
     ms_status status;
+    const char *reason; /* of MS_ERR_LIMIT: a sentence; NULL: too many events */
     bool on_cpu;
     bool grad_enabled;
     bool is_evaluating;        /* dropout is off */
@@ -106,6 +107,14 @@ static inline void ms_tape_fail(ms_tape *tape, ms_status status)
 {
     if (tape->status == MS_OK)
         tape->status = status;
+}
+
+/* A limit other than that on events, in a sentence which outlives the tape. */
+static inline void ms_tape_refuse(ms_tape *tape, const char *reason)
+{
+    if (tape->status == MS_OK)
+        tape->reason = reason;
+    ms_tape_fail(tape, MS_ERR_LIMIT);
 }
 
 /* ---- tensors ---- */

@@ -8,8 +8,12 @@
 #include "simulate/equal_ranks.h"
 #include "simulate/variation.h"
 
-/* So many ranks are simulated, at most, where nobody asked; and where somebody did. */
+/* So many ranks are simulated, at most, where nobody asked; and where somebody did. Of all of them,
+ * so many passes of layers, each some 30 us; of ranks that shard, or whose passes are no copies of
+ * others (step/pipeline), five times as long. To build a layer on no device takes an eighth. */
 enum { MOST_UNASKED = 64, MOST_ASKED = 8192 };
+enum { MOST_PASSES_UNASKED = 250000, MOST_PASSES_ASKED = 500000 };
+enum { COST_OF_OTHERS = 5, BUILDS_OF_PASS = 8 };
 
 typedef struct rank_class {
     ms_rank_need need;
@@ -22,7 +26,8 @@ typedef struct finding {
     const ms_model_config *model;
     const ms_run_config *run;
     ms_vec(rank_class) classes;
-    uint64_t most;
+    uint64_t most, most_passes;
+    uint64_t built; /* layers, so far */
     bool is_too_many;
     ms_error *err;
 } finding;
@@ -48,11 +53,13 @@ static ms_status add(finding *f, uint64_t rank, uint64_t count)
 /* ---- classes ---- */
 
 /* Bytes of the parameters that a rank holds. */
-static ms_status held_bytes(const finding *f, uint64_t rank, uint64_t *bytes)
+static ms_status held_bytes(finding *f, uint64_t rank, uint64_t *bytes)
 {
     ms_variation v;
     ms_simulated simulated;
     const ms_job job = job_of(f, rank, &v);
+    f->built += f->model->num_layers;
+    f->is_too_many = f->is_too_many || f->built / BUILDS_OF_PASS > f->most_passes;
     ms_status status = ms_simulate(&job, MS_SIMULATE_MODEL, &simulated, f->err);
     if (status != MS_OK)
         return status;
@@ -71,7 +78,7 @@ static ms_status split(finding *f, uint64_t base, uint64_t high, uint64_t last, 
     while (high != low && !f->is_too_many) {
         uint64_t same = first,
                  other = last; /* the last that holds as much, and one that does not */
-        while (other - same > 1) {
+        while (other - same > 1 && !f->is_too_many) {
             uint64_t middle = same + (other - same) / 2, bytes = 0;
             ms_status status = held_bytes(f, base + middle * stride, &bytes);
             if (status != MS_OK)
@@ -179,6 +186,29 @@ static void find_equals(finding *f)
     }
 }
 
+/* Passes through layers of the ranks that are simulated. */
+static uint64_t passes_of(const finding *f)
+{
+    const ms_layout *layout = &f->run->parallel.layout;
+    const ms_pipeline_layout *pipeline = &layout->pipeline;
+    uint64_t ranks = 0, layers = f->model->num_layers;
+    for (uint32_t i = 0; i < f->classes.count; i++)
+        ranks += f->classes.items[i].equal == i;
+    if (!ms_layout_has_stages(layout))
+        return ranks * 2 * layers;
+    uint64_t stages = pipeline->ranks * pipeline->stages;
+    return ranks * 2 * pipeline->micro_batches * pipeline->stages *
+           ((layers + stages - 1) / stages);
+}
+
+static uint64_t most_passes(const ms_layout *layout, bool is_asked)
+{
+    uint64_t most = is_asked ? MOST_PASSES_ASKED : MOST_PASSES_UNASKED;
+    bool has_copies = ms_layout_has_stages(layout) && !ms_layout_shards(layout) &&
+                      !ms_pipeline_traits_of(layout->pipeline.kind)->is_split;
+    return has_copies ? most : most / COST_OF_OTHERS;
+}
+
 /* What the class needs; its rank and their number stay. */
 static ms_rank_need need_of(const finding *f, const rank_class *c)
 {
@@ -205,7 +235,6 @@ static ms_status measure(finding *f, ms_arena *arena, ms_rank_table *table)
 {
     bool is_sharded = ms_layout_shards(&f->run->parallel.layout);
     uint64_t copies = is_sharded ? f->run->parallel.layout.copies : 1;
-    find_equals(f);
     if (f->classes.count > 1)
         ms_parallel_run(f->classes.count, work, f);
     ms_rank_need *rows = ms_arena_array(arena, ms_rank_need, f->classes.count);
@@ -234,13 +263,16 @@ static ms_status settle(finding *f, ms_arena *arena, ms_rank_table *table)
     ms_status status = find_classes(f);
     if (status != MS_OK)
         return status;
-    if (f->is_too_many)
-        return f->run->parallel.choice.kind == MS_RANK_ANY
-                   ? MS_OK
-                   : ms_fail(f->err, MS_ERR_USAGE,
-                             "rank: more than %d ranks of %s may differ: give a rank", MOST_ASKED,
-                             ms_layout_name(layout));
-    return measure(f, arena, table);
+    find_equals(f);
+    bool is_one = f->classes.count == 1 && !f->is_too_many;
+    if (is_one || (!f->is_too_many && passes_of(f) <= f->most_passes))
+        return measure(f, arena, table);
+    if (f->run->parallel.choice.kind == MS_RANK_ANY)
+        return MS_OK;
+    return ms_fail(f->err, MS_ERR_USAGE,
+                   "rank: all ranks of %s are too many to simulate (at most %d that differ, and "
+                   "%" PRIu64 " passes through a layer): give a rank, such as --rank 0",
+                   ms_layout_name(layout), MOST_ASKED, f->most_passes);
 }
 
 ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
@@ -253,6 +285,7 @@ ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_
     finding f = {.model = model,
                  .run = run,
                  .most = kind == MS_RANK_ANY ? MOST_UNASKED : MOST_ASKED,
+                 .most_passes = most_passes(&parallel->layout, kind != MS_RANK_ANY),
                  .err = err};
     ms_rank_table table = {.count = 0};
     ms_status status = settle(&f, arena, &table);

@@ -203,6 +203,8 @@ ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err)
         (void)ms_selective_complain(tape, ms_step_run(tape)->treat_place, err);
         return status;
     }
+    if (status == MS_ERR_LIMIT && tape->reason)
+        return ms_fail(err, status, "%s", tape->reason);
     if (status == MS_ERR_LIMIT)
         return ms_fail(err, status,
                        "the step allocates and frees more than %d million times: simulate fewer "

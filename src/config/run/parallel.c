@@ -226,9 +226,23 @@ static const char *number_fault(const char *text)
     return NULL;
 }
 
+static bool has_large_pipeline(const char *text)
+{
+    for (size_t length; *text; text += length + (text[length] == ',')) {
+        length = strcspn(text, ",");
+        if (ms_pipeline_is_too_large(text, length))
+            return true;
+    }
+    return false;
+}
+
 /* A layout that could not be read. */
 static ms_status refuse_text(const char *text, ms_error *err)
 {
+    if (has_large_pipeline(text))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "found '%.40s': pp, microbatches and stages_per_rank are each at most %d",
+                       text, (int)MS_PIPELINE_MOST);
     const char *fault = number_fault(text);
     if (fault)
         return ms_fail(err, MS_ERR_USAGE, "found '%.40s': %s", text, fault);

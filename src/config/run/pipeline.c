@@ -6,8 +6,6 @@
 
 #include "json/number.h"
 
-enum { MOST = 1 << 12 };
-
 static const ms_pipeline_traits kinds[MS_PIPELINE_KINDS] = {
     [MS_PIPELINE_1F1B] = {.name = "1f1b"},
     [MS_PIPELINE_GPIPE] = {.name = "gpipe", .is_same = true},
@@ -31,7 +29,7 @@ static bool read_count(const char *text, size_t length, uint64_t *count)
 {
     bool is_new = *count == 0;
     return is_new && length > 0 && ms_number_count(text, length, count) == MS_COUNT_OK &&
-           *count > 0 && *count <= MOST;
+           *count > 0 && *count <= MS_PIPELINE_MOST;
 }
 
 static bool read_kind(const char *text, size_t length, ms_pipeline_layout *pipeline)
@@ -46,7 +44,8 @@ static bool read_kind(const char *text, size_t length, ms_pipeline_layout *pipel
     return is_new && pipeline->has_kind;
 }
 
-bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipeline, bool *is_known)
+/* The number that a key stands for; NULL: none. */
+static uint64_t *count_of(const char *key, size_t length, ms_pipeline_layout *pipeline)
 {
     const struct {
         const char *key;
@@ -56,18 +55,34 @@ bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipel
         {"microbatches", &pipeline->micro_batches},
         {"stages_per_rank", &pipeline->stages},
     };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (is_word(key, length, keys[i].key))
+            return keys[i].count;
+    return NULL;
+}
+
+bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipeline, bool *is_known)
+{
     const char *equals = memchr(part, '=', length);
     size_t key = equals ? (size_t)(equals - part) : length;
-    *is_known = equals && is_word(part, key, "schedule");
-    if (*is_known)
+    uint64_t *count = equals ? count_of(part, key, pipeline) : NULL;
+    bool is_kind = equals && is_word(part, key, "schedule");
+    *is_known = count || is_kind;
+    if (is_kind)
         return read_kind(equals + 1, length - key - 1, pipeline);
-    for (size_t i = 0; equals && i < sizeof keys / sizeof *keys; i++) {
-        if (!is_word(part, key, keys[i].key))
-            continue;
-        *is_known = true;
-        return read_count(equals + 1, length - key - 1, keys[i].count);
-    }
-    return true;
+    return !count || read_count(equals + 1, length - key - 1, count);
+}
+
+bool ms_pipeline_is_too_large(const char *part, size_t length)
+{
+    ms_pipeline_layout none = {0};
+    uint64_t count = 0;
+    const char *equals = memchr(part, '=', length);
+    if (!equals || !count_of(part, (size_t)(equals - part), &none))
+        return false;
+    size_t digits = length - (size_t)(equals - part) - 1;
+    ms_count_result result = ms_number_count(equals + 1, digits, &count);
+    return result == MS_COUNT_TOO_LARGE || (result == MS_COUNT_OK && count > MS_PIPELINE_MOST);
 }
 
 const char *ms_pipeline_text(ms_arena *arena, const ms_pipeline_layout *pipeline)

@@ -13,6 +13,8 @@
 /* Shards whose gradients are widened, and stepped, at a time. */
 static const uint64_t GROUP_ELEMENTS = UINT64_C(1000000000);
 
+enum { MOST_PADS = 1000000 }; /* as the sentence of check_pads has it */
+
 /* dist.barrier(): its tensor lives until the next one. */
 static void barrier(ms_tape *tape, ms_zero3 *all)
 {
@@ -73,6 +75,19 @@ static void list_parameters(ms_tape *tape, ms_zero3 *all)
         if (!ms_vec_push(&all->parameters, row))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
+}
+
+/* What a backward would allocate to pad gradients (zero3_reduce.c) is refused before it is made. */
+static void check_pads(ms_tape *tape, const ms_zero3 *all)
+{
+    uint64_t ranks = all->parallel->layout.shards, pads = 0;
+    for (uint32_t i = 0; i < all->parameters.count; i++)
+        if (ms_zero3_is_trained(all, i))
+            pads += ranks - all->parameters.items[i].elements / all->parameters.items[i].shard;
+    if (pads > MOST_PADS)
+        ms_tape_refuse(tape, "ZeRO-3 allocates an empty tensor for each rank that has no part of a "
+                             "gradient, and more than 1000000 in a step are not simulated: give "
+                             "fewer ranks, or zero=2");
 }
 
 /* A block of experts that DeepSpeed knows by its class, and what is in it. */
@@ -345,6 +360,7 @@ void ms_zero3_build(ms_tape *tape, ms_zero3 *all)
     if (tape->parameters.count)
         all->dtype = (ms_dtype)ms_info(tape, placed(tape, 0).tensor)->dtype;
     list_parameters(tape, all);
+    check_pads(tape, all);
     for (uint32_t i = 0; i < all->parameters.count && tape->is_meta; i++)
         ms_storage_empty(tape, all->parameters.items[i].placed.tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count && tape->is_meta; i++)

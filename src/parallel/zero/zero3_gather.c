@@ -295,7 +295,7 @@ static void add_user(ms_tape *tape, ms_zero3_parameter *row, uint32_t module)
     if (row->user_count < MS_ZERO3_USERS)
         row->users[row->user_count++] = module;
     else
-        ms_tape_fail(tape, MS_ERR_LIMIT);
+        ms_tape_refuse(tape, "more modules share one parameter than ZeRO-3 is predicted with");
 }
 
 /* A frozen parameter that a recomputation uses stays for the module that is last in backward. */
