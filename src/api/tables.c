@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "config/model/input.h"
+#include "config/names/hub.h"
 #include "config/names/preset.h"
 #include "config/names/no_config.h"
 #include "base/error.h"
@@ -123,8 +124,11 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
                               ms_error *err)
 {
     const char *name;
+    ms_hub_model hub;
     ms_status status = MS_OK;
     ms_list_table list = ms_list_begin(model_columns, MODEL_COLUMNS);
+    if (part && strchr(part, '/') && ms_hub_find(part, &hub))
+        part = hub.preset;
     for (size_t i = 0; status == MS_OK && (name = ms_preset_name(i)) != NULL; i++)
         if (!part || holds(name, part))
             status = put_model(&list, arena, name, err);

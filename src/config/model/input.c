@@ -61,33 +61,15 @@ static const char *with_value(ms_arena *arena, const char *text, const char *key
                            begin + strcspn(begin, ",\n"));
 }
 
-/* The quantization_config of files with packed weights. */
-static const struct {
-    const char *method, *value;
-} packed[] = {
-    {"fp8", "{\"quant_method\": \"fp8\", \"fmt\": \"e4m3\", \"activation_scheme\": \"dynamic\", "
-            "\"weight_block_size\": [128, 128]}"},
-    {"mxfp4", "{\"quant_method\": \"mxfp4\", \"modules_to_not_convert\": "
-              "[\"model.layers.*.self_attn\", \"model.layers.*.mlp.router\", "
-              "\"model.embed_tokens\", \"lm_head\"]}"},
-};
-
-/* The text with weights in another type; NULL: out of memory. */
-static const char *stored_as(ms_arena *arena, const char *text, const char *type)
-{
-    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
-        if (strcmp(packed[i].method, type) == 0)
-            return with_value(arena, text, "\"quantization_config\"", packed[i].value);
-    return with_value(arena, text, "\"torch_dtype\"", ms_arena_printf(arena, "\"%s\"", type));
-}
-
 /* The built-in config with what the model has otherwise; NULL: out of memory. */
 static const char *text_of_hub(ms_arena *arena, const char *text, const ms_hub_model *model)
 {
     if (model->positions)
         text = with_value(arena, text, "\"max_position_embeddings\"",
                           ms_arena_printf(arena, "%" PRIu32, model->positions));
-    return model->stored ? stored_as(arena, text, model->stored) : text;
+    return model->stored ? with_value(arena, text, "\"torch_dtype\"",
+                                      ms_arena_printf(arena, "\"%s\"", model->stored))
+                         : text;
 }
 
 /* A model of the Hub is named as there, unless its name is that of the built-in one. */

@@ -7,12 +7,13 @@
 
 #include "config/names/model_name.h"
 
-/* Same sizes and layout of layers, as the authors' config.json says. */
+/* Same sizes and layout of layers, as the authors' config.json says. A preset is its first id, the
+ * type of its weights included; what others have otherwise is in their rows. */
 /* clang-format off */
 static const struct {
     const char *preset;
     uint32_t positions; /* 0: as the preset */
-    const char *stored; /* the type of its weights, a torch_dtype or a quant_method; NULL: as the preset */
+    const char *stored; /* the torch_dtype of its weights; NULL: as the preset */
     const char *ids;    /* between blanks */
 } rows[] = {
     {"afm-4.5b", 0, NULL, "arcee-ai/AFM-4.5B arcee-ai/AFM-4.5B-Base"},
@@ -25,7 +26,8 @@ static const struct {
     {"command-r7b", 0, NULL, "CohereForAI/c4ai-command-r7b-12-2024 CohereLabs/c4ai-command-r7b-12-2024"},
     {"deepseek-v2", 0, NULL, "deepseek-ai/DeepSeek-V2 deepseek-ai/DeepSeek-V2-Chat"},
     {"deepseek-v2-lite", 0, NULL, "deepseek-ai/DeepSeek-V2-Lite deepseek-ai/DeepSeek-V2-Lite-Chat"},
-    {"deepseek-v3", 0, "fp8", "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3-Base deepseek-ai/DeepSeek-V3-0324 deepseek-ai/DeepSeek-R1 deepseek-ai/DeepSeek-R1-0528"},
+    {"deepseek-v3", 0, NULL, "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3-Base deepseek-ai/DeepSeek-V3-0324 deepseek-ai/DeepSeek-R1 deepseek-ai/DeepSeek-R1-0528"},
+    {"deepseek-v3.2", 0, NULL, "deepseek-ai/DeepSeek-V3.2 deepseek-ai/DeepSeek-V3.2-Exp"},
     {"distilbert-base", 0, NULL, "distilbert/distilbert-base-uncased"},
     {"dots-llm1", 0, NULL, "rednote-hilab/dots.llm1.base rednote-hilab/dots.llm1.inst"},
     {"ernie-4.5-0.3b", 0, NULL, "baidu/ERNIE-4.5-0.3B-PT baidu/ERNIE-4.5-0.3B-Base-PT"},
@@ -42,12 +44,12 @@ static const struct {
     {"flan-t5-xxl", 0, NULL, "google/flan-t5-xxl google/t5-v1_1-xxl"},
     {"gemma-2b", 0, NULL, "google/gemma-2b google/gemma-2b-it"},
     {"gemma-7b", 0, NULL, "google/gemma-7b google/gemma-7b-it"},
-    {"gemma-2-2b", 0, NULL, "google/gemma-2-2b-it"},
-    {"gemma-2-2b", 0, "float32", "google/gemma-2-2b"},
-    {"gemma-2-9b", 0, NULL, "google/gemma-2-9b-it"},
-    {"gemma-2-9b", 0, "float32", "google/gemma-2-9b"},
-    {"gemma-2-27b", 0, NULL, "google/gemma-2-27b-it"},
-    {"gemma-2-27b", 0, "float32", "google/gemma-2-27b"},
+    {"gemma-2-2b", 0, NULL, "google/gemma-2-2b"},
+    {"gemma-2-2b", 0, "bfloat16", "google/gemma-2-2b-it"},
+    {"gemma-2-9b", 0, NULL, "google/gemma-2-9b"},
+    {"gemma-2-9b", 0, "bfloat16", "google/gemma-2-9b-it"},
+    {"gemma-2-27b", 0, NULL, "google/gemma-2-27b"},
+    {"gemma-2-27b", 0, "bfloat16", "google/gemma-2-27b-it"},
     {"gemma-3-1b", 0, NULL, "google/gemma-3-1b-pt google/gemma-3-1b-it"},
     {"gemma-3-4b", 0, NULL, "google/gemma-3-4b-pt google/gemma-3-4b-it"},
     {"gemma-3-12b", 0, NULL, "google/gemma-3-12b-pt google/gemma-3-12b-it"},
@@ -60,8 +62,8 @@ static const struct {
     {"glm-4.5-air", 0, NULL, "zai-org/GLM-4.5-Air"},
     {"gpt-j-6b", 0, NULL, "EleutherAI/gpt-j-6b EleutherAI/gpt-j-6B"},
     {"gpt-neox-20b", 0, NULL, "EleutherAI/gpt-neox-20b"},
-    {"gpt-oss-20b", 0, "mxfp4", "openai/gpt-oss-20b"},
-    {"gpt-oss-120b", 0, "mxfp4", "openai/gpt-oss-120b"},
+    {"gpt-oss-20b", 0, NULL, "openai/gpt-oss-20b"},
+    {"gpt-oss-120b", 0, NULL, "openai/gpt-oss-120b"},
     {"gpt2", 0, NULL, "openai-community/gpt2"},
     {"gpt2-medium", 0, NULL, "openai-community/gpt2-medium"},
     {"gpt2-large", 0, NULL, "openai-community/gpt2-large"},
@@ -88,10 +90,10 @@ static const struct {
     {"llama-3.1-405b", 0, NULL, "meta-llama/Llama-3.1-405B meta-llama/Llama-3.1-405B-Instruct meta-llama/Meta-Llama-3.1-405B meta-llama/Meta-Llama-3.1-405B-Instruct"},
     {"llama-3.2-1b", 0, NULL, "meta-llama/Llama-3.2-1B meta-llama/Llama-3.2-1B-Instruct unsloth/Llama-3.2-1B unsloth/Llama-3.2-1B-Instruct"},
     {"llama-3.2-3b", 0, NULL, "meta-llama/Llama-3.2-3B meta-llama/Llama-3.2-3B-Instruct unsloth/Llama-3.2-3B unsloth/Llama-3.2-3B-Instruct"},
-    {"llama-4-scout-17b-16e", 0, NULL, "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
-    {"llama-4-scout-17b-16e", 262144, NULL, "meta-llama/Llama-4-Scout-17B-16E"},
-    {"llama-4-maverick-17b-128e", 0, NULL, "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
-    {"llama-4-maverick-17b-128e", 262144, NULL, "meta-llama/Llama-4-Maverick-17B-128E"},
+    {"llama-4-scout-17b-16e", 0, NULL, "meta-llama/Llama-4-Scout-17B-16E"},
+    {"llama-4-scout-17b-16e", 10485760, NULL, "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
+    {"llama-4-maverick-17b-128e", 0, NULL, "meta-llama/Llama-4-Maverick-17B-128E"},
+    {"llama-4-maverick-17b-128e", 1048576, NULL, "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
     {"llava-1.5-7b", 0, NULL, "llava-hf/llava-1.5-7b-hf"},
     {"llava-1.5-13b", 0, NULL, "llava-hf/llava-1.5-13b-hf"},
     {"mamba-130m", 0, NULL, "state-spaces/mamba-130m-hf"},
@@ -100,6 +102,7 @@ static const struct {
     {"mamba-1.4b", 0, NULL, "state-spaces/mamba-1.4b-hf"},
     {"mamba-2.8b", 0, NULL, "state-spaces/mamba-2.8b-hf"},
     {"mamba-codestral-7b", 0, NULL, "mistralai/Mamba-Codestral-7B-v0.1"},
+    {"minimax-m2", 0, NULL, "MiniMaxAI/MiniMax-M2"},
     {"mistral-7b-v0.1", 0, NULL, "mistralai/Mistral-7B-v0.1 mistralai/Mistral-7B-Instruct-v0.1 HuggingFaceH4/zephyr-7b-beta"},
     {"mistral-7b-v0.2", 0, NULL, "mistralai/Mistral-7B-Instruct-v0.2"},
     {"mistral-7b-v0.3", 0, NULL, "mistralai/Mistral-7B-v0.3 mistralai/Mistral-7B-Instruct-v0.3"},
@@ -110,6 +113,7 @@ static const struct {
     {"mixtral-8x22b-v0.1", 0, NULL, "mistralai/Mixtral-8x22B-v0.1"},
     {"modernbert-base", 0, NULL, "answerdotai/ModernBERT-base"},
     {"modernbert-large", 0, NULL, "answerdotai/ModernBERT-large"},
+    {"nemotron-h-8b", 0, NULL, "nvidia/Nemotron-H-8B-Base-8K"},
     {"nemotron-nano-9b-v2", 0, NULL, "nvidia/NVIDIA-Nemotron-Nano-9B-v2"},
     {"nemotron-3-nano-30b-a3b", 0, NULL, "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-Base-BF16"},
     {"olmo-2-7b", 0, NULL, "allenai/OLMo-2-1124-7B allenai/OLMo-2-1124-7B-Instruct"},
@@ -188,6 +192,7 @@ static const struct {
     {"smollm2-360m", 0, NULL, "HuggingFaceTB/SmolLM2-360M HuggingFaceTB/SmolLM2-360M-Instruct"},
     {"smollm2-1.7b", 0, NULL, "HuggingFaceTB/SmolLM2-1.7B HuggingFaceTB/SmolLM2-1.7B-Instruct"},
     {"smollm3-3b", 0, NULL, "HuggingFaceTB/SmolLM3-3B"},
+    {"stablelm-2-1.6b", 0, NULL, "stabilityai/stablelm-2-1_6b"},
     {"stablelm-3b-4e1t", 0, NULL, "stabilityai/stablelm-3b-4e1t"},
     {"starcoder2-3b", 0, NULL, "bigcode/starcoder2-3b"},
     {"starcoder2-7b", 0, NULL, "bigcode/starcoder2-7b"},
@@ -244,21 +249,42 @@ bool ms_hub_find(const char *wanted, ms_hub_model *model)
     return false;
 }
 
-/* Those who put up models of others with the same sizes. */
+/* Those who put up models of others with the same sizes, and the family that they convert to
+ * another layout: unsloth's phi are llama and mistral, with projections of their own for queries,
+ * keys and values. */
+static const struct {
+    const char *owner, *converted;
+} owners[] = {{"unsloth/", "phi"}, {"NousResearch/", NULL}};
+
+static bool is_of_owner(const char *name, size_t row)
+{
+    return strncasecmp(name, owners[row].owner, strlen(owners[row].owner)) == 0;
+}
+
 static bool copies_models(const char *name)
 {
-    static const char *const owners[] = {"unsloth/", "NousResearch/"};
     for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++)
-        if (strncasecmp(name, owners[i], strlen(owners[i])) == 0)
+        if (is_of_owner(name, i))
             return true;
     return !strchr(name, '/');
+}
+
+bool ms_hub_is_converted(const char *name)
+{
+    ms_model_name parts;
+    bool is_read = ms_model_name_read(name, strlen(name), &parts);
+    for (size_t i = 0; i < sizeof owners / sizeof owners[0] && is_read; i++)
+        if (owners[i].converted && is_of_owner(name, i))
+            return strcmp(parts.family, owners[i].converted) == 0;
+    return false;
 }
 
 bool ms_hub_find_by_parts(const char *name, ms_hub_model *model)
 {
     ms_model_name wanted, known;
     size_t found = 0;
-    if (!copies_models(name) || !ms_model_name_read(name, strlen(name), &wanted) || wanted.packing)
+    if (!copies_models(name) || ms_hub_is_converted(name) ||
+        !ms_model_name_read(name, strlen(name), &wanted) || wanted.packing)
         return false;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (const char *id = rows[i].ids; *id; id += strspn(id, " ")) {

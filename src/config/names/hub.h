@@ -17,7 +17,7 @@ typedef struct ms_hub_model {
     const char *title;  /* of the model: the id without its owner, `title_bytes` long */
     size_t title_bytes;
     uint32_t positions; /* its max_position_embeddings, if not the preset's; else 0 */
-    const char *stored; /* its torch_dtype, "fp8" or "mxfp4", if not the preset's; else NULL */
+    const char *stored; /* its torch_dtype, if not the preset's; else NULL */
 } ms_hub_model;
 
 /* By "owner/name", or by the name alone; ignores case. */
@@ -25,6 +25,8 @@ bool ms_hub_find(const char *id, ms_hub_model *model);
 /* By the parts of a name (config/names/model_name.h), without an owner or with one who copies
  * models as they are. False also where models of several sizes have them. */
 bool ms_hub_find_by_parts(const char *name, ms_hub_model *model);
+/* Whether an id is of one who converts models of that family to another layout: no preset is it. */
+bool ms_hub_is_converted(const char *name);
 
 /* The name of the model of a config in the cache of huggingface_hub, in the arena; NULL: it is not
  * there, or out of memory. */

@@ -158,6 +158,12 @@ static ms_status fail_id(const char *name, const char *id, ms_error *err)
     char hint[HINT_BYTES] = "";
     if (fail_missing(name, id, err))
         return err->status;
+    if (ms_hub_is_converted(id))
+        return ms_fail(err, MS_ERR_IO,
+                       "'%.80s' is converted to another layout by its owner, so no built-in model "
+                       "is it: download its config, and give that file: curl -fLO "
+                       "https://huggingface.co/%.80s/resolve/main/config.json",
+                       name, id);
     bool is_near = has_nearest(id, hint, sizeof hint);
     return ms_fail(err, MS_ERR_IO,
                    "'%.80s' is not a built-in model, file or directory%s%s download its config, "

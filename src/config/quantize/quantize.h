@@ -52,12 +52,13 @@ typedef struct ms_quantization {
     ms_dtype storage_dtype;        /* but bf16, fp16 or fp32 */
     const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
-    bool names_converted; /* gptq: the file lists converted modules, which is ignored */
-    bool sorts_inputs;    /* gptq: desc_act; kernels that serve sort inputs by their group */
-    bool is_asymmetric;   /* gptq: "sym" is false */
-    bool is_served;       /* resolved: by a kernel that does not train */
-    bool is_dequantized;  /* resolved: dequantised on loading, as it cannot be trained or run packed
-                           */
+    bool names_converted;  /* gptq: the file lists converted modules, which is ignored */
+    bool sorts_inputs;     /* gptq: desc_act; kernels that serve sort inputs by their group */
+    bool is_asymmetric;    /* gptq: "sym" is false */
+    bool has_power_scales; /* fp8: scales are powers of two, in a byte (e8m0) */
+    bool is_served;        /* resolved: by a kernel that does not train */
+    bool is_dequantized; /* resolved: dequantised on loading, as it cannot be trained or run packed
+                          */
 } ms_quantization;
 
 /* The type of the numbers that hold packed weights. */

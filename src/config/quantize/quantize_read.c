@@ -198,8 +198,13 @@ static ms_status read_fp8(ms_json_value root, ms_quantization *q, ms_error *err)
     uint64_t width = 0;
     uint32_t count = 0;
     q->kind = MS_QUANTIZE_FP8_BLOCK;
+    const char *format = "float";
+    ms_json_value value = root;
     ms_status status = expect_text(root, "activation_scheme", "dynamic", err);
     if (status == MS_OK)
+        status = read_text(root, "scale_fmt", &value, &format, err);
+    q->has_power_scales = strcmp(format, "ue8m0") == 0;
+    if (status == MS_OK && !q->has_power_scales)
         status = expect_text(root, "scale_fmt", "float", err);
     if (status != MS_OK || !find(root, "weight_block_size", &sizes))
         return status;

@@ -9,24 +9,52 @@
 #include "config/resolve/resolving.h"
 
 /* Packed weights need kernels: where there are none, transformers loads them dequantised. */
-static ms_status resolve_dequantizing(const ms_resolving *c)
+static bool is_without_fp8(const ms_resolving *c)
 {
     enum { FIRST_WITH_FP8 = 89 };
-    ms_quantization *q = &c->run->quantization;
-    const char *type = ms_dtype_info_of(c->run->dtype)->name;
-    q->is_dequantized =
-        q->kind == MS_QUANTIZE_MXFP4 ||
-        (q->kind == MS_QUANTIZE_FP8_BLOCK && c->run->device->compute_capability < FIRST_WITH_FP8);
-    if (!q->is_dequantized)
-        return MS_OK;
-    return ms_note_add(
-        c->notes, c->arena, c->err,
-        q->kind == MS_QUANTIZE_MXFP4
-            ? "mxfp4: its kernels have no backward, so the weights are assumed to be "
-              "dequantised on loading, in %s"
-            : "fp8-block: this device has no fp8, so the weights are assumed to be "
-              "dequantised on loading, in %s",
-        type);
+    return c->run->quantization.kind == MS_QUANTIZE_FP8_BLOCK &&
+           c->run->device->compute_capability < FIRST_WITH_FP8;
+}
+
+static bool is_mxfp4(const ms_resolving *c)
+{
+    return c->run->quantization.kind == MS_QUANTIZE_MXFP4;
+}
+
+static bool trains_adapter(const ms_resolving *c)
+{
+    return ms_resolve_is_set(c, "adapter") || ms_run_has_lora(c->draft);
+}
+
+/* A model that is published in fp8, and trained as a whole. */
+static bool is_trained_fp8(const ms_resolving *c)
+{
+    return c->run->quantization.kind == MS_QUANTIZE_FP8_BLOCK && !c->draft->is_inference &&
+           !ms_resolve_is_set(c, "quantize") && !trains_adapter(c);
+}
+
+static const struct {
+    bool (*applies)(const ms_resolving *c);
+    const char *why, *how; /* around "so the weights are assumed to be dequantised on loading" */
+} dequantizing[] = {
+    {is_mxfp4, "mxfp4: its kernels have no backward", ""},
+    {is_without_fp8, "fp8-block: this device has no fp8", ""},
+    {is_trained_fp8, "fp8-block: packed weights are frozen, and no adapter is trained",
+     ", as FineGrainedFP8Config(dequantize=True) does"},
+};
+
+static ms_status resolve_dequantizing(const ms_resolving *c)
+{
+    for (size_t i = 0; i < sizeof dequantizing / sizeof dequantizing[0]; i++)
+        if (dequantizing[i].applies(c)) {
+            c->run->quantization.is_dequantized = true;
+            return ms_note_add(
+                c->notes, c->arena, c->err,
+                "%s, so the weights are assumed to be dequantised on loading, in %s%s",
+                dequantizing[i].why, ms_dtype_info_of(c->run->dtype)->name, dequantizing[i].how);
+        }
+    c->run->quantization.is_dequantized = false;
+    return MS_OK;
 }
 
 /* What the framework makes of a family's layers; the nearest that it could be. */
@@ -38,12 +66,17 @@ static ms_status check_family(const ms_resolving *c)
         return ms_resolve_fail(c, "quantize",
                                "transformers packs the routers of %s too, and then cannot run them",
                                model->model_type);
-    if (c->run->quantization.kind != MS_QUANTIZE_NONE && model->family->has_no_attention)
+    if (ms_is_packed(&c->run->quantization) && model->family->has_no_attention)
         return ms_resolve_fail(c, "quantize", "it is not predicted for %s, which has no attention",
                                model->model_type);
-    if (c->run->quantization.kind != MS_QUANTIZE_NONE &&
+    if (ms_is_packed(&c->run->quantization) &&
         (model->family->has_lone_mixers || model->index_heads))
-        return ms_resolve_fail(c, "quantize", "it is not predicted for %s", model->model_type);
+        return ms_resolve_fail(
+            c, "quantize", "it is not predicted for %s%s", model->model_type,
+            ms_resolve_is_set(c, "quantize") ? "" : ", whose config has it; quantize none is");
+    if (ms_is_packed(&c->run->quantization) && c->run->quantization.has_power_scales)
+        return ms_resolve_fail(c, "quantize",
+                               "fp8-block with scales in e8m0 is not predicted; quantize none is");
     switch (c->run->quantization.kind) {
     case MS_QUANTIZE_MXFP4:
         if (!is_gpt_oss)
@@ -127,9 +160,9 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
     ms_quantization *q = &run->quantization;
     if (!ms_resolve_is_set(c, "quantize"))
         *q = c->model->quantization;
-    ms_status status = check_family(c);
+    ms_status status = resolve_dequantizing(c);
     if (status == MS_OK)
-        status = resolve_dequantizing(c);
+        status = check_family(c);
     if (status == MS_OK)
         status = resolve_upcast(c);
     if (status == MS_OK)
@@ -141,7 +174,7 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
     if (ms_is_packed(q) && run->device->is_cpu)
         return ms_resolve_fail(c, "quantize", "is not supported on the cpu");
     bool is_trained = ms_is_packed(q) && !c->draft->is_inference;
-    if (is_trained && !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft))
+    if (is_trained && !trains_adapter(c))
         return ms_resolve_fail(c, "quantize",
                                "a quantised base is frozen: give an adapter to train, or "
                                "quantize none");

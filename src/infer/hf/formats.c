@@ -36,6 +36,10 @@ static ms_status refuse_family(const ms_infer_job *job, const ms_quantization *q
                        "quantize: bitsandbytes 0.50 stops at the latent attention of %s in int8; "
                        "nf4 and fp4 are predicted",
                        c->model_type);
+    if (is_fp8 && q->has_power_scales)
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "quantize: fp8-block with scales in e8m0 (scale_fmt ue8m0) is not "
+                       "predicted; quantize none is");
     if (is_fp8 && c->hidden_size <= MS_FP8_BLOCK)
         return ms_fail(err, MS_ERR_CONFIG,
                        "quantize: fp8-block has another kernel for weights that are one block, "

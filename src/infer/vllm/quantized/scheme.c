@@ -276,7 +276,8 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
         scheme->kind = MS_VLLM_MXFP4;
         return MS_OK;
     }
-    if (q->kind == MS_QUANTIZE_FP8_BLOCK && find(job, "weight_block_size", &value))
+    if (q->kind == MS_QUANTIZE_FP8_BLOCK && !q->has_power_scales &&
+        find(job, "weight_block_size", &value))
         scheme->kind = MS_VLLM_FP8_BLOCK;
     else if (q->kind == MS_QUANTIZE_GPTQ && q->bits == 4 &&
              !(find(job, "desc_act", &value) && is_true(value)))
