@@ -297,8 +297,19 @@ static bool is_worse(const ms_trials *trials, const ms_suggestion *s)
     return t && ms_reason_verdict(s->reason) < ms_reason_verdict(t->reason);
 }
 
-/* Where an estimate misled the search, or another rank needs more then, it is done again without.
- */
+/* Whether all that was found does in full what the search took it to do. */
+static bool is_as_found(const ms_trials *trials, const ms_found_list *found,
+                        const ms_suggestions *list, ms_fit_verdict verdict)
+{
+    uint32_t as_found = 0;
+    for (uint32_t k = 0; k < list->count; k++)
+        as_found +=
+            ms_suggestion_helps(&list->items[k], verdict) && !is_worse(trials, &list->items[k]);
+    return as_found == found->count;
+}
+
+/* Where an estimate misled the search, or another rank needs more then, it is done again without;
+ * so it is where nothing was found. */
 static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
                                   ms_candidate_set applicable, ms_arena *arena,
                                   ms_suggestions *list)
@@ -309,17 +320,15 @@ static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
     bool is_done = false;
     for (int i = 0; i < 2 && status == MS_OK && !is_done; i++) {
         ms_found_list found;
-        uint32_t as_found = 0;
         trials->is_exact = i > 0;
         list->count = 0;
         status =
             ms_search_combinations(trials, applicable, s->verdict, s->high_device_bytes, &found);
+        if (!trials->is_exact && (found.count == 0 || found.items[0].device))
+            continue;
         if (status == MS_OK)
             status = add(advised, trials, found.items, found.count, arena, list);
-        for (uint32_t k = 0; k < list->count; k++)
-            as_found += ms_suggestion_helps(&list->items[k], s->verdict) &&
-                        !is_worse(trials, &list->items[k]);
-        is_done = as_found == found.count;
+        is_done = is_as_found(trials, &found, list, s->verdict);
     }
     return status;
 }

@@ -4,29 +4,84 @@
 #include "config/model/layer_kinds.h"
 #include "config/run/budget.h"
 
-enum { FEW_LAYERS = 2, MORE_LAYERS = 4, WORTH_LAYERS = 12 };
+/* Fewer layers than FEW do not have what many have; of those that are fetched, the third is the
+ * first that finds two others on the device. */
+enum { FEW = 2, FEW_FETCHED = 3, AT_LEAST_MORE = 2, WORTH_LAYERS = 12, MOST_PERIOD = 8 };
 
 /* Shares of the budget beyond which the answer is clear: of what is reserved without a limit, which
- * an allocator at its limit may undercut, and of what is requested, which none does. */
+ * an allocator at its limit may undercut as far as to what is requested, and of the latter. Of
+ * several streams, whose blocks wait for each other, what is reserved says less. */
 static const double clearly_less = 0.93, clearly_more = 1.15, clearly_requested = 1.01;
+static const double nearly_requested = 0.9, less_with_streams = 0.6;
 
-static bool are_alike(const ms_variation *v)
+/* ---- layers ---- */
+
+static bool is_like(const ms_variation *v, uint64_t a, uint64_t b)
 {
     const ms_treatment *layers = v->run.treatments.layers;
-    for (uint64_t i = 1; i < v->model.num_layers; i++)
-        if (ms_layer_kind(&v->model, i) != ms_layer_kind(&v->model, 0) ||
-            !ms_treatment_equal(&layers[i], &layers[0]))
-            return false;
-    return true;
+    return ms_layer_kind(&v->model, a) == ms_layer_kind(&v->model, b) &&
+           ms_treatment_equal(&layers[a], &layers[b]);
+}
+
+/* The first layer from which on each is like the one `period` before. */
+static uint64_t first_of_period(const ms_variation *v, uint64_t period)
+{
+    uint64_t first = v->model.num_layers - period;
+    while (first > 0 && is_like(v, first - 1, first - 1 + period))
+        first--;
+    return first;
+}
+
+/* Layers are fetched, from the host or from other ranks, while others compute. */
+static bool fetches(const ms_variation *v)
+{
+    bool sends = v->run.parameter_device == MS_PARAMETERS_ON_HOST ||
+                 ms_layout_shards(&v->run.parallel.layout);
+    for (uint64_t i = 0; i < v->model.num_layers && !sends; i++)
+        sends = ms_treatment_sends(&v->run.treatments.layers[i]);
+    return sends;
+}
+
+/* Two numbers of layers, and the whole, whose differences are multiples of the period. */
+typedef struct layer_counts {
+    uint64_t few, more, all;
+} layer_counts;
+
+static layer_counts counts_of(const ms_variation *v)
+{
+    const uint64_t all = v->model.num_layers;
+    layer_counts best = {all, all, all};
+    for (uint64_t period = 1; period <= MOST_PERIOD && period < all; period++) {
+        const uint64_t least = first_of_period(v, period) + (fetches(v) ? FEW_FETCHED : FEW);
+        if (least > all)
+            continue;
+        const uint64_t few = least + (all - least) % period;
+        const uint64_t more = few + (period < AT_LEAST_MORE ? AT_LEAST_MORE : period);
+        if (more < best.more)
+            best = (layer_counts){few, more, all};
+    }
+    return best;
+}
+
+/* ---- runs ---- */
+
+/* FSDP2 handles each layer alone. Other layouts have buckets of fixed sizes, parts of parameters or
+ * stages, which do not grow with the layers. */
+static bool is_linear(const ms_layout *layout)
+{
+    return layout->kind == MS_PARALLEL_NONE ||
+           (layout->kind == MS_PARALLEL_FSDP2 && !ms_layout_has_stages(layout));
 }
 
 bool ms_trial_may_be_estimated(const ms_variation *v)
 {
     const ms_run_config *run = &v->run;
     return v->model.num_layers >= WORTH_LAYERS && run->budget_bytes > 0 && run->images.count == 0 &&
-           run->parallel.layout.kind == MS_PARALLEL_NONE && run->training.eval_batch == 0 &&
-           are_alike(v);
+           run->training.eval_batch == 0 && is_linear(&run->parallel.layout) &&
+           counts_of(v).more <= v->model.num_layers / 2;
 }
+
+/* ---- figures ---- */
 
 typedef struct figures {
     uint64_t wanted, least, kept;
@@ -52,10 +107,10 @@ static ms_status measure(const ms_variation *whole, uint64_t layers, ms_arena *a
 }
 
 /* On the line through both; where more layers need less, as few do. */
-static uint64_t extend(uint64_t few, uint64_t more, uint64_t layers)
+static uint64_t extend(uint64_t few, uint64_t more, const layer_counts *layers)
 {
-    uint64_t slope = more > few ? (more - few) / (MORE_LAYERS - FEW_LAYERS) : 0;
-    return few + slope * (layers - FEW_LAYERS);
+    uint64_t slope = more > few ? (more - few) / (layers->more - layers->few) : 0;
+    return few + slope * (layers->all - layers->few);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -68,24 +123,31 @@ static double device_bytes(const ms_variation *v, uint64_t reserved_bytes)
     return (double)ms_budget_device_bytes(v->run.device, reserved_bytes).expected;
 }
 
-ms_status ms_trial_estimate(const ms_variation *v, ms_arena *arena, ms_trial *trial, ms_error *err)
+static void judge(const ms_variation *v, ms_trial *trial)
 {
-    const uint64_t layers = v->model.num_layers;
-    figures few, more;
-    ms_status status = measure(v, FEW_LAYERS, arena, &few, err);
-    if (status == MS_OK)
-        status = measure(v, MORE_LAYERS, arena, &more, err);
-    if (status != MS_OK)
-        return status;
-    trial->kept_bytes = extend(few.kept, more.kept, layers);
-    trial->least_bytes = larger(extend(few.least, more.least, layers), trial->kept_bytes);
-    trial->wanted_bytes = larger(extend(few.wanted, more.wanted, layers), trial->least_bytes);
+    const bool has_streams = v->run.parallel.layout.kind != MS_PARALLEL_NONE;
     const double budget = (double)v->run.budget_bytes;
     const double need = device_bytes(v, trial->wanted_bytes);
-    bool is_less = need < clearly_less * budget;
-    bool is_more = need > clearly_more * budget ||
-                   device_bytes(v, trial->least_bytes) > clearly_requested * budget;
-    trial->is_estimate = is_less || is_more;
+    const double requested = device_bytes(v, trial->least_bytes);
+    bool is_less = need < (has_streams ? less_with_streams : clearly_less) * budget;
+    bool is_more = need > clearly_more * budget && requested > nearly_requested * budget;
+    trial->is_certain = requested > clearly_requested * budget;
+    trial->is_estimate = is_less || trial->is_certain || (is_more && !has_streams);
     trial->reason = is_less ? MS_FIT_WITHIN_BUDGET : MS_FIT_OVER_BUDGET;
+}
+
+ms_status ms_trial_estimate(const ms_variation *v, ms_arena *arena, ms_trial *trial, ms_error *err)
+{
+    const layer_counts layers = counts_of(v);
+    figures few, more;
+    ms_status status = measure(v, layers.few, arena, &few, err);
+    if (status == MS_OK)
+        status = measure(v, layers.more, arena, &more, err);
+    if (status != MS_OK)
+        return status;
+    trial->kept_bytes = extend(few.kept, more.kept, &layers);
+    trial->least_bytes = larger(extend(few.least, more.least, &layers), trial->kept_bytes);
+    trial->wanted_bytes = larger(extend(few.wanted, more.wanted, &layers), trial->least_bytes);
+    judge(v, trial);
     return MS_OK;
 }

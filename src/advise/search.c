@@ -26,10 +26,7 @@ typedef struct route {
 
 static uint32_t highest(ms_candidate_set set)
 {
-    uint32_t index = 0;
-    while (set >>= 1)
-        index++;
-    return index;
+    return set ? 31 - (uint32_t)__builtin_clz(set) : 0;
 }
 
 /* ---- what is known ---- */
@@ -373,9 +370,12 @@ static ms_status push_least(search *s)
     for (uint32_t i = 0; ms_candidate_at(i) && status == MS_OK; i++)
         if (s->of_cost[MS_COST_RESULT] & ms_bit(i))
             status = follow(s, &(route){same | rounding | ms_bit(i), ms_bit(i)}, &set);
-    for (int i = 0; i < MS_COST_COUNT && status == MS_OK; i++)
-        if (s->least[i].set)
-            push(s, s->least[i].set, NULL);
+    for (int i = 0; i < MS_COST_COUNT && status == MS_OK; i++) {
+        if (!s->least[i].set)
+            continue;
+        status = ms_trials_refine(s->trials, &s->least[i]);
+        push(s, s->least[i].set, NULL);
+    }
     return status;
 }
 
@@ -391,7 +391,7 @@ ms_status ms_search_combinations(ms_trials *trials, ms_candidate_set applicable,
         status = change_rounding(&s, &rounds);
     if (status == MS_OK && paid == PRICE_MUCH)
         status = change_result(&s, rounds);
-    if (status == MS_OK && found->count == 0)
+    if (status == MS_OK && found->count == 0 && trials->is_exact)
         status = push_least(&s);
     if (status == MS_OK)
         change_device(&s, needed_bytes);

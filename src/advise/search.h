@@ -27,7 +27,7 @@ typedef struct ms_found_list {
 /* Fills `found` with combinations, those that cost least first: up to two of what keeps the result,
  * then of what rounds otherwise, then of other training, then another device. `verdict` is
  * that of the unchanged run, and `needed_bytes` what a larger device must have. Where nothing
- * fits: the combinations that need least. */
+ * fits, and trials are exact: the combinations that need least. */
 ms_status ms_search_combinations(ms_trials *trials, ms_candidate_set applicable,
                                  ms_fit_verdict verdict, uint64_t needed_bytes,
                                  ms_found_list *found);

@@ -12,7 +12,7 @@ void ms_trials_free(ms_trials *trials)
 
 bool ms_trials_count(const ms_trials *trials, const ms_trial *trial)
 {
-    return !trials->is_exact || !trial->is_provisional;
+    return !trials->is_exact || !trial->is_provisional || (trial->is_certain && !trials->is_whole);
 }
 
 const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set)
@@ -138,6 +138,35 @@ ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial
     ms_status status = ms_trials_run(trials, &set, 1);
     if (status == MS_OK)
         *trial = *ms_trials_find(trials, set);
+    return status;
+}
+
+static uint32_t list_near(const ms_trials *trials, const ms_trial *least, ms_candidate_set *sets)
+{
+    enum { NEAR = 10 }; /* a tenth more */
+    const uint64_t limit = least->least_bytes + least->least_bytes / NEAR;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < trials->known.count && count < MOST_AT_ONCE; i++) {
+        const ms_trial *t = &trials->known.items[i];
+        if (t->set && t->is_certain && t->least_bytes <= limit &&
+            ms_combination_cost(t->set) == ms_combination_cost(least->set))
+            sets[count++] = t->set;
+    }
+    return count;
+}
+
+ms_status ms_trials_refine(ms_trials *trials, ms_trial *least)
+{
+    ms_candidate_set sets[MOST_AT_ONCE] = {0};
+    const uint32_t count = list_near(trials, least, sets);
+    trials->is_whole = true;
+    ms_status status = ms_trials_run(trials, sets, count);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        const ms_trial *t = ms_trials_find(trials, sets[i]);
+        if (!t->is_refused && (least->is_certain || t->wanted_bytes < least->wanted_bytes))
+            *least = *t;
+    }
+    trials->is_whole = false;
     return status;
 }
 

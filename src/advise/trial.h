@@ -15,6 +15,7 @@ typedef struct ms_trial {
     bool is_refused;     /* the changes do not go together */
     bool is_estimate;    /* of a few layers, where that shows whether it fits by far or not */
     bool is_provisional; /* an estimate, or of a rank that may not be the one that needs most */
+    bool is_certain;     /* provisional, but more than the budget is requested of every allocator */
     ms_fit_reason reason;
     uint64_t wanted_bytes; /* reserved, by the step that runs out of memory if one does */
     uint64_t least_bytes;  /* requested: no allocator does with less */
@@ -27,7 +28,8 @@ typedef struct ms_trials {
     const ms_job *job;       /* its run has a draft */
     ms_other_devices others; /* none while nothing asks for another device */
     ms_vec(ms_trial) known;
-    bool is_exact; /* nothing is provisional, and what is does not count */
+    bool is_exact; /* nothing is provisional, and what is does not count unless it is certain */
+    bool is_whole; /* what is certain does not count either */
     ms_error *err;
 } ms_trials;
 
@@ -42,6 +44,10 @@ bool ms_trials_count(const ms_trials *trials, const ms_trial *trial);
 const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set);
 /* Runs one, unless it is known. */
 ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial);
+
+/* Replaces a trial by the one that needs least in full, of the certain ones that cost as much and
+ * request nearly as little. */
+ms_status ms_trials_refine(ms_trials *trials, ms_trial *least);
 
 /* Whether the changes go together, by the rules of a run; simulates nothing. */
 ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool *is_refused);
