@@ -256,6 +256,8 @@ def command_of(case, config_path, args):
     command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
     command += ["--addresses", case["addresses"]] if "addresses" in case and not expandable else []
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
+    measured_on = case.get("measured", {}).get("device_total_bytes")  # where less is left, the cache is emptied and asked again
+    command += ["--budget", "%dB" % measured_on] if measured_on and not cpu else []
     return command + device + ["--torch", "2.11"]
 
 

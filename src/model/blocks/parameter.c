@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/parameter.h"
 
+#include "model/blocks/construct.h"
 #include "model/blocks/host/host_modules.h"
 #include "ops/ops.h"
 #include "treatments/host_parameters.h"
@@ -133,12 +134,9 @@ void ms_parameters_settle(ms_model *model)
     tape->parameters.count = kept;
 }
 
-void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
+/* The handle stays and gets a new storage of that dtype. */
+static void renew(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
 {
-    ms_tape *tape = model->tape;
-    if (!tensor || ms_idle(tape) || ms_info(tape, tensor)->dtype == dtype ||
-        !ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
-        return;
     const ms_storage from = tape->trace->storages.items[ms_info(tape, tensor)->storage];
     tape->new_category = from.category;
     ms_tensor cast = ms_empty_like(tape, tensor, dtype);
@@ -148,4 +146,18 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
     ms_storage_swap(tape, tensor, cast);
     ms_trace_label(tape->trace, ms_info(tape, tensor)->storage, from.name, from.scope);
     ms_consume(tape, cast);
+}
+
+void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
+{
+    ms_tape *tape = model->tape;
+    if (tensor && !ms_idle(tape) && ms_info(tape, tensor)->dtype != dtype &&
+        ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
+        renew(tape, tensor, dtype);
+}
+
+void ms_bias_pad(ms_model *model, ms_tensor bias)
+{
+    if (bias && !ms_idle(model->tape) && !ms_is_made_on_host(model))
+        renew(model->tape, bias, (ms_dtype)ms_info(model->tape, bias)->dtype);
 }

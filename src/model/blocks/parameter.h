@@ -28,5 +28,8 @@ void ms_parameters_freeze(ms_model *model, uint32_t first, uint32_t end);
 void ms_parameters_settle(ms_model *model);
 /* module.to(dtype) for one tensor (0: none): the handle stays and gets a new storage. */
 void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
+/* Tying a head's weight pads its bias (0: none) to as many rows, into a new storage, though there
+ * are as many already. Not on the host. */
+void ms_bias_pad(ms_model *model, ms_tensor bias);
 
 #endif

@@ -30,8 +30,6 @@ static bool predicts_words(const ms_model *model)
 
 static void build_heads(ms_model *model, ms_bert *b)
 {
-    ms_tape *tape = model->tape;
-    ms_tensor dropped[2] = {0};
     if (!predicts_words(model)) {
         b->classifier =
             ms_linear_new(model, MS_NONE, "classifier", model->hidden, model->labels, true);
@@ -39,13 +37,12 @@ static void build_heads(ms_model *model, ms_bert *b)
     }
     uint32_t cls = ms_child_scope(model, MS_NONE, "cls");
     uint32_t scope = ms_child_scope(model, cls, "predictions");
-    ms_bert_predictions_new(model, b, scope, ms_child_scope(model, scope, "transform"), "LayerNorm",
-                            dropped);
+    ms_bert_predictions_new(model, b, scope, ms_child_scope(model, scope, "transform"),
+                            "LayerNorm");
     if (model->config->head == MS_HEAD_PRETRAINING)
         b->classifier =
             ms_linear_new(model, cls, "seq_relationship", model->hidden, model->labels, true);
-    ms_consume(tape, dropped[0]);
-    ms_consume(tape, dropped[1]);
+    ms_bert_predictions_tie(model, b);
 }
 
 static bool build(ms_model *model)

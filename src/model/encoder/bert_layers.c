@@ -84,29 +84,36 @@ void ms_bert_layers_new(ms_model *model, ms_bert *b)
         build_layer(model, b, parent, i);
 }
 
-/* The decoder is made with a weight and a bias of its own; tying drops both for the embedding and
- * for the head's bias, which is the first of the head's parameters. */
 void ms_bert_predictions_new(ms_model *model, ms_bert *b, uint32_t scope, uint32_t transform,
-                             const char *norm, ms_tensor dropped[2])
+                             const char *norm)
 {
     ms_tape *tape = model->tape;
     uint32_t first = tape->parameters.count;
     b->transform = ms_linear_new(model, transform, "dense", model->hidden, model->hidden, true);
     b->transform_norm = ms_norm_new(model, transform, norm, model->hidden, true);
-    if (model->config->tie_word_embeddings) {
-        b->decoder = (ms_linear_module){.scope = ms_child_scope(model, scope, "decoder"),
-                                        .weight = b->words.weight};
-        if (!ms_is_made_on_host(model)) {
-            dropped[0] = ms_empty(tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype);
-            dropped[1] = ms_empty(tape, MS_SHAPE(model->vocab), model->run->dtype);
-        }
-    } else {
+    if (!model->config->tie_word_embeddings) {
         b->decoder = ms_linear_new(model, scope, "decoder", model->hidden, model->vocab, true);
+    } else {
+        b->decoder.scope = ms_child_scope(model, scope, "decoder");
+        if (!ms_is_made_on_host(model)) {
+            b->own[0] = ms_empty(tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype);
+            b->own[1] = ms_empty(tape, MS_SHAPE(model->vocab), model->run->dtype);
+        }
     }
-    ms_tensor bias = ms_parameter_new(model, scope, "bias", MS_SHAPE(model->vocab));
+    b->words_bias = ms_parameter_new(model, scope, "bias", MS_SHAPE(model->vocab));
     ms_parameter_move_last(model, first);
-    if (model->config->tie_word_embeddings)
-        b->decoder.bias = bias;
+}
+
+void ms_bert_predictions_tie(ms_model *model, ms_bert *b)
+{
+    if (!model->config->tie_word_embeddings)
+        return;
+    ms_consume(model->tape, b->own[0]);
+    ms_bias_pad(model, b->own[1]);
+    ms_consume(model->tape, b->own[1]);
+    ms_bias_pad(model, b->words_bias);
+    b->decoder.weight = b->words.weight;
+    b->decoder.bias = b->words_bias;
 }
 
 /* ---- layers ---- */

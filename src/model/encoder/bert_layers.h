@@ -23,7 +23,8 @@ typedef struct ms_bert {
     ms_norm_module embeddings_norm, transform_norm;
     ms_bert_layer *layers;
     ms_linear_module pooler, transform, decoder, classifier;
-    ms_linear_module widening; /* electra: from the width of its tables to that of its layers */
+    ms_tensor words_bias, own[2]; /* of the words' head; its decoder's, until it is tied */
+    ms_linear_module widening;    /* electra: from the width of its tables to that of its layers */
 } ms_bert;
 
 /* The modules of the model, with its layers' array; NULL when out of memory. */
@@ -34,9 +35,13 @@ void ms_bert_buffers_new(ms_model *model, ms_bert *b, ms_dim positions);
 void ms_bert_embeddings_new(ms_model *model, ms_bert *b, ms_dim width);
 /* encoder.layer */
 void ms_bert_layers_new(ms_model *model, ms_bert *b);
-/* The head `scope`, of which `transform` has the dense layer and the norm that is named so. */
+/* The head `scope`, of which `transform` has the dense layer and the norm that is named so. The
+ * decoder is made with a weight and a bias of its own. */
 void ms_bert_predictions_new(ms_model *model, ms_bert *b, uint32_t scope, uint32_t transform,
-                             const char *norm, ms_tensor dropped[2]);
+                             const char *norm);
+/* At the end of the construction: where the config ties, the decoder's own are dropped for the
+ * table of words and for the head's bias, which is the first of the head's parameters. */
+void ms_bert_predictions_tie(ms_model *model, ms_bert *b);
 
 /* `classifier`: of a sequence, two linear layers, of each token, one. */
 void ms_bert_classifier_new(ms_model *model, ms_bert *b);

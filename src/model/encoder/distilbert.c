@@ -123,6 +123,7 @@ static void build_heads(ms_model *model, distilbert *d)
         dropped = ms_empty(tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype);
     d->projector.bias = ms_parameter_new(model, d->projector.scope, "bias", MS_SHAPE(model->vocab));
     ms_consume(tape, dropped);
+    ms_bias_pad(model, d->projector.bias);
 }
 
 static bool build(ms_model *model)

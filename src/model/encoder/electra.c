@@ -49,6 +49,7 @@ static void build_generator(ms_model *model, ms_bert *b, ms_dim width)
         dropped = ms_empty(tape, MS_SHAPE(model->vocab, width), model->run->dtype);
     b->decoder.bias = ms_parameter_new(model, b->decoder.scope, "bias", MS_SHAPE(model->vocab));
     ms_consume(tape, dropped);
+    ms_bias_pad(model, b->decoder.bias);
 }
 
 static bool build(ms_model *model)

@@ -155,6 +155,7 @@ static void build_decoder(ms_model *model, modernbert *m)
     if (config->output_bias)
         m->decoder.bias = ms_parameter_new(model, m->decoder.scope, "bias", MS_SHAPE(model->vocab));
     ms_consume(tape, dropped);
+    ms_bias_pad(model, m->decoder.bias);
 }
 
 static bool build(ms_model *model)

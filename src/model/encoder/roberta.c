@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * RoBERTa: BERT's layers, positions that are counted from the token ids, no pooler. XLM-RoBERTa and
- * CamemBERT differ in names and vocabularies alone.
+ * CamemBERT differ in names, in vocabularies, and in what is made first.
  */
 #include "model/encoder/bert_keys.h"
 #include "model/encoder/bert_layers.h"
@@ -48,13 +48,20 @@ static void build_embeddings(ms_model *model, ms_bert *b)
     b->positions = ms_learned_table_new(model, scope, "position_embeddings", positions);
 }
 
-static void build_words_head(ms_model *model, ms_bert *b)
+static void build_head(ms_model *model, ms_bert *b)
 {
-    ms_tensor dropped[2] = {0};
+    if (model->config->head != MS_HEAD_MASKED_LM) {
+        ms_bert_classifier_new(model, b);
+        return;
+    }
     uint32_t scope = ms_child_scope(model, MS_NONE, "lm_head");
-    ms_bert_predictions_new(model, b, scope, scope, "layer_norm", dropped);
-    ms_consume(model->tape, dropped[0]);
-    ms_consume(model->tape, dropped[1]);
+    ms_bert_predictions_new(model, b, scope, scope, "layer_norm");
+}
+
+/* RoBERTa's classes make the encoder and then the head, the others the head first. */
+static bool makes_head_first(const ms_model *model)
+{
+    return model->config->family != &ms_family_roberta;
 }
 
 static bool build(ms_model *model)
@@ -62,13 +69,15 @@ static bool build(ms_model *model)
     ms_bert *b = ms_bert_new(model, "roberta");
     if (!b)
         return false;
+    if (makes_head_first(model))
+        build_head(model, b);
     build_embeddings(model, b);
     ms_bert_layers_new(model, b);
     ms_remake_position_ids(model);
+    if (!makes_head_first(model))
+        build_head(model, b);
     if (model->config->head == MS_HEAD_MASKED_LM)
-        build_words_head(model, b);
-    else
-        ms_bert_classifier_new(model, b);
+        ms_bert_predictions_tie(model, b);
     return true;
 }
 
