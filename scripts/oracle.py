@@ -63,7 +63,7 @@ def device_options(case, args):
         return ["--device", args.device]
     if case.get("device"):
         return ["--device", case["device"]]
-    if "first_step_phases" in case.get("measured", {}) or args.cuda:
+    if "peak_reserved_bytes" in case.get("measured", {}) or args.cuda:
         return ["--device", case.get("device", "a100-80gb")]
     return ["--device", "cpu"]
 
@@ -232,6 +232,7 @@ def command_of(case, config_path, args):
     command += ["--upcast", "yes" if case["upcast"] else "no"] if "upcast" in case else []
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
+    command += ["--padding", case["padding"]] if case.get("padding", "no") != "no" else []
     command += ["--optimizer", optimizer] + (["--optimizer-impl", implementation] if implementation else [])
     command += ["--weight-decay", str(case["weight_decay"])] if "weight_decay" in case else []
     command += ["--optimizer-in-backward", "yes"] if case.get("in_backward") else []
@@ -370,10 +371,13 @@ def cuda_figures(report, measured):
     detail = [(a + b, a + b) for a in ("peak_", "end_") for b in ("requested_bytes", "reserved_bytes")]
     steps = (("steady", "start", "phases"), ("first", "after_build", "first_step_phases"))
     for group, start, key in steps:
+        if key not in measured:
+            continue
         ours, theirs = report.get(key, []), measured[key]
         yield group, start, summary.get(start + "_bytes"), measured[start + "_allocated_bytes"]
         yield from ((group,) + row for row in phase_rows(ours, theirs, allocated))
-        yield from (("detail",) + row for row in phase_rows(ours, theirs, detail, group + " "))
+        kept = [pair for pair in detail if pair[1] in theirs[0]]
+        yield from (("detail",) + row for row in phase_rows(ours, theirs, kept, group + " "))
     if "evaluation" in measured:
         of = lambda source: [{"phase": "evaluation", **source}]
         for keys in (allocated, detail):
@@ -398,7 +402,7 @@ def figures_of(report, measured):
             yield "static", key, summary.get(ours), measured[key]
     if "saved_bytes" in measured:
         yield "saved", "saved_bytes", summary.get("saved_bytes"), measured["saved_bytes"]
-    if "first_step_phases" in measured:
+    if "peak_reserved_bytes" in measured:
         yield from cuda_figures(report, measured)
     elif "phases" in measured:
         yield from cpu_figures(report, measured)

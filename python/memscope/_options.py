@@ -18,6 +18,7 @@ class RunOptions(TypedDict, total=False):
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
     source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
+    padding: Text                               # whether batches have padded sequences: no (no attention mask), ones (a mask of ones), yes, or unknown: the one that needs more [no]
     images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
     image_size: Text                            # width and height of each image in pixels [that of the model, if it has one]
     freeze_vision: YesNo                        # the vision tower that runs on images is not trained [no]
@@ -240,6 +241,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("padding", "ANSWER", "no"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -361,6 +363,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("padding", "ANSWER", "no"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -448,6 +451,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("padding", "ANSWER", "no"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -548,6 +552,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("padding", "ANSWER", "no"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -642,6 +647,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
+        ("padding", "ANSWER", "no"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),

@@ -2,10 +2,13 @@
 #include "ledger/findings.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/reason.h"
 #include "config/run/attention.h"
+#include "config/resolve/resolve_padding.h"
 #include "ledger/allocator_findings.h"
+#include "simulate/padding.h"
 
 static bool is_worth(const ms_summary *now, uint64_t bytes)
 {
@@ -148,6 +151,35 @@ static ms_status tell_half(ms_telling *f)
     return MS_OK;
 }
 
+/* ---- padding ---- */
+
+/* The run has no mask, and one with padding might not fit. */
+static bool may_be_padded(const ms_ledger *ledger)
+{
+    enum { GENEROUS = 2 };
+    const ms_summary *s = ledger->summary;
+    const ms_run_config *run = ledger->run;
+    return run->padding.given == MS_PADDING_NO && s->fits && s->budget_bytes > 0 &&
+           !ms_padding_refusal(ledger->model, run) &&
+           (double)s->expected_device_bytes + GENEROUS * ms_padding_bound(ledger->model, run) >
+               (double)s->budget_bytes;
+}
+
+static ms_status tell_padding(ms_telling *f)
+{
+    const ms_remedy *r = f->found.remedy_count ? &f->found.remedies[0] : NULL;
+    f->found.remedy_count = 0; /* it is none */
+    if (!r || (ms_reason_verdict(r->reason) == MS_VERDICT_FITS &&
+               !is_worth(f->ledger->summary, (uint64_t)llabs(r->saved_device_bytes))))
+        return MS_OK;
+    f->found.bytes = r->device_bytes;
+    f->found.text =
+        ms_arena_printf(f->arena, "no sequence is padded here; a padded batch (%s) needs %s%s",
+                        r->option, ms_telling_size(f, r->device_bytes),
+                        ms_reason_verdict(r->reason) == MS_VERDICT_FITS ? "" : " and does not fit");
+    return MS_OK;
+}
+
 /* ---- recompute ---- */
 
 static bool recomputes(const ms_ledger *ledger)
@@ -233,6 +265,7 @@ typedef struct finding_row {
 } finding_row;
 
 static const finding_row rows[] = {
+    {"padded-batches", may_be_padded, {&ms_padding_change, NULL}, is_shown, tell_padding},
     {"fp32-after-quantizing",
      computes_in_fp32,
      {&ms_autocast_change, &ms_upcast_change},

@@ -4,6 +4,7 @@
  */
 #include "config/model/layer_kinds.h"
 #include "config/resolve/resolve_images.h"
+#include "config/resolve/resolve_padding.h"
 #include "ledger/ledger.h"
 
 static bool has_ranks(const ms_ledger *ledger)
@@ -106,6 +107,22 @@ static bool names_converted(const ms_ledger *ledger)
     return ledger->run->quantization.names_converted && ms_is_packed(&ledger->run->quantization);
 }
 
+static bool has_no_mask(const ms_ledger *ledger)
+{
+    return ledger->run->padding.simulated == MS_PADDING_NO && !ledger->model->image_tokens &&
+           !ledger->model->mel_bins;
+}
+
+static bool may_have_mask(const ms_ledger *ledger)
+{
+    return has_no_mask(ledger) && !ms_padding_refusal(ledger->model, ledger->run);
+}
+
+static bool has_unpredicted_mask(const ms_ledger *ledger)
+{
+    return has_no_mask(ledger) && !may_have_mask(ledger);
+}
+
 static const struct {
     bool (*holds)(const ms_ledger *ledger);
     const char *text;
@@ -158,6 +175,10 @@ static const struct {
     {is_cpu, "other CPUs: scratch buffers of oneDNN are those of a CPU with AVX-512 and 2 threads"},
     {NULL, "tensors kept by user code between steps (metrics, extra references to logits or the "
            "loss)"},
+    {may_have_mask,
+     "an attention mask: padded batches keep their masks, and repeated keys and values, "
+     "in each layer (--padding yes)"},
+    {has_unpredicted_mask, "an attention mask: padded batches of this run are not predicted"},
     {is_gpu, "torch.compile and CUDA graphs: the step is run eagerly"},
     {is_cpu, "torch.compile: the step is run eagerly"},
     {is_alone, "more than one device (--parallel predicts one rank of several)"},

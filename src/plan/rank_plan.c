@@ -13,29 +13,34 @@ ms_status ms_rank_plan_begin(ms_arena *arena, const ms_model_config *model, ms_r
 {
     ms_variation v = ms_vary_run(model, run, arena);
     const ms_treatment keep = {.kind = MS_TREAT_KEEP};
-    if (run->parallel.layout.kind == MS_PARALLEL_NONE)
+    if (run->parallel.layout.kind == MS_PARALLEL_NONE && run->padding.given != MS_PADDING_UNKNOWN)
         return MS_OK;
     if (!ms_vary_all_layers(&v, &keep, 0))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the ranks of a plan");
     ms_status status = ms_ranks_settle_noted(arena, model, &v.run, notes, err);
     run->parallel = v.run.parallel;
+    run->padding = v.run.padding;
     return status;
 }
 
-/* Sets the rank that needs most under the plan; *other: not the one that was planned for. */
+/* Sets the rank, and the padding, that need most under the plan; *other: not what was planned for.
+ */
 static ms_status settle(ms_arena *arena, const ms_step_task *task, ms_run_config *run,
                         const ms_step_plan *plan, bool *other, ms_error *err)
 {
     const uint64_t planned = run->parallel.rank;
+    const ms_padding padding = run->padding.simulated;
     *other = false;
-    if (run->parallel.ranks.count <= 1)
+    if (run->parallel.ranks.count <= 1 && run->padding.given != MS_PADDING_UNKNOWN)
         return MS_OK;
     ms_variation v = ms_vary_run(task->model, run, arena);
     v.run.treatments = plan->plan.treatments;
     ms_status status = ms_ranks_settle(arena, task->model, &v.run, err);
-    if (status == MS_OK)
-        run->parallel = v.run.parallel;
-    *other = status == MS_OK && v.run.parallel.rank != planned;
+    if (status != MS_OK)
+        return status;
+    run->parallel = v.run.parallel;
+    run->padding = v.run.padding;
+    *other = run->parallel.rank != planned || run->padding.simulated != padding;
     return status;
 }
 

@@ -119,12 +119,18 @@ static bool divide_packed(ms_variation *v, const char **option)
     return set_again(v, settings, option);
 }
 
+static bool pad_batches(ms_variation *v, const char **option)
+{
+    return set_again(v, (const char *const[]){"padding", "yes", NULL}, option);
+}
+
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};
 const ms_change ms_autocast_change = {"autocast", false, use_autocast};
 const ms_change ms_upcast_change = {"no weights in fp32", false, skip_upcast};
 const ms_change ms_half_change = {"fp16", false, use_fp16};
 const ms_change ms_mixed_change = {"fp32 weights", false, use_mixed};
 const ms_change ms_divide_change = {"FSDP2", false, divide_packed};
+const ms_change ms_padding_change = {"padded batches", false, pad_batches};
 const ms_change ms_keep_change = {"no checkpoints", false, keep_all_layers};
 
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option)

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/vec.h"
 #include "simulate/equal_ranks.h"
+#include "simulate/padding.h"
 #include "simulate/variation.h"
 
 /* So many ranks are simulated, at most, where nobody asked; and where somebody did. Of all of them,
@@ -275,8 +276,8 @@ static ms_status settle(finding *f, ms_arena *arena, ms_rank_table *table)
                    ms_layout_name(layout), MOST_ASKED, f->most_passes);
 }
 
-ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
-                          ms_error *err)
+static ms_status settle_rank(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                             ms_error *err)
 {
     ms_parallel *parallel = &run->parallel;
     ms_rank_kind kind = parallel->choice.kind;
@@ -297,15 +298,44 @@ ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_
     return MS_OK;
 }
 
+ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                          ms_error *err)
+{
+    ms_padding_needs needs;
+    ms_status status = settle_rank(arena, model, run, err);
+    return status == MS_OK ? ms_padding_settle(model, run, &needs, err) : status;
+}
+
+/* Which of the two the figures are of, and what the other would need. */
+static ms_status note_padding(ms_arena *arena, const ms_run_config *run,
+                              const ms_padding_needs *needs, ms_notes *notes, ms_error *err)
+{
+    bool is_padded = run->padding.simulated == MS_PADDING_YES;
+    uint64_t own = needs->device_bytes[run->padding.simulated];
+    uint64_t other = needs->device_bytes[is_padded ? MS_PADDING_ONES : MS_PADDING_YES];
+    if (!needs->is_known || own == other)
+        return MS_OK;
+    return ms_note_add(notes, arena, err,
+                       "whether a batch is padded depends on the data: the figures are those of "
+                       "%s, which needs %" PRIu64 " bytes of the device; %s needs %" PRIu64
+                       " (--padding yes, --padding ones)",
+                       is_padded ? "a padded one" : "one without padding", own,
+                       is_padded ? "one without padding" : "a padded one", other);
+}
+
 ms_status ms_ranks_settle_noted(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
                                 ms_notes *notes, ms_error *err)
 {
-    ms_status status = ms_ranks_settle(arena, model, run, err);
+    ms_padding_needs needs = {0};
+    ms_status status = settle_rank(arena, model, run, err);
     const ms_parallel *parallel = &run->parallel;
     bool is_unknown = parallel->layout.kind != MS_PARALLEL_NONE &&
                       parallel->choice.kind == MS_RANK_ANY && parallel->ranks.count == 0;
-    if (status != MS_OK || !is_unknown)
-        return status;
-    return ms_note_add(notes, arena, err,
-                       "other ranks may need more than rank 0: --rank worst looks at all of them");
+    if (status == MS_OK && is_unknown)
+        status = ms_note_add(notes, arena, err,
+                             "other ranks may need more than rank 0: --rank worst looks at all of "
+                             "them");
+    if (status == MS_OK)
+        status = ms_padding_settle(model, run, &needs, err);
+    return status == MS_OK ? note_padding(arena, run, &needs, notes, err) : status;
 }

@@ -14,10 +14,11 @@
 
 /* Sets run->parallel.rank to the rank that needs most, unless the run names one, and fills
  * run->parallel.ranks, in the arena. Where nobody asked for it and more classes differ than are
- * quick to simulate, the rank stays 0 and the table is empty. With one rank it does nothing. */
+ * quick to simulate, the rank stays 0 and the table is empty. Then settles the padding of a run
+ * that does not know it (simulate/padding.h). */
 ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
                           ms_error *err);
-/* The same, with a note where ranks were not compared. */
+/* The same, with a note where ranks were not compared, and where padding makes a difference. */
 ms_status ms_ranks_settle_noted(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
                                 ms_notes *notes, ms_error *err);
 

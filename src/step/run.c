@@ -130,6 +130,18 @@ ms_tensor ms_step_new_input(ms_model *model)
     return input;
 }
 
+ms_tensor ms_step_new_mask(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_dim tokens = model->config->is_encoder_decoder ? model->source : model->seq;
+    if (model->run->padding.simulated == MS_PADDING_NO)
+        return 0;
+    ms_tensor mask = ms_empty(tape, MS_SHAPE(model->batch, tokens), MS_DTYPE_I64);
+    ms_retain(tape, mask);
+    ms_name_storage(tape, mask, "attention_mask", MS_CATEGORY_INPUT);
+    return mask;
+}
+
 static ms_tensor image_input(ms_model *model, const char *name, ms_shape shape, ms_dtype dtype)
 {
     ms_tensor input = ms_empty(model->tape, shape, dtype);

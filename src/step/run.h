@@ -28,6 +28,8 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err);
  * it. */
 void ms_step_new_images(ms_model *model);
 ms_tensor ms_step_new_input(ms_model *model);
+/* The attention mask of such an input, if the run passes one; else 0. The caller holds it. */
+ms_tensor ms_step_new_mask(ms_model *model);
 
 /* The sentence about a tape that failed with this status, which is returned. */
 ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err);

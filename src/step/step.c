@@ -227,9 +227,13 @@ static void run_evaluation(trainer *t)
     ms_tensor ids = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
     ms_retain(tape, ids);
     ms_name_storage(tape, ids, "input_ids", MS_CATEGORY_INPUT);
+    const ms_tensor mask = model->attention_mask;
+    model->attention_mask = ms_step_new_mask(model);
     mark(t, true, MS_PHASE_EVALUATION, 0);
     ms_evaluate(model, ids, !fuses || has_logits);
     mark(t, false, MS_PHASE_EVALUATION, 0);
+    ms_release(tape, model->attention_mask);
+    model->attention_mask = mask;
     ms_release(tape, ids);
     tape->is_evaluating = false;
     model->batch = batch;
@@ -266,6 +270,7 @@ static bool build(trainer *t)
     ms_context_build(tape, MS_SHAPE(t->model.batch, t->model.seq));
     if (t->model.run->parallel.layout.context <= 1)
         t->ids = ms_step_new_input(&t->model);
+    t->model.attention_mask = ms_step_new_mask(&t->model);
     if (t->model.run->images.count)
         ms_step_new_images(&t->model);
     if (has_classes(t->model.config->head)) {

@@ -22,6 +22,7 @@ everything else that the process has made: compiling leaves 100 MB there.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 An encoder with a decoder has as many tokens on both sides, or "source" on the encoder's.
 "images", "image_size": see images.py.
+"padding": "ones" passes an attention mask of ones, "yes" one whose last row's last token is masked.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
@@ -38,16 +39,31 @@ transformers.logging.set_verbosity_error()
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
-def answer_value_questions():
-    """Our batches are never padded or packed; say so where transformers asks the device for it.
+def answer_value_questions(case=None):
+    """Our batches are never packed, and padded where the case says so; answer that where transformers asks the device for it.
 
     The original functions still run, so their allocations stay; on a real device the answers are the same. While a program
     is traced to be compiled transformers cannot ask, and takes a batch for a packed one: nothing is answered then.
     """
     from transformers import masking_utils
-    for name, answer in (("find_packed_sequence_indices", None), ("fast_all", True)):
+    case = case or {}
+    is_whole = case.get("padding") != "yes"
+    for name, answer in (("find_packed_sequence_indices", None), ("fast_all", is_whole)):
         if hasattr(masking_utils, name):
             setattr(masking_utils, name, answering(getattr(masking_utils, name), answer))
+    if case.get("padding"):
+        answer_all(case, is_whole)
+
+
+def answer_all(case, answer):
+    """The same where a model asks mask.all(), or reads a mask of the batch in another way."""
+    shapes, every = [(case["batch"], case.get(key, case["seq"])) for key in ("seq", "source")], torch.Tensor.all
+
+    def ask(self, *args, **kwargs):
+        made = every(self, *args, **kwargs)
+        return answer if self.shape in shapes and not args and not kwargs else made
+
+    torch.Tensor.all = ask
 
 
 def answering(function, answer):
@@ -164,6 +180,16 @@ def storages(tensors):
     return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
 
 
+def with_mask(case, inputs):
+    """The inputs, with an attention mask of the tokens' shape behind them."""
+    if case.get("padding", "no") == "no":
+        return inputs
+    mask = torch.ones_like(inputs["input_ids"], device="cpu")
+    if case["padding"] == "yes":
+        mask[-1, -1] = 0
+    return {"input_ids": inputs["input_ids"], "attention_mask": mask.to(inputs["input_ids"].device), **inputs}
+
+
 def inputs_of(case, model, device):
     """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
     config, name = model.config, type(model).__name__
@@ -219,7 +245,7 @@ class Step:
 
     def make_inputs(self, batch=None):
         base = getattr(self.model, "get_base_model", lambda: self.model)()
-        return inputs_of({**self.case, **({"batch": batch} if batch else {})}, base, self.device)
+        return with_mask(self.case, inputs_of({**self.case, **({"batch": batch} if batch else {})}, base, self.device))
 
     def loss(self):
         return self.model(**self.inputs).loss
@@ -331,7 +357,7 @@ class Step:
 
 
 def measure_cpu(case):
-    answer_value_questions()
+    answer_value_questions(case)
     step = Step(case, "cpu")
     quiet = lambda name: record_function("ph:" + name)
     step.run(quiet), step.run(quiet), gc.collect()
@@ -394,7 +420,7 @@ def frames_of(event):
 
 def measure_cuda(case, events_path, stacks=False):
     torch.cuda.init()
-    answer_value_questions()
+    answer_value_questions(case)
     skip_compiled_kernels()
     free0, total = torch.cuda.mem_get_info()
     step, first, out = Step(case, "cuda"), [], {}

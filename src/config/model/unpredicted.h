@@ -16,7 +16,8 @@ enum {
     MS_UNPREDICTED_RANKS = 1 << 6,  /* several GPUs */
     MS_UNPREDICTED_IMAGES_ON_RANKS = 1 << 7, /* see resolve_images.c */
     MS_UNPREDICTED_OTHER_PACKED = 1 << 8,    /* a quantised base that is not bitsandbytes's */
-    MS_UNPREDICTED_F16_STEPS = 1 << 9        /* of training; inference is predicted */
+    MS_UNPREDICTED_F16_STEPS = 1 << 9,       /* of training; inference is predicted */
+    MS_UNPREDICTED_PADDING = 1 << 10         /* a batch with an attention mask */
 };
 
 #endif

@@ -15,6 +15,7 @@
 #include "config/resolve/resolve_images.h"
 #include "config/resolve/resolve_layers.h"
 #include "config/resolve/resolve_loss.h"
+#include "config/resolve/resolve_padding.h"
 #include "config/resolve/parallel/resolve_parallel.h"
 #include "config/resolve/resolve_quantization.h"
 #include "config/resolve/resolve_times.h"
@@ -287,7 +288,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
         ms_resolve_treatments,  resolve_attention,
         resolve_experts,        ms_resolve_parallel,
         ms_resolve_translation, ms_resolve_family,
-        ms_resolve_images,
+        ms_resolve_images,      ms_resolve_padding,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     return resolve(&c, steps, sizeof steps / sizeof steps[0]);

@@ -22,6 +22,14 @@ const char *const ms_checkpoint_kind_names[] = {
     NULL,
 };
 
+const char *const ms_padding_names[] = {
+    [MS_PADDING_NO] = "no",
+    [MS_PADDING_ONES] = "ones",
+    [MS_PADDING_YES] = "yes",
+    [MS_PADDING_UNKNOWN] = "unknown",
+    NULL,
+};
+
 const char *const ms_place_names[] = {
     [MS_OPTIMIZER_ON_DEVICE] = "device",
     [MS_OPTIMIZER_ON_HOST] = "host",

@@ -71,11 +71,21 @@ typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_REENTRANT
 } ms_checkpoint_kind;
 
+/* Whether sequences of a batch are filled up with tokens of no meaning. */
+typedef enum ms_padding {
+    MS_PADDING_NO,      /* and the model gets no attention mask */
+    MS_PADDING_ONES,    /* it gets one that masks nothing */
+    MS_PADDING_YES,     /* it gets one that masks a token */
+    MS_PADDING_UNKNOWN, /* it gets one, and either may be */
+    MS_PADDING_COUNT
+} ms_padding;
+
 /* Names of the values of these enums, for parsers and reports, in the order of the enum, ending
  * with NULL. Names for attention, experts and optimizers are in their own headers. */
 extern const char *const ms_autocast_names[];
 extern const char *const ms_accumulation_names[];
 extern const char *const ms_checkpoint_kind_names[];
+extern const char *const ms_padding_names[];
 extern const char *const ms_place_names[]; /* of ms_optimizer_device and ms_parameter_device */
 
 /* What the training arguments specify for several GPUs. */
@@ -118,6 +128,10 @@ typedef struct ms_run_config {
     uint64_t batch;         /* sequences per micro-batch */
     uint64_t seq_tokens;    /* tokens per sequence; of an encoder with a decoder the decoder's */
     uint64_t source_tokens; /* of such a model's encoder; 0: as many */
+    struct {
+        ms_padding given;
+        ms_padding simulated; /* never unknown: of both the one that needs more */
+    } padding;
     ms_run_images images;
     ms_dtype dtype; /* of the weights */
     ms_autocast autocast;
@@ -162,6 +176,12 @@ typedef struct ms_run_config {
 static inline uint64_t ms_source_tokens(const ms_run_config *run)
 {
     return run->source_tokens ? run->source_tokens : run->seq_tokens;
+}
+
+/* Whether a token of a batch may be padding. */
+static inline bool ms_may_be_padded(const ms_run_config *run)
+{
+    return run->padding.given == MS_PADDING_YES || run->padding.given == MS_PADDING_UNKNOWN;
 }
 
 /* Whether head and loss are the model's own; only such a loss can be chunked. */

@@ -27,6 +27,11 @@
       "as --seq", \
       "Training", tokens, AT(run.source_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "source_length", .show_report = show_source) \
+    X("padding", "ANSWER", \
+      "whether batches have padded sequences: no (no attention mask), ones (a mask of ones), yes, " \
+      "or unknown: the one that needs more", "no", \
+      "Training", choice, AT(run.padding.given), .choices = ms_padding_names, .report = "padding", \
+      .show_report = show_padding) \
     X("images", "N", "images in each sequence, for a model with a vision tower, or none", "none", \
       "Training", some, AT(run.images.count), .minimum = 1, .maximum = 1 << 12, \
       .report = "images", .show_report = show_images) \

@@ -60,6 +60,14 @@ static void show_source(const void *source, ms_arena *arena, ms_config_shown *sh
         *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = ms_source_tokens(seen->run)};
 }
 
+static void show_padding(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    ms_padding padding = ((const ms_run_seen *)source)->run->padding.given;
+    (void)arena;
+    if (padding != MS_PADDING_NO)
+        show_text(shown, ms_padding_names[padding]);
+}
+
 static void show_experts(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;

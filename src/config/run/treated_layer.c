@@ -16,6 +16,7 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
         .is_sparse = (ms_layer_kind(model, layer) & MS_LAYER_SPARSE) != 0,
         .has_no_mlp_module = family->has_no_mlp_module,
         .has_sinks = family->has_sinks,
+        .may_be_padded = ms_may_be_padded(run),
         .shares_biases = model->is_encoder_decoder,
         .has_plain_attention = !family->always_masks && !family->is_bidirectional &&
                                !family->has_no_attention && !family->has_lone_mixers,

@@ -12,6 +12,9 @@ static bool refuses(const ms_treated_layer *layer, const ms_treatment *treatment
     (void)treatment;
     if (layer->has_sinks)
         snprintf(refusal->text, sizeof refusal->text, ": attention with sinks cannot run in tiles");
+    else if (layer->may_be_padded)
+        snprintf(refusal->text, sizeof refusal->text,
+                 ": attention in tiles is not predicted for padded batches");
     else if (!layer->has_plain_attention)
         snprintf(refusal->text, sizeof refusal->text, ": attention of %s is not supported in tiles",
                  layer->model_type);

@@ -19,6 +19,7 @@ typedef struct ms_treated_layer {
     bool is_sparse;           /* a mixture of experts instead of the MLP */
     bool has_no_mlp_module;   /* the layer computes its MLP itself */
     bool has_sinks;           /* attention has sinks */
+    bool may_be_padded;       /* the batch may have a token of padding */
     bool shares_biases;       /* it hands tensors to other layers */
     bool has_plain_attention; /* causal attention, with a mask only where necessary */
     bool shares_states;       /* layers get more than the hidden states of the one before */

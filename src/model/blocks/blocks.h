@@ -7,7 +7,7 @@
 #define MS_MODEL_BLOCKS_BLOCKS_H
 
 #include "config/run/liger.h"
-#include "model/blocks/attend.h"
+#include "model/blocks/attention/attend.h"
 #include "model/blocks/construct.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/loss.h"

@@ -75,6 +75,8 @@ typedef struct ms_model {
     ms_tensor class_labels;
     /* The number of labels, an int64 on the device; 0: the loss counts them. */
     ms_tensor label_count;
+    ms_tensor attention_mask;        /* of the batch, [B, S] of int64; 0: none */
+    ms_tensor mask;                  /* of an encoder's layers, made of it; 0: none */
     ms_tensor position_ids;          /* given to the model; 0: it makes them */
     uint64_t idle_param_count;       /* parameters of experts that a token does not use */
     ms_shared_arguments shared;      /* of the running micro-batch's layers, if they share some */

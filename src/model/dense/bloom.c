@@ -5,6 +5,7 @@
  */
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/attention/masks.h"
 #include "model/decoder/alibi.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
@@ -256,6 +257,24 @@ static ms_tensor *make_alibi(ms_model *model, ms_locals *f, ms_dtype dtype)
     return alibi;
 }
 
+/* The same of the tokens that the batch's mask leaves: slopes * ((cumsum(mask) - 1) * mask). */
+static ms_tensor alibi_of_mask(ms_model *model, ms_dtype dtype)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = {.value = 1}, b = model->batch, n = model->seq;
+    ms_locals f = ms_locals_begin(tape);
+    ms_local(&f, make_slopes(model));
+    ms_tensor positions = ms_add_scalar(tape, ms_cumsum_last(tape, model->attention_mask));
+    ms_tensor *range = ms_local(&f, ms_mul(tape, positions, model->attention_mask));
+    ms_tensor slopes = ms_empty(tape, MS_SHAPE(model->heads, one), MS_DTYPE_F32);
+    ms_tensor *alibi =
+        ms_local(&f, ms_mul(tape, slopes, ms_view(tape, *range, MS_SHAPE(b, one, n))));
+    ms_dim rows = ms_dim_mul(&tape->trace->symbols, b, model->heads);
+    ms_assign(&f, alibi, ms_view(tape, *alibi, MS_SHAPE(rows, one, n)));
+    ms_assign(&f, alibi, ms_idle(tape) ? 0 : ms_to(tape, *alibi, dtype));
+    return ms_locals_end(&f, alibi);
+}
+
 static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden)
 {
     const bloom *g = model->modules;
@@ -274,9 +293,11 @@ static ms_tensor run_model(ms_model *model, bloom *g, ms_tensor ids)
     bool counts = model->cache && model->cache->room > 0 && model->cache->layers[0].seen > 0;
     ms_local(&f, counts ? ms_empty_bytes(tape, 8, MS_DTYPE_I64) : 0); /* tokens seen and new */
     ms_tensor *hidden = ms_local(&f, ms_layer_norm_call(model, &g->embedding_norm, *embeds));
-    ms_local(&f, make_slopes(model));
+    bool has_mask = model->attention_mask && !model->cache;
+    ms_local(&f, has_mask ? 0 : make_slopes(model));
     ms_dtype dtype = ms_idle(tape) ? model->run->dtype : (ms_dtype)ms_info(tape, *hidden)->dtype;
-    g->alibi = *make_alibi(model, &f, dtype);
+    g->alibi =
+        has_mask ? *ms_local(&f, alibi_of_mask(model, dtype)) : *make_alibi(model, &f, dtype);
     g->mask = *ms_local(&f, ms_causal_mask(model, 0, false));
     ms_layers_with_weights(model, &f, hidden, &g->weights, call_block);
     ms_assign(&f, hidden, ms_layer_norm_call(model, &g->norm, *hidden));

@@ -6,6 +6,7 @@
  */
 #include "config/model/layer_kinds.h"
 #include "config/model/unpredicted.h"
+#include "model/blocks/attention/masks.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/dense/gemma.h"

@@ -4,6 +4,7 @@
  */
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/attention/masks.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

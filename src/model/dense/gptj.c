@@ -5,6 +5,7 @@
  */
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/attention/masks.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "ops/ops.h"

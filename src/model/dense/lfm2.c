@@ -2,6 +2,7 @@
  *
  * LFM2: most layers have a short convolution between two gates instead of attention.
  */
+#include "config/model/unpredicted.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/recurrent/short_convolution.h"
@@ -181,4 +182,5 @@ const ms_family ms_family_lfm2 = {.model_type = "lfm2",
                                   .key_count = sizeof keys / sizeof *keys,
                                   .check = ms_check_heads_divide,
                                   .layer_kind = layer_kind,
+                                  .unpredicted = MS_UNPREDICTED_PADDING,
                                   .program = &program};

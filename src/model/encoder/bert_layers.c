@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "model/blocks/attention/masks.h"
 #include "ops/ops.h"
 
 /* ---- construction ---- */
@@ -200,9 +201,11 @@ ms_tensor ms_bert_embed(ms_model *model, const ms_bert *b, ms_tensor ids)
 
 ms_tensor *ms_bert_layers_run(ms_model *model, ms_locals *f, ms_tensor embedded)
 {
+    model->mask = *ms_local(f, ms_padding_mask(model, model->seq, model->seq));
     ms_tensor *hidden = ms_local(f, embedded);
     for (uint32_t i = 0; i < model->config->num_layers && model->tape->status == MS_OK; i++) {
-        const ms_region region = {.run = run_layer, .context = model, .number = i};
+        const ms_region region = {
+            .run = run_layer, .context = model, .number = i, .positional = &model->mask};
         ms_assign(f, hidden, ms_layer_call(model, &region, *hidden));
     }
     return hidden;

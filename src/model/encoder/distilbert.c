@@ -4,6 +4,7 @@
  * the attention and one dropout in the MLP.
  */
 #include "model/blocks/blocks.h"
+#include "model/blocks/attention/masks.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/encoder/encoder.h"
@@ -225,9 +226,11 @@ static ms_tensor run_model(ms_model *model, const distilbert *d, ms_tensor ids)
     uint32_t previous = ms_scope_enter(tape, d->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *embedded = ms_local(&f, run_embeddings(model, d, ids));
+    model->mask = *ms_local(&f, ms_padding_mask(model, model->seq, model->seq));
     ms_tensor *hidden = ms_local(&f, *embedded);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
-        const ms_region region = {.run = run_layer, .context = model, .number = i};
+        const ms_region region = {
+            .run = run_layer, .context = model, .number = i, .positional = &model->mask};
         ms_assign(&f, hidden, ms_layer_call(model, &region, *hidden));
     }
     ms_tensor result = ms_locals_end(&f, hidden);

@@ -37,52 +37,6 @@ void ms_remake_position_ids(ms_model *model)
         ms_transient(model->tape, 8 * model->config->max_positions, MS_DTYPE_I64);
 }
 
-/* abs(queries - keys) <= window, and queries >= 0: [1, 1, S, S] of bools */
-static ms_tensor within_window(ms_model *model)
-{
-    ms_tape *tape = model->tape;
-    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
-    ms_shape pairs = MS_SHAPE(one, one, model->seq, model->seq), rows = pairs;
-    rows.dims[3] = one;
-    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
-    ms_tensor difference = ms_empty(tape, pairs, MS_DTYPE_I64);
-    ms_tensor distance = ms_empty(tape, pairs, MS_DTYPE_I64);
-    ms_consume(tape, difference);
-    ms_tensor near = ms_empty(tape, pairs, MS_DTYPE_BOOL);
-    ms_consume(tape, distance);
-    ms_tensor both = ms_empty(tape, pairs, MS_DTYPE_BOOL);
-    ms_consume(tape, near);
-    ms_consume(tape, all);
-    ms_tensor real = ms_empty(tape, rows, MS_DTYPE_BOOL);
-    ms_tensor allowed = ms_empty(tape, pairs, MS_DTYPE_BOOL);
-    ms_consume(tape, real);
-    ms_consume(tape, both);
-    return allowed;
-}
-
-ms_tensor ms_window_mask(ms_model *model)
-{
-    ms_tape *tape = model->tape;
-    if (!ms_model_has_layers(model->config, MS_LAYER_SLIDES) ||
-        model->seq.value < model->config->sliding_window)
-        return 0;
-    ms_locals f = ms_locals_begin(tape);
-    ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
-    ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
-    for (int i = 0; i < 2; i++)
-        ms_local(&f, ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I64)));
-    ms_tensor allowed = within_window(model);
-    ms_locals_end(&f, NULL);
-    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
-    ms_shape shape = MS_SHAPE(model->batch, one, model->seq, model->seq);
-    if (model->attention != MS_ATTENTION_EAGER)
-        return ms_expand(tape, allowed, shape);
-    ms_tensor mask =
-        ms_additive_mask(tape, model->batch, model->seq, model->seq, ms_unpacked_dtype(model));
-    ms_consume(tape, allowed);
-    return mask;
-}
-
 ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
                          const ms_linear_module *const q_k_v[3], ms_tensor hidden,
                          ms_tensor *weights)
@@ -91,7 +45,7 @@ ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
     for (int i = 0; i < 3; i++)
         heads[i] =
             *ms_local(f, ms_as_heads(model, ms_linear_call(model, q_k_v[i], hidden), model->heads));
-    return ms_attend_merged(model, f, number, heads, 0, weights);
+    return ms_attend_merged(model, f, number, heads, model->mask, weights);
 }
 
 ms_tensor ms_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)

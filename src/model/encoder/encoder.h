@@ -26,10 +26,6 @@ ms_tensor ms_learned_table_call(ms_model *model, const ms_learned_table *table, 
 /* Initialising the weights makes the position ids once more. */
 void ms_remake_position_ids(ms_model *model);
 
-/* Where layers see a window around each token, and the sequence is not shorter: additive for eager
- * attention, else bool. Else 0. */
-ms_tensor ms_window_mask(ms_model *model);
-
 /* Attention of every token to all, by three linear layers for queries, keys and values: [B, S, H],
  * a local of `f`. The probabilities are retained until the caller releases them. */
 ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,

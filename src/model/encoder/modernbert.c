@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "config/model/layer_kinds.h"
+#include "model/blocks/attention/masks.h"
 #include "model/encoder/encoder.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
@@ -197,6 +198,11 @@ static const rotary *rotary_of(const ms_model *model, const modernbert *m, uint6
     return &m->rotary[ms_layer_slides(model->config, number) ? SLIDING : FULL];
 }
 
+static ms_tensor mask_of(const ms_model *model, const modernbert *m, uint64_t number)
+{
+    return ms_layer_slides(model->config, number) ? m->mask : model->mask;
+}
+
 static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
@@ -204,7 +210,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     const modernbert *m = model->modules;
     const layer *l = &m->layers[number];
     const rotary *r = rotary_of(model, m, number);
-    ms_tensor mask = ms_layer_slides(model->config, number) ? m->mask : 0;
+    ms_tensor mask = mask_of(model, m, number);
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
@@ -312,12 +318,13 @@ static ms_tensor run_model(ms_model *model, modernbert *m, ms_tensor ids)
     ms_tensor range = ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I64);
     ms_tensor *position_ids = ms_local(&f, ms_unsqueeze(tape, range, 0));
     ms_tensor *embedded = ms_local(&f, run_embeddings(model, m, ids)); /* among the masks' too */
+    model->mask = *ms_local(&f, ms_padding_mask(model, model->seq, model->seq));
     m->mask = *ms_local(&f, ms_window_mask(model));
     make_rotary(model, m, &f, *embedded, *position_ids);
     ms_tensor *hidden = ms_local(&f, *embedded);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
         const rotary *r = rotary_of(model, m, i);
-        ms_tensor mask = ms_layer_slides(model->config, i) ? m->mask : 0;
+        ms_tensor mask = mask_of(model, m, i);
         const ms_region region = {
             .run = run_layer, .context = model, .number = i, .held = {mask, r->sin, r->cos}};
         ms_assign(&f, hidden, ms_layer_call(model, &region, *hidden));

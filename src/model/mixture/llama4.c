@@ -3,6 +3,7 @@
  * Llama 4's text model: layers that attend within chunks and layers without rotary embeddings,
  * heads turned as complex numbers and then normalised, and experts in all layers or every N-th.
  */
+#include "config/model/unpredicted.h"
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
@@ -248,6 +249,7 @@ const ms_family ms_family_llama4_text = {.model_type = "llama4_text",
                                          .batched_experts_only = true,
                                          .has_linear_router = true,
                                          .takes_cache = true,
+                                         .unpredicted = MS_UNPREDICTED_PADDING,
                                          .program = &program};
 
 /* ---- with a vision tower ---- */
@@ -323,4 +325,5 @@ const ms_family ms_family_llama4 = {
     .batched_experts_only = true,
     .has_linear_router = true,
     .takes_cache = true,
+    .unpredicted = MS_UNPREDICTED_PADDING,
     .program = &whole_program};

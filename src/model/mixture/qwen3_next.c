@@ -3,6 +3,7 @@
  * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net; the others have attention
  * with an output gate.
  */
+#include "config/model/unpredicted.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
@@ -292,6 +293,7 @@ const ms_family ms_family_qwen3_next = {.model_type = "qwen3_next",
                                         .key_count = sizeof next_keys / sizeof *next_keys,
                                         .check = check,
                                         .layer_kind = next_kind,
+                                        .unpredicted = MS_UNPREDICTED_PADDING,
                                         .program = &next_program};
 
 const ms_family ms_family_qwen3_5_text = {.model_type = "qwen3_5_text",
@@ -300,6 +302,7 @@ const ms_family ms_family_qwen3_5_text = {.model_type = "qwen3_5_text",
                                           .key_count = sizeof dense_keys / sizeof *dense_keys,
                                           .check = check,
                                           .layer_kind = mixer_kind,
+                                          .unpredicted = MS_UNPREDICTED_PADDING,
                                           .program = &program};
 
 const ms_family ms_family_qwen3_5_moe_text = {
@@ -310,6 +313,7 @@ const ms_family ms_family_qwen3_5_moe_text = {
     .derive = derive_moe,
     .check = check,
     .layer_kind = moe_kind,
+    .unpredicted = MS_UNPREDICTED_PADDING,
     .program = &program};
 
 /* ---- with a vision tower, which text alone does not run ---- */
@@ -332,6 +336,7 @@ const ms_family ms_family_qwen3_5 = {
     .more_count = sizeof more / sizeof *more,
     .check = check,
     .layer_kind = mixer_kind,
+    .unpredicted = MS_UNPREDICTED_PADDING,
     .program = &whole_program};
 
 const ms_family ms_family_qwen3_5_moe = {
@@ -346,4 +351,5 @@ const ms_family ms_family_qwen3_5_moe = {
     .derive = derive_moe,
     .check = check,
     .layer_kind = moe_kind,
+    .unpredicted = MS_UNPREDICTED_PADDING,
     .program = &whole_program};

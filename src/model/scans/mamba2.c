@@ -83,6 +83,7 @@ const ms_family ms_family_mamba2 = {.model_type = "mamba2",
                                     .has_no_attention = true,
                                     .has_no_rotary = true,
                                     .has_no_mlp_module = true,
-                                    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
+                                    .unpredicted =
+                                        MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_PADDING,
                                     .takes_cache = true,
                                     .program = &program};

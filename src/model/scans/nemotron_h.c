@@ -200,5 +200,6 @@ const ms_family ms_family_nemotron_h = {.model_type = "nemotron_h",
                                         .has_no_rotary = true,
                                         .has_lone_mixers = true,
                                         .has_no_mlp_module = true,
-                                        .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
+                                        .unpredicted =
+                                            MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_PADDING,
                                         .program = &program};

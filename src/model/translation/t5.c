@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "config/model/unpredicted.h"
+#include "model/blocks/attention/masks.h"
 #include "model/encoder/encoder.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
@@ -193,9 +194,13 @@ static ms_tensor run_stack(ms_model *model, ms_t5 *t, ms_t5_stack *stack, ms_ten
     ms_tensor *mask = ms_local(&f, 0); /* an argument, which goes before the others */
     ms_tensor *embeds =
         ms_local(&f, ms_input_embedding(model, t->embedding_scope, t->embedding, 0, ids));
-    if (stack->decodes && model->attention == MS_ATTENTION_EAGER)
+    if (!stack->decodes)
+        ms_assign(&f, mask, ms_padding_mask(model, stack->tokens, stack->tokens));
+    else if (model->attention == MS_ATTENTION_EAGER)
         ms_assign(&f, mask, ms_causal_mask(model, 0, false));
     stack->mask = *mask;
+    stack->cross_mask = *ms_local(
+        &f, stack->decodes ? ms_padding_mask(model, stack->tokens, t->encoder.tokens) : 0);
     ms_tensor *hidden = ms_local(&f, ms_dropout(tape, *embeds, dropout));
     ms_t5_run_layers(model, stack, &f, hidden);
     ms_assign(&f, hidden, ms_t5_norm(model, &stack->norm, *hidden));

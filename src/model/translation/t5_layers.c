@@ -61,6 +61,7 @@ typedef struct call {
     ms_dim keys;      /* their number */
     uint64_t layer;
     ms_tensor bias; /* 0: it is to be made */
+    ms_tensor mask; /* of the keys; 0: none */
     ms_tensor weights;
 } call;
 
@@ -117,15 +118,16 @@ static ms_tensor is_past(ms_tape *tape, ms_dim tokens)
     return past;
 }
 
-/* The bias as the fused call's mask, causal for a decoder's own tokens. */
+/* The bias as the fused call's mask: joined with that of padding, or causal for a decoder's own
+ * tokens. */
 static ms_tensor masked_bias(ms_model *model, const call *c)
 {
     ms_tape *tape = model->tape;
     ms_locals f = ms_locals_begin(tape);
-    if (c->source || !c->stack->decodes || c->stack->tokens.value == 1)
+    if (!c->mask && (c->source || !c->stack->decodes || c->stack->tokens.value == 1))
         return ms_contiguous(tape, c->bias);
-    ms_tensor *past = ms_local(&f, is_past(tape, c->stack->tokens));
-    ms_tensor *mask = ms_local(&f, ms_where_number(tape, *past, c->bias));
+    ms_tensor *seen = ms_local(&f, c->mask ? c->mask : is_past(tape, c->stack->tokens));
+    ms_tensor *mask = ms_local(&f, ms_where_number(tape, *seen, c->bias));
     ms_tensor out = ms_contiguous(tape, *mask);
     ms_retain(tape, out);
     ms_locals_end(&f, NULL);
@@ -168,8 +170,8 @@ static ms_tensor eager(ms_model *model, call *c, const ms_tensor q_k_v[3])
     ms_tensor product = ms_matmul(tape, q_k_v[0], ms_transpose(tape, q_k_v[1], 2, 3));
     ms_tensor *scores = ms_local(&f, ms_mul_scalar(tape, product));
     ms_assign(&f, scores, ms_add(tape, *scores, c->bias));
-    if (!c->source && c->stack->mask)
-        ms_assign(&f, scores, ms_add(tape, *scores, c->stack->mask));
+    if (c->mask)
+        ms_assign(&f, scores, ms_add(tape, *scores, c->mask));
     ms_dtype dtype = ms_idle(tape) ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *scores)->dtype;
     ms_assign(&f, scores, ms_softmax_last(tape, *scores, dtype));
     ms_assign(&f, scores, ms_dropout(tape, *scores, model->config->attention_dropout));
@@ -317,7 +319,8 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
               .stack = stack,
               .keys = stack->decodes ? ms_cache_keys(model, number) : stack->tokens,
               .layer = number,
-              .bias = is_first ? 0 : stack->bias};
+              .bias = is_first ? 0 : stack->bias,
+              .mask = stack->mask};
     ms_assign(&f, hidden, attention_part(model, &l->self_part, &c, *hidden));
     bind(&f, &c, is_first, bias, weights);
     if (stack->decodes) {
@@ -326,7 +329,8 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
                    .source = t->encoded,
                    .keys = t->encoder.tokens,
                    .layer = number,
-                   .bias = is_first ? 0 : stack->cross};
+                   .bias = is_first ? 0 : stack->cross,
+                   .mask = stack->cross_mask};
         ms_assign(&f, hidden, attention_part(model, &l->cross_part, &c, *hidden));
         bind(&f, &c, is_first, cross, weights);
     }
@@ -347,12 +351,12 @@ void ms_t5_run_layers(ms_model *model, ms_t5_stack *stack, ms_locals *f, ms_tens
     ms_tensor *bias = ms_local(f, 0), *cross = ms_local(f, 0);
     stack->bias = stack->cross = 0;
     for (uint32_t i = 0; i < stack->count && tape->status == MS_OK; i++) {
-        ms_region region = {
-            .run = run_layer,
-            .context = model,
-            .number = stack->first + i,
-            .held = {stack->bias, stack->decodes ? t->encoded : 0, stack->cross, stack->mask},
-            .saves_held = true};
+        ms_region region = {.run = run_layer,
+                            .context = model,
+                            .number = stack->first + i,
+                            .held = {stack->bias, stack->decodes ? t->encoded : 0, stack->cross,
+                                     stack->mask, stack->cross_mask},
+                            .saves_held = true};
         ms_assign(f, hidden, ms_layer_call(model, &region, *hidden));
         if (i > 0)
             continue;

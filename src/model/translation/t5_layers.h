@@ -32,7 +32,8 @@ typedef struct ms_t5_stack {
     ms_norm_module norm;
     ms_dim tokens;         /* of a sequence */
     ms_tensor bias, cross; /* of the running pass: biases that all its layers share; owned by it */
-    ms_tensor mask;        /* eager decoders: causality; 0: none */
+    ms_tensor mask;        /* of its own tokens; 0: none */
+    ms_tensor cross_mask;  /* of the encoder's; 0: none */
     ms_tensor handed[2];   /* the biases that its first layer made, retained for the stack */
 } ms_t5_stack;
 

@@ -9,6 +9,7 @@
 
 #include "autograd/graph.h"
 #include "config/model/unpredicted.h"
+#include "model/blocks/attention/masks.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/translation/translation.h"

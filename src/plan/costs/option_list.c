@@ -186,6 +186,8 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
         return false; /* not supported in tiles */
     if (model->family->has_no_attention || model->family->has_lone_mixers)
         return false;
+    if (ms_may_be_padded(run))
+        return false; /* nor for padded batches */
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
         return false; /* among ranks, the MLP in tiles is known alone */
     bool has_window =

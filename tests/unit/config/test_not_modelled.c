@@ -57,7 +57,8 @@ static void check_notes(void **state)
                                .torch_minor = c->torch_minor,
                                .quantization = c->quantization};
     const ms_simulation simulation = {.attention = c->run};
-    const ms_model_config model = {.vision = {.hidden_size = c->vision_width}};
+    const ms_family family = {.model_type = "llama"};
+    const ms_model_config model = {.family = &family, .vision = {.hidden_size = c->vision_width}};
     const ms_ledger ledger = {.model = &model, .run = &run, .simulation = &simulation};
     bool said = false;
     const char *text;

@@ -5,6 +5,7 @@
  * always gets a mask.
  */
 #include "model/dense/falcon/falcon.h"
+#include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/decoder/alibi.h"
@@ -261,8 +262,9 @@ static void make_masks(ms_model *model, ms_falcon *d, ms_locals *f, ms_tensor *p
     ms_tape *tape = model->tape;
     ms_tensor *alibi = ms_local(f, 0), *tokens = ms_local(f, 0);
     if (model->config->alibi) {
-        ms_assign(f, tokens,
-                  ms_empty(tape, MS_SHAPE(model->batch, ms_cache_seen(model)), MS_DTYPE_I64));
+        ms_tensor given = model->cache ? 0 : model->attention_mask;
+        ms_shape shape = MS_SHAPE(model->batch, ms_cache_seen(model));
+        ms_assign(f, tokens, given ? given : ms_empty(tape, shape, MS_DTYPE_I64));
         ms_assign(f, alibi, make_alibi(model, *tokens));
     }
     ms_assign(f, position_ids, ms_position_ids(model));

@@ -2,6 +2,7 @@
 #include "model/dense/gemma4/whole.h"
 
 #include "config/model/layer_kinds.h"
+#include "model/blocks/attention/masks.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/audio_tower.h"
 #include "model/dense/gemma4/layer.h"

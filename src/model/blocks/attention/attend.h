@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * transformers' attention interface: masks, the fused call, and the eager function.
+ * transformers' attention interface: the fused call, and the eager function.
  */
-#ifndef MS_MODEL_BLOCKS_ATTEND_H
-#define MS_MODEL_BLOCKS_ATTEND_H
+#ifndef MS_MODEL_BLOCKS_ATTENTION_ATTEND_H
+#define MS_MODEL_BLOCKS_ATTENTION_ATTEND_H
 
 #include "autograd/engine.h"
 #include "model/blocks/model.h"
 
-/* Runs the check for packed sequences (position_ids 0: none) and makes the mask: additive for eager
- * attention, bool if a sliding window is shorter than the sequence, else 0. */
-ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
-/* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
-void ms_look_for_packed_sequences(ms_model *model, ms_tensor position_ids);
-/* The causal mask for families that always use one: additive for eager attention, else bool. */
-ms_tensor ms_full_mask(ms_model *model);
 /* A layer's attention over [B, H, S, D], tiled by queries if the layer is so treated; returns [B,
  * S, H, D]. weights[0]: the probabilities, if eager and not tiled. */
 ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k, ms_tensor v,
