@@ -6,6 +6,7 @@
 #include "infer/hf/hf.h"
 #include "infer/llamacpp/fit.h"
 #include "infer/llamacpp/llama.h"
+#include "infer/llama/model.h"
 #include "infer/llama/sizes.h"
 #include "infer/speed/config_work.h"
 #include "infer/speed/llama_work.h"
@@ -19,7 +20,7 @@ static const ms_infer_engine engines[] = {
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
      .scope = MS_INFER_OF_LLAMA_CPP,
-     .quant_at = ms_llama_quant_at,
+     .quants = ms_llama_quants,
      .most_sequences = MS_LLAMA_MOST_SEQUENCES,
      .takes = ms_llama_takes,
      .run = ms_llama_infer,

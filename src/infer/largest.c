@@ -10,8 +10,9 @@
 typedef struct ladder {
     const char *field;
     uint64_t least, most, step, count;
-    bool goes_on;                         /* there are larger ones, which are not tried */
-    const char *(*name_at)(size_t index); /* NULL: numbers; else the largest is first */
+    bool goes_on;   /* there are larger ones, which are not tried */
+    bool has_names; /* in place of numbers, the largest first */
+    const char *names[MS_INFER_MOST_QUANTS];
 } ladder;
 
 typedef struct searching {
@@ -32,8 +33,9 @@ static uint64_t number_at(const ladder *l, uint64_t index)
 static const char *value_at(const searching *s, uint64_t index)
 {
     const ladder *l = &s->values;
-    const char *text = l->name_at ? l->name_at((size_t)(l->count - 1 - index))
-                                  : ms_arena_printf(s->in->arena, "%" PRIu64, number_at(l, index));
+    const char *text = l->has_names
+                           ? l->names[l->count - 1 - index]
+                           : ms_arena_printf(s->in->arena, "%" PRIu64, number_at(l, index));
     if (!text)
         (void)ms_infer_no_memory(s->err);
     return text;
@@ -67,14 +69,14 @@ static bool take_concurrency(const ms_infer_engine *engine, ladder *values)
     return true;
 }
 
-static bool take_quant(const searching *s, ladder *values)
+static ms_status take_quants(searching *s)
 {
-    values->name_at = s->in->document ? s->a->engine->quant_at : NULL;
-    if (!values->name_at)
-        return false;
-    while (values->name_at((size_t)values->count))
-        values->count++;
-    return true;
+    size_t count = 0;
+    s->values.has_names = true;
+    ms_status status =
+        ms_infer_quants(s->in, &s->a->settings, s->a->engine, s->values.names, &count, s->err);
+    s->values.count = count;
+    return status;
 }
 
 static ms_status make_values(searching *s)
@@ -92,15 +94,18 @@ static ms_status make_values(searching *s)
         ms_infer_engine_run(s->in, &s->a->settings, s->a->engine, s->in->arena, &result, s->err);
     if (status != MS_OK)
         return status;
-    bool is_there =
-        kind == MS_INFER_FIT_QUANT ? take_quant(s, &s->values) : take_lever(&result, &s->values);
+    bool is_quant = kind == MS_INFER_FIT_QUANT, is_there = is_quant && s->a->engine->quants;
+    if (is_there)
+        status = take_quants(s);
+    else if (!is_quant)
+        is_there = take_lever(&result, &s->values);
     if (!is_there && kind == MS_INFER_FIT_CONCURRENCY)
         is_there = take_concurrency(s->a->engine, &s->values);
     ms_infer_result_free(&result);
-    return is_there ? MS_OK
-                    : ms_fail(s->err, MS_ERR_USAGE,
-                              "fit: %s has nothing to choose as %s with these settings",
-                              s->a->engine->name, s->values.field);
+    if (is_there)
+        return status;
+    return ms_fail(s->err, MS_ERR_USAGE, "fit: %s has nothing to choose as %s with these settings",
+                   s->a->engine->name, s->values.field);
 }
 
 /* ---- the search ---- */

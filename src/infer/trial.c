@@ -55,6 +55,16 @@ ms_status ms_infer_engine_run(const ms_infer_input *in, const ms_infer_settings 
     return run_engine(in, &job, engine, result, err);
 }
 
+ms_status ms_infer_quants(const ms_infer_input *in, const ms_infer_settings *settings,
+                          const ms_infer_engine *engine, const char **names, size_t *count,
+                          ms_error *err)
+{
+    const ms_infer_job job = job_of(in, settings, true, in->arena);
+    if (!engine->quants)
+        return ms_fail(err, MS_ERR_USAGE, "quant: %s has no list of types", engine->name);
+    return engine->quants(&job, names, count, err);
+}
+
 ms_status ms_infer_choose(const ms_infer_input *in, const ms_infer_engine *engine,
                           ms_infer_settings *settings, ms_infer_choice *choice, ms_error *err)
 {

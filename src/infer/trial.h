@@ -16,6 +16,12 @@ ms_status ms_infer_engine_run(const ms_infer_input *input, const ms_infer_settin
 ms_status ms_infer_choose(const ms_infer_input *input, const ms_infer_engine *engine,
                           ms_infer_settings *settings, ms_infer_choice *choice, ms_error *err);
 
+/* The types that the engine has for the model's weights, at most MS_INFER_MOST_QUANTS, from the
+ * largest file to the smallest. */
+ms_status ms_infer_quants(const ms_infer_input *input, const ms_infer_settings *settings,
+                          const ms_infer_engine *engine, const char **names, size_t *count,
+                          ms_error *err);
+
 /* Upper bounds of the speed of such a result. */
 ms_status ms_infer_speed_of(const ms_infer_input *input, const ms_infer_settings *settings,
                             const ms_infer_engine *engine, const ms_infer_result *result,

@@ -96,7 +96,7 @@ static ms_status check_rows(const ms_infer_rows *rows, ms_error *err)
 
 static ms_status predict(ms_inference *n, ms_error *err)
 {
-    ms_status status = ms_infer_axes_rows(&n->axes, &n->settings, n->arena, &n->rows, err);
+    ms_status status = ms_infer_axes_rows(&n->axes, &n->settings, &n->input, &n->rows, err);
     if (status == MS_OK && has_rows(n)) {
         status = ms_infer_rows_run(&n->input, &n->settings, &n->rows, err);
         return status == MS_OK ? check_rows(&n->rows, err) : status;

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "infer/trial.h"
+
 static ms_status check(ms_arena *arena, const char *field, const char *value, ms_error *err)
 {
     ms_infer_settings ignored = {.fit = MS_INFER_FIT_NONE};
@@ -67,22 +69,23 @@ ms_status ms_infer_axes_set(ms_infer_axes *axes, ms_infer_settings *settings, ms
     return status == MS_OK && is_list ? ms_infer_no_memory(err) : status;
 }
 
-/* The types that the engine has, for "all". */
+/* The types that the engine has for the model, for "all". */
 static ms_status expand_quant(ms_sweep_axis *axis, const ms_infer_settings *settings,
-                              ms_arena *arena, ms_error *err)
+                              const ms_infer_input *input, ms_error *err)
 {
     const ms_infer_engine *engine;
-    const char *name;
+    const char *names[MS_INFER_MOST_QUANTS];
+    size_t count = 0;
     if (strcmp(ms_infer_table.rows[axis->field].name, of_quant) != 0 || axis->count != 1)
         return MS_OK;
     ms_status status = ms_infer_engine_find(settings->engine, &engine, err);
     ms_sweep_axis_free(axis);
     *axis = (ms_sweep_axis){.of = &of_inference,
                             .field = (size_t)ms_config_field_find(&ms_infer_table, of_quant)};
-    if (status == MS_OK && !engine->quant_at)
-        return ms_fail(err, MS_ERR_USAGE, "quant: %s has no list of types", engine->name);
-    for (size_t i = 0; status == MS_OK && (name = engine->quant_at(i)) != NULL; i++)
-        status = ms_sweep_axis_add(axis, arena, name, err);
+    if (status == MS_OK)
+        status = ms_infer_quants(input, settings, engine, names, &count, err);
+    for (size_t i = 0; status == MS_OK && i < count; i++)
+        status = ms_sweep_axis_add(axis, input->arena, names[i], err);
     return status;
 }
 
@@ -114,12 +117,13 @@ static ms_status add_row(const ms_infer_axes *axes, uint64_t index, ms_arena *ar
 }
 
 ms_status ms_infer_axes_rows(ms_infer_axes *axes, const ms_infer_settings *settings,
-                             ms_arena *arena, ms_infer_rows *rows, ms_error *err)
+                             const ms_infer_input *input, ms_infer_rows *rows, ms_error *err)
 {
+    ms_arena *arena = input->arena;
     uint64_t points = 0;
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < axes->items.count && status == MS_OK; i++)
-        status = expand_quant(&axes->items.items[i], settings, arena, err);
+        status = expand_quant(&axes->items.items[i], settings, input, err);
     if (status == MS_OK)
         status = count_rows(axes, &points, err);
     if (status != MS_OK || axes->items.count == 0)

@@ -20,6 +20,6 @@ ms_status ms_infer_axes_set(ms_infer_axes *axes, ms_infer_settings *settings, ms
 /* Makes a row for each combination of values, the last axis fastest; none without a list. Refuses
  * more than MS_INFER_MOST_ROWS. */
 ms_status ms_infer_axes_rows(ms_infer_axes *axes, const ms_infer_settings *settings,
-                             ms_arena *arena, ms_infer_rows *rows, ms_error *err);
+                             const ms_infer_input *input, ms_infer_rows *rows, ms_error *err);
 
 #endif

@@ -40,14 +40,16 @@ typedef enum ms_infer_takes {
     MS_INFER_TAKES_CONFIG
 } ms_infer_takes;
 
+enum { MS_INFER_MOST_QUANTS = 16 };
+
 typedef struct ms_infer_engine {
     const char *name;  /* "llama.cpp" */
     const char *about; /* its version, as far as figures depend on it */
     unsigned phases;   /* MS_INFER_IN(...) */
     int scope;         /* its settings: MS_INFER_OF_... */
-    /* The values of `quant`, from the largest to the smallest; NULL past the last. NULL: it takes
-     * none. */
-    const char *(*quant_at)(size_t index);
+    /* The values of `quant` for the model, at most MS_INFER_MOST_QUANTS, from the largest file to
+     * the smallest. NULL: it takes none. */
+    ms_status (*quants)(const ms_infer_job *job, const char **names, size_t *count, ms_error *err);
     const char *loading; /* why weights take other bytes than their types say; NULL: converted */
     uint64_t most_sequences; /* that it takes at a time; 0: any number */
     bool is_slow;            /* a run takes up to a second: few are tried beyond need */

@@ -22,7 +22,7 @@
       "Inference", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20) \
     X("prompt", "N", "tokens of the first prompt", "512", \
       "Inference", tokens, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
-    X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16", \
+    X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16; mxfp4 of gpt-oss", \
       "Inference", word, AT(quant), .default_is_words = true) \
     X("fit", "WHAT", "find the largest context, concurrency, gpu-layers or quant that fits", "none", \
       "Inference", choice, AT(fit), .choices = ms_infer_fit_names) \

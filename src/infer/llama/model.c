@@ -44,6 +44,54 @@ static ms_status take_tensors(const ms_gguf *gguf, ms_llama_model *m, ms_error *
                      : ms_fail(err, MS_ERR_CONFIG, "the file has no tensor token_embd.weight");
 }
 
+static ms_status make(const ms_infer_job *job, ms_llama_mix mix, ms_llama_model *m, ms_error *err)
+{
+    ms_status status = ms_llama_convert(job, m, err);
+    if (status == MS_OK)
+        status = ms_llama_mix_apply(mix, m, err);
+    return status == MS_OK ? ms_llama_tensors_place(m, err) : status;
+}
+
+static uint64_t bytes_of(const ms_llama_model *m)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < m->tensors.count; i++)
+        bytes += m->tensors.items[i].bytes;
+    return bytes;
+}
+
+/* What cannot be made is taken for the largest, so that its refusal is seen. */
+ms_status ms_llama_quants(const ms_infer_job *job, const char **names, size_t *count, ms_error *err)
+{
+    uint64_t sizes[MS_LLAMA_MIXES];
+    ms_error reason = {.status = MS_OK};
+    *count = 0;
+    while (!job->config && *count < MS_LLAMA_MIXES) { /* of a file, where all are refused */
+        names[*count] = ms_llama_mix_names[*count];
+        (*count)++;
+    }
+    for (size_t mix = 0; mix < MS_LLAMA_MIXES && job->config; mix++) {
+        ms_llama_model m = {0};
+        ms_status status = make(job, (ms_llama_mix)mix, &m, &reason);
+        uint64_t bytes = status == MS_OK ? bytes_of(&m) : UINT64_MAX;
+        bool is_without = mix == MS_LLAMA_MIX_MXFP4 && status == MS_ERR_USAGE;
+        ms_llama_model_free(&m);
+        if (status == MS_ERR_NOMEM)
+            return ms_infer_no_memory(err);
+        size_t at = *count;
+        for (; !is_without && at > 0 && sizes[at - 1] < bytes; at--) {
+            sizes[at] = sizes[at - 1];
+            names[at] = names[at - 1];
+        }
+        if (is_without)
+            continue;
+        sizes[at] = bytes;
+        names[at] = ms_llama_mix_names[mix];
+        (*count)++;
+    }
+    return MS_OK;
+}
+
 static ms_status load(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
 {
     ms_llama_mix mix = MS_LLAMA_MIX_F16;
@@ -54,13 +102,13 @@ static ms_status load(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
         ms_status status = ms_llama_metadata_read(job->gguf, job->arena, m, err);
         return status == MS_OK ? take_tensors(job->gguf, m, err) : status;
     }
-    const char *quant = job->settings->quant ? job->settings->quant : "f16";
-    ms_status status = ms_llama_mix_find(quant, &mix, err);
-    if (status == MS_OK)
-        status = ms_llama_convert(job, m, err);
-    if (status == MS_OK)
-        status = ms_llama_mix_apply(mix, m, err);
-    return status == MS_OK ? ms_llama_tensors_place(m, err) : status;
+    const char *quant = job->settings->quant;
+    ms_status status = MS_OK;
+    if (quant)
+        status = ms_llama_mix_find(quant, &mix, err);
+    else
+        mix = ms_llama_mix_of_config(job->config);
+    return status == MS_OK ? make(job, mix, m, err) : status;
 }
 
 /* Bounds within which no product of sizes exceeds 64 bits, whatever a file says. */

@@ -51,6 +51,11 @@ typedef struct ms_llama_model {
 ms_status ms_llama_model_load(const ms_infer_job *job, ms_llama_model *model, ms_error *err);
 void ms_llama_model_free(ms_llama_model *model);
 
+/* The types of a file that is made from the job's config, from the largest file to the smallest, of
+ * equal ones the first of the list; see ms_infer_engine. */
+ms_status ms_llama_quants(const ms_infer_job *job, const char **names, size_t *count,
+                          ms_error *err);
+
 static inline uint64_t ms_llama_pad(uint64_t value, uint64_t step)
 {
     return (value + step - 1) / step * step;

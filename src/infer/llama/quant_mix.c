@@ -4,21 +4,23 @@
 #include <string.h>
 
 #include "infer/llama/tensors.h"
+#include "text/nearest.h"
 #include "text/values.h"
 
 enum { SUPER_BLOCK = 256 };
 
-const char *const ms_llama_mix_names[] = {"F16",    "BF16", "Q8_0",   "Q6_K", "Q5_K_M", "Q4_K_M",
-                                          "Q4_K_S", "Q4_0", "Q3_K_M", "Q2_K", NULL};
+const char *const ms_llama_mix_names[] = {"F16",    "BF16",   "MXFP4", "Q8_0",   "Q6_K", "Q5_K_M",
+                                          "Q4_K_M", "Q4_K_S", "Q4_0",  "Q3_K_M", "Q2_K", NULL};
 _Static_assert(sizeof ms_llama_mix_names / sizeof ms_llama_mix_names[0] == MS_LLAMA_MIXES + 1,
                "a mix has no name");
 
 static const ms_stored_id base_types[MS_LLAMA_MIXES] = {
     [MS_LLAMA_MIX_F16] = MS_STORED_F16,     [MS_LLAMA_MIX_BF16] = MS_STORED_BF16,
-    [MS_LLAMA_MIX_Q8_0] = MS_STORED_Q8_0,   [MS_LLAMA_MIX_Q6_K] = MS_STORED_Q6_K,
-    [MS_LLAMA_MIX_Q5_K_M] = MS_STORED_Q5_K, [MS_LLAMA_MIX_Q4_K_M] = MS_STORED_Q4_K,
-    [MS_LLAMA_MIX_Q4_K_S] = MS_STORED_Q4_K, [MS_LLAMA_MIX_Q4_0] = MS_STORED_Q4_0,
-    [MS_LLAMA_MIX_Q3_K_M] = MS_STORED_Q3_K, [MS_LLAMA_MIX_Q2_K] = MS_STORED_Q2_K,
+    [MS_LLAMA_MIX_MXFP4] = MS_STORED_Q8_0,  [MS_LLAMA_MIX_Q8_0] = MS_STORED_Q8_0,
+    [MS_LLAMA_MIX_Q6_K] = MS_STORED_Q6_K,   [MS_LLAMA_MIX_Q5_K_M] = MS_STORED_Q5_K,
+    [MS_LLAMA_MIX_Q4_K_M] = MS_STORED_Q4_K, [MS_LLAMA_MIX_Q4_K_S] = MS_STORED_Q4_K,
+    [MS_LLAMA_MIX_Q4_0] = MS_STORED_Q4_0,   [MS_LLAMA_MIX_Q3_K_M] = MS_STORED_Q3_K,
+    [MS_LLAMA_MIX_Q2_K] = MS_STORED_Q2_K,
 };
 
 /* What the choice for a tensor depends on, beside its name. */
@@ -105,6 +107,8 @@ static ms_stored_id choose(mixing *q, const ms_llama_tensor *t)
 {
     ms_stored_id base = base_types[q->mix], type = base;
     bool is_head = strcmp(t->name, q->model->is_tied ? "token_embd.weight" : "output.weight") == 0;
+    if (q->mix == MS_LLAMA_MIX_MXFP4)
+        return t->shape[2] > 1 ? MS_STORED_MXFP4 : MS_STORED_Q8_0; /* MLA's too */
     if (is_head) {
         type = q->mix == MS_LLAMA_MIX_Q8_0 ? MS_STORED_Q8_0 : MS_STORED_Q6_K;
     } else if (is_value(t)) {
@@ -126,23 +130,37 @@ static ms_stored_id choose(mixing *q, const ms_llama_tensor *t)
 ms_status ms_llama_mix_find(const char *name, ms_llama_mix *mix, ms_error *err)
 {
     int choice = 0;
+    if (ms_name_equal(name, "MXFP4_MOE"))
+        name = ms_llama_mix_names[MS_LLAMA_MIX_MXFP4];
     ms_status status = ms_value_choice("quant", name, ms_llama_mix_names, &choice, err);
     *mix = (ms_llama_mix)choice;
     return status;
+}
+
+ms_llama_mix ms_llama_mix_of_config(const ms_model_config *config)
+{
+    bool is_packed = config->quantization.kind == MS_QUANTIZE_MXFP4;
+    return is_packed ? MS_LLAMA_MIX_MXFP4 : MS_LLAMA_MIX_F16;
 }
 
 ms_status ms_llama_mix_apply(ms_llama_mix mix, ms_llama_model *m, ms_error *err)
 {
     mixing q = {.mix = mix, .model = m};
     bool is_plain = mix == MS_LLAMA_MIX_F16 || mix == MS_LLAMA_MIX_BF16;
+    if (mix == MS_LLAMA_MIX_MXFP4 && m->experts == 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "quant: mxfp4 is a type of experts, and the model has none; q8_0 is what "
+                       "its other tensors would have");
     for (uint32_t i = 0; i < m->tensors.count; i++) {
         q.values += is_value(&m->tensors.items[i]);
         q.downs += is_down(&m->tensors.items[i]);
     }
     for (uint32_t i = 0; i < m->tensors.count; i++) {
         ms_llama_tensor *t = &m->tensors.items[i];
-        bool is_wide = t->type == MS_STORED_F32 || (is_plain && t->type == MS_STORED_MXFP4);
-        t->type = is_wide ? t->type : is_plain ? base_types[mix] : choose(&q, t);
+        /* llama-quantize does not quantise again what is quantised: gpt-oss's experts. */
+        bool is_kept = t->type == MS_STORED_F32 || t->type == MS_STORED_MXFP4;
+        ms_stored_id chosen = is_plain ? base_types[mix] : choose(&q, t);
+        t->type = is_kept ? t->type : chosen;
         uint64_t block = ms_stored_type_of(t->type)->block_elements;
         if (t->shape[0] % block != 0)
             return ms_fail(err, MS_ERR_CONFIG, "quant: the rows of %.60s are no whole blocks of %s",

@@ -11,6 +11,7 @@
 typedef enum ms_llama_mix {
     MS_LLAMA_MIX_F16,
     MS_LLAMA_MIX_BF16,
+    MS_LLAMA_MIX_MXFP4, /* of experts; the rest is in Q8_0 */
     MS_LLAMA_MIX_Q8_0,
     MS_LLAMA_MIX_Q6_K,
     MS_LLAMA_MIX_Q5_K_M,
@@ -22,11 +23,14 @@ typedef enum ms_llama_mix {
     MS_LLAMA_MIXES
 } ms_llama_mix;
 
-/* "Q4_K_M"; ends with NULL. From the largest to the smallest. */
+/* "Q4_K_M"; ends with NULL. Of one model ms_llama_quants has them by size. */
 extern const char *const ms_llama_mix_names[];
 
-/* By name, ignoring case. */
+/* By name, ignoring case; "MXFP4_MOE", as llama-quantize has it, is MXFP4. */
 ms_status ms_llama_mix_find(const char *name, ms_llama_mix *mix, ms_error *err);
+
+/* What the file has whose type is not given: what the config says, else F16. */
+ms_llama_mix ms_llama_mix_of_config(const ms_model_config *config);
 
 /* Sets the types of the tensors that ms_llama_tensors_make listed. */
 ms_status ms_llama_mix_apply(ms_llama_mix mix, ms_llama_model *model, ms_error *err);

@@ -6,6 +6,7 @@
 #include "infer/llama/buffers.h"
 #include "infer/llama/compute.h"
 #include "infer/llama/quant_mix.h"
+#include "text/nearest.h"
 
 static bool add_figures(const ms_llama_run *r, ms_infer_result *result)
 {
@@ -75,6 +76,20 @@ static bool is_too_large(const ms_llama_run *r, const ms_infer_result *result)
     return false;
 }
 
+/* For titles, where it is not what `quant` says. */
+static bool name_weights(const ms_llama_run *r, ms_infer_result *result)
+{
+    const ms_infer_job *job = r->job;
+    const char *quant = job->settings->quant;
+    if (!job->config || job->config->quantization.kind != MS_QUANTIZE_MXFP4)
+        return true;
+    if (!quant || ms_name_equal(quant, "mxfp4"))
+        result->weights_type = "mxfp4";
+    else
+        result->weights_type = ms_arena_printf(job->arena, "%s with experts in mxfp4", quant);
+    return result->weights_type != NULL;
+}
+
 static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
 {
     result->devices = r->is_cuda ? r->devices : 0;
@@ -92,8 +107,8 @@ static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_erro
         return MS_OK;
     if (status == MS_OK)
         status = ms_llama_pool_add(r, result, err);
-    if (status == MS_OK &&
-        !(add_figures(r, result) && add_levers(r, result) && add_overflow_note(r, result)))
+    if (status == MS_OK && !(add_figures(r, result) && add_levers(r, result) &&
+                             add_overflow_note(r, result) && name_weights(r, result)))
         status = ms_infer_no_memory(err);
     return status;
 }
@@ -122,9 +137,4 @@ ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_er
         status = predict(&run, result, err);
     ms_llama_model_free(&model);
     return status;
-}
-
-const char *ms_llama_quant_at(size_t index)
-{
-    return index < MS_LLAMA_MIXES ? ms_llama_mix_names[index] : NULL;
 }

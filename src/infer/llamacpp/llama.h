@@ -9,7 +9,5 @@
 
 ms_infer_takes ms_llama_takes(const ms_model_config *config); /* see ms_infer_engine */
 ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err);
-/* The values of `quant`; see ms_infer_engine. */
-const char *ms_llama_quant_at(size_t index);
 
 #endif

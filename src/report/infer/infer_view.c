@@ -22,7 +22,7 @@ static const char *quant_of(const ms_infer_view *v)
     const ms_infer_result *result = v->answer ? &v->answer->result : NULL;
     const char *quant = v->settings->quant, *type = result ? result->weights_type : NULL;
     const ms_infer_engine *engine = v->rows ? v->rows->engine : v->answer->engine;
-    if (!v->input->document || differs(v, "quant") || (!type && !engine->quant_at))
+    if (!v->input->document || differs(v, "quant") || (!type && !engine->quants))
         return "";
     if (result && result->packed_type)
         type = result->packed_type;
