@@ -102,11 +102,6 @@ static bool is_dequantized(const ms_ledger *ledger)
     return ledger->run->quantization.is_dequantized;
 }
 
-static bool names_converted(const ms_ledger *ledger)
-{
-    return ledger->run->quantization.names_converted && ms_is_packed(&ledger->run->quantization);
-}
-
 static bool has_no_mask(const ms_ledger *ledger)
 {
     return ledger->run->padding.simulated == MS_PADDING_NO && !ledger->model->image_tokens &&
@@ -157,9 +152,6 @@ static const struct {
      "fp8-block: temporaries inside the forward kernels (Triton kernels are assumed to have "
      "none; DeepGEMM's quantised inputs are not counted)"},
     {is_dequantized, "loading: the temporary memory for dequantising the checkpoint's weights"},
-    {names_converted,
-     "modules_in_block_to_quantize of quantization_config: every linear layer but the output head "
-     "is assumed to be quantised"},
     {is_other_torch,
      "the rules are those of torch 2.11 with transformers 5.23; what other versions "
      "do differently is covered only where the manual states it"},

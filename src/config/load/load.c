@@ -12,6 +12,7 @@
 #include "config/resolve/resolve_adapter.h"
 #include "config/load/named_model.h"
 #include "config/load/again.h"
+#include "config/load/as_configured.h"
 #include "config/load/run_file.h"
 #include "config/trainers/training_args.h"
 #include "json/read.h"
@@ -272,6 +273,9 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
         status = apply_training_args(l, in->path);
     if (status == MS_OK)
         status = apply_plan(l, in->path);
+    if (status == MS_OK)
+        status =
+            ms_run_as_configured(l->arena, l->model, &l->draft, l->notes, &l->unsupported, l->err);
     if (status == MS_OK)
         status = apply_calibration(l, in->path);
     if (status == MS_OK)

@@ -170,6 +170,9 @@ typedef struct ms_model_config {
     bool has_dtype, is_fp8; /* of the file; "dtype" is fp8 */
     ms_dtype dtype;         /* "torch_dtype" or "dtype" of the file, if has_dtype */
     ms_quantization quantization; /* quantization_config of the file */
+    /* How the file asks to run it; NULL: it does not say. See other/run_keys.h. */
+    const char *asked_attention, *asked_experts;
+    bool asks_checkpoints;
 } ms_model_config;
 
 typedef enum ms_key_kind {

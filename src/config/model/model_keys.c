@@ -39,16 +39,19 @@ static double fraction_at(const ms_model_config *config, size_t offset)
 
 /* ---- finding ---- */
 
+bool ms_key_has_name(const ms_key *key, const char *name)
+{
+    for (size_t k = 0; k < 3 && key->aliases[k]; k++)
+        if (strcmp(key->aliases[k], name) == 0)
+            return true;
+    return strcmp(key->name, name) == 0;
+}
+
 const ms_key *ms_model_key_row(const ms_family *family, const char *name)
 {
-    for (size_t i = 0; i < family->key_count; i++) {
-        const ms_key *key = &family->keys[i];
-        if (strcmp(key->name, name) == 0)
-            return key;
-        for (size_t k = 0; k < 3 && key->aliases[k]; k++)
-            if (strcmp(key->aliases[k], name) == 0)
-                return key;
-    }
+    for (size_t i = 0; i < family->key_count; i++)
+        if (ms_key_has_name(&family->keys[i], name))
+            return &family->keys[i];
     return NULL;
 }
 

@@ -13,6 +13,8 @@ const char *ms_activation_name(ms_activation activation);
 
 /* Finds a key of the file under its name or an alias; false when absent. */
 bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value);
+/* Whether a key has that name, or an alias. */
+bool ms_key_has_name(const ms_key *key, const char *name);
 /* The family's row of that name; NULL when it has none. */
 const ms_key *ms_model_key_row(const ms_family *family, const char *name);
 /* Whether positions come from a learned table instead of rotary embeddings. */

@@ -6,6 +6,8 @@
 
 #include "config/model/model_keys.h"
 #include "config/model/model_rules.h"
+#include "config/model/other/other_keys.h"
+#include "config/model/other/run_keys.h"
 #include "config/quantize/quantize_read.h"
 #include "text/nearest.h"
 #include "config/model/unsupported.h"
@@ -273,9 +275,7 @@ static ms_status read_keys(ms_arena *arena, ms_json_value root, ms_model_config 
         status = read_more(root, config, err);
     if (status == MS_OK)
         status = ms_model_rules_check(arena, object, config, err);
-    if (status == MS_OK)
-        status = ms_model_note_unknown(arena, object, family, notes, err);
-    return status;
+    return status == MS_OK ? ms_other_keys_note(arena, root, family, notes, err) : status;
 }
 
 ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_family_list *families,
@@ -297,5 +297,5 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_fam
         status = read_quantization(arena, root, config, err);
     if (status == MS_OK)
         status = read_keys(arena, root, config, notes, err);
-    return status;
+    return status == MS_OK ? ms_run_keys_read(arena, root, config, err) : status;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text/nearest.h"
 
 /* ---- keys that change shapes ---- */
 
@@ -252,46 +251,4 @@ ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_con
     if (status == MS_OK)
         status = ms_layer_kinds_read(arena, root, config, err);
     return status == MS_OK ? check_family(root, config, err) : status;
-}
-
-/* ---- notes ---- */
-
-/* A slip of the pen, not another key: "sep_token_id" is no misspelt "pad_token_id". */
-enum { MAX_SLIPS = 2 };
-
-/* The keys of the family that a key may have been meant for: no others, and not there. */
-static const char **keys_meant(ms_arena *arena, ms_json_value root, const ms_family *family,
-                               size_t *count)
-{
-    ms_json_value there;
-    const char **names = ms_arena_array(arena, const char *, family->key_count + 1);
-    *count = 0;
-    for (size_t i = 0; names && i < family->key_count; i++)
-        if (family->keys[i].kind != MS_KEY_IGNORED &&
-            !ms_model_key_find(root, &family->keys[i], &there))
-            names[(*count)++] = family->keys[i].name;
-    return names;
-}
-
-ms_status ms_model_note_unknown(ms_arena *arena, ms_json_value root, const ms_family *family,
-                                ms_notes *notes, ms_error *err)
-{
-    ms_json_value v;
-    size_t count;
-    ms_status status = MS_OK;
-    const char **names = keys_meant(arena, root, family, &count);
-    if (!names)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the keys");
-    for (bool more = ms_json_first(root, &v); more && status == MS_OK; more = ms_json_next(&v)) {
-        if (ms_model_key_row(family, ms_json_key(v)))
-            continue;
-        ms_nearest nearest = ms_nearest_within(ms_json_key(v), MAX_SLIPS);
-        for (size_t i = 0; i < count; i++)
-            ms_nearest_offer(&nearest, names[i]);
-        if (nearest.name)
-            status = ms_note_add(notes, arena, err,
-                                 "key '%s' is unknown and was ignored; did you mean '%s'?",
-                                 ms_json_key(v), nearest.name);
-    }
-    return status;
 }

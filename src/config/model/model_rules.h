@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rules that span keys: dimensions that must divide, keys that the family does not support, keys
- * that look misspelt.
+ * Rules that span keys: dimensions that must divide, keys that the family does not support.
  */
 #ifndef MS_CONFIG_MODEL_MODEL_RULES_H
 #define MS_CONFIG_MODEL_MODEL_RULES_H
@@ -13,8 +12,5 @@ ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_e
 /* Checks the rules, and fills in derived members. */
 ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
                                ms_error *err);
-/* Notes keys that look like misspelt ones. */
-ms_status ms_model_note_unknown(ms_arena *arena, ms_json_value root, const ms_family *family,
-                                ms_notes *notes, ms_error *err);
 
 #endif

@@ -33,7 +33,7 @@ ms_status ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const cha
 {
     if (!notes)
         return MS_OK;
-    char text[256];
+    char text[512];
     va_list args;
     va_start(args, format);
     ms_text_vprint(text, sizeof text, format, args);

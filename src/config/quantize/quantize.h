@@ -52,7 +52,8 @@ typedef struct ms_quantization {
     ms_dtype storage_dtype;        /* but bf16, fp16 or fp32 */
     const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
-    bool names_converted;  /* gptq: the file lists converted modules, which is ignored */
+    const char *const *converted; /* gptq: ends of the names of converted modules; NULL: all are */
+    uint32_t converted_count;
     bool sorts_inputs;     /* gptq: desc_act; kernels that serve sort inputs by their group */
     bool is_asymmetric;    /* gptq: "sym" is false */
     bool has_power_scales; /* fp8: scales are powers of two, in a byte (e8m0) */

@@ -82,11 +82,24 @@ static bool excepts(ms_exceptions *e, const char *path)
     return false;
 }
 
+/* optimum's rule: an end of the name, whether or not a module begins there. */
+static bool is_named(ms_exceptions *e, const char *path)
+{
+    const ms_quantization *q = e->quantization;
+    size_t length = strlen(path);
+    for (uint32_t i = 0; i < q->converted_count && e->steps > 0; i++, e->steps--) {
+        size_t end = strlen(q->converted[i]);
+        if (end <= length && strcmp(path + length - end, q->converted[i]) == 0)
+            return true;
+    }
+    return !q->converted;
+}
+
 bool ms_exceptions_convert(ms_exceptions *e, const char *module, bool is_head)
 {
     const ms_quantization *q = e->quantization;
     bool is_excepted = is_head && (!q->exceptions || q->is_default_excepted);
-    return !is_excepted && !excepts(e, module);
+    return !is_excepted && is_named(e, module) && !excepts(e, module);
 }
 
 bool ms_exceptions_gave_up(const ms_exceptions *exceptions)

@@ -240,6 +240,11 @@ static ms_status read_compressed(ms_json_value root, ms_quantization *q, ms_erro
 
 /* ---- modules that stay as they are ---- */
 
+static ms_status no_memory(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
+}
+
 static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quantization *q,
                                  ms_error *err)
 {
@@ -249,14 +254,14 @@ static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quanti
     size_t states = 0;
     const char **texts = ms_arena_array(arena, const char *, count + 1);
     if (!texts)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
+        return no_memory(err);
     for (bool more = status == MS_OK && ms_json_first(names, &name); more && status == MS_OK;
          more = ms_json_next(&name)) {
         const char *text = "";
         status = ms_json_get_string(name, &text, err);
         texts[i] = ms_arena_printf(arena, "%s", text);
         if (!texts[i])
-            return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
+            return no_memory(err);
         if (status == MS_OK)
             status = ms_pattern_check(name, MS_JSON_AT_VALUE, texts[i++], &states, err);
     }
@@ -265,20 +270,102 @@ static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quanti
     return status;
 }
 
+/* GPT-QModel's rules: a pattern that a module's name begins with, "-:" in front of it if these
+ * modules are not converted, and their own bits else. */
+static ms_status read_rule(ms_arena *arena, ms_json_value rule, const ms_quantization *q,
+                           const char **pattern, ms_error *err)
+{
+    ms_json_value bits;
+    uint64_t own = q->bits, group = q->group_weights;
+    const char *text = ms_json_key(rule);
+    *pattern = NULL;
+    if (strncmp(text, "-:", 2) == 0) {
+        *pattern = ms_arena_printf(arena, "(%s).*", text + 2);
+        return *pattern ? MS_OK : no_memory(err);
+    }
+    ms_status status = ms_json_expect(rule, MS_JSON_OBJECT, err);
+    if (status == MS_OK && find(rule, "bits", &bits))
+        status = ms_json_get_count(bits, 1, 64, &own, err);
+    if (status == MS_OK && find(rule, "group_size", &bits))
+        status = ms_json_get_count(bits, 1, 1 << 20, &group, err);
+    if (status == MS_OK && (own != q->bits || group != q->group_weights))
+        return ms_json_fail(
+            err, rule, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+            "modules with bits or groups of their own are not supported; those that "
+            "are not converted (\"-:...\") are");
+    return status;
+}
+
+static ms_status read_rules(ms_arena *arena, ms_json_value rules, ms_quantization *q, ms_error *err)
+{
+    ms_json_value rule;
+    ms_status status = ms_json_expect(rules, MS_JSON_OBJECT, err);
+    uint32_t count = status == MS_OK ? ms_json_length(rules) : 0, i = 0;
+    size_t states = 0;
+    const char **texts = ms_arena_array(arena, const char *, count + 1);
+    if (!texts)
+        return no_memory(err);
+    q->is_default_excepted = true; /* the head, which no rule is needed for */
+    for (bool more = status == MS_OK && ms_json_first(rules, &rule); more && status == MS_OK;
+         more = ms_json_next(&rule)) {
+        status = read_rule(arena, rule, q, &texts[i], err);
+        if (status == MS_OK && texts[i])
+            status = ms_pattern_check(rule, MS_JSON_AT_KEY, texts[i++], &states, err);
+    }
+    q->exceptions = texts;
+    q->exception_count = i;
+    return status;
+}
+
+/* Lists of names, one for each pass over a block. */
+static ms_status read_converted(ms_arena *arena, ms_json_value lists, ms_quantization *q,
+                                ms_error *err)
+{
+    ms_json_value list, name;
+    uint32_t count = 0, i = 0;
+    ms_status status = ms_json_expect(lists, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(lists, &list); more && status == MS_OK;
+         more = ms_json_next(&list)) {
+        status = ms_json_expect(list, MS_JSON_ARRAY, err);
+        count += status == MS_OK ? ms_json_length(list) : 0;
+    }
+    const char **texts = ms_arena_array(arena, const char *, count + 1);
+    if (!texts)
+        return no_memory(err);
+    for (bool more = status == MS_OK && ms_json_first(lists, &list); more;
+         more = ms_json_next(&list))
+        for (bool next = status == MS_OK && ms_json_first(list, &name); next && status == MS_OK;
+             next = ms_json_next(&name)) {
+            const char *text = "";
+            status = ms_json_get_string(name, &text, err);
+            texts[i] = ms_arena_strdup(arena, text);
+            if (!texts[i++])
+                return no_memory(err);
+        }
+    q->converted = texts;
+    q->converted_count = i;
+    return status;
+}
+
 /* ---- all of them ---- */
 
 static const struct {
     const char *name;
     ms_status (*read)(ms_json_value root, ms_quantization *q, ms_error *err);
-    const char *exceptions; /* the key that names modules that stay as they are */
-    const char *converted;  /* or that are converted */
+    /* A key that says which modules are converted, and its reader. */
+    struct {
+        const char *key;
+        ms_status (*read)(ms_arena *arena, ms_json_value value, ms_quantization *q, ms_error *err);
+    } modules[2];
 } methods[] = {
-    {"bitsandbytes", read_bitsandbytes, "llm_int8_skip_modules", NULL},
-    {"gptq", read_gptq, NULL, "modules_in_block_to_quantize"},
-    {"awq", read_awq, "modules_to_not_convert", NULL},
-    {"fp8", read_fp8, "modules_to_not_convert", NULL},
-    {"mxfp4", read_mxfp4, NULL, NULL},
-    {"compressed-tensors", read_compressed, NULL, NULL},
+    {"bitsandbytes", read_bitsandbytes, {{"llm_int8_skip_modules", read_exceptions}}},
+    {"gptq",
+     read_gptq,
+     {{"dynamic", read_rules}, {"modules_in_block_to_quantize", read_converted}}},
+    {"awq", read_awq, {{"modules_to_not_convert", read_exceptions}}},
+    {"fp8", read_fp8, {{"modules_to_not_convert", read_exceptions}}},
+    {"mxfp4", read_mxfp4, {{NULL, NULL}}},
+    {"compressed-tensors", read_compressed, {{NULL, NULL}}},
 };
 
 ms_status ms_quantization_read(ms_arena *arena, ms_json_value root, ms_quantization *quantization,
@@ -295,11 +382,11 @@ ms_status ms_quantization_read(ms_arena *arena, ms_json_value root, ms_quantizat
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         if (strcmp(method, methods[i].name) != 0)
             continue;
-        const char *key = methods[i].exceptions, *converted = methods[i].converted;
-        quantization->names_converted = converted && find(root, converted, &value);
-        if (key && find(root, key, &value))
-            status = read_exceptions(arena, value, quantization, err);
-        return status == MS_OK ? methods[i].read(root, quantization, err) : status;
+        status = methods[i].read(root, quantization, err);
+        for (size_t k = 0; k < 2 && methods[i].modules[k].key && status == MS_OK; k++)
+            if (find(root, methods[i].modules[k].key, &value))
+                status = methods[i].modules[k].read(arena, value, quantization, err);
+        return status;
     }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "quantisation by %.40s is not supported; bitsandbytes, gptq, awq, fp8 and "

@@ -135,6 +135,8 @@ static ms_status set_checkpointing(ms_training_reading *r)
         layers = every ? ms_arena_printf(r->arena, "every:%s", every) : NULL;
         topic = MS_TOPIC_EVERY_LAYERS;
     }
+    if (!on && r->model->asks_checkpoints) /* the model has them when the trainer gets it */
+        return MS_OK;
     status = ms_training_offer(r, "checkpointing", on ? layers : "none", topic);
     if (status == MS_OK && on)
         status = send_inputs(r);
@@ -146,7 +148,7 @@ static ms_status set_checkpointing(ms_training_reading *r)
 
 static const struct {
     const char *name, *attention; /* NULL: what the run takes by itself */
-} attentions[] = {{"auto", NULL}, {"sdpa", NULL}, {"eager", "eager"}, {"disabled", "eager"}};
+} attentions[] = {{"auto", NULL}, {"sdpa", "auto"}, {"eager", "eager"}, {"disabled", "eager"}};
 
 static ms_status set_attention(ms_training_reading *r)
 {

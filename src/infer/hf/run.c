@@ -196,9 +196,16 @@ static const char *number(ms_arena *arena, uint64_t value)
     return ms_arena_printf(arena, "%" PRIu64, value);
 }
 
-static const char *attention_of(const ms_hf_settings *s)
+/* What the config asks for, where no option does. */
+static const char *asked(const char *option, const char *of_config)
 {
-    return s->attention && strcmp(s->attention, "sdpa") == 0 ? "auto" : s->attention;
+    return option ? option : of_config && strcmp(of_config, "eager") == 0 ? of_config : NULL;
+}
+
+static const char *attention_of(const ms_infer_job *job)
+{
+    const char *name = asked(job->settings->hf.attention, job->config->asked_attention);
+    return name && strcmp(name, "sdpa") == 0 ? "auto" : name;
 }
 
 /* from_pretrained() takes the config's type, as it does by itself since transformers 5. */
@@ -234,8 +241,8 @@ ms_status ms_hf_run_resolve(const ms_infer_job *job, ms_hf_run *run, ms_error *e
     add(&d, "batch", batch);
     add(&d, "seq", seq);
     add(&d, "dtype", dtype_of(job));
-    add(&d, "attention", attention_of(hf));
-    add(&d, "experts", hf->experts);
+    add(&d, "attention", attention_of(job));
+    add(&d, "experts", asked(hf->experts, job->config->asked_experts));
     add(&d, "torch", hf->torch);
     add(&d, "allocator", hf->allocator);
     add(&d, "addresses", hf->addresses);

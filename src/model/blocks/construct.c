@@ -40,7 +40,7 @@ static bool is_converted(ms_model *model, uint32_t scope, bool is_head)
     const ms_quantization *quantization = &model->run->quantization;
     char path[MAX_PATH];
     ms_error err = {0};
-    if (!quantization->exceptions)
+    if (!quantization->exceptions && !quantization->converted)
         return !is_head;
     (void)ms_trace_scope_path(model->tape->trace, scope, path, sizeof path);
     if (!model->exceptions && model->tape->status == MS_OK &&

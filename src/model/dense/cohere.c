@@ -35,6 +35,7 @@ static const ms_key keys[] = {
 
 static const ms_key keys2[] = {
     COHERE_KEYS,
+    HEAD_DIM_FROM_HIDDEN,
     SLIDING_WINDOW,
     COUNT("sliding_window_pattern", sliding_pattern, 4, MAX_LAYERS),
     LAYER_TYPES,

@@ -30,6 +30,12 @@
         .name = text, .kind = MS_KEY_COUNT, .offset = MEMBER(member), .default_value = value,      \
         .minimum = 1, .maximum = most                                                              \
     }
+/* The same with another spelling. */
+#define COUNT_AS(text, other, member, value, most)                                                 \
+    {                                                                                              \
+        .name = text, .aliases = {other}, .kind = MS_KEY_COUNT, .offset = MEMBER(member),          \
+        .default_value = value, .minimum = 1, .maximum = most                                      \
+    }
 /* A count that is `default_` when absent and `null_` when null. */
 #define OPTIONAL(text, member, default_, value, null_, null_number, most)                          \
     {                                                                                              \

@@ -18,10 +18,6 @@
 #include "ops/convolution/sound.h"
 
 /* clang-format off */
-#define COUNT_AS(text, other, member, value, most)                                                 \
-    { .name = text, .aliases = {other}, .kind = MS_KEY_COUNT, .offset = MEMBER(member),            \
-      .default_value = value, .minimum = 1, .maximum = most }
-
 static const ms_key keys[] = {
     COUNT("vocab_size", vocab_size, 51865, MAX_VOCAB),
     COUNT("num_mel_bins", mel_bins, 80, MAX_HIDDEN),

@@ -43,7 +43,6 @@ static const note_case cases[] = {
     {"awq",                  false, 80,  11, AUTO,  FLASH, "auto_trainable",   "gptq", 0, {.kind = MS_QUANTIZE_AWQ}},
     {"fp8",                  false, 90,  11, FLASH, FLASH, "DeepGEMM",         "loading", 0, {.kind = MS_QUANTIZE_FP8_BLOCK}},
     {"fp8, dequantised",     false, 80,  11, AUTO,  FLASH, "loading:",         "DeepGEMM", 0, {.kind = MS_QUANTIZE_FP8_BLOCK, .is_dequantized = true}},
-    {"exceptions",           false, 80,  11, AUTO,  FLASH, "modules_in_block", "loading", 0, {.kind = MS_QUANTIZE_GPTQ, .names_converted = true}},
 };
 /* clang-format on */
 

@@ -37,10 +37,10 @@ static const ms_key whole_keys[] = {
 
 /* The text model's width is "hidden_size" here. */
 static const ms_key vision_keys[] = {
-    COUNT("depth", vision.num_layers, 32, MAX_LAYERS),
+    COUNT_AS("depth", "num_hidden_layers", vision.num_layers, 32, MAX_LAYERS),
     COUNT("embed_dim", vision.hidden_size, 1280, MAX_HIDDEN),
     COUNT("mlp_ratio", vision.mlp_ratio, 4, 64),
-    COUNT("num_heads", vision.num_heads, 16, MAX_HEADS),
+    COUNT_AS("num_heads", "num_attention_heads", vision.num_heads, 16, MAX_HEADS),
     COUNT("in_channels", vision.channels, 3, MAX_HEADS),
     COUNT("patch_size", vision.patch_size, 14, MAX_HEADS),
     COUNT("spatial_merge_size", vision.merge_size, 2, 64),
@@ -51,10 +51,10 @@ static const ms_key vision_keys[] = {
 };
 
 static const ms_key windowed_keys[] = {
-    COUNT("depth", vision.num_layers, 32, MAX_LAYERS),
+    COUNT_AS("depth", "num_hidden_layers", vision.num_layers, 32, MAX_LAYERS),
     COUNT("hidden_size", vision.hidden_size, 3584, MAX_HIDDEN),
     COUNT("intermediate_size", vision.intermediate_size, 3420, MAX_INTERMEDIATE),
-    COUNT("num_heads", vision.num_heads, 16, MAX_HEADS),
+    COUNT_AS("num_heads", "num_attention_heads", vision.num_heads, 16, MAX_HEADS),
     COUNT("in_channels", vision.channels, 3, MAX_HEADS),
     COUNT("patch_size", vision.patch_size, 14, MAX_HEADS),
     COUNT("spatial_merge_size", vision.merge_size, 2, 64),

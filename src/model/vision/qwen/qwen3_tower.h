@@ -28,10 +28,10 @@ ms_qwen_vision_result ms_qwen_vision_run(ms_model *model, ms_tensor pixels, ms_t
 
 /* Keys of the object "vision_config". */
 #define QWEN_VISION_KEYS                                                                           \
-    COUNT("depth", vision.num_layers, 27, MAX_LAYERS),                                             \
+    COUNT_AS("depth", "num_hidden_layers", vision.num_layers, 27, MAX_LAYERS),                     \
         COUNT("hidden_size", vision.hidden_size, 1152, MAX_HIDDEN),                                \
         COUNT("intermediate_size", vision.intermediate_size, 4304, MAX_INTERMEDIATE),              \
-        COUNT("num_heads", vision.num_heads, 16, MAX_HEADS),                                       \
+        COUNT_AS("num_heads", "num_attention_heads", vision.num_heads, 16, MAX_HEADS),             \
         COUNT("in_channels", vision.channels, 3, MAX_HEADS),                                       \
         COUNT("patch_size", vision.patch_size, 16, MAX_HEADS),                                     \
         COUNT("spatial_merge_size", vision.merge_size, 2, 64),                                     \
