@@ -65,6 +65,8 @@ ms_status ms_resolve_padding(const ms_resolving *c)
     if (given != MS_PADDING_UNKNOWN)
         return ms_resolve_fail(c, "padding", "%s", reason);
     run->padding.simulated = MS_PADDING_NO;
+    if (takes_no_words(c->model, run))
+        return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
                        "padding: %s; the figures are those of batches without", reason);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Loss and Liger kernels in files of training settings. Settings that the run's model or device
- * does not support are listed as unsupported.
+ * Batches, loss and Liger kernels in files of training settings. Settings that the run's model or
+ * device does not support are listed as unsupported.
  */
 #include "config/trainers/training_loss.h"
 
@@ -9,6 +9,19 @@
 
 #include "config/run/liger.h"
 #include "config/trainers/training_reading.h"
+
+/* The collators of these pass a mask, and fill up shorter sequences where they do not pack; others'
+ * batches are packed, or no mask of padding is made of them. */
+static ms_status set_padding(ms_training_reading *r)
+{
+    const ms_training_format format = r->file.format;
+    bool pads =
+        format == MS_TRAINING_HF || format == MS_TRAINING_AXOLOTL || format == MS_TRAINING_FACTORY;
+    if (!pads || ms_training_flag(r, MS_TOPIC_PACKED, false) ||
+        ms_training_flag(r, MS_TOPIC_PADDING_FREE, false))
+        return MS_OK;
+    return ms_training_offer(r, "padding", "unknown", MS_TOPIC_PACKED);
+}
 
 static ms_status set_label_smoothing(ms_training_reading *r)
 {
@@ -76,7 +89,8 @@ static ms_status set_liger(ms_training_reading *r)
 
 ms_status ms_training_set_loss(ms_training_reading *r)
 {
-    static ms_status (*const steps[])(ms_training_reading *) = {set_label_smoothing, set_liger};
+    static ms_status (*const steps[])(ms_training_reading *) = {set_padding, set_label_smoothing,
+                                                                set_liger};
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](r);

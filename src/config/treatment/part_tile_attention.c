@@ -14,7 +14,7 @@ static bool refuses(const ms_treated_layer *layer, const ms_treatment *treatment
         snprintf(refusal->text, sizeof refusal->text, ": attention with sinks cannot run in tiles");
     else if (layer->may_be_padded)
         snprintf(refusal->text, sizeof refusal->text,
-                 ": attention in tiles is not predicted for padded batches");
+                 ": attention in tiles is not predicted for padded batches (--padding ones is)");
     else if (!layer->has_plain_attention)
         snprintf(refusal->text, sizeof refusal->text, ": attention of %s is not supported in tiles",
                  layer->model_type);
