@@ -97,7 +97,8 @@ typedef struct ms_summary {
     uint64_t saved_bytes;             /* unique storages saved by autograd at the end of forward */
     uint64_t after_build_bytes;       /* allocated once the model is built, before the first step */
     uint64_t start_bytes;             /* allocated when a steady step begins */
-    uint64_t peak_memory_bytes;       /* the most allocated at one time, as the allocator counts */
+    uint64_t peak_memory_bytes;       /* the most allocated at one time in the steady step, as the
+                                         allocator counts */
     /* The peak for either routing of tokens, if it matters (eager experts); else 0. */
     uint64_t balanced_peak_bytes, skewed_peak_bytes;
     uint64_t reserved_memory_bytes;
@@ -113,8 +114,12 @@ typedef struct ms_summary {
      * back late; 0 where that makes no difference, or is not known. */
     uint64_t slow_device_reserved_bytes;
     const char *peak_stage; /* "forward", "backward", ... */
-    uint64_t budget_bytes;  /* as given, or the device's memory; 0 = unlimited */
-    bool fits;              /* the verdict is not MS_VERDICT_NO */
+    /* The most of the whole job: the build, the first steps, the steady step, the evaluation. What
+     * is reserved then is what the device bytes and the verdict count. */
+    uint64_t job_peak_memory_bytes, job_reserved_memory_bytes;
+    const char *job_peak_stage; /* "build", "first-step", "step", "evaluation" */
+    uint64_t budget_bytes;      /* as given, or the device's memory; 0 = unlimited */
+    bool fits;                  /* the verdict is not MS_VERDICT_NO */
     ms_fit_verdict verdict;
     ms_fit_reason verdict_reason;
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */

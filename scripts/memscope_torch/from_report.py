@@ -18,6 +18,22 @@ KNOWN = {"optimizer_in_backward": (False,), "optimizer_device": ("device",), "pa
          "routing": (None,), "images": (None,), "max_split_size_bytes": (0,), "roundup_power2_divisions": (0,)}
 
 
+# Classes that AutoModelForCausalLM does not make, by the ends of their names: the labels are the tokens, or classes of that many dimensions of (batch, seq).
+LABELS = {"ForMaskedLM": 0, "ForTokenClassification": 2, "ForSequenceClassification": 1}
+
+
+def labels_of(report, torch, ids):
+    name = str(report["config"].get("architectures") or "")
+    dimensions = next((count for end, count in LABELS.items() if name.endswith(end)), 0)
+    return torch.zeros(ids.shape[:dimensions], dtype=torch.int64, device="cuda") if dimensions else ids
+
+
+def class_of(report, transformers):
+    """What makes the model from a config."""
+    name = str(report["config"].get("architectures") or "")
+    return getattr(transformers, name)._from_config if name.endswith(tuple(LABELS)) else transformers.AutoModelForCausalLM.from_config
+
+
 def reason(report):
     """Why it cannot be run here; None: it can."""
     run, config = report["metadata"], report.get("config", {})
@@ -30,8 +46,8 @@ def reason(report):
     if said := ranks.reason(run):
         return said
     name = str(config.get("architectures") or "")
-    if name and not name.endswith(("ForCausalLM", "LMHeadModel")):
-        return f"{name} is not a language model"
+    if name and not name.endswith(("ForCausalLM", "LMHeadModel", *LABELS)):
+        return f"{name} is not a class that is run here: a language model, or an encoder with a head of words or classes"
     if "longrope" in config.values():
         return "the report does not contain the factors of the model's long rotary embedding"
     return None if config else "the report does not contain the model's config"
@@ -73,7 +89,7 @@ def build(report, torch, transformers, dtypes):
         config._experts_implementation = {"grouped": "grouped_mm"}.get(run["experts"], run["experts"])
     torch.set_default_dtype(dtypes[run["dtype"]])
     with torch.device(ranks.device(run)):
-        model = transformers.AutoModelForCausalLM.from_config(config)
+        model = class_of(report, transformers)(config)
     torch.set_default_dtype(torch.float32)
     model = model.to(dtypes[run["dtype"]]).train()
     count, told = sum(p.numel() for p in model.parameters()), report["summary"]["param_count"]
@@ -118,6 +134,7 @@ def train(report):
     model = build(report, torch, transformers, dtypes)
     optimizer = optimizer_of(run, model, torch)
     ids = torch.randint(0, run["vocab_size"], (run["batch"], run["seq"]), device="cuda")
+    labels = labels_of(report, torch, ids)
     autocast = dtypes.get(run["autocast"])
     for number in range(100):  # capture ends it
         if number == 2:
@@ -125,7 +142,7 @@ def train(report):
         for i in range(run["accumulate"]):
             with ranks.micro_step(run, model, i == run["accumulate"] - 1):
                 with torch.autocast("cuda", dtype=autocast, enabled=autocast is not None), backend(run, torch):
-                    loss = model(input_ids=ids, labels=ids).loss
+                    loss = model(input_ids=ids, labels=labels).loss
                 loss.backward()
                 del loss
         if run["clip"]:

@@ -5,6 +5,7 @@
 #include "config/model/layer_kinds.h"
 #include "config/resolve/resolve_images.h"
 #include "config/resolve/resolve_padding.h"
+#include "config/resolve/torch_versions.h"
 #include "ledger/ledger.h"
 
 static bool has_ranks(const ms_ledger *ledger)
@@ -179,6 +180,9 @@ static const struct {
 
 const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)
 {
+    const char *torch = ms_torch_unmeasured(ledger->run);
+    if (torch && index-- == 0)
+        return torch;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((!rows[i].holds || rows[i].holds(ledger)) && index-- == 0)
             return rows[i].text;

@@ -126,8 +126,11 @@ static void note_steady(ms_player *p, uint32_t event)
 
 static void note_alloc(ms_player *p, uint32_t event)
 {
-    if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
-        p->usage->most_reserved_bytes = p->stats->reserved_bytes;
+    ms_usage *usage = p->usage;
+    if (p->stats->allocated_bytes > usage->most_bytes)
+        usage->most_bytes = p->stats->allocated_bytes;
+    if (p->stats->reserved_bytes > usage->most_reserved_bytes)
+        usage->most_reserved_bytes = p->stats->reserved_bytes;
     if (p->phase)
         raise_phase(p, event);
 }

@@ -29,6 +29,7 @@ typedef struct ms_usage {
         start_bytes;               /* allocated after the build; at the start of the steady step */
     uint64_t build_reserved_bytes; /* when the build ends */
     uint64_t peak_bytes, peak_requested_bytes, peak_reserved_bytes; /* of the steady step */
+    uint64_t most_bytes;          /* allocated, of everything played, the build included */
     uint64_t most_reserved_bytes; /* of everything played: a device of that size does the same */
     uint32_t peak_event;
     uint32_t steady_first_event, steady_end_event; /* events of the steady step: [first, end) */

@@ -15,16 +15,28 @@ static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool r
     return j->device_bytes.high > j->budget_bytes ? MS_FIT_UPPER_END : MS_FIT_WITHIN_BUDGET;
 }
 
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Where the cache is emptied between steps, the first may take more than the steady one. */
+ms_job_most ms_job_most_of(const ms_usage *usage, const ms_usage *evaluation)
+{
+    ms_job_most job = {most(usage->most_bytes, usage->peak_bytes),
+                       most(usage->most_reserved_bytes, usage->peak_reserved_bytes)};
+    if (evaluation) {
+        job.bytes = most(job.bytes, evaluation->peak_bytes);
+        job.reserved_bytes = most(job.reserved_bytes, evaluation->peak_reserved_bytes);
+    }
+    return job;
+}
+
 ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation)
 {
-    /* Where the cache is emptied between steps, the first may take more than the steady one. */
-    uint64_t reserved_bytes = usage->most_reserved_bytes > usage->peak_reserved_bytes
-                                  ? usage->most_reserved_bytes
-                                  : usage->peak_reserved_bytes;
+    uint64_t reserved_bytes = ms_job_most_of(usage, evaluation).reserved_bytes;
     bool out_of_memory = usage->out_of_memory, retries = usage->retries > 0;
     if (evaluation) {
-        if (evaluation->peak_reserved_bytes > reserved_bytes)
-            reserved_bytes = evaluation->peak_reserved_bytes;
         out_of_memory = out_of_memory || evaluation->out_of_memory;
         retries = retries || evaluation->retries > 0;
     }

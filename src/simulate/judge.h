@@ -15,6 +15,13 @@ typedef struct ms_judgement {
     ms_fit_reason reason;
 } ms_judgement;
 
+/* The most of a job: of its build, its steps and the evaluation between them. */
+typedef struct ms_job_most {
+    uint64_t bytes, reserved_bytes; /* allocated; reserved, which is what the verdict counts */
+} ms_job_most;
+/* `evaluation` may be NULL. */
+ms_job_most ms_job_most_of(const ms_usage *usage, const ms_usage *evaluation);
+
 /* Judges the device bytes that follow from a usage. `evaluation` is the usage of an evaluation
  * between two steps, or NULL; whichever needs more counts. */
 ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation);

@@ -68,6 +68,28 @@ static void summarize_usage(const ms_usage *usage, const ms_peak *peak, ms_summa
     s->allocator_retries = usage->retries;
 }
 
+/* Where the most is that is not in the steady step; a phase of an earlier step, or the build. */
+static const char *early_stage(const ms_usage *usage, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < usage->first_steady_phase && i < usage->phases.count; i++)
+        if (usage->phases.items[i].peak_bytes == bytes)
+            return "first-step";
+    return "build";
+}
+
+static void summarize_job(const ms_usage *usage, const ms_usage *evaluation, ms_summary *s)
+{
+    const ms_job_most job = ms_job_most_of(usage, evaluation);
+    s->job_peak_memory_bytes = job.bytes;
+    s->job_reserved_memory_bytes = job.reserved_bytes;
+    if (job.bytes == usage->peak_bytes)
+        s->job_peak_stage = "step";
+    else if (evaluation && job.bytes == evaluation->peak_bytes)
+        s->job_peak_stage = ms_phase_name(MS_PHASE_EVALUATION);
+    else
+        s->job_peak_stage = early_stage(usage, job.bytes);
+}
+
 static void summarize_judgement(const ms_judgement *j, ms_summary *s)
 {
     s->low_device_bytes = j->device_bytes.low;
@@ -97,6 +119,7 @@ static void summarize(ms_simulated *simulated)
     s->tokens = ms_run_tokens(run);
     s->tokens_per_s = ms_run_tokens_per_s(run, s->step_time_ms);
     s->tokens_per_s_per_gpu = ms_run_tokens_per_s_per_gpu(run, s->step_time_ms);
+    summarize_job(&simulated->usage, evaluation, s);
     if (evaluation) {
         s->evaluation_peak_bytes = evaluation->peak_bytes;
         s->evaluation_reserved_bytes = evaluation->peak_reserved_bytes;

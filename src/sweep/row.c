@@ -54,6 +54,7 @@ static const column columns[] = {
     {"peak_memory_bytes",        CELL_COUNT,  OF_STEP(peak_memory_bytes),         BOTH, -1},
     {"reserved_memory_bytes",    CELL_COUNT,  OF_STEP(reserved_memory_bytes),     BOTH, -1},
     {"evaluation_reserved_bytes", CELL_COUNT, OF_STEP(evaluation_reserved_bytes), STEP, 0},
+    {"job_peak_memory_bytes",    CELL_COUNT,  OF_STEP(job_peak_memory_bytes),     STEP, -1},
     {"low_device_bytes",         CELL_COUNT,  OF_STEP(low_device_bytes),          STEP, 0},
     {"high_device_bytes",        CELL_COUNT,  OF_STEP(high_device_bytes),         STEP, 0},
     {"host_memory_bytes",        CELL_COUNT,  OF_STEP(host_memory_bytes),         BOTH, -1},

@@ -33,10 +33,25 @@ ms_status ms_value_count(const char *field, const char *value, uint64_t minimum,
     return MS_OK;
 }
 
+enum { NUMBER_TEXT = 64 };
+
+/* JSON's numbers have digits on both sides of the point; ".3" and "1." are numbers too. */
+static const char *with_both_sides(const char *value, char text[NUMBER_TEXT])
+{
+    size_t bytes = strlen(value);
+    if (bytes < 2 || bytes > NUMBER_TEXT - 3)
+        return value;
+    snprintf(text, NUMBER_TEXT, "%s%s%s", value[0] == '.' ? "0" : "", value,
+             value[bytes - 1] == '.' ? "0" : "");
+    return text;
+}
+
 ms_status ms_value_number(const char *field, const char *value, double minimum, double maximum,
                           const char *expected, double *number, ms_error *err)
 {
-    ms_json_source source = {"", value, strlen(value)};
+    char text[NUMBER_TEXT];
+    const char *json = with_both_sides(value, text);
+    ms_json_source source = {"", json, strlen(json)};
     ms_json *document = NULL;
     ms_status status = ms_json_parse(&source, &document, NULL);
     if (status == MS_OK)

@@ -23,6 +23,7 @@
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "config/resolve/resolving.h"
+#include "config/resolve/torch_versions.h"
 #include "config/resolve/device_named.h"
 #include "text/size.h"
 
@@ -256,6 +257,14 @@ static ms_status resolve_experts(const ms_resolving *c)
     return ms_resolve_fail(c, "experts", "%s experts %s", ms_experts_names[run->experts], reason);
 }
 
+/* ---- the version of PyTorch ---- */
+
+static ms_status note_torch(const ms_resolving *c)
+{
+    const char *text = ms_torch_unmeasured(c->run);
+    return text ? ms_note_add(c->notes, c->arena, c->err, "%s", text) : MS_OK;
+}
+
 /* ---- all of it ---- */
 
 typedef ms_status (*resolver)(const ms_resolving *c);
@@ -278,17 +287,29 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static const resolver steps[] = {
-        resolve_device,         ms_resolve_parallel_types,
-        resolve_tokens,         resolve_optimizer,
-        resolve_places,         resolve_in_backward,
-        resolve_accumulation,   ms_resolve_quantization,
-        note_autocast,          resolve_allocator,
-        resolve_budget,         ms_resolve_layers,
-        ms_resolve_loss,        ms_resolve_between_steps,
-        ms_resolve_treatments,  resolve_attention,
-        resolve_experts,        ms_resolve_parallel,
-        ms_resolve_translation, ms_resolve_family,
-        ms_resolve_images,      ms_resolve_padding,
+        resolve_device,
+        ms_resolve_parallel_types,
+        resolve_tokens,
+        resolve_optimizer,
+        resolve_places,
+        resolve_in_backward,
+        resolve_accumulation,
+        ms_resolve_quantization,
+        note_autocast,
+        resolve_allocator,
+        resolve_budget,
+        ms_resolve_layers,
+        ms_resolve_loss,
+        ms_resolve_between_steps,
+        ms_resolve_treatments,
+        resolve_attention,
+        resolve_experts,
+        ms_resolve_parallel,
+        ms_resolve_translation,
+        ms_resolve_family,
+        ms_resolve_images,
+        ms_resolve_padding,
+        note_torch,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     return resolve(&c, steps, sizeof steps / sizeof steps[0]);

@@ -13,6 +13,7 @@
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
+#include "report/view/why.h"
 #include "report/ranks/communication.h"
 #include "report/ranks/one_device_table.h"
 #include "report/ranks/rank_table.h"
@@ -74,6 +75,16 @@ static void reserved_row(const ms_page *p, const ms_summary *s, uint32_t label_w
     total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes, remark);
 }
 
+/* Where another part of the job than the steady step needs more. */
+static void job_row(const ms_page *p, const ms_summary *s, uint32_t label_width)
+{
+    char most[MS_GIB_TEXT], peak[MS_GIB_TEXT];
+    ms_gib(s->job_peak_memory_bytes, most);
+    if (strcmp(most, ms_gib(s->peak_memory_bytes, peak)) != 0)
+        total_row(p, "allocated, most of the job", label_width, s->job_peak_memory_bytes,
+                  ms_why_job_part(s));
+}
+
 static void write_peak(const ms_page *p, const ms_view *v)
 {
     const ms_summary *s = v->summary;
@@ -92,6 +103,7 @@ static void write_peak(const ms_page *p, const ms_view *v)
         fputc('\n', p->out);
     }
     total_row(p, "allocated", label_width, s->peak_memory_bytes, "");
+    job_row(p, s, label_width);
     if (v->ledger->run->allocator.kind == MS_ALLOCATOR_RAW)
         return;
     reserved_row(p, s, label_width);

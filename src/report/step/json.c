@@ -40,6 +40,7 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     if (s->slow_device_reserved_bytes)
         ms_json_uint(w, "slow_device_reserved_bytes", s->slow_device_reserved_bytes);
     ms_json_string(w, "peak_stage", s->peak_stage);
+    ms_json_string(w, "job_peak_stage", s->job_peak_stage);
     ms_fit_json(w, s->verdict_reason);
     if (s->budget_bytes) {
         ms_json_uint(w, "budget_bytes", s->budget_bytes);

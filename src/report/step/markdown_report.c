@@ -3,6 +3,7 @@
  * The report as Markdown, in the order of the console view.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
@@ -10,6 +11,7 @@
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
+#include "report/view/why.h"
 #include "report/ranks/communication.h"
 #include "report/ranks/one_device_table.h"
 #include "report/ranks/rank_table.h"
@@ -35,6 +37,8 @@ static void write_device(FILE *out, const ms_view *v)
     char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT];
     fprintf(out, "\nThe allocator reserves **%s GiB** for it.",
             ms_gib(s->reserved_memory_bytes, a));
+    if (strcmp(ms_gib(s->job_peak_memory_bytes, a), ms_gib(s->peak_memory_bytes, b)) != 0)
+        fprintf(out, " The most of the job is %s: **%s GiB** allocated.", ms_why_job_part(s), a);
     if (s->slow_device_reserved_bytes)
         fprintf(out, " On a device that falls behind its host it reserves up to **%s GiB**.",
                 ms_gib(s->slow_device_reserved_bytes, a));

@@ -32,6 +32,8 @@ static const ms_summary_row rows[] = {
     ROW(start_bytes, "allocated when a step begins"),
     ROW(peak_memory_bytes, "allocated at the peak"),
     ROW(reserved_memory_bytes, "reserved by the allocator"),
+    ROW(job_peak_memory_bytes, "allocated, the most of the job"),
+    ROW(job_reserved_memory_bytes, "reserved, the most of the job"),
     COUNT(allocator_retries, "times the allocator returned memory"),
     ROW(low_device_bytes, "on the device, at least"),
     ROW(expected_device_bytes, "on the device, expected"),

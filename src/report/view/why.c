@@ -134,14 +134,34 @@ static const char *of_first_step(const ms_view *v)
                            ms_phase_name((ms_phase)phase->phase), most, cause);
 }
 
+const char *ms_why_job_part(const ms_summary *s)
+{
+    if (strcmp(s->job_peak_stage, "evaluation") == 0)
+        return "in the evaluation";
+    return strcmp(s->job_peak_stage, "build") == 0 ? "when the model is built"
+                                                   : "in the first step";
+}
+
+/* "; the most of the job is 2.18 GiB, in the evaluation" */
+static const char *of_evaluation(const ms_view *v)
+{
+    const ms_summary *s = v->summary;
+    char most[MS_BYTES_TEXT];
+    if (strcmp(s->job_peak_stage, "evaluation") != 0)
+        return "";
+    return ms_arena_printf(v->arena, "; the most of the job is %s, in the evaluation",
+                           ms_bytes_text(s->job_peak_memory_bytes, most));
+}
+
 const char *ms_why_text(const ms_view *v)
 {
     char size[MS_BYTES_TEXT];
-    const char *alive = parts(v), *more = added(v), *first = of_first_step(v);
-    if (!alive || !more || !first)
+    const char *alive = parts(v), *more = added(v), *first = of_first_step(v),
+               *evaluation = of_evaluation(v);
+    if (!alive || !more || !first || !evaluation)
         return NULL;
-    return ms_arena_printf(v->arena, "the peak of %s is in %s%s%s%s%s%s%s",
+    return ms_arena_printf(v->arena, "the peak of %s is in %s%s%s%s%s%s%s%s",
                            ms_bytes_text(v->summary->peak_memory_bytes, size),
                            v->summary->peak_stage, *v->peak_operator ? ", in " : "",
-                           v->peak_operator, *alive ? ": " : "", alive, more, first);
+                           v->peak_operator, *alive ? ": " : "", alive, more, first, evaluation);
 }

@@ -8,5 +8,7 @@
  * and what the allocator adds. A sentence without a full stop, in the view's arena; NULL when out
  * of memory. The view's rows must be filled. */
 const char *ms_why_text(const ms_view *view);
+/* "in the evaluation": where the most of a job is that is not in its steady step. */
+const char *ms_why_job_part(const ms_summary *summary);
 
 #endif

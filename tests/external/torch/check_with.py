@@ -12,6 +12,8 @@ EQUAL = [
     "qwen3-0.6b --seq 256 --attention eager --optimizer sgd-momentum --device h100-80gb",
     "gpt2 --seq 256 --allocator cuda-expandable",
     "gemma-2-2b --seq 256",
+    "xlm-roberta-base --batch 3 --seq 127",
+    "bert-base-uncased --batch 2 --seq 128 --dtype fp32 --autocast bf16 --clip 1 --optimizer-impl foreach",
     "gpt2 --parallel dp=2 --seq 128",
     "llama-3.2-1b --parallel dp=8 --seq 256 --gradient-as-bucket-view yes --accumulate 3 --no-sync yes --clip 1",
     "smollm2-135m --parallel fsdp=7 --rank 6 --seq 200 --checkpointing all --fsdp-build device --reshard-after-forward no",
