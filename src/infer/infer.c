@@ -21,15 +21,50 @@
 
 /* ---- reading ---- */
 
+static uint64_t distance(const ms_device *device, uint64_t budget)
+{
+    uint64_t bytes = ms_device_usable_bytes(device);
+    return bytes > budget ? bytes - budget : budget - bytes;
+}
+
+/* A budget in place of a device is that of the nearest one, whose memory decides what engines take
+ * by default. Of those that all engines run on: NVIDIA's with compute capability 8.0 or more. */
+static ms_status take_nearest(ms_infer_input *in, ms_infer_settings *s, ms_error *err)
+{
+    const ms_device *devices, *nearest = NULL;
+    uint32_t count = 0;
+    in->place_note = NULL;
+    if (s->budget == 0 || ms_infer_settings_has(s, "device"))
+        return MS_OK;
+    ms_status status = ms_devices_load(in->arena, &devices, &count, err);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        const ms_device *d = &devices[i];
+        bool is_taken = d->compute_capability > 0 && !ms_device_before_ampere(d);
+        if (is_taken && (!nearest || distance(d, s->budget) < distance(nearest, s->budget)))
+            nearest = d;
+    }
+    if (!nearest)
+        return status;
+    s->device = nearest->name;
+    in->place_note =
+        ms_arena_printf(in->arena,
+                        "budget: no device is given, so it is taken for %s, whose memory is "
+                        "nearest: what engines do by default depends on it; --device names another",
+                        nearest->name);
+    return in->place_note ? MS_OK : ms_infer_no_memory(err);
+}
+
 ms_status ms_infer_place(ms_infer_input *in, ms_infer_settings *s, ms_error *err)
 {
     char budget[32];
     ms_run_config run;
+    ms_status status = take_nearest(in, s, err);
+    if (status != MS_OK)
+        return status;
     const ms_run_setting settings[] = {{"device", s->device}, {"budget", budget}};
     size_t count = s->budget > 0 ? 2 : 1;
     snprintf(budget, sizeof budget, "%" PRIu64 "B", s->budget);
-    ms_status status =
-        ms_config_load_device(in->arena, settings, count, "inference", &run, NULL, err);
+    status = ms_config_load_device(in->arena, settings, count, "inference", &run, NULL, err);
     if (status != MS_OK)
         return status;
     in->device = run.device;
@@ -242,6 +277,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
     if (status == MS_OK)
         status = tell_context(in, a, err);
+    if (status == MS_OK && in->place_note && !ms_vec_push(&a->result.notes, in->place_note))
+        status = ms_infer_no_memory(err);
     if (status != MS_OK)
         return status;
     if (a->choice.refusal)

@@ -33,7 +33,10 @@ static const char *quant_of(const ms_infer_view *v)
 static const char *place_of(const ms_infer_view *v)
 {
     const ms_infer_settings *s = v->settings;
-    bool has_gpus = s->gpus > 1 && !differs(v, "gpus"), has_device = !differs(v, "device");
+    bool is_nearest =
+        v->rows && !ms_infer_settings_has(s, "device") && (s->budget > 0 || differs(v, "budget"));
+    bool has_gpus = s->gpus > 1 && !differs(v, "gpus");
+    bool has_device = !differs(v, "device") && !is_nearest;
     const char *gpus = has_gpus ? ms_arena_printf(v->arena, "%" PRIu64 " x ", s->gpus) : "";
     if (!gpus || (!has_gpus && !has_device))
         return gpus;

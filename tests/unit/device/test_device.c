@@ -84,6 +84,29 @@ static void every_row_is_sane(void **state)
     }
 }
 
+/* A bridge of NVLink joins two cards alone, so several of them speak over PCIe. */
+static void cards_have_pcie(void **state)
+{
+    static const char *const cards[] = {"rtx-2080-ti", "a30",           "a40",
+                                        "rtx-3090",    "rtx-a6000",     "a100-80gb-pcie",
+                                        "h100-nvl",    "h100-80gb-pcie"};
+    for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++) {
+        const ms_device *d = find(*state, cards[i]);
+        assert_true(d->peer_link_bytes_per_s > 0);
+        assert_true(d->peer_link_bytes_per_s <= 2 * d->host_link_bytes_per_s);
+    }
+    assert_true(find(*state, "a100-80gb")->peer_link_bytes_per_s > 599e9);
+}
+
+/* What nvidia-smi shows is known of all of NVIDIA's. */
+static void drivers_figures_are_known(void **state)
+{
+    const table *t = *state;
+    for (uint32_t i = 0; i < t->count; i++)
+        assert_true(t->devices[i].compute_capability == 0 || t->devices[i].driver_bytes > 0);
+    assert_int_equal(find(t, "h100-nvl")->driver_bytes, UINT64_C(95830) << 20);
+}
+
 static void unknown_capacity_is_guarded(void **state)
 {
     (void)state;
@@ -163,6 +186,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_rows),
         cmocka_unit_test(every_row_is_sane),
+        cmocka_unit_test(cards_have_pcie),
+        cmocka_unit_test(drivers_figures_are_known),
         cmocka_unit_test(unknown_capacity_is_guarded),
         cmocka_unit_test(missing_rates_are_assumed),
         cmocka_unit_test(rates_are_the_nearest),
