@@ -189,7 +189,7 @@ def parallel_options(case):
     elif p.get("reshard_after_forward"):
         command += ["--reshard-ranks", str(p["reshard_after_forward"])]
     command += ["--fsdp-units", p["units"]] if p.get("units") else []
-    command += ["--fsdp-build", {"cuda": "device"}.get(p["init"], p["init"])] if p.get("init") else []
+    command += ["--build", {"cuda": "device"}.get(p["init"], p["init"])] if p.get("init") else []
     command += ["--reshard-root", "yes"] if p.get("root_reshard") else []
     command += ["--reshard-after-backward", "no"] if p.get("reshard_after_backward") is False else []
     command += ["--fsdp-offload", "yes"] if p.get("offload") else []
@@ -253,6 +253,7 @@ def command_of(case, config_path, args):
     if case.get("routing"):
         command += ["--routing", case["routing"]]
     command += ["--treat", case["treat"]] if case.get("treat") else []
+    command += ["--build", case["build"]] if case.get("build") else []
     command += parallel_options(case)
     command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
     command += ["--addresses", case["addresses"]] if "addresses" in case and not expandable else []

@@ -29,6 +29,7 @@ class RunOptions(TypedDict, total=False):
     optimizer_in_backward: YesNo                # update each parameter as soon as its gradient is ready [no]
     optimizer_device: Text                      # where optimizer states are kept and updated: device or host [device]
     parameter_device: Text                      # where the layers' parameters are kept: device or host [device]
+    build: Text                                 # where the model is built: device, or host, from where it moves, host-base, the adapter on the device; FSDP's also meta, or broadcast by rank 0 [device, of FSDP meta, of FSDP1's tied weights host]
     weight_decay: Number                        # 0 or more [0.01 for adamw, else 0]
     accumulate: Number                          # micro-batches per optimizer step [1]
     grad_accumulation_dtype: Text               # type of accumulated gradients: same as the parameter, or fp32 [same]
@@ -59,7 +60,6 @@ class RunOptions(TypedDict, total=False):
     reshard_root: YesNo                         # fully_shard frees the weights outside of layers after forward too, as axolotl has it [no]
     reshard_after_backward: YesNo               # fully_shard frees weights after each backward, not the last alone [yes]
     fsdp_units: Text                            # layers, or torchtitan's or accelerate's: ends of the model are units too [layers]
-    fsdp_build: Text                            # where FSDP's model is built: meta, device, host, or broadcast by rank 0 [meta, for FSDP1 of tied weights host]
     fsdp_offload: YesNo                         # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
     use_orig_params: YesNo                      # FSDP1's optimizer updates original parameters, not flat ones [yes]
     forward_prefetch: YesNo                     # FSDP1 gathers the next layer while one runs forward [no]
@@ -252,6 +252,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
+        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("grad-accumulation-dtype", "TYPE", "same"),
@@ -285,7 +286,6 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -374,6 +374,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
+        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("grad-accumulation-dtype", "TYPE", "same"),
@@ -403,7 +404,6 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-ranks", "N", "0"),
         ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
-        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -462,6 +462,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
+        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("grad-accumulation-dtype", "TYPE", "same"),
@@ -495,7 +496,6 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -563,6 +563,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
+        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("grad-accumulation-dtype", "TYPE", "same"),
@@ -596,7 +597,6 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),
@@ -658,6 +658,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
+        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("grad-accumulation-dtype", "TYPE", "same"),
@@ -691,7 +692,6 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("reshard-root", "YESNO", "no"),
         ("reshard-after-backward", "YESNO", "yes"),
         ("fsdp-units", "NAME", "layers"),
-        ("fsdp-build", "PLACE", "meta, for FSDP1 of tied weights host"),
         ("fsdp-offload", "YESNO", "no"),
         ("use-orig-params", "YESNO", "yes"),
         ("forward-prefetch", "YESNO", "no"),

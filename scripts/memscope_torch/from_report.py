@@ -92,6 +92,8 @@ def build(report, torch, transformers, dtypes):
         model = class_of(report, transformers)(config)
     torch.set_default_dtype(torch.float32)
     model = model.to(dtypes[run["dtype"]]).train()
+    if ranks.device(run) == "cpu":
+        model = model.to("cuda")
     count, told = sum(p.numel() for p in model.parameters()), report["summary"]["param_count"]
     if count != told:
         sys.exit(f"transformers builds a model of {count} parameters from this config, but the report predicts {told}")

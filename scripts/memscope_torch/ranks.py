@@ -5,7 +5,7 @@ import re
 
 # Options that are not made again here, with the values at which nothing is to be made.
 PLAIN = {"dp": {"zero_optimizer": (None, False), "parameters_as_bucket_view": (None, False)},
-         "fsdp": {"fsdp_units": ("layers",), "fsdp_build": ("meta", "device"), "fsdp_offload": (None, False), "reshard_ranks": (None, 0)}}
+         "fsdp": {"fsdp_units": ("layers",), "build": ("meta", "device"), "fsdp_offload": (None, False), "reshard_ranks": (None, 0)}}
 
 
 def layout(run):
@@ -36,8 +36,10 @@ def reason(run):
 
 
 def device(run):
-    """Where the model is built."""
-    return "meta" if layout(run)[0] == "fsdp" and run.get("fsdp_build") == "meta" else "cuda"
+    """Where the model is built: "cpu" if it is moved then."""
+    if layout(run)[0] == "fsdp":
+        return "meta" if run.get("build") == "meta" else "cuda"
+    return "cpu" if run.get("build") else "cuda"
 
 
 def materialise(model, torch):

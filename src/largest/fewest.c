@@ -110,7 +110,7 @@ static ms_status check(const ms_fit_trials *t)
     if (parallel->reshard_ranks > 0)
         return refuse(t, "reshard-ranks, which must divide them");
     if (parallel->build == MS_BUILD_BROADCAST)
-        return refuse(t, "fsdp-build broadcast, which is predicted for even shards alone");
+        return refuse(t, "build broadcast, which is predicted for even shards alone");
     return MS_OK;
 }
 

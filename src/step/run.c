@@ -8,6 +8,7 @@
 #include "model/blocks/tensor_parallel.h"
 #include "ops/attention/ring_parts.h"
 #include "ops/ops.h"
+#include "step/moved.h"
 #include "trace/build.h"
 #include "treatments/selective.h"
 
@@ -63,8 +64,10 @@ static void cast_buffers(ms_model *model)
 void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
 {
     ms_tape *tape = model->tape;
+    ms_moved moved = ms_moved_begin(model);
     if (!model->config->family->program->build(model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_moved_list(&moved, model);
     if (model->exceptions && ms_exceptions_gave_up(model->exceptions))
         ms_tape_fail(tape, ms_fail(err, MS_ERR_CONFIG,
                                    "quantization_config: the patterns of modules that are not "
@@ -81,10 +84,13 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
     const bool is_by_engine = layout->kind == MS_PARALLEL_ZERO;
     if (model->run->upcast || model->run->parallel.casts_back)
         ms_upcast(model);
+    if (model->run->parallel.build == MS_BUILD_HOST_BASE)
+        ms_moved_end(&moved, model);
     ms_status attached = ms_adapter_attach(model, err);
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);
     ms_parameters_settle(model);
+    ms_moved_end(&moved, model);
     if (is_by_engine && ms_is_packed(&model->run->quantization))
         ms_cast_back(model);
 }

@@ -246,7 +246,7 @@ static void build_model(trainer *t)
     const ms_run_config *run = t->model.run;
     ms_run_config stored = *run;
     stored.dtype = run->parallel.shard_dtype;
-    if (run->parallel.build == MS_BUILD_DEVICE)
+    if (ms_layout_shards(&run->parallel.layout) && run->parallel.build == MS_BUILD_DEVICE)
         t->model.run = &stored;
     ms_step_build_model(&t->model, true, t->err);
     t->model.run = run;

@@ -23,6 +23,7 @@ everything else that the process has made: compiling leaves 100 MB there.
 An encoder with a decoder has as many tokens on both sides, or "source" on the encoder's.
 "images", "image_size": see images.py.
 "padding": "ones" passes an attention mask of ones, "yes" one whose last row's last token is masked.
+"build": "host" builds the model there and moves it, with its adapter, "host-base" adds that on the device.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
@@ -108,7 +109,8 @@ def build(case, device):
         config._experts_implementation = case["experts"]
     torch.manual_seed(0)
     torch.set_default_dtype(DTYPES[case["weights"]])
-    with torch.device("cpu" if case.get("quantize") else device):
+    is_moved = case.get("build", "device") != "device"
+    with torch.device("cpu" if case.get("quantize") or is_moved else device):
         name = (config.architectures or [None])[0]
         model = getattr(transformers, name)._from_config(config) if name else AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
@@ -116,6 +118,8 @@ def build(case, device):
     if case.get("quantize"):
         import quantized
         model = quantized.quantized(case, model, device)
+    if case.get("build") == "host-base":
+        model.to(device)
     if case.get("liger"):
         import liger
         liger.apply(model)
@@ -136,6 +140,8 @@ def build(case, device):
         settings = {k: v for k, v in case["adapter"].items() if k != "peft_type"}
         model = peft.get_peft_model(model, kind(**settings, task_type="CAUSAL_LM"),
                                     autocast_adapter_dtype=case.get("adapter_dtype", "fp32") == "fp32")
+    if is_moved:
+        model.to(device)
     if case.get("freeze_vision"):
         import images
         images.tower(model.get_base_model() if case.get("lora") else model).requires_grad_(False)

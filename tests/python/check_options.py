@@ -22,7 +22,7 @@ DDP, FSDP, FSDP1, TP, ZERO, ZERO3 = ({"parallel": layout} for layout in ("dp=2",
 OF_RANKS = [
     (DDP, {"world": 2, "bucket_cap_mb": 50, "init_sync": False, "gradient_as_bucket_view": True, "static_graph": True, "find_unused_parameters": True, "zero_optimizer": True}),
     ({**DDP, "zero_optimizer": True}, {"parameters_as_bucket_view": True}), ({**DDP, "accumulate": 2}, {"no_sync": True}),
-    (FSDP, {"rank": 1, "param_dtype": "fp16", "reduce_dtype": "fp32", "reshard_after_forward": False, "reshard_root": True, "fsdp_build": "device",
+    (FSDP, {"rank": 1, "param_dtype": "fp16", "reduce_dtype": "fp32", "reshard_after_forward": False, "reshard_root": True, "build": "device",
             "fsdp_offload": True}),
     ({"parallel": "fsdp=4"}, {"reshard_ranks": 2}), ({"parallel": "hsdp=2x2", "accumulate": 2}, {"no_all_reduce": True}),
     ({**FSDP1, "param_dtype": "bf16", "dtype": "fp32"}, {"load_dtype": "bf16"}), ({**FSDP, "accumulate": 2}, {"reshard_after_backward": False}),

@@ -17,7 +17,7 @@ static ms_status resolve_on_device(ms_parallel *parallel, const ms_adapter *adap
 {
     if (parallel->shard_dtype != parallel->param_dtype)
         return refuse(parallel,
-                      "an adapter and fsdp-build device, unless param-dtype is the type of the "
+                      "an adapter and build device, unless param-dtype is the type of the "
                       "weights",
                       err);
     if (widens && !is_packed && adapter->dtype != MS_DTYPE_F32)

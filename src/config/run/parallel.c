@@ -41,12 +41,10 @@ const char *const ms_fsdp_unit_names[] = {
     NULL,
 };
 
-const char *const ms_fsdp_build_names[] = {
-    [MS_BUILD_META] = "meta",
-    [MS_BUILD_DEVICE] = "device",
-    [MS_BUILD_HOST] = "host",
-    [MS_BUILD_BROADCAST] = "broadcast",
-    NULL,
+const char *const ms_build_names[] = {
+    [MS_BUILD_META] = "meta",           [MS_BUILD_DEVICE] = "device",
+    [MS_BUILD_HOST] = "host",           [MS_BUILD_HOST_BASE] = "host-base",
+    [MS_BUILD_BROADCAST] = "broadcast", NULL,
 };
 
 const ms_layout ms_layout_none = {

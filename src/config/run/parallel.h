@@ -40,16 +40,18 @@ typedef enum ms_fsdp_units {
     MS_UNITS_TORCHTITAN,
     MS_UNITS_ACCELERATE
 } ms_fsdp_units;
-/* Where a model is built that is sharded then. */
-typedef enum ms_fsdp_build {
+/* Where a model is built. One that is sharded then is on the meta device unless something else is
+ * given, another on the device. */
+typedef enum ms_build {
     MS_BUILD_META,
     MS_BUILD_DEVICE,
-    MS_BUILD_HOST,     /* fully_shard moves it, unit by unit */
-    MS_BUILD_BROADCAST /* on the host of rank 0, which sends tensor by tensor to be divided */
-} ms_fsdp_build;
+    MS_BUILD_HOST,      /* from where it is moved: by model.to(), or by fully_shard, unit by unit */
+    MS_BUILD_HOST_BASE, /* the same, and an adapter is made on the device */
+    MS_BUILD_BROADCAST  /* on the host of rank 0, which sends tensor by tensor to be divided */
+} ms_build;
 
 extern const char *const ms_fsdp_unit_names[];
-extern const char *const ms_fsdp_build_names[];
+extern const char *const ms_build_names[];
 
 /* Which ranks are predicted. */
 typedef enum ms_rank_kind {
@@ -119,7 +121,7 @@ typedef struct ms_parallel {
     bool has_param_dtype;   /* it is given: parameters of other types are cast to it */
     ms_dtype reduce_dtype;  /* of gradients when they are reduced */
     bool keeps_unsharded;   /* a layer's parameters stay from forward to backward */
-    ms_fsdp_build build;
+    ms_build build;
     ms_fsdp_units units;
     /* fully_shard */
     bool has_end_units;        /* embeddings, and last norm with head, are units */

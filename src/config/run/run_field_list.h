@@ -64,6 +64,12 @@
       "where the layers' parameters are kept: device or host", "device", \
       "Training", choice, AT(run.parameter_device), .choices = ms_place_names, \
       .report = "parameter_device") \
+    X("build", "PLACE", \
+      "where the model is built: device, or host, from where it moves, host-base, the adapter on " \
+      "the device; FSDP's also meta, or broadcast by rank 0", \
+      "device, of FSDP meta, of FSDP1's tied weights host", "Training", choice, \
+      AT(run.parallel.build), .choices = ms_build_names, .default_is_words = true, \
+      .report = "build", .show_report = ms_show_build) \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", \
       "Training", number, AT(run.training.weight_decay), .default_is_words = true, \
       .report = "weight_decay") \
@@ -186,10 +192,6 @@
       "layers, or torchtitan's or accelerate's: ends of the model are units too", "layers", \
       "Several ranks", choice, AT(run.parallel.units), .choices = ms_fsdp_unit_names, \
       .report = "fsdp_units", .show_report = ms_show_fsdp_units) \
-    X("fsdp-build", "PLACE", \
-      "where FSDP's model is built: meta, device, host, or broadcast by rank 0", \
-      "meta, for FSDP1 of tied weights host", "Several ranks", choice, AT(run.parallel.build), \
-      .choices = ms_fsdp_build_names, .default_is_words = true, .report = "fsdp_build", .show_report = ms_show_fsdp_build) \
     X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
       "Several ranks", answer, AT(run.parallel.offloads), .report = "fsdp_offload", \
       .show_report = ms_show_fsdp_offload) \

@@ -27,6 +27,7 @@ typedef struct ms_run_draft {
     const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration, *prices;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
+    bool is_moved;     /* by the trainer whose file it is, a model that was built on the host */
     bool is_inference; /* nothing is trained */
     bool reshards;     /* --reshard-after-forward */
     bool reshards_after_backward;

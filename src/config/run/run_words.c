@@ -84,6 +84,7 @@ static const ms_run_word words[] = {
     IS("model-max-length", "seq"),
     FLAG("cpu-offload", "optimizer-device", "host"),
     FLAG("offload-optimizer", "optimizer-device", "host"),
+    IS("fsdp-build", "build"),
     IS("model-name-or-path", "config"),
     IS("model-name", "config"),
     IS("model-id", "config"),

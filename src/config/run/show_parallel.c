@@ -96,11 +96,13 @@ void ms_show_fsdp_units(const void *source, ms_arena *arena, ms_config_shown *sh
         show_text(shown, ms_fsdp_unit_names[parallel_of(source)->units]);
 }
 
-void ms_show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown *shown)
+void ms_show_build(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
+    const ms_parallel *parallel = parallel_of(source);
     (void)arena;
-    if (ms_layout_shards(&parallel_of(source)->layout))
-        show_text(shown, ms_fsdp_build_names[parallel_of(source)->build]);
+    const bool is_moved = parallel->build == MS_BUILD_HOST || parallel->build == MS_BUILD_HOST_BASE;
+    if (ms_layout_shards(&parallel->layout) || is_moved)
+        show_text(shown, ms_build_names[parallel->build]);
 }
 
 void ms_show_fsdp_offload(const void *source, ms_arena *arena, ms_config_shown *shown)

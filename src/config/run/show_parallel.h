@@ -18,7 +18,7 @@ void ms_show_reshard_ranks(const void *source, ms_arena *arena, ms_config_shown 
 void ms_show_reshards_root(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_reshards_after_backward(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_fsdp_units(const void *source, ms_arena *arena, ms_config_shown *shown);
-void ms_show_fsdp_build(const void *source, ms_arena *arena, ms_config_shown *shown);
+void ms_show_build(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_fsdp_offload(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_orig_params(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_forward_prefetch(const void *source, ms_arena *arena, ms_config_shown *shown);

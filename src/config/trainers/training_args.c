@@ -382,6 +382,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
     ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);
     r.file.format = format;
+    draft->is_moved = status == MS_OK && ms_training_moves_model(format, root);
     if (status == MS_OK)
         status = heed_sharding(&r, root, format);
     if (status == MS_OK)

@@ -287,7 +287,7 @@ static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
     if (status == MS_OK)
         status = ms_training_set_option(t, "fsdp-units", is_axolotl(t) ? "layers" : "accelerate");
     return status == MS_OK
-               ? ms_training_set_option(t, "fsdp-build", is_broadcast ? "broadcast" : "host")
+               ? ms_training_set_option(t, "build", is_broadcast ? "broadcast" : "host")
                : status;
 }
 

@@ -34,3 +34,27 @@ bool ms_training_says_nothing(ms_json_value value)
     }
     return !ms_json_first(value, &child);
 }
+
+bool ms_training_moves_model(ms_training_format format, ms_json_value root)
+{
+    /* keys of TRL's configurations, or of its ModelConfig */
+    static const char *const of_trl[] = {"max_length",
+                                         "max_seq_length",
+                                         "model_init_kwargs",
+                                         "dataset_text_field",
+                                         "packing",
+                                         "completion_only_loss",
+                                         "use_peft",
+                                         "assistant_only_loss",
+                                         "max_prompt_length",
+                                         "num_generations",
+                                         "max_completion_length",
+                                         "precompute_ref_log_probs"};
+    ms_json_value value;
+    if (format != MS_TRAINING_HF)
+        return false;
+    for (size_t i = 0; i < sizeof of_trl / sizeof *of_trl; i++)
+        if (ms_json_find(root, of_trl[i], &value))
+            return false;
+    return true;
+}

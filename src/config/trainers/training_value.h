@@ -18,6 +18,10 @@ typedef enum ms_training_format {
     MS_TRAINING_FORMAT_COUNT
 } ms_training_format;
 
+/* Whether the trainer moves to the device a model that was built on the host: Trainer does, but TRL
+ * and the others load it there, or build it there. */
+bool ms_training_moves_model(ms_training_format format, ms_json_value root);
+
 /* Whether a value disables its key: null, false, 0, "", "no", "none", [] and {}. */
 bool ms_training_says_nothing(ms_json_value value);
 /* Whether the pointer begins with the key of that name. */

@@ -30,7 +30,8 @@ ms_tensor ms_dora_magnitude(ms_model *model, uint32_t scope, ms_tensor weight,
     tape->grad_enabled = false;
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *product = ms_local(&f, ms_empty_like(tape, weight, model->run->dtype));
-    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    if (!tape->is_meta) /* else the host multiplies */
+        ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     ms_local(&f, merged(tape, weight, *product));
     ms_tensor magnitude = ms_parameter_new(model, scope, "lora_magnitude_vector", MS_SHAPE(rows));
     ms_locals_end(&f, NULL);

@@ -140,7 +140,7 @@ static void accelerate_first(writer *w)
     const ms_parallel *p = w->parallel;
     const char *whole = p->layout.copies > 1 ? "HYBRID_SHARD" : "FULL_SHARD",
                *kept = p->layout.copies > 1 ? "HYBRID_SHARD_ZERO2" : "SHARD_GRAD_OP";
-    expect(w, p->build == MS_BUILD_META, "--fsdp-build meta");
+    expect(w, p->build == MS_BUILD_META, "--build meta");
     line(w, "  fsdp_version: 1");
     line(w, "  fsdp_sharding_strategy: %s", p->keeps_unsharded ? kept : whole);
     line(w, "  fsdp_backward_prefetch: %s", prefetches[p->backward_prefetch]);
@@ -155,7 +155,7 @@ static void accelerate_second(writer *w)
     const ms_parallel *p = w->parallel;
     expect(w, p->units == MS_UNITS_ACCELERATE, "--fsdp-units accelerate");
     expect(w, p->build == MS_BUILD_HOST || p->build == MS_BUILD_BROADCAST,
-           "--fsdp-build broadcast");
+           "--build broadcast");
     expect_usual_shards(w);
     line(w, "  fsdp_version: 2");
     line(w, "  fsdp_reshard_after_forward: %s", truth(!p->keeps_unsharded));
@@ -220,7 +220,7 @@ ms_status ms_ranks_torchtitan(MS_RANKS_ARGUMENTS)
     bool is_known =
         training->optimizer == MS_OPTIMIZER_ADAMW || training->optimizer == MS_OPTIMIZER_ADAM;
     expect(&w, p->units == MS_UNITS_TORCHTITAN, "--fsdp-units torchtitan");
-    expect(&w, p->build == MS_BUILD_META, "--fsdp-build meta");
+    expect(&w, p->build == MS_BUILD_META, "--build meta");
     expect(&w, is_titan_type(p->shard_dtype), "--dtype bf16");
     expect(&w, is_titan_type(p->param_dtype), "--param-dtype bf16");
     expect(&w, is_titan_type(p->reduce_dtype), "--reduce-dtype fp32");
@@ -260,7 +260,7 @@ ms_status ms_ranks_torchtune(MS_RANKS_ARGUMENTS)
     if (!is_plain(&p->layout, MS_PARALLEL_FSDP2))
         return refuse(run, "torchtune", err);
     expect(&w, p->units == MS_UNITS_LAYERS, "--fsdp-units layers");
-    expect(&w, p->build == MS_BUILD_META, "--fsdp-build meta");
+    expect(&w, p->build == MS_BUILD_META, "--build meta");
     expect(&w, has_one_type(p), "one type of weights, --dtype bf16");
     expect(&w, syncs_always(run), "--no-sync no");
     expect_usual_shards(&w);

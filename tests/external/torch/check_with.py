@@ -16,7 +16,7 @@ EQUAL = [
     "bert-base-uncased --batch 2 --seq 128 --dtype fp32 --autocast bf16 --clip 1 --optimizer-impl foreach",
     "gpt2 --parallel dp=2 --seq 128",
     "llama-3.2-1b --parallel dp=8 --seq 256 --gradient-as-bucket-view yes --accumulate 3 --no-sync yes --clip 1",
-    "smollm2-135m --parallel fsdp=7 --rank 6 --seq 200 --checkpointing all --fsdp-build device --reshard-after-forward no",
+    "smollm2-135m --parallel fsdp=7 --rank 6 --seq 200 --checkpointing all --build device --reshard-after-forward no",
     "qwen3-0.6b --parallel hsdp=2x4 --seq 512 --dtype fp32 --param-dtype bf16 --reduce-dtype fp32 --accumulate 2 --no-sync yes",
 ]
 REFUSED = [("smollm2-135m --lora r=8,targets=q_proj", "a step with adapter"), ("gpt2 --device cpu", "a step with allocator raw"),

@@ -24,7 +24,7 @@ DEVICE = ["--device", "h100-80gb"]
 
 # ---- files of trainers ----
 
-ACCELERATE = ["--fsdp-units", "accelerate", "--fsdp-build", "broadcast"]
+ACCELERATE = ["--fsdp-units", "accelerate", "--build", "broadcast"]
 TITAN = ["--fsdp-units", "torchtitan"]
 MIXED = ["--dtype", "fp32", "--param-dtype", "bf16", "--reduce-dtype"]
 # The trainer, and the options of the run; what a file of the trainer says, it says alone.
@@ -32,7 +32,7 @@ FILES = [
     ("hf", ["--parallel", "dp=8"]),
     ("hf", ["--parallel", "dp=8", "--accumulate", "4", "--no-sync", "yes"]),
     ("hf", ["--parallel", "fsdp=8", *ACCELERATE]),
-    ("hf", ["--parallel", "hsdp=2x4", "--fsdp-units", "accelerate", "--fsdp-build", "host"]),
+    ("hf", ["--parallel", "hsdp=2x4", "--fsdp-units", "accelerate", "--build", "host"]),
     ("hf", ["--parallel", "fsdp=8", *ACCELERATE, *MIXED, "bf16"]),
     ("hf", ["--parallel", "fsdp=8", *ACCELERATE, "--reshard-after-forward", "no"]),
     ("hf", ["--parallel", "fsdp=8", *ACCELERATE, "--fsdp-offload", "yes"]),
@@ -53,7 +53,7 @@ FILES = [
 ]
 # What a trainer cannot say, and words of the refusal.
 REFUSED = [
-    ("hf", ["--parallel", "fsdp=8"], "--fsdp-units accelerate --fsdp-build broadcast"),
+    ("hf", ["--parallel", "fsdp=8"], "--fsdp-units accelerate --build broadcast"),
     ("hf", ["--parallel", "tp=4"], "tensor parallelism"),
     ("hf", ["--parallel", "zero=2,dp=8"], "ZeRO-2"),
     ("hf", ["--parallel", "dp=8", "--accumulate", "2"], "--no-sync yes"),
@@ -72,7 +72,7 @@ REFUSED = [
 # Options that no file says.
 KEPT = {"hf": ("--accumulate",)}
 SAME = (
-    "parallel", "rank", "dtype", "param_dtype", "reduce_dtype", "load_dtype", "fsdp_units", "fsdp_build", "fsdp_offload",
+    "parallel", "rank", "dtype", "param_dtype", "reduce_dtype", "load_dtype", "fsdp_units", "build", "fsdp_offload",
     "reshard_after_forward", "accumulate", "no_sync", "optimizer", "optimizer_impl", "batch", "seq", "autocast", "clip",
     "reduce_bucket_size", "grad_accumulation_dtype", "overlap_comm", "contiguous_gradients", "backward_prefetch",
     "forward_prefetch", "use_orig_params", "limit_all_gathers", "optimizer_device", "bucket_cap_mb",

@@ -24,7 +24,7 @@ OF_RANKS = [
     ({"parallel": "dp=2"}, "world bucket-cap-mb init-sync gradient-as-bucket-view static-graph find-unused-parameters zero-optimizer"),
     ({"parallel": "dp=2", "zero-optimizer": "yes"}, "parameters-as-bucket-view"),
     ({"parallel": "dp=2", "accumulate": 2}, "no-sync"),
-    ({"parallel": "fsdp=2"}, "rank param-dtype reduce-dtype reshard-after-forward reshard-root fsdp-build fsdp-offload"),
+    ({"parallel": "fsdp=2"}, "rank param-dtype reduce-dtype reshard-after-forward reshard-root build fsdp-offload"),
     ({"parallel": "fsdp=4"}, "reshard-ranks"),
     ({"parallel": "hsdp=2x2", "accumulate": 2}, "no-all-reduce"),
     ({"parallel": "fsdp1=2", "param-dtype": "bf16", "dtype": "fp32"}, "load-dtype"),
@@ -43,7 +43,7 @@ VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
           "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",
-          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2, "load-dtype": "bf16", "fsdp-build": "device", "fsdp-units": "torchtitan"}
+          "parallel": "dp=2", "rank": 1, "reshard-ranks": 2, "load-dtype": "bf16", "build": "device", "fsdp-units": "torchtitan"}
 
 
 def said_by(program, *words, at):

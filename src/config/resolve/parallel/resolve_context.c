@@ -45,7 +45,7 @@ static const char *unsupported(const ms_resolving *c)
     if (parallel->offloads || parallel->reshard_ranks)
         return "with fsdp-offload or reshard-ranks";
     if (parallel->build != MS_BUILD_META || parallel->units != MS_UNITS_LAYERS)
-        return "with fsdp-build or fsdp-units";
+        return "with build or fsdp-units";
     return NULL;
 }
 

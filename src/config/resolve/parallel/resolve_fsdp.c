@@ -69,7 +69,7 @@ static ms_status check_build(const ms_resolving *c)
     if (parallel->build != MS_BUILD_BROADCAST)
         return MS_OK;
     if (parallel->units != MS_UNITS_ACCELERATE)
-        return ms_resolve_fail(c, "fsdp-build",
+        return ms_resolve_fail(c, "build",
                                "broadcast is accelerate's: fsdp-units must be accelerate");
     bool has_head_norms =
         strncmp(model->model_type, "qwen3", 5) == 0 || strncmp(model->model_type, "gemma3", 6) == 0;
@@ -79,7 +79,7 @@ static ms_status check_build(const ms_resolving *c)
                               model->vocab_size,        model->num_experts};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] % parallel->layout.shards)
-            return ms_resolve_fail(c, "fsdp-build",
+            return ms_resolve_fail(c, "build",
                                    "broadcast is predicted for even shards alone: %" PRIu64
                                    " rows are no multiple of %" PRIu64 " ranks",
                                    sizes[i], parallel->layout.shards);
@@ -145,7 +145,7 @@ static ms_status check_fsdp2(const ms_resolving *c)
         status = ms_resolve_fail(c, "fsdp-offload", "it is not predicted with %s",
                                  ms_is_packed(&c->run->quantization) ? "packed weights"
                                  : parallel->reshard_ranks           ? "reshard-ranks"
-                                                                     : "fsdp-build device");
+                                                                     : "build device");
     if (status == MS_OK)
         status = check_build(c);
     const char *why = parallel->units != MS_UNITS_LAYERS ? why_no_end_units(c) : NULL;
@@ -162,7 +162,7 @@ static ms_status check_load(const ms_resolving *c)
     if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->load_dtype == parallel->shard_dtype)
         return MS_OK;
     const char *why = parallel->shard_dtype != MS_DTYPE_F32 ? "unless the weights are cast to fp32"
-                      : parallel->build == MS_BUILD_DEVICE  ? "with fsdp-build device"
+                      : parallel->build == MS_BUILD_DEVICE  ? "with build device"
                                                             : NULL;
     if (parallel->load_dtype != parallel->param_dtype)
         why = "unless it is the type of the computation";
@@ -191,9 +191,9 @@ static ms_status keep_ties(const ms_resolving *c)
         !c->model->tie_word_embeddings)
         return MS_OK;
     parallel->build = MS_BUILD_HOST;
-    return ms_resolve_is_set(c, "fsdp-build")
+    return ms_resolve_is_set(c, "build")
                ? ms_resolve_fail(
-                     c, "fsdp-build",
+                     c, "build",
                      "FSDP1 makes tied weights anew from the meta device, tied no more: "
                      "give host or device")
                : MS_OK;
@@ -210,10 +210,10 @@ static ms_status resolve_packed(const ms_resolving *c)
         return MS_OK;
     parallel->packed_dtype = storage;
     parallel->shares_packed = storage != MS_DTYPE_U8;
-    bool is_elsewhere = ms_resolve_is_set(c, "fsdp-build") && parallel->build != MS_BUILD_DEVICE;
+    bool is_elsewhere = ms_resolve_is_set(c, "build") && parallel->build != MS_BUILD_DEVICE;
     parallel->build = MS_BUILD_DEVICE;
     if (is_elsewhere && parallel->units != MS_UNITS_ACCELERATE)
-        return ms_resolve_fail(c, "fsdp-build",
+        return ms_resolve_fail(c, "build",
                                "bitsandbytes packs weights on the device: give device");
     if (is_elsewhere &&
         ms_note_add(c->notes, c->arena, c->err,

@@ -48,7 +48,6 @@ static const option options[] = {
     {"reshard-after-backward", OF_FSDP2},
     {"fsdp-offload", OF_FSDP2},
     {"fsdp-units", OF_FSDP2},
-    {"fsdp-build", OF_FSDP},
     {"reduce-bucket-size", OF_ZERO},
     {"decay-groups", OF_ZERO},
     {"zero-init", OF_ZERO},
@@ -276,10 +275,46 @@ static ms_status check_world(const ms_resolving *c)
                            c->draft->world, ms_layout_text(c->arena, layout), world);
 }
 
+/* What keeps a model that is moved from being predicted, as "with ..."; NULL: nothing. */
+static const char *not_moved(const ms_run_config *run)
+{
+    const ms_parallel_kind kind = run->parallel.layout.kind;
+    if (kind != MS_PARALLEL_NONE && kind != MS_PARALLEL_DDP)
+        return ms_layout_name(&run->parallel.layout);
+    if (run->device->is_cpu)
+        return "the cpu, where nothing moves";
+    if (ms_is_packed(&run->quantization))
+        return "packed weights, which are loaded onto the device";
+    return run->parameter_device == MS_PARAMETERS_ON_HOST ? "parameter-device host" : NULL;
+}
+
+static ms_status resolve_build(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    const bool shards = ms_layout_shards(&parallel->layout);
+    const char *why = shards ? NULL : not_moved(c->run);
+    if (!ms_resolve_is_set(c, "build")) {
+        if (c->draft->is_moved && !shards && !why)
+            parallel->build = MS_BUILD_HOST;
+        return MS_OK;
+    }
+    const ms_build build = parallel->build;
+    if (shards ? build == MS_BUILD_HOST_BASE
+               : build == MS_BUILD_META || build == MS_BUILD_BROADCAST)
+        return ms_resolve_fail(c, "build", "%s is for models that are %s", ms_build_names[build],
+                               shards ? "not sharded: give host" : "sharded by FSDP: give host");
+    return why && build != MS_BUILD_DEVICE
+               ? ms_resolve_fail(c, "build", "%s is not predicted with %s", ms_build_names[build],
+                                 why)
+               : MS_OK;
+}
+
 ms_status ms_resolve_parallel(const ms_resolving *c)
 {
     ms_parallel *parallel = &c->run->parallel;
     ms_status status = check_options(c);
+    if (status == MS_OK)
+        status = resolve_build(c);
     if (status == MS_OK)
         status = check_world(c);
     if (status == MS_OK)
