@@ -47,7 +47,7 @@ typedef enum ms_fit_end {
 } ms_fit_end;
 extern const char *const ms_fit_end_names[]; /* by ms_fit_end */
 
-/* The value in mixed precision: see largest/mixed.h. */
+/* The value in mixed precision, or with PEFT's checkpoints: see largest/mixed.h. */
 typedef struct ms_fit_mixed {
     const char *options;        /* "--dtype fp32 --autocast bf16"; NULL: it is not asked for */
     uint64_t value, safe_value; /* as of an answer */
@@ -69,7 +69,7 @@ typedef struct ms_fit_answer {
     ms_step_figures at_value, at_safe, at_next; /* if they exist */
     ms_layout layout;                           /* of MS_FIT_GPUS, with any number of them */
     uint32_t simulations;
-    ms_fit_mixed mixed;
+    ms_fit_mixed mixed, prepared;
 } ms_fit_answer;
 
 /* Whether GPUs are counted. */

@@ -27,6 +27,34 @@ static bool is_shown(const ms_variant *v)
     return true;
 }
 
+/* ---- a quantised base without checkpoints ---- */
+
+static bool lacks_checkpoints(const ms_ledger *ledger)
+{
+    return ms_lacks_checkpoints_of_peft(ledger->run);
+}
+
+static ms_status tell_checkpoints(ms_telling *f)
+{
+    static const char *const verdicts[] = {[MS_VERDICT_FITS] = "fits",
+                                           [MS_VERDICT_TIGHT] = "is tight",
+                                           [MS_VERDICT_NO] = "does not fit"};
+    const ms_remedy *r = f->found.remedy_count ? &f->found.remedies[0] : NULL;
+    const uint64_t budget = f->ledger->summary->budget_bytes;
+    if (!r)
+        return MS_OK;
+    const char *verdict = budget
+                              ? ms_arena_printf(f->arena, ", of %s: %s", ms_telling_size(f, budget),
+                                                verdicts[ms_reason_verdict(r->reason)])
+                              : "";
+    f->found.text = ms_arena_printf(
+        f->arena,
+        "PEFT's preparation of the quantised base checkpoints every layer unless it is told not "
+        "to, which this run does not have: with %s it needs %s%s",
+        r->option, ms_telling_size(f, r->device_bytes), verdict ? verdict : "");
+    return MS_OK;
+}
+
 /* ---- a quantised base below fp32 ---- */
 
 static bool computes_in_fp32(const ms_ledger *ledger)
@@ -265,6 +293,7 @@ typedef struct finding_row {
 } finding_row;
 
 static const finding_row rows[] = {
+    {"peft-checkpoints", lacks_checkpoints, {&ms_peft_change}, is_shown, tell_checkpoints},
     {"padded-batches", may_be_padded, {&ms_padding_change, NULL}, is_shown, tell_padding},
     {"fp32-after-quantizing",
      computes_in_fp32,

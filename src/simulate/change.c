@@ -119,6 +119,25 @@ static bool divide_packed(ms_variation *v, const char **option)
     return set_again(v, settings, option);
 }
 
+/* prepare_model_for_kbit_training(model) enables checkpoints unless it is told not to. Trainers'
+ * files say which. */
+bool ms_lacks_checkpoints_of_peft(const ms_run_config *run)
+{
+    static const char *const decided[] = {"checkpointing", "treat", "plan", "training-args"};
+    if (!run->adapter || !run->upcast || !ms_is_packed(&run->quantization) || !run->draft)
+        return false;
+    for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
+        if (ms_run_field_is_set(run->draft, decided[i]))
+            return false;
+    return true;
+}
+
+static bool checkpoint_as_peft(ms_variation *v, const char **option)
+{
+    return ms_lacks_checkpoints_of_peft(&v->run) &&
+           set_again(v, (const char *const[]){"checkpointing", "all", NULL}, option);
+}
+
 static bool pad_batches(ms_variation *v, const char **option)
 {
     return set_again(v, (const char *const[]){"padding", "yes", NULL}, option);
@@ -130,6 +149,7 @@ const ms_change ms_upcast_change = {"no weights in fp32", false, skip_upcast};
 const ms_change ms_half_change = {"fp16", false, use_fp16};
 const ms_change ms_mixed_change = {"fp32 weights", false, use_mixed};
 const ms_change ms_divide_change = {"FSDP2", false, divide_packed};
+const ms_change ms_peft_change = {"PEFT's checkpoints", false, checkpoint_as_peft};
 const ms_change ms_padding_change = {"padded batches", false, pad_batches};
 const ms_change ms_keep_change = {"no checkpoints", false, keep_all_layers};
 

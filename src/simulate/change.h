@@ -32,4 +32,9 @@ extern const ms_change ms_allocator_change;
 extern const ms_change ms_autocast_change, ms_upcast_change, ms_half_change, ms_mixed_change,
     ms_keep_change, ms_divide_change, ms_padding_change;
 
+/* A quantised base that PEFT prepares, and nobody has said which layers are checkpointed: PEFT's
+ * preparation checkpoints all. */
+extern const ms_change ms_peft_change;
+bool ms_lacks_checkpoints_of_peft(const ms_run_config *run);
+
 #endif

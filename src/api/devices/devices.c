@@ -14,6 +14,7 @@
 #include "model/load.h"
 #include "report/others/fit_report.h"
 #include "report/writers.h"
+#include "simulate/change.h"
 
 struct ms_devices {
     ms_arena *arena;
@@ -21,6 +22,7 @@ struct ms_devices {
     ms_runs_row *rows;
     ms_runs_view view;
     ms_notes notes;
+    bool lacks_checkpoints; /* see ms_lacks_checkpoints_of_peft */
     ms_style style;
 };
 
@@ -141,6 +143,7 @@ static ms_status describe(ms_devices *t, const ms_device_run *run, ms_error *err
             continue;
         }
         t->notes = notes;
+        t->lacks_checkpoints = ms_lacks_checkpoints_of_peft(&resolved);
         t->view.model = ms_model_title(&model);
         t->view.title = title_of(t->arena, &t->view, &model, &resolved);
     }
@@ -205,6 +208,50 @@ static ms_status begin(ms_devices *t, const char *devices, ms_runs_question ques
     return MS_OK;
 }
 
+/* On how many devices the run fits with another setting. */
+static ms_status count_with(ms_devices *t, const ms_device_run *shared, const char *field,
+                            const char *value, const ms_question *question, uint32_t *count,
+                            ms_error *err)
+{
+    ms_error first = {.status = MS_OK};
+    ms_runs_view view = t->view;
+    ms_runs_row *rows = ms_arena_array(t->arena, ms_runs_row, t->devices.count);
+    ms_run_setting *settings = ms_arena_array(t->arena, ms_run_setting, shared->count + 1);
+    if (!rows || !settings)
+        return no_memory(err);
+    settings[0] = (ms_run_setting){field, value};
+    memcpy(settings + 1, shared->settings, shared->count * sizeof *settings);
+    const ms_device_run changed = {settings, shared->count + 1, shared->inputs};
+    ms_status status =
+        ms_device_rows_find(t->arena, &changed, question, &t->devices, rows, &first, err);
+    view.rows = rows;
+    view.count = t->devices.count;
+    *count = status == MS_OK ? ms_runs_fit_count(&view) : 0;
+    return status;
+}
+
+/* The first of the notes. */
+static ms_status note_prepared(ms_devices *t, const ms_device_run *shared,
+                               const ms_question *question, ms_error *err)
+{
+    uint32_t count = 0;
+    if (!t->lacks_checkpoints)
+        return MS_OK;
+    ms_status status = count_with(t, shared, "checkpointing", "all", question, &count, err);
+    if (status == MS_OK)
+        status = ms_note_add(&t->notes, t->arena, err,
+                             "PEFT's preparation of the quantised base checkpoints every layer "
+                             "unless it is told not to, which this run does not have: with "
+                             "--checkpointing all it fits on %" PRIu32 " of %" PRIu32 " devices",
+                             count, t->devices.count);
+    if (status != MS_OK)
+        return status;
+    const char *last = t->notes.texts[t->notes.count - 1];
+    memmove(t->notes.texts + 1, t->notes.texts, (t->notes.count - 1) * sizeof *t->notes.texts);
+    t->notes.texts[0] = last;
+    return MS_OK;
+}
+
 static ms_status find(ms_devices *t, const ms_run *run, const ms_question *question, ms_error *err)
 {
     ms_device_run shared;
@@ -217,7 +264,9 @@ static ms_status find(ms_devices *t, const ms_run *run, const ms_question *quest
     if (status == MS_OK)
         status =
             ms_device_rows_find(t->arena, &shared, question, &t->devices, t->rows, &first, err);
-    return status == MS_OK ? finish(t, &first, err) : status;
+    if (status == MS_OK)
+        status = finish(t, &first, err);
+    return status == MS_OK ? note_prepared(t, &shared, question, err) : status;
 }
 
 ms_devices *ms_devices_analyze(const ms_run *run, const char *devices, ms_error *err)

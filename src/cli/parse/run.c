@@ -109,8 +109,8 @@ static int truth_of(const char *text)
 }
 
 /* Sets the further fields of a flag, which what is given anywhere overrides. */
-static ms_status apply_also(const ms_cli_grammar *grammar, const char *also, ms_cli_settings *s,
-                            ms_error *err)
+static ms_status apply_also(const ms_cli_grammar *grammar, const char *also, bool says_layers,
+                            ms_cli_settings *s, ms_error *err)
 {
     ms_status status = MS_OK;
     while (*also && status == MS_OK) {
@@ -119,11 +119,26 @@ static ms_status apply_also(const ms_cli_grammar *grammar, const char *also, ms_
         ms_cli_choice choice;
         snprintf(name, sizeof name, "%.*s", (int)equals, also);
         snprintf(value, sizeof value, "%.*s", (int)(bytes - equals - 1), also + equals + 1);
-        if (ms_cli_find_option(grammar, name, equals, &choice))
+        bool is_said = says_layers && strcmp(name, "checkpointing") == 0;
+        if (!is_said && ms_cli_find_option(grammar, name, equals, &choice))
             status = set_choice(&choice, value, s, err);
         also += bytes + strspn(also + bytes, " ");
     }
     return status;
+}
+
+/* Whether a plan or treatments are given, which checkpoints would contradict. */
+static bool says_layers(char **argv, int argc)
+{
+    static const char *const options[] = {"--plan", "--treat"};
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+            size_t length = strlen(options[k]);
+            if (strncmp(argv[i], options[k], length) == 0 &&
+                (argv[i][length] == '\0' || argv[i][length] == '='))
+                return true;
+        }
+    return false;
 }
 
 /* Those of the arguments up to "--". */
@@ -139,7 +154,7 @@ static ms_status apply_all_also(const ms_cli_grammar *grammar, char **argv, int 
             truth_of(w.value        ? w.value
                      : i + 1 < argc ? argv[i + 1]
                                     : NULL) != 0)
-            status = apply_also(grammar, w.other->also, s, err);
+            status = apply_also(grammar, w.other->also, says_layers(argv, argc), s, err);
     }
     return status;
 }

@@ -56,15 +56,14 @@ static bool write_values_json(const ms_fit_view *v, ms_json_writer *w, ms_arena 
     return done;
 }
 
-static void write_mixed_json(const ms_fit_view *v, ms_json_writer *w)
+static void write_other(ms_json_writer *w, const char *name, const ms_fit_mixed *other)
 {
-    const ms_fit_mixed *mixed = &v->answer->mixed;
-    if (!mixed->options)
+    if (!other->options)
         return;
-    ms_json_object(w, "mixed_precision");
-    ms_json_string(w, "options", mixed->options);
-    ms_json_uint(w, "value", mixed->value);
-    ms_json_uint(w, "safe_value", mixed->safe_value);
+    ms_json_object(w, name);
+    ms_json_string(w, "options", other->options);
+    ms_json_uint(w, "value", other->value);
+    ms_json_uint(w, "safe_value", other->safe_value);
     ms_json_close(w);
 }
 
@@ -94,7 +93,8 @@ bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
     ms_json_uint(&w, "simulations", a->simulations);
     if (v->run->several_gpus.text)
         ms_json_string(&w, "several_gpus", v->run->several_gpus.text);
-    write_mixed_json(v, &w);
+    write_other(&w, "mixed_precision", &v->answer->mixed);
+    write_other(&w, "peft_checkpoints", &v->answer->prepared);
     bool done = write_values_json(v, &w, arena);
     ms_json_close(&w);
     ms_json_writer_end(&w);

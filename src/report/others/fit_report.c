@@ -228,26 +228,51 @@ static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *ar
     return done;
 }
 
+enum { FOUND_TEXT = 80 };
+
+/* "batch 4 fits": what was found of the run with other options. */
+static const char *found_text(const ms_fit_view *v, const ms_fit_mixed *other,
+                              char text[FOUND_TEXT])
+{
+    const bool is_safe = other->safe_value > 0;
+    const uint64_t value = is_safe ? other->safe_value : other->value;
+    if (!value)
+        return "nothing fits";
+    if (ms_fit_is_of_gpus(v->answer))
+        snprintf(text, FOUND_TEXT, "%" PRIu64 " x %.40s %s", value, v->run->device->name,
+                 gpus_verb(value, !is_safe));
+    else
+        snprintf(text, FOUND_TEXT, "%s %" PRIu64 " %s", v->answer->what->name, value,
+                 is_safe ? "fits" : "is tight");
+    return text;
+}
+
 /* Nothing was said of types: the answer in mixed precision. */
 static void write_mixed(const ms_fit_view *v, const ms_page *page)
 {
-    const ms_fit_answer *a = v->answer;
-    const char *type = ms_dtype_info_of(v->run->dtype)->short_name, *options = a->mixed.options;
-    const bool is_safe = a->mixed.safe_value > 0;
-    const uint64_t value = is_safe ? a->mixed.safe_value : a->mixed.value;
-    char found[80] = "nothing fits", text[400];
-    if (!options)
+    const ms_fit_mixed *mixed = &v->answer->mixed;
+    char found[FOUND_TEXT], text[400];
+    if (!mixed->options)
         return;
-    if (value && ms_fit_is_of_gpus(v->answer))
-        snprintf(found, sizeof found, "%" PRIu64 " x %.40s %s", value, v->run->device->name,
-                 gpus_verb(value, !is_safe));
-    else if (value)
-        snprintf(found, sizeof found, "%s %" PRIu64 " %s", a->what->name, value,
-                 is_safe ? "fits" : "is tight");
     snprintf(text, sizeof text,
              "weights and optimizer states are in %s, as no dtype is given; in mixed precision, "
              "with weights in fp32 (%s): %s",
-             type, options, found);
+             ms_dtype_info_of(v->run->dtype)->short_name, mixed->options,
+             found_text(v, mixed, found));
+    ms_page_note(page, "note:", text);
+}
+
+/* Nor of checkpoints, which PEFT's preparation of a quantised base has. */
+static void write_prepared(const ms_fit_view *v, const ms_page *page)
+{
+    const ms_fit_mixed *prepared = &v->answer->prepared;
+    char found[FOUND_TEXT], text[400];
+    if (!prepared->options)
+        return;
+    snprintf(text, sizeof text,
+             "PEFT's preparation of the quantised base checkpoints every layer unless it is told "
+             "not to, which this run does not have; with %s: %s",
+             prepared->options, found_text(v, prepared, found));
     ms_page_note(page, "note:", text);
 }
 
@@ -314,6 +339,7 @@ bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
     if (!write_answer(v, &page))
         return false;
     write_why(v, &page);
+    write_prepared(v, &page);
     write_notes(v, &page);
     write_mixed(v, &page);
     if (v->run->several_gpus.text)
