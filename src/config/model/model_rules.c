@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* ---- keys that change shapes ---- */
 
 typedef enum refuse_when { IF_SET, IF_TRUE, IF_NOT_ONE, IF_POSITIVE, IF_NOT_EMPTY } refuse_when;
