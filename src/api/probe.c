@@ -6,6 +6,7 @@
 
 #include "api/backend.h"
 #include "base/error.h"
+#include "config/run/show_parallel.h"
 #include "config/resolve/device_named.h"
 #include "device/title.h"
 #include "json/place.h"

@@ -270,6 +270,7 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *stages, uint64_t count)
         shard_device_model(tape, stages);
         break;
     case MS_BUILD_HOST:
+    case MS_BUILD_HOST_BASE: /* refused for shards */
         shard_host_model(tape, stages);
         break;
     case MS_BUILD_BROADCAST:

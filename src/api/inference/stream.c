@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/run/show_parallel.h"
 #include "memscope/stream.h"
 
 #include <inttypes.h>

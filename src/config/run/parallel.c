@@ -380,12 +380,11 @@ static const treated_row *treated_row_of(const ms_parallel *parallel)
     if (ms_layout_has_stages(&parallel->layout) &&
         ms_pipeline_traits_of(parallel->layout.pipeline.kind)->is_split)
         return &untreated;
-    const bool has_ring = parallel->layout.context > 1; /* which is no operator of PyTorch's */
-    if (ms_layout_has_stages(&parallel->layout) || parallel->has_zero_optimizer || has_ring)
+    if (ms_layout_has_stages(&parallel->layout) || parallel->has_zero_optimizer ||
+        parallel->layout.context > 1) /* a ring is no operator of PyTorch's */
         return &treated_rows[MS_PARALLEL_PP];
-    if (parallel->layout.tensor > 1)
-        return &treated_rows[MS_PARALLEL_TP];
-    return &treated_rows[parallel->layout.kind];
+    const bool is_tensor = parallel->layout.tensor > 1;
+    return &treated_rows[is_tensor ? MS_PARALLEL_TP : parallel->layout.kind];
 }
 
 uint32_t ms_parallel_techniques(const ms_parallel *parallel)
@@ -396,11 +395,4 @@ uint32_t ms_parallel_techniques(const ms_parallel *parallel)
 const char *ms_parallel_treatments(const ms_parallel *parallel)
 {
     return treated_row_of(parallel)->words;
-}
-
-ms_status ms_parallel_refuse(const ms_parallel *parallel, const char *what, ms_error *err)
-{
-    if (parallel->layout.kind == MS_PARALLEL_NONE)
-        return MS_OK;
-    return ms_fail(err, MS_ERR_USAGE, "parallel: %s is for one rank; leave it out", what);
 }

@@ -286,3 +286,10 @@ void ms_show_offload_param(const void *source, ms_arena *arena, ms_config_shown 
     if (is_kind(source, MS_PARALLEL_ZERO) && parallel_of(source)->layout.stage == 3)
         show_answer(shown, parallel_of(source)->zero.offloads_parameters);
 }
+
+ms_status ms_parallel_refuse(const ms_parallel *parallel, const char *what, ms_error *err)
+{
+    if (parallel->layout.kind == MS_PARALLEL_NONE)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_USAGE, "parallel: %s is for one rank; leave it out", what);
+}

@@ -47,4 +47,7 @@ void ms_show_init_sync(const void *source, ms_arena *arena, ms_config_shown *sho
 void ms_show_no_all_reduce(const void *source, ms_arena *arena, ms_config_shown *shown);
 void ms_show_load_dtype(const void *source, ms_arena *arena, ms_config_shown *shown);
 
+/* Refuses several ranks for `what`: "a probe". */
+ms_status ms_parallel_refuse(const ms_parallel *parallel, const char *what, ms_error *err);
+
 #endif

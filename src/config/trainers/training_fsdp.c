@@ -286,9 +286,8 @@ static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
     ms_status status = is_axolotl(t) ? read_axolotl(t, f) : MS_OK;
     if (status == MS_OK)
         status = ms_training_set_option(t, "fsdp-units", is_axolotl(t) ? "layers" : "accelerate");
-    return status == MS_OK
-               ? ms_training_set_option(t, "build", is_broadcast ? "broadcast" : "host")
-               : status;
+    return status == MS_OK ? ms_training_set_option(t, "build", is_broadcast ? "broadcast" : "host")
+                           : status;
 }
 
 static ms_status set_checkpoints(const ms_training_ranks *t)

@@ -107,8 +107,9 @@ static ms_status refuse_grouped(const ms_infer_job *job, const ms_quantization *
          "and -1 are"},
         {q->is_asymmetric, "with zeros (sym false) by another kernel than Marlin's, which is not "
                            "predicted"},
-        {q->converted_count > 0, "in some modules alone (modules_in_block_to_quantize), which is not "
-                             "predicted"},
+        {q->converted_count > 0,
+         "in some modules alone (modules_in_block_to_quantize), which is not "
+         "predicted"},
         {is_other(c, is_gptq), "of this family another way, which is not predicted"},
         {!has_whole_groups(c, q), "only where its groups divide the widths of layers"},
     };

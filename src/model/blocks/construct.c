@@ -27,12 +27,6 @@ static bool is_quantized(const ms_model *model)
     return ms_is_packed(&model->run->quantization);
 }
 
-bool ms_is_made_on_host(const ms_model *model)
-{
-    return is_quantized(model) || model->run->has_host_layers ||
-           model->run->parameter_device == MS_PARAMETERS_ON_HOST;
-}
-
 /* Whether the loader packs the layer; its name is the module's. */
 static bool is_converted(ms_model *model, uint32_t scope, bool is_head)
 {

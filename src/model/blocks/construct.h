@@ -15,8 +15,6 @@ typedef struct ms_norm_module {
     ms_liger_norm place; /* for Liger, which replaces only some norms */
 } ms_norm_module;
 
-/* Whether the model is built on the host and then moved; temporaries are then not on the device. */
-bool ms_is_made_on_host(const ms_model *model);
 ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                ms_dim out, bool bias);
 ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,

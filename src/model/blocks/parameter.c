@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/parameter.h"
 
-#include "model/blocks/construct.h"
 #include "model/blocks/host/host_modules.h"
 #include "ops/ops.h"
 #include "treatments/host_parameters.h"
@@ -160,4 +159,10 @@ void ms_bias_pad(ms_model *model, ms_tensor bias)
 {
     if (bias && !ms_idle(model->tape) && !ms_is_made_on_host(model))
         renew(model->tape, bias, (ms_dtype)ms_info(model->tape, bias)->dtype);
+}
+
+bool ms_is_made_on_host(const ms_model *model)
+{
+    return ms_is_packed(&model->run->quantization) || model->run->has_host_layers ||
+           model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }

@@ -32,4 +32,7 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
  * are as many already. Not on the host. */
 void ms_bias_pad(ms_model *model, ms_tensor bias);
 
+/* Whether the model is built on the host and then moved; temporaries are then not on the device. */
+bool ms_is_made_on_host(const ms_model *model);
+
 #endif

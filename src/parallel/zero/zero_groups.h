@@ -7,7 +7,7 @@
 #define MS_PARALLEL_ZERO_GROUPS_H
 
 #include "autograd/tape.h"
-#include "config/run/zero.h"
+#include "config/run/parallel.h"
 
 enum { MS_ZERO_MOST_GROUPS = 2 };
 

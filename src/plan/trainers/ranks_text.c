@@ -154,8 +154,7 @@ static void accelerate_second(writer *w)
 {
     const ms_parallel *p = w->parallel;
     expect(w, p->units == MS_UNITS_ACCELERATE, "--fsdp-units accelerate");
-    expect(w, p->build == MS_BUILD_HOST || p->build == MS_BUILD_BROADCAST,
-           "--build broadcast");
+    expect(w, p->build == MS_BUILD_HOST || p->build == MS_BUILD_BROADCAST, "--build broadcast");
     expect_usual_shards(w);
     line(w, "  fsdp_version: 2");
     line(w, "  fsdp_reshard_after_forward: %s", truth(!p->keeps_unsharded));

@@ -213,8 +213,7 @@ static ms_status resolve_packed(const ms_resolving *c)
     bool is_elsewhere = ms_resolve_is_set(c, "build") && parallel->build != MS_BUILD_DEVICE;
     parallel->build = MS_BUILD_DEVICE;
     if (is_elsewhere && parallel->units != MS_UNITS_ACCELERATE)
-        return ms_resolve_fail(c, "build",
-                               "bitsandbytes packs weights on the device: give device");
+        return ms_resolve_fail(c, "build", "bitsandbytes packs weights on the device: give device");
     if (is_elsewhere &&
         ms_note_add(c->notes, c->arena, c->err,
                     "each rank has the whole packed base on its device before it "

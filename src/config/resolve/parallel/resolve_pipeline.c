@@ -125,7 +125,7 @@ static ms_status check_options(const ms_resolving *c)
 {
     static const char *const options[] = {"no-sync",       "reshard-after-backward",
                                           "reshard-ranks", "fsdp-units",
-                                          "build",    "fsdp-offload"};
+                                          "build",         "fsdp-offload"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (ms_resolve_is_set(c, options[i]))
             return ms_resolve_fail(c, options[i], "it is not predicted with pipeline parallelism");
