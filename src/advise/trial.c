@@ -78,7 +78,9 @@ static ms_status measure(task *t, ms_arena *arena)
     if (status == MS_OK && is_estimated)
         status = ms_trial_estimate(&v, arena, &t->trial, &t->err);
     t->trial.is_provisional = t->trial.is_estimate || (!t->is_exact && has_ranks(&v.run));
-    return status == MS_OK && !t->trial.is_estimate ? simulate(t, &v, is_estimated) : status;
+    if (status != MS_OK || t->trial.is_estimate)
+        return status;
+    return simulate(t, &v, is_estimated && !has_ranks(&v.run));
 }
 
 static void run(task *t)
