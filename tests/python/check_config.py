@@ -67,8 +67,8 @@ class Deciding(support.Case):
             (folder / "list.json").write_text("[]")
             self.fails(memscope.InputError, "found no object, expected a plan", lambda: _decision.given(str(folder / "list.json"), 12))
         self.assertEqual(_decision.given("0=checkpoint", 12).treat, "0=checkpoint")
-        megatron = memscope.plan("gpt2", device="h100-80gb", target="megatron", quiet=True)
-        self.fails(memscope.InputError, "the plan is for megatron; wrap takes one for pytorch, hf or free", lambda: _decision.given(megatron, 12))
+        deepspeed = memscope.plan("gpt2", device="h100-80gb", target="deepspeed", quiet=True)
+        self.fails(memscope.InputError, "the plan is for deepspeed; wrap takes one for pytorch, hf or free", lambda: _decision.given(deepspeed, 12))
 
     def test_hardware(self):
         found = memscope.hardware()

@@ -18,10 +18,10 @@ from check_reports import check_suggestions_hold
 # Arguments, and the notes that are there.
 RUNS = [
     ("llama-3.2-1b --quantize nf4:double --lora r=16,targets=all-linear --batch 2 --seq 1024",
-     ["fp32-after-quantizing", "math-attention"]),
+     ["peft-checkpoints", "fp32-after-quantizing", "math-attention"]),
     ("pythia-1b --quantize nf4 --lora r=8,targets=query_key_value --seq 2048",
-     ["fp32-after-quantizing"]),
-    ("llama-3.2-1b --quantize nf4 --lora r=16,targets=all-linear --autocast bf16 --seq 256", []),
+     ["peft-checkpoints", "fp32-after-quantizing"]),
+    ("llama-3.2-1b --quantize nf4 --lora r=16,targets=all-linear --autocast bf16 --seq 256", ["peft-checkpoints"]),
     ("llama-3.2-1b --quantize nf4 --lora r=16,targets=all-linear --upcast no --seq 256", []),
     ("llama-3.2-1b --dtype fp32 --seq 2048", ["math-attention"]),
     ("llama-3.2-1b --dtype fp32 --seq 2048 --attention math", []),  # that was asked for
@@ -34,9 +34,9 @@ RUNS = [
     ("pythia-1b --device v100-32gb --seq 1024 --dtype fp16", ["cached-memory"]),
     ("gpt2 --device t4 --dtype fp32 --autocast bf16 --seq 512", ["emulated-bf16", "cached-memory"]),
     ("pythia-1b --device t4 --quantize nf4 --lora r=8,targets=query_key_value --seq 2048",
-     ["fp32-after-quantizing", "emulated-bf16"]),
+     ["peft-checkpoints", "fp32-after-quantizing", "emulated-bf16"]),
     ("pythia-1b --device t4 --quantize nf4 --lora r=8,targets=query_key_value --seq 512 --autocast bf16",
-     ["emulated-bf16"]),
+     ["peft-checkpoints", "emulated-bf16"]),
     ("qwen2.5-0.5b --seq 2048 --batch 8 --dtype fp32 --autocast bf16", ["cached-memory"]),
     ("llama-3.1-8b --batch 4 --checkpointing all", ["half-precision", "unneeded-recompute", "cached-memory"]),
     ("llama-3.1-8b --batch 4 --checkpointing all --dtype bf16", ["unneeded-recompute", "cached-memory"]),
@@ -44,10 +44,10 @@ RUNS = [
     ("llama-3.2-1b --checkpointing all --dtype bf16", ["unneeded-recompute", "cached-memory"]),
     ("llama-3.2-1b --checkpointing every:2 --dtype bf16 --batch 4 --budget 44GiB", ["unneeded-recompute", "cached-memory"]),
     ("smollm2-135m --seq 256", []),  # more than a twentieth, but less than 256 MiB
-    ("llama-3.1-8b --seq 4096", ["half-precision"]),
+    ("llama-3.1-8b --seq 4096", ["padded-batches", "half-precision"]),
     ("gpt2 --dtype fp32 --device cpu --seq 128", []),
-    ("phi-3-mini-4k --seq 512 --batch 2 --budget 30GiB", ["half-precision", "allocator-retries"]),
-    ("gpt2-xl --seq 1024 --batch 4 --budget 30GiB", ["half-precision", "allocator-retries"]),
+    ("phi-3-mini-4k --seq 512 --batch 2 --budget 30GiB", ["padded-batches", "half-precision", "allocator-retries"]),
+    ("gpt2-xl --seq 1024 --batch 4 --budget 30GiB", ["padded-batches", "half-precision", "allocator-retries"]),
     ("phi-3-mini-4k --seq 512 --batch 2 --budget 29GiB", ["cached-memory"]),  # it does not fit
 ]
 # Of several ranks another may need most with a suggestion than without.
@@ -95,7 +95,7 @@ def check_remedies(report, program, arguments):
             assert saved == remedy["saved_device_bytes"], note
             assert summary["allocator_retries"] == remedy["allocator_retries"], note
             assert remedy["option"] in note["text"], note
-            if note["name"] != "allocator-retries":
+            if note["name"] not in ("allocator-retries", "peft-checkpoints"):
                 more = "as much" if saved == 0 else f"{size(abs(saved))} {'less' if saved > 0 else 'more'}"
                 assert f"{remedy['option']} needs {more}" in note["text"], (note, more)
 
@@ -115,6 +115,20 @@ def check_recompute(report, note, program, arguments):
     assert report["summary"]["fits"] and size(summary["expected_device_bytes"]) in note["text"], note
     assert (summary["verdict"] == "fits") == bool(note["remedies"]), (note, summary["verdict"])
     assert note["remedies"] or note["bytes"] == summary["expected_device_bytes"], note
+
+
+def check_checkpoints(report, note, program, arguments):
+    """With the checkpoints of PEFT's preparation the run needs what is said, and fits or does not."""
+    summary = report_of(program, f"{arguments} --no-advice --checkpointing all")["summary"]
+    assert size(summary["expected_device_bytes"]) in note["text"], note
+    assert note["text"].endswith("fits") == summary["fits"], note
+
+
+def check_padding(report, note, program, arguments):
+    """A padded batch needs what is said and does not fit."""
+    summary = report_of(program, f"{arguments} --no-advice --padding yes")["summary"]
+    assert size(summary["expected_device_bytes"]) in note["text"] or size(note["bytes"] or 0) in note["text"], note
+    assert summary["fits"] != ("does not fit" in note["text"]), (note, summary)
 
 
 def check_math(report, note):
@@ -145,6 +159,8 @@ def check_retries(report, note):
     assert (counts[0] > 0) == (note["bytes"] is not None)
 
 
+AS_RUN = {"half-precision": check_half, "unneeded-recompute": check_recompute, "peft-checkpoints": check_checkpoints,
+          "padded-batches": check_padding}
 ABOUT = {"math-attention": check_math, "cached-memory": check_cached, "allocator-retries": check_retries}
 
 
@@ -171,10 +187,8 @@ def check_run(program, arguments, expected):
     for note in report["notes"]:
         if note["name"] in ABOUT:
             ABOUT[note["name"]](report, note)
-        if note["name"] == "half-precision":
-            check_half(report, note, program, arguments)
-        if note["name"] == "unneeded-recompute":
-            check_recompute(report, note, program, arguments)
+        if note["name"] in AS_RUN:
+            AS_RUN[note["name"]](report, note, program, arguments)
     check_texts(report, program, arguments)
 
 

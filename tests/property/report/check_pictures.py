@@ -106,7 +106,7 @@ def check_page(page, report):
     for name, value in page.data.items():
         assert summary[name] == value, (name, value, summary[name])
     shown = {k for k, v in summary.items() if isinstance(v, int) and not isinstance(v, bool)}
-    assert shown - set(page.data) <= {"headroom_bytes", "balanced_peak_bytes", "skewed_peak_bytes"}
+    assert shown - set(page.data) <= {"headroom_bytes", "tokens", "balanced_peak_bytes", "skewed_peak_bytes"}
     assert len(page.ids) == len(set(page.ids)), "an id comes twice"
     anchors = {link[1:] for link in page.links if link.startswith("#")}
     assert anchors <= set(page.ids), anchors - set(page.ids)
