@@ -13,6 +13,7 @@
 typedef struct ms_infer_input {
     ms_arena *arena; /* of the caller */
     const ms_device *device;
+    bool is_of_table;       /* of which rows tell no other setting that fits */
     const char *place_note; /* of a device that was not given; NULL: none */
     uint64_t
         budget_bytes; /* of each device, or of the host for a device that is the host; 0: none */

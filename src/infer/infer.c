@@ -286,7 +286,7 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
     a->context = a->result.context ? a->result.context : a->settings.context;
     a->fits = ms_infer_result_fits(in, &a->result, false, &a->full);
     status = search(in, a, err);
-    if (status == MS_OK)
+    if (status == MS_OK && !in->is_of_table)
         status = ms_infer_find_other(in, a, err);
     if (status == MS_OK)
         status = explain(in, a, err);

@@ -52,6 +52,30 @@ static ms_status search(const ms_infer_input *in, const ms_infer_answer *a,
     return status;
 }
 
+/* What coarser trials found, as a run with it has it: steps down from there to `least` until it
+ * fits, and tells nothing where it soon does not. */
+static ms_status confirm(const ms_infer_input *in, ms_infer_answer *a, const ms_infer_lever *lever,
+                         uint64_t least, ms_error *err)
+{
+    enum { MOST_STEPS = 4 };
+    ms_status status = MS_OK;
+    for (int i = 0; i < MOST_STEPS && a->engine->is_slow && status == MS_OK; i++) {
+        ms_infer_trial trial = {.fits = false};
+        char text[24];
+        const ms_infer_setting setting = {lever->field, text};
+        snprintf(text, sizeof text, "%" PRIu64, a->lever_value);
+        status = ms_infer_try_exactly(in, &a->settings, a->engine, &setting, &trial, err);
+        if (status != MS_OK || trial.is_safe)
+            return status;
+        if (a->lever_value < least + lever->step)
+            break;
+        a->lever_value -= lever->step;
+    }
+    if (a->engine->is_slow)
+        a->lever = NULL;
+    return status;
+}
+
 ms_status ms_infer_find_less(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
 {
     ms_status status = MS_OK;
@@ -64,20 +88,34 @@ ms_status ms_infer_find_less(const ms_infer_input *in, ms_infer_answer *a, ms_er
         if (status != MS_OK || !does_fit)
             continue;
         a->lever = lever->field;
-        return search(in, a, lever, lever->least, lever->value - 1, &a->lever_value, err);
+        status = search(in, a, lever, lever->least, lever->value - 1, &a->lever_value, err);
+        return status == MS_OK ? confirm(in, a, lever, lever->least, err) : status;
     }
+    return status;
+}
+
+static ms_status take_if_fits(const ms_infer_input *in, ms_infer_answer *a,
+                              const ms_infer_setting *setting, ms_error *err)
+{
+    bool does_fit = false;
+    ms_status status = try_setting(in, a, setting->field, setting->value, &does_fit, err);
+    if (does_fit)
+        a->other = *setting;
     return status;
 }
 
 ms_status ms_infer_find_other(const ms_infer_input *in, ms_infer_answer *a, ms_error *err)
 {
-    const ms_infer_setting other = a->result.other;
-    bool does_fit = false;
-    if (!other.field || a->fits)
+    ms_status status = MS_OK;
+    if (a->fits)
         return MS_OK;
-    ms_status status = try_setting(in, a, other.field, other.value, &does_fit, err);
-    if (does_fit)
-        a->other = other;
+    if (a->result.other.field)
+        status = take_if_fits(in, a, &a->result.other, err);
+    bool is_left = !a->lever && !a->fit.value;
+    for (uint32_t i = 0; i < a->result.remedies.count && is_left && !a->other.field; i++) {
+        if (status == MS_OK)
+            status = take_if_fits(in, a, &a->result.remedies.items[i], err);
+    }
     return status;
 }
 
@@ -107,7 +145,8 @@ ms_status ms_infer_find_more(const ms_infer_input *in, ms_infer_answer *a, ms_er
     if (!lever)
         return MS_OK;
     uint64_t low = lever->value - lever->value % lever->step;
+    uint64_t least = low > lever->least ? low : lever->least;
     a->lever = lever->field;
-    return search(in, a, lever, low > lever->least ? low : lever->least, most_useful(lever),
-                  &a->lever_value, err);
+    ms_status status = search(in, a, lever, least, most_useful(lever), &a->lever_value, err);
+    return status == MS_OK ? confirm(in, a, lever, least, err) : status;
 }

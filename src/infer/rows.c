@@ -68,6 +68,7 @@ static ms_status run_row(batch *b, uint32_t index, ms_error *err)
     ms_infer_answer answer;
     ms_status status = MS_OK;
     in.arena = b->arenas[index];
+    in.is_of_table = true;
     for (uint32_t i = 0; i < rows->field_count && status == MS_OK; i++)
         status = ms_infer_settings_set(&settings, in.arena, rows->fields[i],
                                        b->done[index].values[i], err);

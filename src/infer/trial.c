@@ -155,19 +155,34 @@ static ms_status try_job(const ms_infer_input *in, const ms_infer_job *job,
     return MS_OK;
 }
 
-ms_status ms_infer_try(const ms_infer_input *in, const ms_infer_settings *settings,
-                       const ms_infer_engine *engine, const char *field, const char *value,
-                       bool only_fits, ms_infer_trial *trial, ms_error *err)
+static ms_status try_value(const ms_infer_input *in, const ms_infer_settings *settings,
+                           const ms_infer_engine *engine, const ms_infer_setting *value,
+                           bool is_exact, bool only_fits, ms_infer_trial *trial, ms_error *err)
 {
     ms_infer_settings changed = *settings;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_infer_no_memory(err);
-    ms_status status = ms_infer_settings_set(&changed, arena, field, value, err);
-    ms_infer_job job = job_of(in, &changed, true, arena);
+    ms_status status = ms_infer_settings_set(&changed, arena, value->field, value->value, err);
+    ms_infer_job job = job_of(in, &changed, !is_exact, arena);
     job.only_fits = only_fits;
     if (status == MS_OK)
         status = try_job(in, &job, engine, trial, err);
     ms_arena_free(arena);
     return status;
+}
+
+ms_status ms_infer_try(const ms_infer_input *in, const ms_infer_settings *settings,
+                       const ms_infer_engine *engine, const char *field, const char *value,
+                       bool only_fits, ms_infer_trial *trial, ms_error *err)
+{
+    const ms_infer_setting setting = {field, value};
+    return try_value(in, settings, engine, &setting, false, only_fits, trial, err);
+}
+
+ms_status ms_infer_try_exactly(const ms_infer_input *in, const ms_infer_settings *settings,
+                               const ms_infer_engine *engine, const ms_infer_setting *setting,
+                               ms_infer_trial *trial, ms_error *err)
+{
+    return try_value(in, settings, engine, setting, true, true, trial, err);
 }

@@ -44,5 +44,9 @@ typedef struct ms_infer_trial {
 ms_status ms_infer_try(const ms_infer_input *input, const ms_infer_settings *settings,
                        const ms_infer_engine *engine, const char *field, const char *value,
                        bool only_fits, ms_infer_trial *trial, ms_error *err);
+/* The same as a run has it: what takes long is not coarser. */
+ms_status ms_infer_try_exactly(const ms_infer_input *input, const ms_infer_settings *settings,
+                               const ms_infer_engine *engine, const ms_infer_setting *setting,
+                               ms_infer_trial *trial, ms_error *err);
 
 #endif

@@ -19,8 +19,8 @@ static const struct {
     {"nf4", "--quantize nf4"},
     {"8bit", "--quantize int8"},
     {"int8", "--quantize int8"},
-    {"gguf", ""},
-    {"ggml", ""},
+    {"gguf", MS_PACKED_IN_GGUF},
+    {"ggml", MS_PACKED_IN_GGUF},
     {"mlx", ""},
     {"exl2", ""},
     {"int4", ""},
@@ -53,7 +53,7 @@ static bool is_quant(const char *part)
 static bool take_packing(const char *part, ms_model_name *name)
 {
     if (is_quant(part)) {
-        name->packing = name->packing ? name->packing : "";
+        name->packing = MS_PACKED_IN_GGUF;
         return true;
     }
     for (size_t i = 0; i < sizeof packings / sizeof packings[0]; i++)

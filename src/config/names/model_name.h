@@ -12,6 +12,9 @@
 
 enum { MS_MODEL_NAME_BYTES = 128, MS_MODEL_NAME_PARTS = 16 };
 
+/* In a file of llama.cpp. */
+#define MS_PACKED_IN_GGUF "--quant"
+
 typedef struct ms_model_name {
     char text[MS_MODEL_NAME_BYTES];
     const char *parts[MS_MODEL_NAME_PARTS]; /* in `text`, sorted */
@@ -19,8 +22,9 @@ typedef struct ms_model_name {
     const char *family;     /* the first word; "" where there is none */
     const char *generation; /* the first number behind it, "" */
     const char *size;       /* "8b", "8x7b", "135m", "" */
-    /* How the weights of such a file are packed, which is no part of it: the option that says so,
-     * "" where none does; NULL: the name does not say that they are. */
+    /* How the weights of such a file are packed, which is no part of it: the option of analyze that
+     * says so, MS_PACKED_IN_GGUF, or "" where none does; NULL: the name does not say that they are.
+     */
     const char *packing;
 } ms_model_name;
 

@@ -21,10 +21,13 @@ static bool hint_at_packed(const ms_model_name *wanted, char *hint, size_t size)
         if (!ms_model_name_read(preset, strlen(preset), &known) ||
             ms_model_names_compare(wanted, &known) < MS_NAMES_OF_SIZE)
             continue;
+        bool is_gguf = strcmp(wanted->packing, MS_PACKED_IN_GGUF) == 0;
         snprintf(hint, size,
-                 *wanted->packing ? "; its weights are packed: did you mean '%s' with %s?"
-                                  : "; its weights are packed: did you mean '%s', for infer with "
-                                    "--quant?",
+                 is_gguf ? "; its weights are packed: did you mean '%s', for infer --engine "
+                           "llama.cpp with --quant?"
+                 : *wanted->packing ? "; its weights are packed: did you mean '%s' with %s and "
+                                      "--lora, for analyze?"
+                                    : "; its weights are packed, and those of '%s' are not",
                  preset, wanted->packing);
         return true;
     }

@@ -82,4 +82,5 @@ void ms_infer_result_free(ms_infer_result *result)
     ms_vec_free(&result->levers);
     ms_vec_free(&result->notes);
     ms_vec_free(&result->causes);
+    ms_vec_free(&result->remedies);
 }

@@ -102,6 +102,7 @@ typedef struct ms_infer_result {
     bool may_refuse; /* with the most of what is a range, it does not start */
     const char *limit;      /* what stops more, and what to change: a sentence; NULL: nothing */
     ms_infer_setting other; /* which may make it fit where it does not */
+    ms_vec(ms_infer_setting) remedies; /* the same: tried in turn where nothing else does */
 } ms_infer_result;
 
 /* Adds; false when out of memory. A buffer of 0 bytes is not added. */

@@ -130,7 +130,7 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
     if (s->total_bytes < context || s->total_bytes - context < s->requested_bytes)
         return ms_arena_printf(arena,
                                "vLLM starts only where %s GiB are free, and the CUDA context "
-                               "leaves %s: lower --gpu-memory-utilization",
+                               "leaves %s",
                                ms_gib(s->requested_bytes, asked),
                                ms_gib(s->total_bytes - context, left));
     if (a->blocks == 0)
@@ -147,9 +147,7 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
             ms_gib(a->blocks * ms_vllm_block_bytes(c), left),
             ms_vllm_cache_tokens(s, c, a->blocks));
     if (s->seqs < wanted)
-        return ms_arena_printf(arena,
-                               "vLLM runs up to %" PRIu64 " requests at once, not %" PRIu64
-                               ": raise --max-num-seqs",
+        return ms_arena_printf(arena, "vLLM runs up to %" PRIu64 " requests at once, not %" PRIu64,
                                s->seqs, wanted);
     if (held(a, 1) < wanted)
         return ms_arena_printf(arena,
@@ -166,20 +164,18 @@ static const char *over_budget(const ms_vllm_setup *s, uint64_t all_bytes)
     return ms_arena_printf(
         s->job->arena,
         "no shorter context makes it fit: vLLM fills %s GiB whatever the context is, and "
-        "with the CUDA context and what it does not count these are %s of %s; a smaller "
-        "--gpu-memory-utilization leaves room for that%s",
-        ms_gib(s->requested_bytes, budget), ms_gib(all_bytes, all), ms_gib(s->total_bytes, there),
-        s->kv_element > 1 ? ", and --kv-cache-dtype fp8 halves what a request needs" : "");
+        "with the CUDA context and what it does not count these are %s of %s",
+        ms_gib(s->requested_bytes, budget), ms_gib(all_bytes, all), ms_gib(s->total_bytes, there));
 }
 
-/* Where no shorter context makes it fit: what does. The cache fills the budget, whatever the
+/* Why no shorter context makes it fit. The cache fills the budget, whatever the
  * context; what vLLM does not count is beside it. */
 static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
                                    const ms_infer_result *result)
 {
     uint64_t context = s->job->device->context_expected_bytes, needed = 0, all_bytes = 0;
     if (s->seqs < s->job->settings->concurrency)
-        return "a larger --max-num-seqs or fewer requests at once make it start";
+        return "no context makes it fit: vLLM runs fewer requests at once than are asked for";
     for (uint32_t i = 0; i < result->devices; i++) {
         uint64_t all = ms_infer_total(result, (int)i, MS_INFER_DECODE).expected;
         uint64_t cache =
@@ -189,14 +185,12 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
         all_bytes = all > all_bytes ? all : all_bytes;
     }
     if (s->total_bytes < context || needed >= s->total_bytes - context)
-        return "no context makes it fit: it needs more devices (--gpus), or weights in fewer bits "
-               "(--quantization fp8)";
+        return "no context makes it fit: what is beside the KV cache is too large already";
     if (s->total_bytes - context < s->requested_bytes)
-        return "a smaller --gpu-memory-utilization makes it start";
-    return a->blocks == 0
-               ? "no context makes it fit: it needs a larger --gpu-memory-utilization or more "
-                 "devices (--gpus)"
-               : over_budget(s, all_bytes + context);
+        return "no context makes it fit: vLLM wants more of the memory than is free";
+    return a->blocks == 0 ? "no context makes it fit: vLLM's share of the memory has no room for a "
+                            "KV cache"
+                          : over_budget(s, all_bytes + context);
 }
 
 static ms_infer_setting other_share(const ms_vllm_setup *s, const answer *a)
@@ -206,6 +200,39 @@ static ms_infer_setting other_share(const ms_vllm_setup *s, const answer *a)
         return (ms_infer_setting){NULL, NULL};
     return (ms_infer_setting){"gpu-memory-utilization",
                               ms_arena_printf(s->job->arena, "0.%02" PRIu64, hundredths)};
+}
+
+/* What may make it fit where no shorter context does, the cheapest first. */
+static bool add_remedies(const ms_vllm_setup *s, ms_infer_result *result)
+{
+    static const char *const gpus[] = {"2", "4", "8", "16"};
+    const ms_infer_settings *given = s->job->settings;
+    bool ok = true;
+    if (s->seqs < given->concurrency) {
+        const char *wanted = ms_arena_printf(s->job->arena, "%" PRIu64, given->concurrency);
+        return wanted &&
+               ms_vec_push(&result->remedies, ((ms_infer_setting){"max-num-seqs", wanted}));
+    }
+    if (given->vllm.kv_dtype == MS_VLLM_KV_AUTO)
+        ok = ms_vec_push(&result->remedies, ((ms_infer_setting){"kv-cache-dtype", "fp8"}));
+    if (given->vllm.quantization == MS_VLLM_QUANTIZATION_AUTO)
+        ok = ok && ms_vec_push(&result->remedies, ((ms_infer_setting){"quantization", "fp8"}));
+    for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
+        if ((UINT64_C(2) << i) > given->gpus)
+            ok = ok && ms_vec_push(&result->remedies, ((ms_infer_setting){"gpus", gpus[i]}));
+    return ok;
+}
+
+/* Whether these weights and this model run with a cache in fp8. */
+static bool takes_fp8_cache(const ms_vllm_setup *s)
+{
+    ms_vllm_setup other = {.stages = 0};
+    ms_infer_settings settings = *s->job->settings;
+    ms_infer_job job = *s->job;
+    ms_error ignored = {.status = MS_OK};
+    settings.vllm.kv_dtype = MS_VLLM_KV_FP8;
+    job.settings = &settings;
+    return s->kv_element > 1 && ms_vllm_setup_resolve(&job, &other, &ignored) == MS_OK;
 }
 
 static const char *decision(const ms_vllm_setup *s, const answer *a)
@@ -230,7 +257,7 @@ static const char *decision(const ms_vllm_setup *s, const answer *a)
 static const char *limit(const ms_vllm_setup *s, const answer *a)
 {
     const ms_vllm_cache *c = &a->stages[0].cache;
-    const char *change = s->kv_element > 1
+    const char *change = takes_fp8_cache(s)
                              ? "; --kv-cache-dtype fp8 halves a request's, a shorter --context "
                                "too"
                              : "; a shorter --context holds fewer";
@@ -299,7 +326,7 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
               ms_vec_push(&result->levers, context);
     result->hopeless = no_context_fits(s, a, result);
     result->other = other_share(s, a);
-    ok = ok && (!result->other.field || result->other.value);
+    ok = ok && add_remedies(s, result) && (!result->other.field || result->other.value);
     return ok ? MS_OK : ms_infer_no_memory(err);
 }
 

@@ -74,9 +74,11 @@ static const hint_case hints[] = {
      "; `memscope models` lists the built-in ones, `memscope capture` runs any PyTorch program"},
     {"an unknown word", "qwen2.5-7b-1m", "; did you mean 'qwen2.5-7b' or 'qwen2.5-vl-7b'?"},
     {"packed as files", "Llama-3.1-8B-GGUF",
-     "; its weights are packed: did you mean 'llama-3.1-8b', for infer with --quant?"},
+     "; its weights are packed: did you mean 'llama-3.1-8b', for infer --engine llama.cpp with "
+     "--quant?"},
     {"packed by bitsandbytes", "unsloth/llama-3.1-8b-bnb-4bit",
-     "; its weights are packed: did you mean 'llama-3.1-8b' with --quantize nf4:double? Or"},
+     "; its weights are packed: did you mean 'llama-3.1-8b' with --quantize nf4:double and --lora, "
+     "for analyze? Or"},
     {"converted to another layout", "unsloth/phi-4-bnb-4bit",
      "is converted to another layout by its owner, so no built-in model is it: download"},
     {"packed, of no known size", "llama-2-71b-gptq",
