@@ -114,3 +114,30 @@ ms_status ms_value_choice_of(const char *field, const char *value, ms_value_name
     return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", field, value,
                    known, hint);
 }
+
+/* ---- texts of parts ---- */
+
+enum { MOST_PARTS = 64 }; /* that others are compared with: no table has so many keys */
+
+/* Whether both have one key, which ends at "=" or with the part, and different values. */
+static bool contradicts(const char *part, const char *other)
+{
+    size_t key = strcspn(part, "=,"), bytes = strcspn(part, ",");
+    return strcspn(other, "=,") == key && memcmp(part, other, key) == 0 &&
+           (strcspn(other, ",") != bytes || memcmp(part, other, bytes) != 0);
+}
+
+ms_status ms_value_refuse_twice(const char *text, ms_error *err)
+{
+    const char *parts[MOST_PARTS];
+    size_t count = 0;
+    for (const char *part = text; *part; part += strcspn(part, ","), part += *part == ',') {
+        for (size_t i = 0; i < count; i++)
+            if (contradicts(part, parts[i]))
+                return ms_fail(err, MS_ERR_USAGE, "found '%.40s': %.*s is given twice", text,
+                               (int)strcspn(part, "=,"), part);
+        if (count < MOST_PARTS)
+            parts[count++] = part;
+    }
+    return MS_OK;
+}

@@ -40,4 +40,8 @@ typedef const char *(*ms_value_name_at)(const void *list, size_t index);
 ms_status ms_value_choice_of(const char *field, const char *value, ms_value_name_at name_at,
                              const void *list, int *choice, ms_error *err);
 
+/* Refuses a text "key=value,key=value,flag" that has a key twice, with two values: the last would
+ * win in silence. Of long texts only the first keys are looked for. */
+ms_status ms_value_refuse_twice(const char *text, ms_error *err);
+
 #endif

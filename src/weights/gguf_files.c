@@ -67,11 +67,10 @@ bool ms_gguf_files_is_one(const char *path)
     char magic[4] = "";
     if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
         return false;
-    FILE *file = fopen(path, "rb");
+    FILE *file = ms_file_open(NULL, path, NULL);
     bool is_one = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
                   memcmp(magic, "GGUF", sizeof magic) == 0;
-    if (file)
-        fclose(file);
+    ms_file_close(file);
     return is_one;
 }
 

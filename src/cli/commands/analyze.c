@@ -29,7 +29,7 @@ static const char *format_at(size_t index)
 static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)err;
-    s->events = value;
+    s->events = ms_cli_path(value);
     return MS_OK;
 }
 

@@ -36,10 +36,6 @@ static ms_status set_run(ms_cli_settings *s, const char *field, const char *valu
 
 static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
-    if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
-                           word);
-    s->config = word;
     return ms_plan_set_run(s->plan, "config", word, err);
 }
 

@@ -180,9 +180,10 @@ static void check_offload(const ms_cli_settings *s, ms_error *err)
                     s->memory_only ? "--memory-only" : "--device-index");
     if (offloads(s) && !s->offload_ratio && strcmp(ms_cli_format(s), "svg") == 0)
         ms_cli_fail(err, MS_ERR_USAGE, "a picture is of several ratios: give --offload-ratio");
-    if (!offloads(s) && s->format && strcmp(s->format, "json") != 0)
+    bool has_other = s->format || strcmp(ms_cli_format(s), "console") != 0;
+    if (!offloads(s) && has_other && strcmp(ms_cli_format(s), "json") != 0)
         ms_cli_fail(err, MS_ERR_USAGE, "--format %s is of --offload-ratio: this report is JSON",
-                    s->format);
+                    ms_cli_format(s));
 }
 
 static void check_options(const ms_cli_settings *s, ms_error *err)

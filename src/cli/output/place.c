@@ -17,6 +17,16 @@ static ms_status cannot_write(ms_error *err, const char *path)
                        strerror(errno));
 }
 
+const char *ms_cli_path(const char *path)
+{
+    static const char *const names[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",
+                                        "/proc/thread-self/fd/1"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(path, names[i]) == 0)
+            return "-";
+    return path;
+}
+
 /* What a new file may be: all but what the umask takes away. */
 static mode_t default_mode(void)
 {

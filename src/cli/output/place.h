@@ -10,6 +10,9 @@
 
 #include "memscope/error.h"
 
+/* "-" for the names that Linux has for standard output, such as /dev/stdout; else the path. */
+const char *ms_cli_path(const char *path);
+
 /* A checked destination. */
 typedef struct ms_cli_place {
     bool is_stdout;

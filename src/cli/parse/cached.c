@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/parse/cached.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "memscope/memscope.h"
 
@@ -23,12 +25,23 @@ static bool write_folder(const char *owner, int owner_bytes, const char *name, c
     return length > 0 && length < PATH_BYTES - COMMIT_BYTES - 64;
 }
 
+/* A file with something in it, not a pipe or a device, which may have nothing for ever. */
+static FILE *open_plain(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "r") : NULL;
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
 /* The commit that "main" is at, which names the folder of its files. */
 static bool read_commit(const char *folder, char commit[COMMIT_BYTES])
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%.4000s/refs/main", folder);
-    FILE *file = fopen(path, "r");
+    FILE *file = open_plain(path);
     bool is_read = file && fgets(commit, COMMIT_BYTES, file) != NULL;
     if (file)
         fclose(file);

@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/output/message.h"
+#include "cli/output/place.h"
 
 static const char *format_name(const void *grammar, size_t index)
 {
@@ -33,15 +35,98 @@ ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, m
                        ms_cli_list_formats(grammar, known));
 }
 
-const char *ms_cli_format(const ms_cli_settings *s)
+/* Endings that mean a format of another name, and those of kinds of files that memscope does not
+ * write. */
+static const struct ending {
+    const char *ending, *format; /* NULL: none */
+} endings[] = {
+    {"txt", "console"},
+    {"text", "console"},
+    {"htm", "html"},
+    {"markdown", "md"},
+    {"xml", "junit"},
+    {"prom", "prometheus"},
+    {"pickle", "memory-viz"},
+    {"pkl", "memory-viz"},
+    {"jsonl", "jsonl"},
+    {"ndjson", "jsonl"},
+    {"json", "json"},
+    {"md", "md"},
+    {"csv", "csv"},
+    {"html", "html"},
+    {"svg", "svg"},
+    {"sarif", "sarif"},
+    {"folded", "folded"},
+    {"speedscope", "speedscope"},
+    {"pdf", NULL},
+    {"png", NULL},
+    {"jpg", NULL},
+    {"jpeg", NULL},
+    {"gif", NULL},
+    {"webp", NULL},
+    {"tsv", NULL},
+    {"xls", NULL},
+    {"xlsx", NULL},
+    {"ods", NULL},
+    {"docx", NULL},
+    {"tex", NULL},
+    {"rst", NULL},
+    {"yaml", NULL},
+    {"yml", NULL},
+    {"toml", NULL},
+    {"parquet", NULL},
+    {"ps", NULL},
+    {"eps", NULL},
+    {"gz", NULL},
+    {"zip", NULL},
+};
+
+/* What the name of the file ends in, behind the last dot; NULL: nothing. */
+static const char *ending_of(const ms_cli_settings *s)
 {
     const char *dot = s->file ? strrchr(s->file, '.') : NULL;
-    if (s->format)
-        return s->format;
-    for (size_t i = 0; dot && s->grammar->format_at(i); i++)
-        if (strcmp(dot + 1, s->grammar->format_at(i)) == 0)
-            return s->grammar->format_at(i);
-    return s->grammar->format_at(0);
+    return dot && !strchr(dot, '/') ? dot + 1 : NULL;
+}
+
+static const char *find_format(const ms_cli_grammar *grammar, const char *name)
+{
+    for (size_t i = 0; name && grammar->format_at(i); i++)
+        if (strcasecmp(name, grammar->format_at(i)) == 0)
+            return grammar->format_at(i);
+    return NULL;
+}
+
+static const struct ending *find_ending(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(name, endings[i].ending) == 0)
+            return &endings[i];
+    return NULL;
+}
+
+/* By the name of the file; NULL: it says nothing. */
+static const char *format_of_file(const ms_cli_settings *s)
+{
+    const char *name = ending_of(s), *format = find_format(s->grammar, name);
+    const struct ending *known = format ? NULL : find_ending(name);
+    return known ? find_format(s->grammar, known->format) : format;
+}
+
+const char *ms_cli_format(const ms_cli_settings *s)
+{
+    const char *format = s->format ? s->format : format_of_file(s);
+    return format ? format : s->grammar->format_at(0);
+}
+
+ms_status ms_cli_check_ending(const ms_cli_settings *s, ms_error *err)
+{
+    char known[MS_CLI_FORMATS_BYTES];
+    if (s->format || !s->grammar->format_at || format_of_file(s) || !find_ending(ending_of(s)))
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "-o %.80s: nothing is written as .%s here; the formats are %s, and --format "
+                       "NAME writes one under any name",
+                       s->file, ending_of(s), ms_cli_list_formats(s->grammar, known));
 }
 
 ms_status ms_cli_set_format(ms_cli_settings *s, const char *value, ms_error *err)
@@ -55,7 +140,7 @@ static bool add_format(ms_cli_settings *s, const char *value, size_t length)
     const char *name;
     for (size_t i = 0; (name = s->grammar->format_at(i)) != NULL; i++)
         if (strlen(name) == length && memcmp(name, value, length) == 0) {
-            s->outputs[s->output_count++] = (ms_cli_output){name, value + length + 1};
+            s->outputs[s->output_count++] = (ms_cli_output){name, ms_cli_path(value + length + 1)};
             return true;
         }
     return false;

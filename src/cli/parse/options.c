@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "cli/output/message.h"
+#include "cli/output/place.h"
 #include "cli/parse/cached.h"
 #include "memscope/check.h"
 
 ms_status ms_cli_set_file(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)err;
-    s->file = value;
+    s->file = ms_cli_path(value);
     return MS_OK;
 }
 
@@ -82,9 +83,6 @@ const ms_cli_fields ms_cli_run_fields[] = {{.list = ms_run_fields, .set = ms_cli
 
 ms_status ms_cli_take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
-    if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
-                           word);
     s->config = ms_cli_cached(word);
     return ms_run_set(s->run, "config", s->config, err);
 }

@@ -12,6 +12,8 @@
 
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/given.h"
 #include "cli/parse/help.h"
 
 /* One argument taken apart. */
@@ -19,6 +21,7 @@ typedef struct word {
     ms_cli_choice choice;
     const char *value;        /* what follows "=" or the letter; NULL when there is nothing */
     char text[48];            /* the name as it was typed */
+    int argument;             /* its number, from 1 */
     const ms_run_word *other; /* it is another tool's name of the choice; NULL: its own */
 } word;
 
@@ -91,6 +94,14 @@ static ms_status set_choice(const ms_cli_choice *choice, const char *value, ms_c
 {
     return choice->option ? choice->option->apply(s, value, err)
                           : choice->fields->set(s, choice->name, value, err);
+}
+
+/* Sets what was given. */
+static ms_status set_given(const word *w, const char *value, ms_cli_settings *s, ms_error *err)
+{
+    ms_status status = ms_cli_given_note(s->given, &w->choice, w->text, w->argument, value,
+                                         s->of_second != NULL, err);
+    return status == MS_OK ? set_choice(&w->choice, value, s, err) : status;
 }
 
 /* -1: neither; trainers may give their flags a value, and some say where to or how. */
@@ -169,7 +180,7 @@ static ms_status apply_flag(const word *w, const char *next, ms_cli_settings *s,
                            "--%s %s here",
                            w->text, w->value, w->other->field, w->other->value);
     *used_next = !w->value && truth >= 0;
-    return truth == 0 ? MS_OK : set_choice(&w->choice, w->other->value, s, err);
+    return truth == 0 ? MS_OK : set_given(w, w->other->value, s, err);
 }
 
 /* Sets what an option of another tool stands for. */
@@ -188,15 +199,16 @@ static ms_status apply_other(const word *w, const char *next, ms_cli_settings *s
         snprintf(joined, sizeof joined, "%s%.40s", other->prefix, value);
         value = joined;
     }
-    return set_choice(&w->choice, value, s, err);
+    return set_given(w, value, s, err);
 }
 
 /* Applies one option; `next` is the argument after it, `used_next` says whether it was the value.
  */
-static ms_status apply(const char *argument, const char *next, ms_cli_settings *s, bool *used_next,
-                       ms_error *err)
+static ms_status apply(char **argv, int index, const char *next, ms_cli_settings *s,
+                       bool *used_next, ms_error *err)
 {
-    word w = {.other = NULL};
+    const char *argument = argv[index];
+    word w = {.argument = index + 1};
     ms_status status = read_word(s->grammar, argument, &w, err);
     if (status != MS_OK)
         return status;
@@ -209,7 +221,19 @@ static ms_status apply(const char *argument, const char *next, ms_cli_settings *
     const char *value = *used_next ? next : w.value;
     if (takes_value && !value)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s needs a value", w.text);
-    return set_choice(&w.choice, w.choice.option || takes_value ? value : "true", s, err);
+    return set_given(&w, takes_value ? value : "true", s, err);
+}
+
+/* A bare word, which is the config where that is an option as well. */
+static ms_status take_word(char **argv, int index, ms_cli_settings *s, ms_error *err)
+{
+    static const char config[] = "config";
+    ms_cli_choice choice;
+    ms_status status = MS_OK;
+    if (ms_cli_find_option(s->grammar, config, strlen(config), &choice))
+        status = ms_cli_given_note(s->given, &choice, "CONFIG", index + 1, argv[index],
+                                   s->of_second != NULL, err);
+    return status == MS_OK ? s->grammar->take_word(s, argv[index], err) : status;
 }
 
 /* What follows the argument at `index` is of the second side. */
@@ -239,10 +263,10 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
         else if (!options_end && strcmp(argument, "--") == 0)
             options_end = true;
         else if (!options_end && argument[0] == '-' && argument[1] != '\0')
-            status = apply(argument, i + 1 < call->argc ? call->argv[i + 1] : NULL, settings,
+            status = apply(call->argv, i, i + 1 < call->argc ? call->argv[i + 1] : NULL, settings,
                            &used_next, err);
         else
-            status = grammar->take_word(settings, argument, err);
+            status = take_word(call->argv, i, settings, err);
         if (status != MS_OK)
             return status;
         i += used_next;
@@ -267,7 +291,13 @@ static int work_guarded(const ms_cli_settings *settings, ms_cli_work work, ms_er
 int ms_cli_run(const ms_cli_call *call, ms_cli_settings *settings, ms_cli_work work)
 {
     ms_error err = {.status = MS_OK};
+    settings->given = ms_cli_given_new(call->argc);
+    if (!settings->given)
+        return ms_cli_no_memory();
     ms_status status = parse(call, settings, &err);
+    ms_cli_given_free(settings->given);
+    if (status == MS_OK)
+        status = ms_cli_check_ending(settings, &err);
     if (settings->help) {
         ms_cli_print_command_help(stdout, call->command);
         return 0;

@@ -24,6 +24,7 @@ enum { MS_CLI_MOST_TAGS = 16 }; /* --offload-tag of probe */
 
 struct ms_cli_settings {
     const ms_cli_grammar *grammar; /* set by ms_cli_run */
+    struct ms_cli_given *given;    /* while options are read */
     ms_run *run;
     ms_run *of_second;   /* fields of `diff`'s second side alone; NULL: no -- yet */
     char **second_words; /* as they were given; end with NULL */

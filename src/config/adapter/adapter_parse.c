@@ -123,7 +123,7 @@ static ms_status read_part(ms_arena *arena, const char *part, size_t length, ms_
 ms_status ms_adapter_parse(ms_arena *arena, const char *text, ms_adapter *adapter, ms_error *err)
 {
     *adapter = (ms_adapter){.rank = MS_ADAPTER_DEFAULT_RANK};
-    ms_status status = MS_OK;
+    ms_status status = ms_value_refuse_twice(text, err);
     for (const char *p = text; status == MS_OK;) {
         size_t length = strcspn(p, ",");
         status = read_part(arena, p, length, adapter, err);

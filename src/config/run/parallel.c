@@ -6,6 +6,7 @@
 
 #include "config/treatment/technique.h"
 #include "json/number.h"
+#include "text/values.h"
 
 /* The layouts that are predicted, and what an unsupported key stands for. */
 typedef struct key_row {
@@ -199,8 +200,7 @@ static ms_status read_part(const char *text, const char *part, size_t length, ms
     return MS_OK;
 }
 
-/* What is wrong with the numbers of a layout, as the rest of a sentence; NULL: they are in range.
- */
+/* What is wrong with the numbers of a layout, as the rest of a sentence; NULL: nothing. */
 static const char *number_fault(const char *text)
 {
     static const char too_many[] = "at most 1048576 ranks are predicted";
@@ -224,20 +224,10 @@ static const char *number_fault(const char *text)
     return NULL;
 }
 
-static bool has_large_pipeline(const char *text)
-{
-    for (size_t length; *text; text += length + (text[length] == ',')) {
-        length = strcspn(text, ",");
-        if (ms_pipeline_is_too_large(text, length))
-            return true;
-    }
-    return false;
-}
-
 /* A layout that could not be read. */
 static ms_status refuse_text(const char *text, ms_error *err)
 {
-    if (has_large_pipeline(text))
+    if (ms_pipeline_is_too_large(text))
         return ms_fail(err, MS_ERR_USAGE,
                        "found '%.40s': pp, microbatches and stages_per_rank are each at most %d",
                        text, (int)MS_PIPELINE_MOST);
@@ -260,6 +250,8 @@ ms_status ms_layout_parse(const char *text, ms_layout *layout, ms_error *err)
     *layout = ms_layout_none;
     if (strcmp(text, "none") == 0)
         return MS_OK;
+    if (ms_value_refuse_twice(text, err) != MS_OK)
+        return err->status;
     if (strstr(text, "zero="))
         return read_zero(text, layout) ? MS_OK : refuse_text(text, err);
     bool is_read = true;

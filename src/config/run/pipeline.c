@@ -73,7 +73,7 @@ bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipel
     return !count || read_count(equals + 1, length - key - 1, count);
 }
 
-bool ms_pipeline_is_too_large(const char *part, size_t length)
+static bool is_too_large(const char *part, size_t length)
 {
     ms_pipeline_layout none = {0};
     uint64_t count = 0;
@@ -83,6 +83,16 @@ bool ms_pipeline_is_too_large(const char *part, size_t length)
     size_t digits = length - (size_t)(equals - part) - 1;
     ms_count_result result = ms_number_count(equals + 1, digits, &count);
     return result == MS_COUNT_TOO_LARGE || (result == MS_COUNT_OK && count > MS_PIPELINE_MOST);
+}
+
+bool ms_pipeline_is_too_large(const char *layout)
+{
+    for (size_t length; *layout; layout += length + (layout[length] == ',')) {
+        length = strcspn(layout, ",");
+        if (is_too_large(layout, length))
+            return true;
+    }
+    return false;
 }
 
 const char *ms_pipeline_text(ms_arena *arena, const ms_pipeline_layout *pipeline)

@@ -58,8 +58,8 @@ typedef struct ms_pipeline_stage {
  * is no value of that key, or the key was there before. */
 bool ms_pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipeline,
                       bool *is_known);
-/* Whether one part of a layout is a number of a pipeline above MS_PIPELINE_MOST. */
-bool ms_pipeline_is_too_large(const char *part, size_t length);
+/* Whether a number of a pipeline in the text of a layout is above MS_PIPELINE_MOST. */
+bool ms_pipeline_is_too_large(const char *layout);
 /* The text of these parts, in the arena; NULL when out of memory. */
 const char *ms_pipeline_text(ms_arena *arena, const ms_pipeline_layout *pipeline);
 

@@ -77,6 +77,7 @@ typedef struct reader {
     ms_treatment treatment;
     ms_kept_op kept[MS_MOST_KEPT_OPS];
     ms_error *err;
+    uint32_t loss_chunks; /* so far; 0: none */
 } reader;
 
 /* Adds "tile:4, " of the parts that have pieces, or the words of the others. */
@@ -111,7 +112,6 @@ static bool is_op_name(piece p)
     return true;
 }
 
-#define CUDNN_ATTENTION "cudnn_attention"
 
 /* ATen's full names of operators that go by a shorter one here. */
 static const char *const aten_names[][2] = {
@@ -258,33 +258,81 @@ static ms_status read_treatment(reader *r, piece text)
 
 /* ---- the specification ---- */
 
-/* One "layers=treatment"; `chosen` has room for a flag per layer, NULL when only the wording is
- * looked at. */
-static ms_status apply_item(reader *r, const char *layers, piece action, uint64_t num_layers,
-                            bool *chosen, ms_treatments *out)
+/* Layers while items are applied; `chosen` has a flag per layer. */
+typedef struct layer_set {
+    ms_treatments *out;
+    uint64_t count;
+    bool *chosen;
+    uint64_t *sizes; /* by layer: how many layers the item names that named it last; 0: none */
+} layer_set;
+
+static ms_status fail_twice(const reader *r, const char *layers)
+{
+    return ms_fail(r->err, MS_ERR_USAGE,
+                   "'%.40s' is given twice, with two treatments; a later item may only name some "
+                   "of the layers of an earlier one",
+                   layers);
+}
+
+/* A later item is an exception from earlier ones that name more layers, and all of its own. */
+static bool may_follow(const reader *r, const layer_set *set, uint64_t size)
+{
+    bool replaces = false, has_new = false;
+    for (uint64_t i = 0; i < set->count; i++) {
+        if (!set->chosen[i])
+            continue;
+        has_new = has_new || set->sizes[i] == 0;
+        if (set->sizes[i] == 0 || ms_treatment_equal(&set->out->layers[i], &r->treatment))
+            continue;
+        replaces = true;
+        if (set->sizes[i] <= size)
+            return false;
+    }
+    return !replaces || !has_new;
+}
+
+static ms_status treat_layers(reader *r, const char *layers, layer_set *set)
+{
+    uint64_t size = 0;
+    ms_status status = ms_layer_list_select(layers, set->count, set->chosen, r->err);
+    if (status != MS_OK)
+        return status;
+    for (uint64_t i = 0; i < set->count; i++)
+        size += set->chosen[i];
+    if (!may_follow(r, set, size))
+        return fail_twice(r, layers);
+    for (uint64_t i = 0; i < set->count; i++) {
+        if (!set->chosen[i])
+            continue;
+        set->out->layers[i] = r->treatment;
+        set->sizes[i] = size;
+    }
+    return MS_OK;
+}
+
+/* One "layers=treatment"; `set` is NULL when only the wording is looked at. */
+static ms_status apply_item(reader *r, const char *layers, piece action, layer_set *set)
 {
     piece rest;
     uint32_t chunks;
     if (strcmp(layers, MS_LOSS_WORD) == 0) {
         if (!piece_starts(action, MS_CHUNK_WORD, &rest) || !read_pieces(rest, &chunks))
             return fail_wording(r, action);
-        if (out)
-            out->loss_chunks = chunks;
+        if (r->loss_chunks && r->loss_chunks != chunks)
+            return fail_twice(r, layers);
+        r->loss_chunks = chunks;
+        if (set)
+            set->out->loss_chunks = chunks;
         return MS_OK;
     }
     ms_status status = read_treatment(r, action);
-    if (status == MS_OK)
-        status = chosen ? ms_layer_list_select(layers, num_layers, chosen, r->err)
-                        : ms_layer_list_check(layers, r->err);
-    for (uint64_t i = 0; status == MS_OK && chosen && i < num_layers; i++)
-        if (chosen[i])
-            out->layers[i] = r->treatment;
-    return status;
+    if (status != MS_OK)
+        return status;
+    return set ? treat_layers(r, layers, set) : ms_layer_list_check(layers, r->err);
 }
 
 /* Items end at a comma; one without "=" names more layers of the item behind it. */
-static ms_status read_all(reader *r, const char *text, uint64_t num_layers, bool *chosen,
-                          ms_treatments *out)
+static ms_status read_all(reader *r, const char *text, layer_set *set)
 {
     char layers[256];
     while (*text) {
@@ -296,7 +344,7 @@ static ms_status read_all(reader *r, const char *text, uint64_t num_layers, bool
         layers[to_equals] = '\0';
         const char *action = text + to_equals + 1;
         size_t length = strcspn(action, ",");
-        ms_status status = apply_item(r, layers, (piece){action, length}, num_layers, chosen, out);
+        ms_status status = apply_item(r, layers, (piece){action, length}, set);
         if (status != MS_OK)
             return status;
         text = action + length;
@@ -311,47 +359,18 @@ ms_status ms_treatments_check(const char *text, ms_error *err)
     reader r = {.err = err};
     if (!*text)
         return ms_fail(err, MS_ERR_USAGE, "the value is empty");
-    return read_all(&r, text, 0, NULL, NULL);
+    return read_all(&r, text, NULL);
 }
 
 ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_layers,
                               ms_treatments *treatments, ms_error *err)
 {
     reader r = {.arena = arena, .err = err};
-    bool *chosen = ms_arena_array(arena, bool, num_layers);
-    if (!chosen)
+    layer_set set = {.out = treatments,
+                     .count = num_layers,
+                     .chosen = ms_arena_array(arena, bool, num_layers),
+                     .sizes = ms_arena_array(arena, uint64_t, num_layers)};
+    if (!set.chosen || !set.sizes)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", num_layers);
-    return read_all(&r, text, num_layers, chosen, treatments);
-}
-
-/* ---- comparing ---- */
-
-bool ms_treatment_sends(const ms_treatment *treatment)
-{
-    return treatment->kind == MS_TREAT_OFFLOAD || treatment->input != MS_INPUT_ON_DEVICE;
-}
-
-static bool is_gpu_attention(const char *name)
-{
-    return strcmp(name, "flash_attention") == 0 || strcmp(name, "efficient_attention") == 0 ||
-           strcmp(name, CUDNN_ATTENTION) == 0;
-}
-
-bool ms_kept_name_means(const char *kept, const char *op)
-{
-    bool has_cudnn = strcmp(kept, CUDNN_ATTENTION) == 0 || strcmp(op, CUDNN_ATTENTION) == 0;
-    return strcmp(kept, op) == 0 || (has_cudnn && is_gpu_attention(kept) && is_gpu_attention(op));
-}
-
-bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)
-{
-    if (a->kind != b->kind || a->input != b->input ||
-        memcmp(a->parts, b->parts, sizeof a->parts) != 0 || a->kept_count != b->kept_count ||
-        a->share < b->share || a->share > b->share)
-        return false;
-    for (uint32_t i = 0; i < a->kept_count; i++)
-        if (strcmp(a->kept_ops[i].name, b->kept_ops[i].name) != 0 ||
-            a->kept_ops[i].occurrence != b->kept_ops[i].occurrence)
-            return false;
-    return true;
+    return read_all(&r, text, &set);
 }

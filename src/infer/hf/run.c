@@ -10,6 +10,8 @@
 #include "infer/hf/tokens.h"
 #include "infer/hf/translation.h"
 
+enum { MOST_LAYERS = 1024 };
+
 static ms_status refuse(const ms_infer_job *job, ms_error *err)
 {
     const ms_infer_settings *s = job->settings;
@@ -17,6 +19,11 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
         return ms_fail(err, MS_ERR_CONFIG,
                        "engine hf: a GGUF file is not predicted; give a built-in model or a "
                        "config.json");
+    if (job->config->num_layers > MOST_LAYERS)
+        return ms_fail(err, MS_ERR_LIMIT,
+                       "engine: hf is predicted for up to %d layers, and the model has %" PRIu64
+                       "; other engines take more",
+                       (int)MOST_LAYERS, job->config->num_layers);
     if (job->device->is_cpu)
         return ms_fail(err, MS_ERR_CONFIG, "engine hf: device cpu is not predicted");
     if (s->gpus > 1)

@@ -4,6 +4,7 @@
  */
 #include "plan/search/step_plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,6 +20,8 @@
 #include "plan/search/explain.h"
 #include "plan/search/rules.h"
 #include "plan/search/search.h"
+
+enum { MOST_LAYERS = 512 };
 
 /* ---- the planners ---- */
 
@@ -272,6 +275,17 @@ static ms_status solve(ms_search *s, const ms_target *target)
     return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
 }
 
+/* The time that a plan takes grows with the layers, and faster. */
+static ms_status check_layers(const ms_step_task *task, ms_error *err)
+{
+    if (task->planner != MS_PLANNER_MILP || task->model->num_layers <= MOST_LAYERS)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_LIMIT,
+                   "planner: milp plans for up to %d layers, and the model has %" PRIu64
+                   ": --planner greedy, rules or uniform plan for more",
+                   (int)MOST_LAYERS, task->model->num_layers);
+}
+
 ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err)
 {
@@ -288,7 +302,9 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
     if (target->unpredicted)
         return ms_fail(err, MS_ERR_CONFIG, "no plan for %s: %s", target->title,
                        target->unpredicted);
-    ms_status status = solve(&s, target);
+    ms_status status = check_layers(task, err);
+    if (status == MS_OK)
+        status = solve(&s, target);
     plan->is_cut = !(ms_limit_left_s(&s.limit) > 0);
     plan->solve_ms = ms_now_ms() - start;
     return status;
