@@ -3,6 +3,7 @@
 
 #include "config/model/layer_kinds.h"
 #include "config/run/budget.h"
+#include "config/treatment/treatment_equal.h"
 
 /* Fewer layers than FEW do not have what many have; of those that are fetched, the third is the
  * first that finds two others on the device. */

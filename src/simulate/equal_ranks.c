@@ -2,6 +2,7 @@
 #include "simulate/equal_ranks.h"
 
 #include "config/run/pipeline.h"
+#include "config/treatment/treatment_equal.h"
 
 static bool are_equal_layers(const ms_model_config *model, const ms_run_config *run, uint64_t a,
                              uint64_t b)

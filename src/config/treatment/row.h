@@ -111,7 +111,4 @@ uint32_t ms_treatment_techniques(const ms_treatment *treatment);
 bool ms_treatment_is_refused(const ms_treated_layer *layer, const ms_treatment *treatment,
                              ms_refusal *refusal);
 
-/* One name of attention on a GPU, whose others mean the same in lists of operators to keep. */
-#define CUDNN_ATTENTION "cudnn_attention"
-
 #endif

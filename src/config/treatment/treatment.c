@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/treatment/layer_items.h"
 #include "config/treatment/layers.h"
 #include "config/treatment/row.h"
 #include "config/treatment/treatment_text.h"
@@ -112,6 +113,7 @@ static bool is_op_name(piece p)
     return true;
 }
 
+#define CUDNN_ATTENTION "cudnn_attention"
 
 /* ATen's full names of operators that go by a shorter one here. */
 static const char *const aten_names[][2] = {
@@ -258,60 +260,8 @@ static ms_status read_treatment(reader *r, piece text)
 
 /* ---- the specification ---- */
 
-/* Layers while items are applied; `chosen` has a flag per layer. */
-typedef struct layer_set {
-    ms_treatments *out;
-    uint64_t count;
-    bool *chosen;
-    uint64_t *sizes; /* by layer: how many layers the item names that named it last; 0: none */
-} layer_set;
-
-static ms_status fail_twice(const reader *r, const char *layers)
-{
-    return ms_fail(r->err, MS_ERR_USAGE,
-                   "'%.40s' is given twice, with two treatments; a later item may only name some "
-                   "of the layers of an earlier one",
-                   layers);
-}
-
-/* A later item is an exception from earlier ones that name more layers, and all of its own. */
-static bool may_follow(const reader *r, const layer_set *set, uint64_t size)
-{
-    bool replaces = false, has_new = false;
-    for (uint64_t i = 0; i < set->count; i++) {
-        if (!set->chosen[i])
-            continue;
-        has_new = has_new || set->sizes[i] == 0;
-        if (set->sizes[i] == 0 || ms_treatment_equal(&set->out->layers[i], &r->treatment))
-            continue;
-        replaces = true;
-        if (set->sizes[i] <= size)
-            return false;
-    }
-    return !replaces || !has_new;
-}
-
-static ms_status treat_layers(reader *r, const char *layers, layer_set *set)
-{
-    uint64_t size = 0;
-    ms_status status = ms_layer_list_select(layers, set->count, set->chosen, r->err);
-    if (status != MS_OK)
-        return status;
-    for (uint64_t i = 0; i < set->count; i++)
-        size += set->chosen[i];
-    if (!may_follow(r, set, size))
-        return fail_twice(r, layers);
-    for (uint64_t i = 0; i < set->count; i++) {
-        if (!set->chosen[i])
-            continue;
-        set->out->layers[i] = r->treatment;
-        set->sizes[i] = size;
-    }
-    return MS_OK;
-}
-
 /* One "layers=treatment"; `set` is NULL when only the wording is looked at. */
-static ms_status apply_item(reader *r, const char *layers, piece action, layer_set *set)
+static ms_status apply_item(reader *r, const char *layers, piece action, ms_layer_items *set)
 {
     piece rest;
     uint32_t chunks;
@@ -319,7 +269,7 @@ static ms_status apply_item(reader *r, const char *layers, piece action, layer_s
         if (!piece_starts(action, MS_CHUNK_WORD, &rest) || !read_pieces(rest, &chunks))
             return fail_wording(r, action);
         if (r->loss_chunks && r->loss_chunks != chunks)
-            return fail_twice(r, layers);
+            return ms_layer_items_refuse(layers, r->err);
         r->loss_chunks = chunks;
         if (set)
             set->out->loss_chunks = chunks;
@@ -328,11 +278,12 @@ static ms_status apply_item(reader *r, const char *layers, piece action, layer_s
     ms_status status = read_treatment(r, action);
     if (status != MS_OK)
         return status;
-    return set ? treat_layers(r, layers, set) : ms_layer_list_check(layers, r->err);
+    return set ? ms_layer_items_treat(set, layers, &r->treatment, r->err)
+               : ms_layer_list_check(layers, r->err);
 }
 
 /* Items end at a comma; one without "=" names more layers of the item behind it. */
-static ms_status read_all(reader *r, const char *text, layer_set *set)
+static ms_status read_all(reader *r, const char *text, ms_layer_items *set)
 {
     char layers[256];
     while (*text) {
@@ -366,11 +317,30 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
                               ms_treatments *treatments, ms_error *err)
 {
     reader r = {.arena = arena, .err = err};
-    layer_set set = {.out = treatments,
-                     .count = num_layers,
-                     .chosen = ms_arena_array(arena, bool, num_layers),
-                     .sizes = ms_arena_array(arena, uint64_t, num_layers)};
+    ms_layer_items set = {.out = treatments,
+                          .count = num_layers,
+                          .chosen = ms_arena_array(arena, bool, num_layers),
+                          .sizes = ms_arena_array(arena, uint64_t, num_layers)};
     if (!set.chosen || !set.sizes)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", num_layers);
     return read_all(&r, text, &set);
+}
+
+/* ---- comparing ---- */
+
+bool ms_treatment_sends(const ms_treatment *treatment)
+{
+    return treatment->kind == MS_TREAT_OFFLOAD || treatment->input != MS_INPUT_ON_DEVICE;
+}
+
+static bool is_gpu_attention(const char *name)
+{
+    return strcmp(name, "flash_attention") == 0 || strcmp(name, "efficient_attention") == 0 ||
+           strcmp(name, CUDNN_ATTENTION) == 0;
+}
+
+bool ms_kept_name_means(const char *kept, const char *op)
+{
+    bool has_cudnn = strcmp(kept, CUDNN_ATTENTION) == 0 || strcmp(op, CUDNN_ATTENTION) == 0;
+    return strcmp(kept, op) == 0 || (has_cudnn && is_gpu_attention(kept) && is_gpu_attention(op));
 }

@@ -101,6 +101,4 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
 /* Whether the treatment offloads anything to the host. */
 bool ms_treatment_sends(const ms_treatment *treatment);
 
-bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b);
-
 #endif

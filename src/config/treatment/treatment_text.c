@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/treatment/row.h"
+#include "config/treatment/treatment_equal.h"
 
 static const char *share_text(const ms_treatment *t, ms_arena *arena)
 {

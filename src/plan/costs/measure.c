@@ -18,6 +18,7 @@
 #include "plan/costs/measurement.h"
 #include "plan/costs/layer_profile.h"
 #include "plan/costs/reduced.h"
+#include "config/treatment/treatment_equal.h"
 
 /* ---- the cost model ---- */
 

@@ -10,6 +10,7 @@
 #include "config/treatment/row.h"
 #include "plan/costs/layouts.h"
 #include "plan/solver/knapsack.h"
+#include "config/treatment/treatment_equal.h"
 
 /* ---- selective ---- */
 

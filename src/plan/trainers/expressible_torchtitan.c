@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/treatment/treatment.h"
+#include "config/treatment/treatment_equal.h"
 #include "plan/costs/op_list.h"
 #include "plan/trainers/expressible.h"
 #include "plan/trainers/layer_products.h"

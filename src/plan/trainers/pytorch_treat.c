@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/treatment/row.h"
+#include "config/treatment/treatment_equal.h"
 
 typedef struct writer {
     ms_arena *arena;

@@ -9,6 +9,7 @@
 #include "config/treatment/treatment_text.h"
 #include "json/embedded.h"
 #include "memscope/memscope.h"
+#include "config/treatment/treatment_equal.h"
 
 /* ---- the page ---- */
 

@@ -14,6 +14,7 @@
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
+#include "config/treatment/treatment_equal.h"
 
 /* ---- numbers ---- */
 

@@ -95,7 +95,10 @@ def check_keys():
 
 def reads_as(ending, text):
     if ending == "json":
-        json.loads(text)
+        try:
+            json.loads(text)
+        except ValueError:
+            return False
     return {"json": "{", "html": "<!", "svg": "<svg", "xml": "<?xml", "md": "#", "csv": ""}[ending] in text[:200] and "\x1b" not in text
 
 
