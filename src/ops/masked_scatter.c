@@ -18,12 +18,19 @@ static ms_tensor bytes_of_cub(ms_tape *tape, uint64_t bytes)
     return ms_empty_bytes(tape, bytes, MS_DTYPE_U8);
 }
 
+/* The copy of a mask that is expanded to as many elements; 0: it has them. */
+static ms_tensor expanded(ms_tape *tape, ms_tensor mask, const ms_shape *whole)
+{
+    bool is_whole = ms_elements(&ms_info(tape, mask)->shape) == ms_elements(whole);
+    return is_whole ? 0 : ms_empty(tape, *whole, MS_DTYPE_BOOL);
+}
+
 /* nonzero() of the expanded mask: an index for each dimension, [rank, count] */
-static ms_tensor places(ms_tape *tape, const ms_shape *whole, uint64_t count)
+static ms_tensor places(ms_tape *tape, ms_tensor given, const ms_shape *whole, uint64_t count)
 {
     ms_symbols *s = &tape->trace->symbols;
     uint64_t items = ms_elements(whole);
-    ms_tensor mask = ms_empty(tape, *whole, MS_DTYPE_BOOL);
+    ms_tensor mask = expanded(tape, given, whole);
     ms_tensor found = ms_empty_bytes(tape, 4, MS_DTYPE_I32);
     ms_consume(tape, bytes_of_cub(tape, ms_cub_count_bytes(tape, items)));
     ms_tensor out = ms_empty(tape, MS_SHAPE(ms_dim_number(s, whole->rank), ms_dim_number(s, count)),
@@ -35,12 +42,12 @@ static ms_tensor places(ms_tape *tape, const ms_shape *whole, uint64_t count)
 }
 
 /* grad.masked_select(mask), in the shape of the source */
-static ms_tensor selected(ms_tape *tape, const ms_shape *whole, const ms_shape *source,
-                          ms_dtype dtype)
+static ms_tensor selected(ms_tape *tape, ms_tensor mask, const ms_shape *whole,
+                          const ms_shape *source, ms_dtype dtype)
 {
     if (tape->on_cpu || ms_idle(tape))
         return ms_empty(tape, *source, dtype);
-    ms_tensor indices = places(tape, whole, ms_elements(source));
+    ms_tensor indices = places(tape, mask, whole, ms_elements(source));
     ms_tensor out = ms_empty(tape, *source, dtype);
     ms_consume(tape, indices);
     return out;
@@ -53,7 +60,8 @@ static void scatter_backward(ms_tape *tape, const ms_node *node, ms_tensor *grad
     if (ms_node_wants(node, TARGET))
         out[TARGET] = ms_empty(tape, whole, dtype);
     if (ms_node_wants(node, SOURCE))
-        out[SOURCE] = selected(tape, &whole, &ms_input_meta(tape, node, SOURCE)->shape, dtype);
+        out[SOURCE] = selected(tape, node->saved[0], &whole,
+                               &ms_input_meta(tape, node, SOURCE)->shape, dtype);
 }
 
 static const ms_op scatter_op = {"masked_scatter", "MaskedScatterBackward0", scatter_backward};
@@ -70,7 +78,7 @@ ms_tensor ms_masked_scatter(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_tenso
     ms_tensor out = ms_empty(tape, shape, dtype_of(tape, a));
     if (!tape->on_cpu) {
         ms_tensor sums = ms_empty(tape, shape, MS_DTYPE_I64);
-        ms_tensor copy = ms_empty(tape, shape, MS_DTYPE_BOOL);
+        ms_tensor copy = expanded(tape, mask, &shape);
         ms_consume(tape, bytes_of_cub(tape, ms_cub_scan_bytes(ms_elements(&shape))));
         ms_consume(tape, copy);
         ms_consume(tape, sums);

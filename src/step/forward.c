@@ -144,6 +144,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     ms_tape *tape = model->tape;
     bool trains = !tape->is_evaluating;
     bool copies = trains && ms_parallel_copies_outputs(tape);
+    bool widens = trains && !copies && model->run->training.loop == MS_LOOP_TRAINER;
     const ms_model_inputs in = {.ids = ids,
                                 .labels = ms_forward_has_loss(model) ? ids : 0,
                                 .kept_logits = model->run->training.logits_to_keep,
@@ -154,7 +155,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     run_root(model, in, trains, &out);
     if (copies)
         hand_out(model, &out);
-    if (in.labels && !keeps_logits) { /* they were there while the root's hooks ran */
+    if (in.labels && !keeps_logits && !widens) { /* they were there while the root's hooks ran */
         drop_logits(tape, &out);
         ms_release(tape, out.auxiliary);
         out.auxiliary = 0;

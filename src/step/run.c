@@ -148,6 +148,26 @@ ms_tensor ms_step_new_mask(ms_model *model)
     return mask;
 }
 
+static bool has_classes(ms_head_kind head)
+{
+    return head != MS_HEAD_CAUSAL_LM && head != MS_HEAD_MASKED_LM;
+}
+
+ms_tensor ms_step_new_labels(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    const ms_head_kind head = model->config->head;
+    if (!has_classes(head) && model->run->training.loop == MS_LOOP_FIXED)
+        return 0;
+    bool is_one = has_classes(head) && head != MS_HEAD_EACH_TOKEN && head != MS_HEAD_TARGET_LM;
+    ms_shape shape = MS_SHAPE(model->batch, model->seq);
+    shape.rank = is_one ? 1 : 2;
+    ms_tensor labels = ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_retain(tape, labels);
+    ms_name_storage(tape, labels, "labels", MS_CATEGORY_INPUT);
+    return labels;
+}
+
 static ms_tensor image_input(ms_model *model, const char *name, ms_shape shape, ms_dtype dtype)
 {
     ms_tensor input = ms_empty(model->tape, shape, dtype);

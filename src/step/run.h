@@ -30,6 +30,9 @@ void ms_step_new_images(ms_model *model);
 ms_tensor ms_step_new_input(ms_model *model);
 /* The attention mask of such an input, if the run passes one; else 0. The caller holds it. */
 ms_tensor ms_step_new_mask(ms_model *model);
+/* The labels of such an input: of classes [B], else [B, S]; 0 where the input's ids are them. The
+ * caller holds them. */
+ms_tensor ms_step_new_labels(ms_model *model);
 
 /* The sentence about a tape that failed with this status, which is returned. */
 ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err);

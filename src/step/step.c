@@ -14,6 +14,7 @@
 #include "model/blocks/tensor_parallel.h"
 #include "ops/ops.h"
 #include "step/accumulation.h"
+#include "step/batches.h"
 #include "step/clip.h"
 #include "step/evaluation.h"
 #include "step/figures.h"
@@ -40,7 +41,7 @@ enum { MOST_MICRO_STEPS = 4, MANY_LAYERS = 1000, MOST_OF_MANY_LAYERS = 2, LEAST_
 typedef struct trainer {
     ms_tape tape;
     ms_model model;
-    ms_tensor ids;
+    ms_batches batches;
     ms_pipeline *pipeline; /* NULL: this rank has all layers */
     bool copies;           /* passes of the pipeline that others did */
     uint16_t step;
@@ -57,28 +58,30 @@ static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
 /* ---- phases ---- */
 
 /* With context parallelism each micro-step has its own inputs. */
-static void enter_context(trainer *t)
+static ms_tensor enter_context(trainer *t, ms_tensor ids)
 {
     const ms_context_parts parts = ms_context_enter(&t->tape);
     if (!parts.ids)
-        return;
-    t->ids = parts.ids;
+        return ids;
     t->model.position_ids = parts.positions;
+    return parts.ids;
 }
 
-static ms_tensor run_forward(trainer *t, uint32_t micro_step)
+static ms_tensor run_forward(trainer *t, uint64_t index, uint32_t micro_step)
 {
     ms_tape *tape = &t->tape;
+    const ms_tensor batch = ms_batches_enter(&t->batches, index);
     mark(t, true, MS_PHASE_FORWARD, micro_step);
-    enter_context(t);
+    const ms_tensor ids = enter_context(t, batch);
     tape->host_saved_bytes = tape->passing_saved_bytes = 0;
     tape->pass = MS_PASS_FORWARD;
     tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
-    const ms_model_outputs out = ms_forward(&t->model, t->ids, false);
+    const ms_model_outputs out = ms_forward(&t->model, ids, false);
+    const ms_tensor loss = ms_batches_take(&t->batches, out.loss);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
-    return out.loss;
+    return loss;
 }
 
 /* PyTorch's backward fails there as well; so has an adapter of a head that a kernel reads past. */
@@ -153,13 +156,14 @@ static void run_micro_steps(trainer *t)
     for (uint32_t i = 0, number = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = repeats_of(t, i);
         ms_parallel_micro_step(tape, i + 1 == simulated);
-        ms_tensor loss = run_forward(t, number);
+        ms_tensor loss = run_forward(t, i, number);
         if (t->tape.recording && i == 0)
             ms_figures_sum_saved(tape, t->simulation);
         run_backward(t, number, loss);
         number += tape->repeats;
         ms_release(tape, loss);
         ms_graph_drop(tape);
+        ms_batches_leave(&t->batches);
         ms_context_leave(tape);
     }
     tape->repeats = 1;
@@ -176,6 +180,7 @@ static void mark_stage(void *context, bool begin, bool is_forward, uint32_t numb
 static void run_step(trainer *t)
 {
     ms_tape *tape = &t->tape;
+    ms_batches_begin(&t->batches);
     if (t->pipeline)
         ms_pipeline_step(t->pipeline, &(ms_pipeline_listener){mark_stage, t});
     else
@@ -183,6 +188,7 @@ static void run_step(trainer *t)
     if (t->model.run->training.clip && !ms_parallel_has_engine(tape)) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
+        ms_batches_clipped(&t->batches);
         mark(t, false, MS_PHASE_CLIP, 0);
     }
     mark(t, true, MS_PHASE_OPTIMIZER, 0);
@@ -195,11 +201,6 @@ static void run_step(trainer *t)
     mark(t, true, MS_PHASE_ZERO_GRAD, 0);
     ms_zero_grad(tape);
     mark(t, false, MS_PHASE_ZERO_GRAD, 0);
-}
-
-static bool has_classes(ms_head_kind head)
-{
-    return head != MS_HEAD_CAUSAL_LM && head != MS_HEAD_MASKED_LM;
 }
 
 /* An evaluation between two steps: no dropout, layers are not treated. */
@@ -268,25 +269,9 @@ static bool build(trainer *t)
     ms_accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
     ms_context_build(tape, MS_SHAPE(t->model.batch, t->model.seq));
-    if (t->model.run->parallel.layout.context <= 1)
-        t->ids = ms_step_new_input(&t->model);
-    t->model.attention_mask = ms_step_new_mask(&t->model);
+    ms_batches_build(&t->batches, &t->model);
     if (t->model.run->images.count)
         ms_step_new_images(&t->model);
-    if (has_classes(t->model.config->head)) {
-        bool has_one = t->model.config->head != MS_HEAD_EACH_TOKEN &&
-                       t->model.config->head != MS_HEAD_TARGET_LM; /* for a sequence */
-        ms_shape shape = MS_SHAPE(t->model.batch, t->model.seq);
-        shape.rank = has_one ? 1 : 2;
-        t->model.class_labels = ms_empty(tape, shape, MS_DTYPE_I64);
-        ms_retain(tape, t->model.class_labels);
-        ms_name_storage(tape, t->model.class_labels, "labels", MS_CATEGORY_INPUT);
-    }
-    if (t->model.run->training.label_smoothing > 0) {
-        t->model.label_count = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_I64);
-        ms_retain(tape, t->model.label_count);
-        ms_name_storage(tape, t->model.label_count, "num_items_in_batch", MS_CATEGORY_INPUT);
-    }
     tape->new_category = MS_CATEGORY_TEMPORARY;
     mark(t, false, MS_PHASE_BUILD, 0);
     return tape->status == MS_OK;
@@ -372,6 +357,7 @@ static ms_status simulate(trainer *t, const ms_model_config *model, const ms_run
     *differs = ms_pipeline_differs(t->pipeline);
     if (status != MS_OK && !*differs)
         status = ms_step_explain(&t->tape, status, err);
+    ms_batches_free(&t->batches);
     ms_model_free(&t->model);
     ms_tape_free(&t->tape);
     ms_arena_free(arena);

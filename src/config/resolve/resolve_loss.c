@@ -65,10 +65,64 @@ static ms_status resolve_liger(const ms_resolving *c)
     return check_head(c, field);
 }
 
+/* What TRL's head is not predicted with; NULL: nothing. */
+static const char *without_trl(const ms_run_config *run)
+{
+    if (run->training.label_smoothing > 0)
+        return "label-smoothing";
+    if (run->training.logits_to_keep)
+        return "logits-to-keep";
+    if (run->liger & MS_LIGER_LOSS)
+        return "Liger's loss";
+    if (run->treatments.loss_chunks > 1)
+        return "a loss in chunks";
+    bool is_whole = run->parallel.layout.kind == MS_PARALLEL_NONE ||
+                    run->parallel.layout.kind == MS_PARALLEL_DDP;
+    return is_whole ? NULL : "parts of the model on several GPUs";
+}
+
+ms_status ms_resolve_trl_loss(const ms_resolving *c)
+{
+    static const char field[] = "loss";
+    if (c->run->training.loss == MS_LOSS_MODEL)
+        return MS_OK;
+    const char *without = without_trl(c->run);
+    if (without)
+        return ms_resolve_fail(c, field, "TRL's head is not predicted with %s", without);
+    return check_head(c, field);
+}
+
 ms_status ms_resolve_loss(const ms_resolving *c)
 {
     ms_status status = resolve_liger(c);
     if (status == MS_OK)
         status = resolve_label_smoothing(c);
     return status == MS_OK ? resolve_logits_to_keep(c) : status;
+}
+
+/* What the batches of a loop are not predicted for; NULL: they are. */
+static const char *fixed_for(const ms_resolving *c)
+{
+    const ms_layout *layout = &c->run->parallel.layout;
+    if (c->model->is_encoder_decoder || c->model->image_tokens || c->model->mel_bins)
+        return c->model->model_type;
+    if (c->run->images.count)
+        return "images";
+    if (ms_layout_has_stages(layout))
+        return "pipelines";
+    return layout->context > 1 ? "context parallelism" : NULL;
+}
+
+ms_status ms_resolve_loop(const ms_resolving *c)
+{
+    const char *what = fixed_for(c);
+    if (c->run->training.loop == MS_LOOP_FIXED || !what)
+        return MS_OK;
+    const ms_loop asked = c->run->training.loop;
+    c->run->training.loop = MS_LOOP_FIXED;
+    return ms_note_add(
+        c->notes, c->arena, c->err,
+        "the batches of a loop (%s) are not predicted for %s: one batch stays on the "
+        "device",
+        ms_loop_names[asked], what);
 }

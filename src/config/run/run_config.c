@@ -30,6 +30,19 @@ const char *const ms_padding_names[] = {
     NULL,
 };
 
+const char *const ms_loss_names[] = {
+    [MS_LOSS_MODEL] = "model",
+    [MS_LOSS_TRL] = "trl",
+    NULL,
+};
+
+const char *const ms_loop_names[] = {
+    [MS_LOOP_FIXED] = "fixed",
+    [MS_LOOP_LOADER] = "loader",
+    [MS_LOOP_TRAINER] = "trainer",
+    NULL,
+};
+
 const char *const ms_place_names[] = {
     [MS_OPTIMIZER_ON_DEVICE] = "device",
     [MS_OPTIMIZER_ON_HOST] = "host",

@@ -79,6 +79,18 @@ typedef enum ms_padding {
     MS_PADDING_UNKNOWN, /* it gets one, and either may be */
     MS_PADDING_COUNT
 } ms_padding;
+/* The loop around the step: which tensors of batches and losses the device has beside it. */
+typedef enum ms_loop {
+    MS_LOOP_FIXED,  /* one batch, which stays; the labels are its ids */
+    MS_LOOP_LOADER, /* a batch for each micro-step, with labels; the last loss stays bound */
+    MS_LOOP_TRAINER /* transformers' Trainer: the batches of a step at once, its sums and counts */
+} ms_loop;
+
+/* What head and loss are. */
+typedef enum ms_loss {
+    MS_LOSS_MODEL, /* the model's own */
+    MS_LOSS_TRL    /* TRL's head, which makes log-probabilities of labels in tiles */
+} ms_loss;
 
 /* Names of the values of these enums, for parsers and reports, in the order of the enum, ending
  * with NULL. Names for attention, experts and optimizers are in their own headers. */
@@ -86,6 +98,8 @@ extern const char *const ms_autocast_names[];
 extern const char *const ms_accumulation_names[];
 extern const char *const ms_checkpoint_kind_names[];
 extern const char *const ms_padding_names[];
+extern const char *const ms_loop_names[];
+extern const char *const ms_loss_names[];
 extern const char *const ms_place_names[]; /* of ms_optimizer_device and ms_parameter_device */
 
 /* What the training arguments specify for several GPUs. */
@@ -103,6 +117,8 @@ typedef struct ms_training {
     bool optimizer_in_backward; /* each parameter is updated as soon as its gradient is ready */
     ms_optimizer_device optimizer_device;
     double weight_decay;
+    ms_loop loop;
+    ms_loss loss;
     uint64_t accumulate; /* micro-batches per optimizer step */
     ms_accumulation accumulation;
     bool clip;
@@ -188,7 +204,7 @@ static inline bool ms_may_be_padded(const ms_run_config *run)
 static inline bool ms_loss_is_plain(const ms_run_config *run)
 {
     return !(run->liger & MS_LIGER_LOSS) && run->training.label_smoothing <= 0 &&
-           run->training.logits_to_keep == 0;
+           run->training.logits_to_keep == 0 && run->training.loss == MS_LOSS_MODEL;
 }
 
 /* Whether the optimizer is on the device and could be moved to the host. */

@@ -87,10 +87,19 @@ static ms_status set_liger(ms_training_reading *r)
     return ms_training_offer(r, field, ms_liger_text(r->arena, bits), topic);
 }
 
+/* axolotl and LLaMA-Factory run transformers' Trainer. */
+static ms_status set_loop(ms_training_reading *r)
+{
+    static const bool is_trainer[MS_TRAINING_FORMAT_COUNT] = {
+        [MS_TRAINING_HF] = true, [MS_TRAINING_AXOLOTL] = true, [MS_TRAINING_FACTORY] = true};
+    return is_trainer[r->file.format] ? ms_training_offer(r, "loop", "trainer", MS_TOPIC_BATCH)
+                                      : MS_OK;
+}
+
 ms_status ms_training_set_loss(ms_training_reading *r)
 {
     static ms_status (*const steps[])(ms_training_reading *) = {set_padding, set_label_smoothing,
-                                                                set_liger};
+                                                                set_liger, set_loop};
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](r);

@@ -15,7 +15,7 @@
 #include "autograd/rerun.h"
 #include "model/blocks/parameter.h"
 #include "model/blocks/rotary.h"
-#include "model/blocks/smoothed_loss.h"
+#include "model/blocks/losses/smoothed_loss.h"
 
 /* The embedding of the input, times `scale` (0: none). With an adapter and checkpoints, its result
  * requires a gradient, as by enable_input_require_grads(). */

@@ -6,6 +6,7 @@
 #include "model/blocks/loss.h"
 
 #include "model/blocks/blocks.h"
+#include "model/blocks/losses/trl_loss.h"
 
 #include "ops/liger/liger_loss.h"
 #include "ops/moe/experts.h"
@@ -58,6 +59,8 @@ ms_tensor ms_causal_lm_loss(ms_model *model, ms_tensor logits, const ms_model_in
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
     ms_tensor loss = has_liger(model, true) ? ms_liger_cross_entropy(tape, *scores)
                                             : ms_cross_entropy(tape, *scores, *shifted);
+    if (model->label_count && !ms_idle(tape)) /* the sum is divided by it */
+        loss = ms_div(tape, *ms_local(&f, loss), model->label_count);
     ms_retain(tape, loss);
     ms_locals_end(&f, NULL);
     return ms_unown(tape, loss);
@@ -260,6 +263,8 @@ ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *h
         return ms_local(f, last_token_loss(model, head, hidden, in, out));
     if (in->labels && model->run->treatments.loss_chunks > 1)
         return ms_local(f, chunked_loss(model, head, hidden));
+    if (in->labels && model->run->training.loss == MS_LOSS_TRL)
+        return ms_local(f, ms_trl_loss(model, head, hidden, in->labels));
     if (in->labels && has_liger(model, false))
         return ms_local(f, fused_loss(model, head, hidden, in->labels));
     const ms_tensor *logits = whole_logits(model, f, head, hidden, in->kept_logits);

@@ -2,7 +2,7 @@
  *
  * Trainer's loss with label smoothing, from the logits of a model without labels.
  */
-#include "model/blocks/smoothed_loss.h"
+#include "model/blocks/losses/smoothed_loss.h"
 
 #include "model/blocks/blocks.h"
 #include "ops/moe/choosing.h"

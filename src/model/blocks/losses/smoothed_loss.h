@@ -2,8 +2,8 @@
  *
  * Trainer's loss with label smoothing.
  */
-#ifndef MS_MODEL_BLOCKS_SMOOTHED_LOSS_H
-#define MS_MODEL_BLOCKS_SMOOTHED_LOSS_H
+#ifndef MS_MODEL_BLOCKS_LOSSES_SMOOTHED_LOSS_H
+#define MS_MODEL_BLOCKS_LOSSES_SMOOTHED_LOSS_H
 
 #include "model/blocks/model.h"
 

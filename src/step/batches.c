@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "step/batches.h"
+
+#include "autograd/tape.h"
+#include "ops/ops.h"
+#include "step/run.h"
+
+/* ---- batches ---- */
+
+static void add_batch(ms_batches *b)
+{
+    ms_tape *tape = b->model->tape;
+    tape->new_category = MS_CATEGORY_INPUT;
+    const ms_batch batch = {ms_step_new_input(b->model), ms_step_new_mask(b->model),
+                            ms_step_new_labels(b->model)};
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    if (!ms_vec_push(&b->current, batch))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* The first ones go; those behind them stay. */
+static void drop_batches(ms_batches *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ms_release(b->model->tape, b->current.items[i].ids);
+        ms_release(b->model->tape, b->current.items[i].mask);
+        ms_release(b->model->tape, b->current.items[i].labels);
+    }
+    const uint32_t left = b->current.count - count;
+    for (uint32_t i = 0; i < left; i++)
+        b->current.items[i] = b->current.items[count + i];
+    b->current.count = left;
+}
+
+static ms_tensor new_scalar(ms_batches *b, const char *name, ms_dtype dtype)
+{
+    ms_tape *tape = b->model->tape;
+    tape->new_category = MS_CATEGORY_INPUT;
+    ms_tensor scalar = ms_empty(tape, (ms_shape){.rank = 0}, dtype);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    ms_retain(tape, scalar);
+    ms_name_storage(tape, scalar, name, MS_CATEGORY_INPUT);
+    return scalar;
+}
+
+/* The labels that the loss is divided by. */
+static void count_labels(ms_batches *b)
+{
+    ms_tensor before = b->model->label_count;
+    b->model->label_count = new_scalar(b, "num_items_in_batch", MS_DTYPE_I64);
+    ms_release(b->model->tape, before);
+}
+
+void ms_batches_build(ms_batches *b, ms_model *model)
+{
+    const ms_training *training = &model->run->training;
+    b->model = model;
+    b->loop = training->loop;
+    if (b->loop == MS_LOOP_FIXED && model->run->parallel.layout.context <= 1)
+        add_batch(b);
+    else if (b->loop == MS_LOOP_FIXED && ms_vec_push(&b->current, (ms_batch){0}))
+        b->current.items[0].labels = ms_step_new_labels(model);
+    if (b->loop == MS_LOOP_TRAINER)
+        b->total = new_scalar(b, "loss", MS_DTYPE_F32);
+    else if (training->label_smoothing > 0)
+        count_labels(b);
+}
+
+/* Trainer asks for all batches of a step; those of the step before go when it has them. */
+void ms_batches_begin(ms_batches *b)
+{
+    const uint32_t before = b->current.count;
+    if (b->loop != MS_LOOP_TRAINER)
+        return;
+    for (uint64_t i = 0; i < b->model->run->training.accumulate && !ms_idle(b->model->tape); i++)
+        add_batch(b);
+    count_labels(b);
+    drop_batches(b, before);
+}
+
+ms_tensor ms_batches_enter(ms_batches *b, uint64_t index)
+{
+    if (b->loop == MS_LOOP_LOADER) {
+        drop_batches(b, b->current.count);
+        add_batch(b);
+    }
+    const uint64_t at = b->loop == MS_LOOP_TRAINER ? index : 0;
+    if (at >= b->current.count)
+        return 0;
+    b->model->attention_mask = b->current.items[at].mask;
+    b->model->class_labels = b->current.items[at].labels;
+    return b->current.items[at].ids;
+}
+
+/* ---- losses ---- */
+
+/* loss / n: accelerate's, whatever n is, and that of a loop that accumulates. */
+static bool divides(const ms_batches *b)
+{
+    return b->loop == MS_LOOP_TRAINER || b->model->run->training.accumulate > 1;
+}
+
+ms_tensor ms_batches_take(ms_batches *b, ms_tensor loss)
+{
+    ms_tape *tape = b->model->tape;
+    if (b->loop == MS_LOOP_FIXED || ms_idle(tape) || !loss)
+        return loss;
+    if (!divides(b)) {
+        ms_retain(tape, loss);
+        b->loss = loss;
+    } else {
+        ms_tensor scaled = ms_div_scalar(tape, loss);
+        ms_retain(tape, scaled);
+        b->loss = b->loop == MS_LOOP_TRAINER ? loss : scaled;
+        if (b->loop == MS_LOOP_LOADER) {
+            ms_release(tape, loss);
+            ms_retain(tape, scaled);
+        }
+        loss = scaled;
+    }
+    if (b->loop == MS_LOOP_LOADER) { /* the name is bound anew */
+        ms_release(tape, b->held);
+        b->held = 0;
+    }
+    return loss;
+}
+
+void ms_batches_leave(ms_batches *b)
+{
+    if (b->loop == MS_LOOP_FIXED)
+        return;
+    ms_release(b->model->tape, b->held);
+    b->held = b->loss;
+    b->loss = 0;
+}
+
+void ms_batches_clipped(ms_batches *b)
+{
+    if (b->loop != MS_LOOP_TRAINER)
+        return;
+    ms_release(b->model->tape, b->norm);
+    b->norm = new_scalar(b, "grad_norm", MS_DTYPE_F32);
+}
+
+void ms_batches_free(ms_batches *b)
+{
+    ms_vec_free(&b->current);
+}
