@@ -32,6 +32,8 @@ class RunOptions(TypedDict, total=False):
     build: Text                                 # where the model is built: device, or host, from where it moves, host-base, the adapter on the device; FSDP's also meta, or broadcast by rank 0 [device, of FSDP meta, of FSDP1's tied weights host]
     weight_decay: Number                        # 0 or more [0.01 for adamw, else 0]
     accumulate: Number                          # micro-batches per optimizer step [1]
+    loop: Text                                  # the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or trainer (transformers' Trainer) [fixed]
+    loss: Text                                  # head and loss: the model's own, or trl (TRL's SFTTrainer: in tiles, without logits of all tokens) [model]
     grad_accumulation_dtype: Text               # type of accumulated gradients: same as the parameter, or fp32 [same]
     clip: Number                                # maximum gradient norm, or none [none]
     label_smoothing: Number                     # label smoothing of Trainer's loss, 0 to 1 [0]
@@ -255,6 +257,8 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
+        ("loop", "KIND", "fixed"),
+        ("loss", "KIND", "model"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -377,6 +381,8 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
+        ("loop", "KIND", "fixed"),
+        ("loss", "KIND", "model"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -465,6 +471,8 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
+        ("loop", "KIND", "fixed"),
+        ("loss", "KIND", "model"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -566,6 +574,8 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
+        ("loop", "KIND", "fixed"),
+        ("loss", "KIND", "model"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -661,6 +671,8 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
+        ("loop", "KIND", "fixed"),
+        ("loss", "KIND", "model"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),

@@ -79,11 +79,13 @@
     X("loop", "KIND", \
       "the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or " \
       "trainer (transformers' Trainer)", "fixed", \
-      "Training", choice, AT(run.training.loop), .choices = ms_loop_names, .report = "loop") \
+      "Training", choice, AT(run.training.loop), .choices = ms_loop_names, .report = "loop", \
+      .show_report = show_loop) \
     X("loss", "KIND", \
       "head and loss: the model's own, or trl (TRL's SFTTrainer: in tiles, without logits of all " \
       "tokens)", "model", \
-      "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss") \
+      "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss", \
+      .show_report = show_loss) \
     X("grad-accumulation-dtype", "TYPE", \
       "type of accumulated gradients: same as the parameter, or fp32", "same", \
       "Training", choice, AT(run.training.accumulation), .choices = ms_accumulation_names, \

@@ -68,6 +68,23 @@ static void show_padding(const void *source, ms_arena *arena, ms_config_shown *s
         show_text(shown, ms_padding_names[padding]);
 }
 
+/* Where they are not those of a benchmark. */
+static void show_loop(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_loop loop = ((const ms_run_seen *)source)->run->training.loop;
+    (void)arena;
+    if (loop != MS_LOOP_FIXED)
+        show_text(shown, ms_loop_names[loop]);
+}
+
+static void show_loss(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const ms_loss loss = ((const ms_run_seen *)source)->run->training.loss;
+    (void)arena;
+    if (loss != MS_LOSS_MODEL)
+        show_text(shown, ms_loss_names[loss]);
+}
+
 static void show_experts(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_seen *seen = source;
