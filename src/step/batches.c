@@ -51,6 +51,12 @@ static void count_labels(ms_batches *b)
     ms_release(b->model->tape, before);
 }
 
+/* Trainer scales the loss where autocast is in fp16. */
+static bool has_scaler(const ms_batches *b)
+{
+    return b->loop == MS_LOOP_TRAINER && b->model->run->autocast == MS_AUTOCAST_F16;
+}
+
 void ms_batches_build(ms_batches *b, ms_model *model)
 {
     const ms_training *training = &model->run->training;
@@ -62,7 +68,13 @@ void ms_batches_build(ms_batches *b, ms_model *model)
         b->current.items[0].labels = ms_step_new_labels(model);
     if (b->loop == MS_LOOP_TRAINER)
         b->total = new_scalar(b, "loss", MS_DTYPE_F32);
-    else if (training->label_smoothing > 0)
+    if (has_scaler(b)) {
+        (void)new_scalar(b, "scale", MS_DTYPE_F32);
+        (void)new_scalar(b, "growth_tracker", MS_DTYPE_I32);
+    }
+    if (b->loop == MS_LOOP_TRAINER)
+        return;
+    if (training->label_smoothing > 0)
         count_labels(b);
 }
 
@@ -100,41 +112,50 @@ static bool divides(const ms_batches *b)
     return b->loop == MS_LOOP_TRAINER || b->model->run->training.accumulate > 1;
 }
 
+/* What backward begins with: the loss divided, and scaled beside that. */
+static ms_tensor scaled(ms_batches *b, ms_tensor loss)
+{
+    ms_tape *tape = b->model->tape;
+    ms_tensor out = ms_div_scalar(tape, loss);
+    if (!has_scaler(b) || ms_idle(tape))
+        return out;
+    ms_retain(tape, out);
+    b->divided = out;
+    return ms_mul_scalar(tape, out);
+}
+
 ms_tensor ms_batches_take(ms_batches *b, ms_tensor loss)
 {
     ms_tape *tape = b->model->tape;
     if (b->loop == MS_LOOP_FIXED || ms_idle(tape) || !loss)
         return loss;
-    if (!divides(b)) {
-        ms_retain(tape, loss);
+    ms_tensor begins = divides(b) ? scaled(b, loss) : loss;
+    ms_retain(tape, begins);
+    if (b->loop == MS_LOOP_TRAINER) { /* it hands on the loss before that */
         b->loss = loss;
-    } else {
-        ms_tensor scaled = ms_div_scalar(tape, loss);
-        ms_retain(tape, scaled);
-        b->loss = b->loop == MS_LOOP_TRAINER ? loss : scaled;
-        if (b->loop == MS_LOOP_LOADER) {
-            ms_release(tape, loss);
-            ms_retain(tape, scaled);
-        }
-        loss = scaled;
+        return begins;
     }
-    if (b->loop == MS_LOOP_LOADER) { /* the name is bound anew */
-        ms_release(tape, b->held);
-        b->held = 0;
+    if (begins != loss) {
+        ms_release(tape, loss);
+        ms_retain(tape, begins);
     }
-    return loss;
+    b->loss = begins;
+    ms_release(tape, b->held); /* the name is bound anew */
+    b->held = 0;
+    return begins;
 }
 
 void ms_batches_leave(ms_batches *b)
 {
     if (b->loop == MS_LOOP_FIXED)
         return;
+    ms_release(b->model->tape, b->divided);
     ms_release(b->model->tape, b->held);
     b->held = b->loss;
-    b->loss = 0;
+    b->divided = b->loss = 0;
 }
 
-void ms_batches_clipped(ms_batches *b)
+void ms_batches_measured(ms_batches *b)
 {
     if (b->loop != MS_LOOP_TRAINER)
         return;

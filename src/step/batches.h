@@ -21,8 +21,8 @@ typedef struct ms_batches {
     ms_loop loop;
     ms_vec(ms_batch) current; /* the only one, or those of a step in their order */
     ms_tensor held;           /* the loss of the micro-step before, which the loop still names */
-    ms_tensor loss;           /* that of the running one */
-    ms_tensor total, norm;    /* Trainer's sum of losses, and the norm when it has clipped */
+    ms_tensor loss, divided;  /* that of the running one, and where it is scaled what is */
+    ms_tensor total, norm;    /* Trainer's sum of losses, and the norm of the gradients */
 } ms_batches;
 
 /* In the phase that builds; a fixed batch is there from then on. */
@@ -32,9 +32,9 @@ void ms_batches_begin(ms_batches *batches);
 ms_tensor ms_batches_enter(ms_batches *batches, uint64_t index);
 /* Takes a loss that the caller owns, and yields what backward begins with, which it owns. */
 ms_tensor ms_batches_take(ms_batches *batches, ms_tensor loss);
-/* After the micro-step, and after gradients were clipped. */
+/* After the micro-step, and once the norm of the gradients is known, clipped or not. */
 void ms_batches_leave(ms_batches *batches);
-void ms_batches_clipped(ms_batches *batches);
+void ms_batches_measured(ms_batches *batches);
 void ms_batches_free(ms_batches *batches);
 
 #endif

@@ -188,9 +188,9 @@ static void run_step(trainer *t)
     if (t->model.run->training.clip && !ms_parallel_has_engine(tape)) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
-        ms_batches_clipped(&t->batches);
         mark(t, false, MS_PHASE_CLIP, 0);
     }
+    ms_batches_measured(&t->batches);
     mark(t, true, MS_PHASE_OPTIMIZER, 0);
     ms_accumulation_hand_over(tape);
     ms_parallel_update_begins(tape);
