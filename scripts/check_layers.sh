@@ -24,7 +24,7 @@ ops:base tensor device config trace autograd:. elementwise convolution moe liger
 treatments:base text tensor config trace autograd:.
 parallel:base tensor device config trace autograd:kit zero .
 model:base json text tensor device config trace autograd ops treatments:blocks decoder recurrent family encoder vision dense mixture scans translation .
-step:base tensor allocator config trace autograd ops treatments parallel model:pipeline . inference
+step:base tensor allocator config trace autograd ops treatments parallel model:optimizers pipeline . inference
 measure:base tensor device allocator config trace:.
 simulate:base tensor device allocator config trace step measure:.
 advise:base device config measure simulate:.

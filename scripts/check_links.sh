@@ -27,7 +27,7 @@ parallel/fsdp1.h: FSDP1, whose parts are files: flat parameters, collectives, cl
 parallel/zero/zero.h: ZeRO 1 and 2, whose parts are files: flattening, reduction, the step, norms, the host
 parallel/zero/zero3.h: ZeRO 3, whose parts are files: building, gathering, reduction, the host
 plan/trainers/expressible.h: rows of targets.c, which say how a trainer shapes a plan
-step/optimizer_row.h: rows of optimizer.c, with what they make and update
+step/optimizers/optimizer_row.h: rows of optimizer.c, with what they make and update
 '
 
 objects=$(find src -name '*.c' | sed "s|^|$build/|; s|c\$|o|")

@@ -5,9 +5,9 @@
  * second moment.
  */
 #include "ops/ops.h"
-#include "step/optimizer_lists.h"
-#include "step/optimizer_row.h"
-#include "step/reductions.h"
+#include "step/optimizers/optimizer_lists.h"
+#include "step/optimizers/optimizer_row.h"
+#include "step/optimizers/reductions.h"
 
 static const ms_shape scalar = {.rank = 0};
 

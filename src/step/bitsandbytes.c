@@ -5,8 +5,8 @@
  * are in unified memory, which migrates to the device on use.
  */
 #include "ops/ops.h"
-#include "step/optimizer_lists.h"
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_lists.h"
+#include "step/optimizers/optimizer_row.h"
 #include "step/run.h"
 
 enum { LEAST_ELEMENTS_IN_8_BITS = 4096, LEAST_PAGED_ELEMENTS = 100000, BLOCK_ELEMENTS = 256 };

@@ -5,8 +5,8 @@
  * time.
  */
 #include "ops/ops.h"
-#include "step/optimizer_lists.h"
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_lists.h"
+#include "step/optimizers/optimizer_row.h"
 #include "step/run.h"
 
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)

@@ -5,8 +5,8 @@
  * Newton-Schulz iterations in bf16, one matrix at a time.
  */
 #include "ops/ops.h"
-#include "step/optimizer_row.h"
-#include "step/reductions.h"
+#include "step/optimizers/optimizer_row.h"
+#include "step/optimizers/reductions.h"
 
 enum { NEWTON_SCHULZ_STEPS = 5 };
 

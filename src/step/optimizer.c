@@ -9,8 +9,8 @@
 #include "autograd/work.h"
 #include "parallel/parallel.h"
 #include "step/optimizer_host.h"
-#include "step/optimizer_lists.h"
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_lists.h"
+#include "step/optimizers/optimizer_row.h"
 #include "step/run.h"
 
 #define AS_LISTS(foreach, loop)                                                                    \

@@ -6,7 +6,7 @@
  */
 #include "step/optimizer_host.h"
 
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_row.h"
 #include "autograd/work.h"
 #include "treatments/host_parameters.h"
 

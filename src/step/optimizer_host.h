@@ -5,7 +5,7 @@
 #ifndef MS_STEP_OPTIMIZER_HOST_H
 #define MS_STEP_OPTIMIZER_HOST_H
 
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_row.h"
 
 /* ---- step and memory ---- */
 void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row);

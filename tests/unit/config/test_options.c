@@ -253,6 +253,7 @@ static const report_run report_runs[] = {
     {"plain", {{"config", "gpt2"}}, 1},
     {"addresses", {{"config", "gpt2"}, {"addresses", "down"}}, 2},
     {"padded", {{"config", "gpt2"}, {"padding", "yes"}}, 2},
+    {"of TRL's trainer", {{"config", "gpt2"}, {"loop", "trainer"}, {"loss", "trl"}}, 3},
     {"images", {{"config", "qwen2.5-vl-3b"}, {"images", "2"}, {"image-size", "112x112"}}, 3},
     {"from a source", {{"config", "t5-small"}, {"source-length", "96"}}, 2},
     {"experts", {{"config", "mixtral-8x7b"}, {"experts", "eager"}}, 2},

@@ -2,10 +2,10 @@
  *
  * Norms and means over parameters, as computed by optimizers: without graph or autocast.
  */
-#include "step/reductions.h"
+#include "step/optimizers/reductions.h"
 
 #include "ops/ops.h"
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_row.h"
 #include "autograd/cuda_reduce.h"
 
 static void use_partial_results(ms_tape *tape, uint64_t outputs, uint64_t inputs,

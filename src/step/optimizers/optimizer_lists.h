@@ -2,10 +2,10 @@
  *
  * Helpers for optimizer updates: states, and lists of tensors.
  */
-#ifndef MS_STEP_OPTIMIZER_LISTS_H
-#define MS_STEP_OPTIMIZER_LISTS_H
+#ifndef MS_STEP_OPTIMIZERS_OPTIMIZER_LISTS_H
+#define MS_STEP_OPTIMIZERS_OPTIMIZER_LISTS_H
 
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_row.h"
 
 /* Creates a state of that name, to be owned by its parameter. */
 ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name);

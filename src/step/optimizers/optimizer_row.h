@@ -3,8 +3,8 @@
  * Internal to step/: an optimizer is a row: its states per parameter, and the allocations of a
  * step. Their files: moments.c (PyTorch's elementwise ones), adafactor.c, muon.c, bitsandbytes.c.
  */
-#ifndef MS_STEP_OPTIMIZER_ROW_H
-#define MS_STEP_OPTIMIZER_ROW_H
+#ifndef MS_STEP_OPTIMIZERS_OPTIMIZER_ROW_H
+#define MS_STEP_OPTIMIZERS_OPTIMIZER_ROW_H
 
 #include "config/run/optimizer.h"
 #include "autograd/tape.h"

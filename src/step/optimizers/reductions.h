@@ -2,8 +2,8 @@
  *
  * Reductions. Each allocates its result and its kernel's partial results.
  */
-#ifndef MS_STEP_REDUCTIONS_H
-#define MS_STEP_REDUCTIONS_H
+#ifndef MS_STEP_OPTIMIZERS_REDUCTIONS_H
+#define MS_STEP_OPTIMIZERS_REDUCTIONS_H
 
 #include "autograd/tape.h"
 

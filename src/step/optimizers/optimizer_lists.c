@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "step/optimizer_lists.h"
+#include "step/optimizers/optimizer_lists.h"
 
 #include "ops/ops.h"
 

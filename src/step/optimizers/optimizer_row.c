@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "step/optimizer_row.h"
+#include "step/optimizers/optimizer_row.h"
 
 uint64_t ms_optimizer_state_count(const ms_optimizer_row *row)
 {
