@@ -197,14 +197,20 @@ static ms_status tell_padding(ms_telling *f)
 {
     const ms_remedy *r = f->found.remedy_count ? &f->found.remedies[0] : NULL;
     f->found.remedy_count = 0; /* it is none */
-    if (!r || (ms_reason_verdict(r->reason) == MS_VERDICT_FITS &&
-               !is_worth(f->ledger->summary, (uint64_t)llabs(r->saved_device_bytes))))
+    if (!r)
+        return MS_OK;
+    const ms_fit_verdict padded = ms_reason_verdict(r->reason);
+    const bool is_same = padded == ms_reason_verdict(f->ledger->summary->verdict_reason);
+    if ((is_same || padded == MS_VERDICT_FITS) &&
+        !is_worth(f->ledger->summary, (uint64_t)llabs(r->saved_device_bytes)))
         return MS_OK;
     f->found.bytes = r->device_bytes;
     f->found.text =
         ms_arena_printf(f->arena, "no sequence is padded here; a padded batch (%s) needs %s%s",
                         r->option, ms_telling_size(f, r->device_bytes),
-                        ms_reason_verdict(r->reason) == MS_VERDICT_FITS ? "" : " and does not fit");
+                        padded == MS_VERDICT_FITS    ? ""
+                        : padded == MS_VERDICT_TIGHT ? " and fits, but only just"
+                                                     : " and does not fit");
     return MS_OK;
 }
 

@@ -43,7 +43,7 @@ MODELS = {"routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwe
 VALUES = {"training_args": {"per_device_train_batch_size": 3}, "ignore_sharding": True, "batch": 2, "seq": 64, "source_length": 96, "padding": "yes",
           "images": 1, "image_size": "112x112", "freeze_vision": True, "dtype": "fp32",
           "autocast": "bf16", "optimizer": "sgd", "optimizer_impl": "foreach", "optimizer_in_backward": True,
-          "optimizer_device": "host", "parameter_device": "host", "weight_decay": 0.25, "accumulate": 2,
+          "optimizer_device": "host", "parameter_device": "host", "weight_decay": 0.25, "accumulate": 2, "loop": "loader", "loss": "trl",
           "grad_accumulation_dtype": "fp32", "clip": 0.5, "label_smoothing": 0.5, "liger": "all", "logits_to_keep": 32,
           "empty_cache_steps": 3, "eval_batch": 2, "eval_logits": 2, "checkpointing": "all", "treat": {"0": "checkpoint"},
           "adapter": {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"}, "lora": LORA["lora"], "adapter_dtype": "bf16",

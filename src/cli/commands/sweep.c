@@ -71,7 +71,7 @@ static const ms_cli_option options[] = {
 
 static const ms_cli_fields field_lists[] = {
     {.list = ms_sweep_fields, .set = set_sweep},
-    {.list = ms_run_fields, .set = set_run},
+    {.list = ms_run_fields, .set = set_run, .adds = true},
     {.list = NULL},
 };
 

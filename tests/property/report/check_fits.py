@@ -32,12 +32,18 @@ def run(binary, *words):
     return done.returncode, done.stdout, done.stderr
 
 
+def without(words, option):
+    """An option is given once."""
+    at = words.index(f"--{option}") if f"--{option}" in words else len(words)
+    return words[:at] + words[at + 2:]
+
+
 def analyzed(binary, settings, what, value):
     words = settings.split()
     if what == "rank":
         words[words.index("--lora") + 1] += f",r={value}"
     else:
-        words += [f"--{what}", str(value)]
+        words = without(words, what) + [f"--{what}", str(value)]
     code, out, err = run(binary, "analyze", "--no-advice", *words, "--format", "json", "-o", "-")
     assert code in (0, 1), err
     return code, json.loads(out)["summary"]
