@@ -306,6 +306,12 @@ ms_status ms_ranks_settle(ms_arena *arena, const ms_model_config *model, ms_run_
     return status == MS_OK ? ms_padding_settle(model, run, &needs, err) : status;
 }
 
+/* In hundredths of a GiB. */
+static uint64_t hundredths(uint64_t bytes)
+{
+    return ((bytes >> 10) * 100 + (1 << 19)) >> 20;
+}
+
 /* Which of the two the figures are of, and what the other would need. */
 static ms_status note_padding(ms_arena *arena, const ms_run_config *run,
                               const ms_padding_needs *needs, ms_notes *notes, ms_error *err)
@@ -315,12 +321,15 @@ static ms_status note_padding(ms_arena *arena, const ms_run_config *run,
     uint64_t other = needs->device_bytes[is_padded ? MS_PADDING_ONES : MS_PADDING_YES];
     if (!needs->is_known || own == other)
         return MS_OK;
+    own = hundredths(own);
+    other = hundredths(other);
     return ms_note_add(notes, arena, err,
                        "whether a batch is padded depends on the data: the figures are those of "
-                       "%s, which needs %" PRIu64 " bytes of the device; %s needs %" PRIu64
-                       " (--padding yes, --padding ones)",
-                       is_padded ? "a padded one" : "one without padding", own,
-                       is_padded ? "one without padding" : "a padded one", other);
+                       "%s, which needs %" PRIu64 ".%02" PRIu64 " GiB; %s needs %" PRIu64
+                       ".%02" PRIu64 " (--padding yes, --padding ones)",
+                       is_padded ? "a padded one" : "one without padding", own / 100, own % 100,
+                       is_padded ? "one without padding" : "a padded one", other / 100,
+                       other % 100);
 }
 
 ms_status ms_ranks_settle_noted(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
