@@ -4,7 +4,7 @@
 
   user_runs.py draw SEED COUNT RUNS.json
   memscope capture --device a100-80gb --steps 3 --out DIR -- python user_runs.py measure RUNS.json RESULTS
-  user_runs.py compare MEMSCOPE RESULTS [--table FILE.json]
+  user_runs.py compare MEMSCOPE RESULTS|FILE.json [--table FILE.json]
 
 Plain loops over a DataLoader, transformers' Trainer and TRL's SFTTrainer; small models of random shapes, built on the host, loaded
 from a folder or made on the device; LoRA, DoRA, QLoRA; batches padded, with a mask of ones, or without one. `measure` has everything
@@ -449,11 +449,20 @@ def print_rows(rows):
         print(f"{group:24} {counts[group, True]:4} of {counts[group, False]}")
 
 
-def compare(memscope, results, *more):
-    rows = []
+def records_of(results):
+    """Of a folder that `measure` filled, or of a file that holds its records."""
+    if os.path.isfile(results):
+        with open(results) as file:
+            return json.load(file)["runs"]
+    records = []
     for path in sorted(glob.glob(os.path.join(results, "*.json"))):
         with open(path) as file:
-            rows.append(compared(memscope, json.load(file)))
+            records.append(json.load(file))
+    return records
+
+
+def compare(memscope, results, *more):
+    rows = [compared(memscope, record) for record in records_of(results)]
     print_rows(rows)
     if more and more[0] == "--table":
         with open(more[1], "w") as file:
