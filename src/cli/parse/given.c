@@ -58,7 +58,8 @@ ms_status ms_cli_given_note(ms_cli_given *given, const ms_cli_choice *choice, co
                             int argument, const char *value, bool is_second, ms_error *err)
 {
     const row *before = find(given, choice, is_second);
-    if (is_added_to(choice->name) || (choice->fields && choice->fields->adds) || (before && strcmp(before->value, value) == 0))
+    if (is_added_to(choice->name) || (choice->fields && choice->fields->adds) ||
+        (before && strcmp(before->value, value) == 0))
         return MS_OK;
     if (before)
         return ms_cli_fail(err, MS_ERR_USAGE,

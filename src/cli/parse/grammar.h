@@ -26,7 +26,7 @@ typedef struct ms_cli_fields {
     const ms_run_field *(*list)(size_t *count);
     ms_status (*set)(ms_cli_settings *settings, const char *field, const char *value,
                      ms_error *err);
-    bool adds; /* what is given again is added to what was given */
+    bool adds;                  /* what is given again is added to what was given */
     const char *const *without; /* names that are not options, ended by NULL; NULL: none */
     /* What a field may have, NULL past the last, where it is not what that name has elsewhere. */
     const char *(*choice_at)(const char *field, size_t index);
