@@ -110,7 +110,8 @@ static ms_status measure(const ms_variation *whole, uint64_t layers, ms_arena *a
 /* On the line through both; where more layers need less, as few do. */
 static uint64_t extend(uint64_t few, uint64_t more, const layer_counts *layers)
 {
-    uint64_t slope = more > few ? (more - few) / (layers->more - layers->few) : 0;
+    bool rises = more > few && layers->more > layers->few;
+    uint64_t slope = rises ? (more - few) / (layers->more - layers->few) : 0;
     return few + slope * (layers->all - layers->few);
 }
 

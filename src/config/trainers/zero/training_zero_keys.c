@@ -287,14 +287,20 @@ static ms_status take_key(const ms_training_ranks *t, const key_row *row, ms_jso
     return MS_OK;
 }
 
+static const key_row *row_of(const key_row *rows, size_t count, const char *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return &rows[i];
+    return NULL;
+}
+
 static ms_status take_keys(const ms_training_ranks *t, ms_json_value object, const key_table *table)
 {
     ms_json_value v;
     ms_status status = MS_OK;
     for (bool more = ms_json_first(object, &v); more && status == MS_OK; more = ms_json_next(&v)) {
-        const key_row *row = NULL;
-        for (size_t i = 0; i < table->count && !row; i++)
-            row = strcmp(table->rows[i].key, ms_json_key(v)) == 0 ? &table->rows[i] : NULL;
+        const key_row *row = row_of(table->rows, table->count, ms_json_key(v));
         if (row)
             status = ms_json_kind_of(v) == MS_JSON_NULL ? MS_OK : take_key(t, row, v);
         else if (*ms_json_key(v) != '_') /* a comment */
