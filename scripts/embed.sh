@@ -43,4 +43,5 @@ done
     table .py code ms_embedded_code_count $others
     table .css styles ms_embedded_style_count $others
     table .js scripts ms_embedded_script_count $others
+    table .keys keys ms_embedded_key_count $others
 }

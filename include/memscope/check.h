@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define MS_CHECK_SCHEMA_VERSION "1.2"
+#define MS_CHECK_SCHEMA_VERSION "1.3"
 
 typedef struct ms_check ms_check;
 

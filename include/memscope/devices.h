@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define MS_DEVICES_SCHEMA_VERSION "1.2"
+#define MS_DEVICES_SCHEMA_VERSION "1.3"
 
 typedef struct ms_devices ms_devices;
 
@@ -42,6 +42,9 @@ void ms_devices_free(ms_devices *table);
 
 /* How many devices something fits, if only just. */
 uint64_t ms_devices_fit_count(const ms_devices *table);
+/* The best verdict of any device: MS_VERDICT_UNKNOWN where none is known to fit, and settings that
+ * are not predicted decide on one. */
+ms_fit_verdict ms_devices_verdict(const ms_devices *table);
 
 /* As ms_analysis_note, of what holds for every device; and as ms_analysis_set_style. */
 const char *ms_devices_note(const ms_devices *table, size_t index);

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define MS_FIT_SCHEMA_VERSION "1.3"
+#define MS_FIT_SCHEMA_VERSION "1.4"
 
 typedef struct ms_fit ms_fit;
 
@@ -37,6 +37,10 @@ void ms_fit_free(ms_fit *fit);
  * none. */
 uint64_t ms_fit_value(const ms_fit *fit);
 uint64_t ms_fit_safe_value(const ms_fit *fit);
+
+/* The verdict of the largest value, or fewest GPUs; MS_VERDICT_NO where there is none, and
+ * MS_VERDICT_UNKNOWN where settings that are not predicted decide. */
+ms_fit_verdict ms_fit_verdict_of(const ms_fit *fit);
 
 /* As ms_analysis_note and ms_analysis_set_style. */
 const char *ms_fit_note(const ms_fit *fit, size_t index);

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define MS_VERSION "0.1.0"
-#define MS_REPORT_SCHEMA_VERSION "1.8"
+#define MS_REPORT_SCHEMA_VERSION "1.9"
 
 /* ---- a run: the model and everything that decides its memory ---- */
 

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define MS_PLAN_SCHEMA_VERSION "1.4"
+#define MS_PLAN_SCHEMA_VERSION "1.5"
 
 typedef struct ms_plan ms_plan;
 
@@ -61,6 +61,9 @@ void ms_plan_stop(ms_plan *plan);
 
 /* Sentences about an accepted input that a user should know; NULL past the last. */
 const char *ms_plan_note(const ms_plan *plan, size_t index);
+/* The verdict of a solved plan: MS_VERDICT_NO where none was found, MS_VERDICT_UNKNOWN where
+ * settings of the run's files that are not predicted decide. */
+ms_fit_verdict ms_plan_verdict(const ms_plan *plan);
 
 /* As ms_analysis_set_style. */
 void ms_plan_set_style(ms_plan *plan, const ms_style *style);

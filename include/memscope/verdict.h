@@ -11,7 +11,8 @@ extern "C" {
 
 typedef enum ms_fit_verdict {
     MS_VERDICT_NO,
-    MS_VERDICT_TIGHT, /* it fits, but only just; the reason says how */
+    MS_VERDICT_UNKNOWN, /* settings that are not predicted could turn the answer: never a yes */
+    MS_VERDICT_TIGHT,   /* it fits, but only just; the reason says how */
     MS_VERDICT_FITS
 } ms_fit_verdict;
 
@@ -22,7 +23,8 @@ typedef enum ms_fit_reason {
     MS_FIT_RETRIES,       /* tight: only because the allocator releases cached memory */
     MS_FIT_UPPER_END,     /* tight: the expected device bytes fit, the high ones do not */
     MS_FIT_WITHIN_BUDGET, /* fits */
-    MS_FIT_NO_BUDGET      /* fits: no limit is known */
+    MS_FIT_NO_BUDGET,     /* fits: no limit is known */
+    MS_FIT_NOT_PREDICTED  /* unknown: settings of the run's files are not in the figures */
 } ms_fit_reason;
 
 /* The names as reports write them: "tight", "allocator-retries"; the meaning of the reason, as a

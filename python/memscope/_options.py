@@ -15,6 +15,7 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 class RunOptions(TypedDict, total=False):
     training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
+    assume: Text                                # keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless [none]
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
     source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
@@ -240,6 +241,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "analyze": [
         ("training-args", "FILE", "none"),
         ("ignore-sharding", None, None),
+        ("assume", "LIST", "none"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -364,6 +366,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("memory-budget", "FRACTION", None),
         ("training-args", "FILE", "none"),
         ("ignore-sharding", None, None),
+        ("assume", "LIST", "none"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -454,6 +457,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "fit": [
         ("training-args", "FILE", "none"),
         ("ignore-sharding", None, None),
+        ("assume", "LIST", "none"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -557,6 +561,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("shard", "K/N", "1/1"),
         ("training-args", "FILE", "none"),
         ("ignore-sharding", None, None),
+        ("assume", "LIST", "none"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -654,6 +659,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "diff": [
         ("training-args", "FILE", "none"),
         ("ignore-sharding", None, None),
+        ("assume", "LIST", "none"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),

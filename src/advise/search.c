@@ -234,7 +234,7 @@ static ms_status push_variant(search *s, ms_candidate_set set)
 static void push_known(search *s, ms_candidate_set set)
 {
     const ms_trial *t = ms_trials_find(s->trials, set);
-    if (set && t && reaches(t, (ms_fit_verdict)(s->verdict + 1)))
+    if (set && t && !t->is_refused && ms_reason_verdict(t->reason) > s->verdict)
         push(s, set, NULL);
 }
 

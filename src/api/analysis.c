@@ -91,6 +91,7 @@ static ms_status simulate(ms_analysis *a, ms_error *err)
     a->is_simulated = status == MS_OK;
     if (status == MS_OK)
         status = measure_routings(a, err);
+    a->run.notes = a->notes;
     return status == MS_OK ? itemise(a, MS_FOLD_LAYERS, err) : status;
 }
 

@@ -96,6 +96,14 @@ uint64_t ms_fit_safe_value(const ms_fit *fit)
     return fit ? fit->answer.safe_value : 0;
 }
 
+ms_fit_verdict ms_fit_verdict_of(const ms_fit *fit)
+{
+    if (!fit)
+        return MS_VERDICT_NO;
+    const ms_fit_view view = {&fit->model, &fit->run, &fit->answer, &fit->style};
+    return ms_fit_answer_verdict(&view);
+}
+
 const char *ms_fit_note(const ms_fit *fit, size_t index)
 {
     if (!fit)

@@ -322,6 +322,17 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
     return status;
 }
 
+ms_fit_verdict ms_plan_verdict(const ms_plan *plan)
+{
+    if (!plan || !plan->is_solved)
+        return plan ? MS_VERDICT_FITS : MS_VERDICT_NO; /* of a file, whose answer is the status */
+    const ms_step_plan *step = &plan->step;
+    ms_fit_reason reason = plan->settings.curve ? MS_FIT_WITHIN_BUDGET : step->plan.reason;
+    if (!plan->settings.curve && (step->outcome == MS_PLAN_INFEASIBLE || !step->plan.treat))
+        reason = MS_FIT_OVER_BUDGET;
+    return ms_reason_verdict(ms_reason_with_keys(reason, &plan->run.keys));
+}
+
 const char *ms_plan_note(const ms_plan *plan, size_t index)
 {
     if (!plan)

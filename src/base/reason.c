@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const verdict_names[] = {
-    [MS_VERDICT_NO] = "no", [MS_VERDICT_TIGHT] = "tight", [MS_VERDICT_FITS] = "fits"};
+static const char *const verdict_names[] = {[MS_VERDICT_NO] = "no",
+                                            [MS_VERDICT_UNKNOWN] = "unknown",
+                                            [MS_VERDICT_TIGHT] = "tight",
+                                            [MS_VERDICT_FITS] = "fits"};
 
 static const struct {
     ms_fit_verdict verdict;
@@ -31,6 +33,10 @@ static const struct {
                               "the upper end of the estimate is within the budget", ""},
     [MS_FIT_NO_BUDGET] = {MS_VERDICT_FITS, "no-budget",
                           "no budget was given, and the device's capacity is not known", ""},
+    [MS_FIT_NOT_PREDICTED] =
+        {MS_VERDICT_UNKNOWN, "not-predicted",
+         "settings of the run's files that are not predicted could turn the answer",
+         "the report lists them; --assume KEY=harmless if a setting does not change memory"},
 };
 
 enum {

@@ -14,7 +14,7 @@
 ms_fit_verdict ms_reason_verdict(ms_fit_reason reason);
 static inline bool ms_reason_fits(ms_fit_reason reason)
 {
-    return ms_reason_verdict(reason) != MS_VERDICT_NO;
+    return ms_reason_verdict(reason) >= MS_VERDICT_TIGHT;
 }
 
 /* The reason of that name; false: there is none. */

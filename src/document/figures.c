@@ -63,6 +63,36 @@ static ms_status read_reason(const ms_reading *r, ms_json_value object)
     return status;
 }
 
+/* The keys that are not predicted, since 1.9. */
+static ms_status read_left_out(const ms_reading *r)
+{
+    ms_json_value inputs, value, most;
+    ms_report *report = r->report;
+    if (!ms_json_find(r->root, "inputs", &inputs) || ms_json_kind_of(inputs) != MS_JSON_ARRAY)
+        return MS_OK;
+    for (bool more = ms_json_first(inputs, &value); more; more = ms_json_next(&value)) {
+        const char *key = "", *read_as = "", *effect = "";
+        const char *before = report->left_out.names;
+        ms_status status = ms_reading_text(r, value, "read_as", &read_as);
+        if (status == MS_OK)
+            status = ms_reading_text(r, value, "key", &key);
+        if (status == MS_OK)
+            status = ms_reading_text(r, value, "effect", &effect);
+        if (status != MS_OK)
+            return status;
+        bool is_left_out = strcmp(read_as, "not-predicted") == 0 || strcmp(read_as, "unknown") == 0;
+        if (!is_left_out || ms_json_find(value, "most_bytes", &most))
+            continue;
+        report->left_out.adds |= strcmp(effect, "saves") != 0;
+        report->left_out.saves |= strcmp(effect, "adds") != 0;
+        report->left_out.names =
+            ms_arena_printf(r->arena, "%s%s%s", before ? before : "", before ? ", " : "", key);
+        if (!report->left_out.names)
+            return ms_reading_no_memory(r);
+    }
+    return MS_OK;
+}
+
 static ms_status read_summary(const ms_reading *r)
 {
     ms_report *report = r->report;
@@ -83,6 +113,8 @@ static ms_status read_summary(const ms_reading *r)
     if (status == MS_OK)
         status = read_reason(r, summary);
     if (status == MS_OK)
+        status = read_left_out(r);
+    if (status == MS_OK)
         status = read_budget(r, summary);
     return status == MS_OK ? read_time(r, summary, "step_time_ms") : status;
 }
@@ -102,6 +134,8 @@ static ms_status read_plan_figures(const ms_reading *r)
         status = ms_reading_text(r, r->root, "peak_stage", &report->peak_phase);
     if (status == MS_OK)
         status = read_reason(r, r->root);
+    if (status == MS_OK)
+        status = read_left_out(r);
     if (status == MS_OK)
         status = read_budget(r, r->root);
     return status == MS_OK ? read_time(r, r->root, "step_ms") : status;

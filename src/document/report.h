@@ -53,6 +53,11 @@ typedef struct ms_report {
     ms_report_fields settings; /* of the run */
     uint64_t peak_bytes, reserved_bytes, host_bytes;
     uint64_t low_bytes, expected_bytes, high_bytes; /* on the device; equal for a plan */
+    struct {
+        const char
+            *names; /* keys of its files that the figures are without: "qat, rl"; NULL: none */
+        bool adds, saves; /* what they may do */
+    } left_out;
     bool has_reason; /* it has a verdict reason: since 1.4, for plans since 1.1 */
     ms_fit_reason reason;
     const char *peak_phase;

@@ -9,8 +9,8 @@
 
 const char *const ms_outcome_names[] = {
     [MS_OUTCOME_SKIPPED] = "skipped", [MS_OUTCOME_PASSED] = "passed",
-    [MS_OUTCOME_WARNED] = "warned",   [MS_OUTCOME_OVER] = "over",
-    [MS_OUTCOME_FAILED] = "failed",
+    [MS_OUTCOME_WARNED] = "warned",   [MS_OUTCOME_UNKNOWN] = "unknown",
+    [MS_OUTCOME_OVER] = "over",       [MS_OUTCOME_FAILED] = "failed",
 };
 
 /* ---- figures ---- */
@@ -112,6 +112,13 @@ static ms_outcome judge_fit(const ms_verdict *v)
     return is < least[require] ? MS_OUTCOME_OVER : MS_OUTCOME_PASSED;
 }
 
+/* What only adds cannot make a run pass that does not, and what only saves cannot make one fail. */
+static ms_outcome with_left_out(const ms_report *r, ms_outcome outcome)
+{
+    const bool is_open = outcome == MS_OUTCOME_OVER ? r->left_out.saves : r->left_out.adds;
+    return outcome != MS_OUTCOME_SKIPPED && is_open ? MS_OUTCOME_UNKNOWN : outcome;
+}
+
 static ms_outcome outcome_of(const ms_verdict *v)
 {
     const ms_limits *l = &v->budget->limits;
@@ -121,7 +128,7 @@ static ms_outcome outcome_of(const ms_verdict *v)
         ms_outcome this = v->breaches[i].is_warning ? MS_OUTCOME_WARNED : MS_OUTCOME_OVER;
         worst = this > worst ? this : worst;
     }
-    return worst;
+    return with_left_out(&v->report, worst);
 }
 
 ms_status ms_verdict_judge(ms_arena *arena, ms_verdict *v, ms_error *err)
@@ -230,14 +237,15 @@ int ms_verdict_order(const ms_verdict *a, const ms_verdict *b)
 
 int ms_verdicts_exit_code(const ms_verdict *verdicts, uint32_t count, bool warn_only)
 {
-    bool over = false, hopeless = false;
+    bool over = false, hopeless = false, unknown = false;
     for (uint32_t i = 0; i < count; i++) {
         if (verdicts[i].outcome == MS_OUTCOME_FAILED)
             return ms_status_exit_code(verdicts[i].error.status) == 70 ? 70 : 2;
         over = over || verdicts[i].outcome == MS_OUTCOME_OVER;
+        unknown = unknown || verdicts[i].outcome == MS_OUTCOME_UNKNOWN;
         hopeless = hopeless || (verdicts[i].outcome == MS_OUTCOME_OVER && verdicts[i].has_no_fix);
     }
-    if (warn_only || !over)
+    if (warn_only || !(over || unknown))
         return 0;
-    return hopeless ? 3 : 1;
+    return !over ? 4 : hopeless ? 3 : 1;
 }

@@ -13,6 +13,7 @@ typedef enum ms_outcome {
     MS_OUTCOME_SKIPPED, /* no limit */
     MS_OUTCOME_PASSED,
     MS_OUTCOME_WARNED,
+    MS_OUTCOME_UNKNOWN, /* settings that are not predicted could turn what the limits say */
     MS_OUTCOME_OVER,
     MS_OUTCOME_FAILED, /* a file could not be read */
     MS_OUTCOME_COUNT
@@ -65,7 +66,7 @@ ms_status ms_verdict_locate(ms_arena *arena, ms_verdict *v, const char *path, ms
 /* Compares for sorting: worst first, then the fuller one, then the order of the file. */
 int ms_verdict_order(const ms_verdict *a, const ms_verdict *b);
 
-/* 0, 1, 2 or 3: as documented in memscope(1). */
+/* 0, 1, 2, 3 or 4: as documented in memscope(1). */
 int ms_verdicts_exit_code(const ms_verdict *verdicts, uint32_t count, bool warn_only);
 
 #endif

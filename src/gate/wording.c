@@ -47,6 +47,13 @@ static void put_fit(line *l, const ms_verdict *v)
 {
     ms_fit_reason reason = v->report.reason;
     ms_fit_verdict verdict = ms_reason_verdict(reason);
+    if (v->report.left_out.names && *v->report.left_out.names) {
+        put(l, "%s%s: not predicted: %.300s (memscope analyze says where; --assume KEY=harmless)",
+            l->used ? "; " : "",
+            v->outcome == MS_OUTCOME_UNKNOWN ? "unknown" : "whatever else is set",
+            v->report.left_out.names);
+        return;
+    }
     if (!v->report.has_reason || verdict == MS_VERDICT_FITS)
         return;
     /* How to make it fit, `infer` says itself. */

@@ -34,3 +34,8 @@ const char *ms_embedded_script_find(const char *name)
 {
     return find_text(ms_embedded_scripts, ms_embedded_script_count, name);
 }
+
+const char *ms_embedded_keys_find(const char *name)
+{
+    return find_text(ms_embedded_keys, ms_embedded_key_count, name);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Files built into the program by scripts/embed.sh, sorted by name: configs/, schemas/, the Python
- * code that plans print, and style sheets and scripts of the HTML reports.
+ * code that plans print, style sheets and scripts of the HTML reports, and the tables of trainers'
+ * keys.
  */
 #ifndef MS_JSON_EMBEDDED_H
 #define MS_JSON_EMBEDDED_H
@@ -9,7 +10,7 @@
 #include <stddef.h>
 
 typedef struct ms_embedded {
-    const char *name; /* file name without ".json", ".schema.json", ".py", ".css" or ".js" */
+    const char *name; /* file name without its ending */
     const char *text; /* length bytes, then a NUL */
     size_t length;
 } ms_embedded;
@@ -22,6 +23,8 @@ extern const ms_embedded ms_embedded_styles[];
 extern const size_t ms_embedded_style_count;
 extern const ms_embedded ms_embedded_scripts[];
 extern const size_t ms_embedded_script_count;
+extern const ms_embedded ms_embedded_keys[];
+extern const size_t ms_embedded_key_count;
 extern const ms_embedded ms_embedded_schemas[];
 extern const size_t ms_embedded_schema_count;
 
@@ -32,5 +35,7 @@ const char *ms_embedded_code_find(const char *name);
 /* The same for a style sheet and for a script. */
 const char *ms_embedded_style_find(const char *name);
 const char *ms_embedded_script_find(const char *name);
+/* The table of a trainer's keys, by its name: "axolotl"; NULL when there is none. */
+const char *ms_embedded_keys_find(const char *name);
 
 #endif

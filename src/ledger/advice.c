@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulate/summary.h"
 #include "simulate/variants.h"
 
 static ms_status check_variants(const ms_variants *list, ms_error *err)
@@ -53,11 +54,10 @@ static ms_status tell_of_none(const ms_ledger *ledger, uint32_t events, ms_advic
     return MS_OK;
 }
 
-ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
+static ms_status collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
 {
     const uint32_t events = ledger->simulation->trace.events.count;
     ms_status status;
-    memset(advice, 0, sizeof *advice);
     ms_variants *list = calloc(1, sizeof *list);
     advice->arena = ms_arena_create(0);
     if (list && advice->arena &&
@@ -81,6 +81,18 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
     if (status != MS_OK)
         ms_advice_free(advice);
     return status;
+}
+
+/* What the run's files leave out of the figures does not change which changes help. */
+ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
+{
+    ms_summary figures = *ledger->summary;
+    ms_ledger of_figures = *ledger;
+    ms_summary_set_reason(&figures, ledger->simulated->judgement.reason);
+    of_figures.summary = &figures;
+    memset(advice, 0, sizeof *advice);
+    advice->verdict = figures.verdict;
+    return collect(&of_figures, advice, err);
 }
 
 void ms_advice_free(ms_advice *advice)

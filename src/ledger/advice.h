@@ -17,6 +17,7 @@
 
 typedef struct ms_advice {
     ms_arena *arena;
+    ms_fit_verdict verdict; /* of the figures, which the suggestions change */
     ms_suggestions suggestions;
     ms_findings findings;
     ms_one_device one_device; /* of several ranks */

@@ -90,7 +90,14 @@ static void summarize_job(const ms_usage *usage, const ms_usage *evaluation, ms_
         s->job_peak_stage = early_stage(usage, job.bytes);
 }
 
-static void summarize_judgement(const ms_judgement *j, ms_summary *s)
+void ms_summary_set_reason(ms_summary *s, ms_fit_reason reason)
+{
+    s->verdict_reason = reason;
+    s->verdict = ms_reason_verdict(reason);
+    s->fits = ms_reason_fits(reason);
+}
+
+static void summarize_judgement(const ms_judgement *j, const ms_run_config *run, ms_summary *s)
 {
     s->low_device_bytes = j->device_bytes.low;
     s->expected_device_bytes = j->device_bytes.expected;
@@ -98,9 +105,13 @@ static void summarize_judgement(const ms_judgement *j, ms_summary *s)
     s->budget_bytes = j->budget_bytes;
     if (j->budget_bytes)
         s->headroom_bytes = (int64_t)(j->budget_bytes - j->device_bytes.expected);
-    s->verdict_reason = j->reason;
-    s->verdict = ms_reason_verdict(j->reason);
-    s->fits = ms_reason_fits(j->reason);
+    ms_fit_reason reason = j->reason;
+    uint64_t more = ms_read_keys_most_bytes(&run->keys);
+    s->high_device_bytes =
+        more > UINT64_MAX - s->high_device_bytes ? UINT64_MAX : s->high_device_bytes + more;
+    if (reason == MS_FIT_WITHIN_BUDGET && s->high_device_bytes > s->budget_bytes)
+        reason = MS_FIT_UPPER_END;
+    ms_summary_set_reason(s, ms_reason_with_keys(reason, &run->keys));
 }
 
 static void summarize(ms_simulated *simulated)
@@ -109,8 +120,8 @@ static void summarize(ms_simulated *simulated)
     const ms_usage *evaluation = ms_simulated_evaluation(simulated);
     summarize_model(&simulated->simulation, s);
     summarize_usage(&simulated->usage, &simulated->peak, s);
-    summarize_judgement(&simulated->judgement, s);
     const ms_run_config *run = simulated->job.run;
+    summarize_judgement(&simulated->judgement, run, s);
     /* in a pipeline a step takes as long as all ranks need together */
     if (ms_device_has_rates(run->device) && !ms_layout_has_stages(&run->parallel.layout)) {
         s->step_time_ms = simulated->profile.time.step_ms;

@@ -18,7 +18,8 @@ typedef struct ms_variation {
     ms_arena *arena;            /* for new data of the variation; NULL: none is needed */
 } ms_variation;
 
-/* A variation equal to the job. Data it points to is shared and must outlive it. */
+/* A variation equal to the job, but for the keys that its files leave out: its verdict is that of
+ * its figures. Data it points to is shared and must outlive it. */
 ms_variation ms_vary(const ms_job *job, ms_arena *arena);
 /* The same for a model and a run whose evaluation is unknown. */
 ms_variation ms_vary_run(const ms_model_config *model, const ms_run_config *run, ms_arena *arena);

@@ -11,6 +11,7 @@
 #include "model/load.h"
 #include "plan/search/simulate.h"
 #include "simulate/ranks.h"
+#include "simulate/summary.h"
 
 /* Those that are given, in front. */
 static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,
@@ -73,11 +74,17 @@ static ms_status summarize(const ms_job *job, ms_figures *figures, ms_error *err
 static ms_status summarize_value(ms_arena *arena, const ms_fit_question *question, uint64_t value,
                                  ms_figures *figures, ms_error *err)
 {
+    const ms_read_keys *keys = &question->run->keys;
     ms_variation largest;
     ms_status status = ms_fit_apply(question, value, arena, &largest, err);
     largest.run.training.eval_batch = 0; /* the search looks at steps alone */
     const ms_job found = ms_variation_job(&largest);
-    return status == MS_OK ? summarize(&found, figures, err) : status;
+    if (status == MS_OK)
+        status = summarize(&found, figures, err);
+    if (status == MS_OK)
+        ms_summary_set_reason(&figures->summary,
+                              ms_reason_with_keys(figures->summary.verdict_reason, keys));
+    return status;
 }
 
 static ms_status fit(ms_arena *arena, const ms_job *job, const ms_run_config *shared,

@@ -18,7 +18,7 @@ typedef enum cell_kind {
     CELL_TEXT,
     CELL_COUNT,
     CELL_SIGNED,
-    CELL_BOOL,
+    CELL_FITS, /* of a verdict: empty where it is unknown */
     CELL_VERDICT,
     CELL_REASON,
     CELL_E4
@@ -45,7 +45,7 @@ static const column columns[] = {
     {"safe_value",               CELL_COUNT,  OWN(safe_value),                    FIT,  1},
     {"next",                     CELL_COUNT,  OWN(next),                          FIT,  0},
     {"stopped_by",               CELL_TEXT,   OWN(stopped_by),                    FIT,  0},
-    {"fits",                     CELL_BOOL,   OF_STEP(fits),                      BOTH, 0},
+    {"fits",                     CELL_FITS,   OF_STEP(verdict),                   BOTH, 0},
     {"verdict",                  CELL_VERDICT, OF_STEP(verdict),                  BOTH, 0},
     {"verdict_reason",           CELL_REASON, OF_STEP(verdict_reason),            BOTH, 0},
     {"expected_device_bytes",    CELL_COUNT,  OF_STEP(expected_device_bytes),     BOTH, -1},
@@ -143,12 +143,14 @@ static void put_signed(row_writer *w, const char *name, int64_t number)
     fprintf(w->out, "%" PRId64, number);
 }
 
-static void put_bool(row_writer *w, const char *name, bool truth)
+static void put_fits(row_writer *w, const char *name, ms_fit_verdict verdict)
 {
-    if (w->format == MS_ROWS_JSONL)
-        ms_json_bool(&w->json, name, truth);
+    if (verdict == MS_VERDICT_UNKNOWN)
+        put_text(w, name, NULL);
+    else if (w->format == MS_ROWS_JSONL)
+        ms_json_bool(&w->json, name, verdict >= MS_VERDICT_TIGHT);
     else
-        put_text(w, name, truth ? "true" : "false");
+        put_text(w, name, verdict >= MS_VERDICT_TIGHT ? "true" : "false");
 }
 
 static void put_e4(row_writer *w, const char *name, uint64_t e4)
@@ -178,8 +180,8 @@ static void put_figure(row_writer *w, const column *c, const ms_figures *figures
     case CELL_SIGNED:
         put_signed(w, c->name, *(const int64_t *)(const void *)member);
         break;
-    case CELL_BOOL:
-        put_bool(w, c->name, *(const bool *)(const void *)member);
+    case CELL_FITS:
+        put_fits(w, c->name, *(const ms_fit_verdict *)(const void *)member);
         break;
     case CELL_VERDICT:
         put_text(w, c->name, ms_fit_verdict_name(*(const ms_fit_verdict *)(const void *)member));

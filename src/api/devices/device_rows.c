@@ -78,7 +78,8 @@ static void take_figures(const ms_figures *f, ms_runs_row *row)
     row->safe_value = f->safe_value;
     row->next = f->next;
     row->stopped_by = f->stopped_by; /* static */
-    row->verdict = ms_fit_verdict_name(is_found ? s->verdict : MS_VERDICT_NO);
+    bool is_open = is_found || s->verdict == MS_VERDICT_UNKNOWN;
+    row->verdict = ms_fit_verdict_name(is_open ? s->verdict : MS_VERDICT_NO);
     row->verdict_reason =
         ms_fit_reason_name(row->has_step ? s->verdict_reason : MS_FIT_OVER_BUDGET);
     row->needed_bytes = s->expected_device_bytes;
@@ -144,10 +145,12 @@ static ms_status take_plan(ms_arena *arena, const ms_plan *plan, ms_runs_row *ro
     const ms_step_plan *step = &plan->step;
     const ms_step_figures *f = &step->plan;
     bool fits = step->outcome != MS_PLAN_INFEASIBLE && f->treat && ms_reason_fits(f->reason);
+    const ms_fit_reason reason =
+        ms_reason_with_keys(fits ? f->reason : MS_FIT_OVER_BUDGET, &plan->run.keys);
     row->has_step = f->treat != NULL;
     row->budget_bytes = step->budget_bytes;
-    row->verdict = ms_fit_verdict_name(fits ? ms_reason_verdict(f->reason) : MS_VERDICT_NO);
-    row->verdict_reason = ms_fit_reason_name(fits ? f->reason : MS_FIT_OVER_BUDGET);
+    row->verdict = ms_fit_verdict_name(ms_reason_verdict(reason));
+    row->verdict_reason = ms_fit_reason_name(reason);
     row->needed_bytes =
         !fits && step->least_budget_bytes ? step->least_budget_bytes : f->device_bytes;
     row->treat = ms_arena_strdup(arena, f->treat ? f->treat : "");

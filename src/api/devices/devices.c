@@ -158,14 +158,18 @@ static ms_status describe(ms_devices *t, const ms_device_run *run, ms_error *err
 /* Those that fit first; in each group the one with the least memory. */
 static int group_of(const ms_runs_row *row)
 {
-    return ms_runs_are_safe(row) ? 0 : ms_runs_fits(row) ? 1 : row->error ? 3 : 2;
+    return ms_runs_are_safe(row)      ? 0
+           : ms_runs_fits(row)        ? 1
+           : ms_runs_are_unknown(row) ? 2
+           : row->error               ? 4
+                                      : 3;
 }
 
 static bool sort(ms_devices *t)
 {
     uint32_t count = t->devices.count, next = 0;
     ms_runs_row *sorted = ms_arena_array(t->arena, ms_runs_row, count);
-    for (int group = 0; sorted && group < 4; group++)
+    for (int group = 0; sorted && group < 5; group++)
         for (uint32_t i = 0; i < count; i++)
             if (group_of(&t->rows[i]) == group)
                 sorted[next++] = t->rows[i];
@@ -341,6 +345,20 @@ ms_devices *ms_devices_plan(const ms_plan *plan, const char *devices, ms_error *
 }
 
 /* ---- the answer ---- */
+
+ms_fit_verdict ms_devices_verdict(const ms_devices *table)
+{
+    ms_fit_verdict best = MS_VERDICT_NO;
+    for (uint32_t i = 0; table && i < table->view.count; i++) {
+        const ms_runs_row *row = &table->view.rows[i];
+        const ms_fit_verdict is = ms_runs_are_safe(row)      ? MS_VERDICT_FITS
+                                  : ms_runs_fits(row)        ? MS_VERDICT_TIGHT
+                                  : ms_runs_are_unknown(row) ? MS_VERDICT_UNKNOWN
+                                                             : MS_VERDICT_NO;
+        best = is > best ? is : best;
+    }
+    return best;
+}
 
 uint64_t ms_devices_fit_count(const ms_devices *table)
 {

@@ -301,11 +301,11 @@ static int analyze(const ms_cli_settings *s, ms_error *err)
     if (!s->quiet)
         print_notes(analysis);
     ms_status status = write_reports(s, analysis, err);
-    bool fits = ms_analysis_summary(analysis)->fits;
+    ms_fit_verdict verdict = ms_analysis_summary(analysis)->verdict;
     ms_analysis_free(analysis);
     if (status != MS_OK)
         return ms_cli_complain(err);
-    return fits ? EXIT_FITS : EXIT_OVER_BUDGET;
+    return ms_cli_exit_code_of(verdict);
 }
 
 static int run(const ms_cli_call *call)

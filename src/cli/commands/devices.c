@@ -42,9 +42,9 @@ int ms_cli_write_devices(const ms_cli_settings *s, ms_devices *table, ms_status 
     ms_devices_set_style(table, &style);
     const ms_cli_source source = {.write = write_table, .data = table, .format = ms_cli_format(s)};
     ms_status status = ms_cli_write_file(s->file ? s->file : "-", &source, err);
-    bool fits = ms_devices_fit_count(table) > 0;
+    const ms_fit_verdict verdict = ms_devices_verdict(table);
     ms_devices_free(table);
     if (status != MS_OK)
         return ms_cli_complain(err);
-    return fits ? EXIT_FITS : ms_status_exit_code(none);
+    return verdict == MS_VERDICT_NO ? ms_status_exit_code(none) : ms_cli_exit_code_of(verdict);
 }

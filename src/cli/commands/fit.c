@@ -99,11 +99,11 @@ static int find(const ms_cli_settings *s, ms_error *err)
     for (size_t i = 0; !s->quiet && (note = ms_fit_note(fit, i)) != NULL; i++)
         ms_cli_say("note: %s", note);
     ms_status status = write_answer(s, fit, err);
-    bool any = ms_fit_value(fit) > 0;
+    ms_fit_verdict verdict = ms_fit_verdict_of(fit);
     ms_fit_free(fit);
     if (status != MS_OK)
         return ms_cli_complain(err);
-    return any ? EXIT_FITS : EXIT_OVER_BUDGET;
+    return ms_cli_exit_code_of(verdict);
 }
 
 static int run(const ms_cli_call *call)

@@ -115,7 +115,9 @@ static int solve(const ms_cli_settings *s, ms_error *err)
         if (write_answer(s, &write_error) != MS_OK)
             return ms_cli_complain(&write_error);
     }
-    return status == MS_OK ? 0 : ms_cli_complain(err);
+    const int code = status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
+    bool is_answer = status == MS_OK || status == MS_ERR_INFEASIBLE;
+    return is_answer && ms_plan_verdict(s->plan) == MS_VERDICT_UNKNOWN ? EXIT_UNKNOWN : code;
 }
 
 static int run(const ms_cli_call *call)

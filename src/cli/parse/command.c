@@ -13,6 +13,13 @@ const ms_cli_command *ms_cli_command_find(const ms_cli_command *const *commands,
     return NULL;
 }
 
+int ms_cli_exit_code_of(ms_fit_verdict verdict)
+{
+    return verdict == MS_VERDICT_UNKNOWN ? EXIT_UNKNOWN
+           : verdict == MS_VERDICT_NO    ? EXIT_OVER_BUDGET
+                                         : EXIT_FITS;
+}
+
 bool ms_cli_is_help(const char *word)
 {
     return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;

@@ -8,8 +8,17 @@
 #include <stddef.h>
 
 #include "cli/parse/grammar.h"
+#include "memscope/verdict.h"
 
-enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
+enum {
+    EXIT_FITS = 0,
+    EXIT_OVER_BUDGET = 1,
+    EXIT_USAGE = 2,
+    EXIT_UNKNOWN = 4, /* settings that are not predicted decide */
+    EXIT_INTERNAL = 70
+};
+/* The exit code of a verdict. */
+int ms_cli_exit_code_of(ms_fit_verdict verdict);
 enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1 };
 
 typedef struct ms_cli_command ms_cli_command;

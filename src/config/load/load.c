@@ -14,6 +14,7 @@
 #include "config/load/again.h"
 #include "config/load/as_configured.h"
 #include "config/load/run_file.h"
+#include "config/trainers/keys/key_walk.h"
 #include "config/trainers/training_args.h"
 #include "json/read.h"
 #include "json/yaml.h"
@@ -31,6 +32,7 @@ typedef struct loading {
     ms_json *training_args; /* as long as its places are needed; NULL: none */
     char *training_text;
     ms_notes *notes, unsupported;
+    ms_read_keys keys;
     ms_error *err;
     const char *asked; /* a field; *place is where the files say it. NULL: none */
     ms_error *place;
@@ -54,14 +56,15 @@ static bool in_file(const loading *l, const char *field)
     return l->origins.in_file[ms_run_field_find(field)];
 }
 
-/* Reads the file that a field names, beside the run file if that names it, and takes what is in it.
- */
+/* Reads the file that a field names, if any, beside the run file if that names it. */
 static ms_status read_beside(loading *l, const char *field, const char *path, const char *run_path,
                              ms_status (*take)(loading *l, ms_json_value root))
 {
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
+    if (!ms_run_field_is_set(&l->draft, field))
+        return MS_OK;
     if (in_file(l, field))
         path = ms_path_beside(l->arena, run_path, path);
     if (!path)
@@ -143,9 +146,7 @@ static ms_status apply_plan(loading *l, const char *run_path)
     ms_status status = settle_plan(l, "treat");
     if (status == MS_OK)
         status = settle_plan(l, "checkpointing");
-    if (status != MS_OK || !ms_run_field_is_set(&l->draft, "plan"))
-        return status;
-    return read_beside(l, "plan", l->draft.plan, run_path, take_plan);
+    return status == MS_OK ? read_beside(l, "plan", l->draft.plan, run_path, take_plan) : status;
 }
 
 /* ---- training arguments ---- */
@@ -156,7 +157,7 @@ static ms_status apply_training_args(loading *l, const char *run_path)
     ms_json_source source;
     const char *path = l->draft.training_args;
     if (!ms_run_field_is_set(&l->draft, "training-args"))
-        return MS_OK;
+        return ms_read_keys_assume(&l->keys, l->draft.assume, l->err);
     if (in_file(l, "training-args"))
         path = ms_path_beside(l->arena, run_path, path);
     if (!path)
@@ -167,8 +168,10 @@ static ms_status apply_training_args(loading *l, const char *run_path)
         status = ms_json_or_yaml_parse(&source, &l->training_args, l->err);
     if (status != MS_OK)
         return status;
-    return ms_training_args_read(l->arena, ms_json_root(l->training_args), l->model, &l->draft,
-                                 &l->origins, l->notes, &l->unsupported, l->err);
+    const ms_told told = {l->notes, &l->unsupported, &l->keys};
+    status = ms_training_args_read(l->arena, ms_json_root(l->training_args), l->model, &l->draft,
+                                   &l->origins, told, l->err);
+    return status == MS_OK ? ms_read_keys_assume(&l->keys, l->draft.assume, l->err) : status;
 }
 
 /* ---- adapters ---- */
@@ -184,11 +187,13 @@ static ms_status take_adapter(loading *l, ms_json_value root)
 static ms_status apply_adapter(loading *l, const char *run_path)
 {
     ms_status status = ms_run_adapter_check(&l->draft, l->run, l->err);
-    if (status == MS_OK && ms_run_field_is_set(&l->draft, "adapter"))
+    if (status == MS_OK)
         status = read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
-    return status == MS_OK
-               ? ms_run_adapter_resolve(l->arena, &l->draft, l->model, l->adapter, l->run, l->err)
-               : status;
+    if (status == MS_OK)
+        status = ms_run_adapter_resolve(l->arena, &l->draft, l->model, l->adapter, l->run, l->err);
+    if (status == MS_OK)
+        ms_read_keys_bound(&l->run->keys, l->model, l->run);
+    return status;
 }
 
 /* ---- calibration ---- */
@@ -204,12 +209,8 @@ static ms_status take_calibration(loading *l, ms_json_value root)
 
 static ms_status apply_calibration(loading *l, const char *run_path)
 {
-    if (!ms_run_field_is_set(&l->draft, "calibration"))
-        return MS_OK;
     return read_beside(l, "calibration", l->draft.calibration, run_path, take_calibration);
 }
-
-/* ---- prices ---- */
 
 static ms_status take_prices(loading *l, ms_json_value root)
 {
@@ -222,8 +223,6 @@ static ms_status take_prices(loading *l, ms_json_value root)
 
 static ms_status apply_prices(loading *l, const char *run_path)
 {
-    if (!ms_run_field_is_set(&l->draft, "prices"))
-        return MS_OK;
     return read_beside(l, "prices", l->draft.prices, run_path, take_prices);
 }
 
@@ -231,13 +230,30 @@ static ms_status apply_prices(loading *l, const char *run_path)
 
 /* The type of the weights is the run's, so the config's is refused only where nobody says another.
  */
-static ms_status check_stored_type(const loading *l)
+static ms_status check_stored_type(loading *l, const char *run_path)
 {
+    (void)run_path;
     if (!l->model->is_fp8 || ms_run_field_is_set(&l->draft, "dtype"))
         return MS_OK;
     return ms_fail(l->err, MS_ERR_CONFIG,
                    "the model's weights are in fp8, and training in fp8 is not supported; choose "
                    "another type with dtype");
+}
+
+static ms_status as_configured(loading *l, const char *run_path)
+{
+    (void)run_path;
+    return ms_run_as_configured(l->arena, l->model, &l->draft, l->notes, &l->unsupported, l->err);
+}
+
+static ms_status resolve(loading *l, const char *run_path)
+{
+    (void)run_path;
+    ms_status status =
+        ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
+    l->run->unsupported = l->unsupported;
+    l->run->keys = l->keys;
+    return status;
 }
 
 /* The files it came from are closed soon; texts of a draft are in the arena. */
@@ -254,6 +270,9 @@ static ms_status keep_draft(loading *l)
 static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
+    static ms_status (*const steps[])(loading * l, const char *run_path) = {
+        check_stored_type, apply_training_args, apply_plan, as_configured,
+        apply_calibration, apply_prices,        resolve,    apply_adapter};
     ms_json_value member;
     ms_status status;
     if (ms_json_find(root, "model", &member)) {
@@ -267,25 +286,8 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     }
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
-    if (status == MS_OK)
-        status = check_stored_type(l);
-    if (status == MS_OK)
-        status = apply_training_args(l, in->path);
-    if (status == MS_OK)
-        status = apply_plan(l, in->path);
-    if (status == MS_OK)
-        status =
-            ms_run_as_configured(l->arena, l->model, &l->draft, l->notes, &l->unsupported, l->err);
-    if (status == MS_OK)
-        status = apply_calibration(l, in->path);
-    if (status == MS_OK)
-        status = apply_prices(l, in->path);
-    if (status == MS_OK)
-        status =
-            ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
-    l->run->unsupported = l->unsupported;
-    if (status == MS_OK)
-        status = apply_adapter(l, in->path);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
+        status = steps[i](l, in->path);
     return status == MS_OK ? keep_draft(l) : status;
 }
 

@@ -13,6 +13,7 @@
 #include "allocator/allocator.h"
 #include "memscope/watch.h"
 #include "config/adapter/adapter.h"
+#include "config/keys/read_keys.h"
 #include "config/run/liger.h"
 #include "config/model/model_config.h"
 #include "config/model/notes.h"
@@ -183,7 +184,9 @@ typedef struct ms_run_config {
     bool has_dtype;                    /* a dtype, autocast or a policy was given */
     uint64_t budget_bytes;             /* as given, else the device's usable bytes; 0: unknown */
     ms_several_gpus several_gpus;
-    ms_notes unsupported;             /* unsupported settings of the training arguments */
+    ms_notes unsupported;             /* what the figures leave out, beside `keys` */
+    ms_read_keys keys;                /* of the run's files */
+    ms_notes notes;                   /* about its input, for reports */
     const struct ms_run_draft *draft; /* what it was resolved from, to resolve it again with other
                                          settings (config/load/again.h); NULL: from nothing */
 } ms_run_config;

@@ -18,6 +18,9 @@
     X("ignore-sharding", NULL, \
       "predict one device that holds everything, even if the training arguments shard", NULL, \
       "Training", flag, AT(ignore_sharding)) \
+    X("assume", "LIST", \
+      "keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless", \
+      "none", "Training", word, AT(assume), .default_is_words = true) \
     X("batch", "N", "sequences per micro-batch", "1", \
       "Training", count, AT(run.batch), .minimum = 1, .maximum = 1 << 20, .report = "batch") \
     X("seq", "N", "tokens per sequence", "2048", \

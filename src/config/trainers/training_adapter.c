@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Converts adapters and quantised bases of axolotl, LLaMA-Factory and torchtune to values of
- * `--lora` and `--quantize`.
+ * Converts adapters and quantised bases of TRL, axolotl, LLaMA-Factory and torchtune to values of
+ * `--lora` and `--quantize`. TRL 1.16 has them in its ModelConfig.
  */
 #include "config/trainers/training_adapter.h"
 
@@ -27,6 +27,7 @@ bool ms_training_has_adapter(const ms_training_reading *r)
     case MS_TRAINING_TORCHTUNE:
         return is_torchtune_adapter(r);
     case MS_TRAINING_HF:
+        return ms_training_flag(r, MS_TOPIC_ADAPTER, false);
     case MS_TRAINING_TITAN:
     case MS_TRAINING_FORMAT_COUNT:
         break;
@@ -39,8 +40,8 @@ static ms_status check_kind(ms_training_reading *r)
 {
     const char *kind = ms_training_text(r, MS_TOPIC_ADAPTER, "lora");
     bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
-    if (strcmp(kind, "lora") == 0 || (is_axolotl && strcmp(kind, "qlora") == 0) ||
-        (!is_axolotl && strcmp(kind, "full") == 0))
+    if (r->file.format == MS_TRAINING_HF || strcmp(kind, "lora") == 0 ||
+        (is_axolotl && strcmp(kind, "qlora") == 0) || (!is_axolotl && strcmp(kind, "full") == 0))
         return MS_OK;
     return ms_training_fail(r, MS_TOPIC_ADAPTER, "'%.40s' is not supported; %s", kind,
                             is_axolotl ? "lora and qlora are" : "lora and full are");
@@ -130,6 +131,7 @@ static ms_status add_targets(writer *w)
 {
     ms_training_reading *r = w->r;
     bool is_factory = r->file.format == MS_TRAINING_FACTORY;
+    bool knows_all = is_factory || r->file.format == MS_TRAINING_HF;
     const char *names = is_factory ? "all" : "";
     if (ms_training_flag(r, MS_TOPIC_ALL_LINEAR, false)) {
         add(w, "targets", "all-linear");
@@ -139,7 +141,7 @@ static ms_status add_targets(writer *w)
         r->file.given[MS_TOPIC_TARGETS] ? names_of(r, MS_TOPIC_TARGETS, &names) : MS_OK;
     if (status != MS_OK)
         return status;
-    if (names && is_factory && strcmp(names, "all") == 0)
+    if (names && knows_all && (strcmp(names, "all") == 0 || strcmp(names, "all-linear") == 0))
         names = "all-linear";
     if (ms_training_flag(r, MS_TOPIC_MLP, false))
         names = join(r, names, "gate_proj+up_proj+down_proj");
@@ -165,15 +167,26 @@ static ms_status check_numbers(ms_training_reading *r)
     return status;
 }
 
+static bool is_packed_in_bits(const ms_training_reading *r)
+{
+    return ms_training_flag(r, MS_TOPIC_FOUR_BITS, false) ||
+           ms_training_flag(r, MS_TOPIC_EIGHT_BITS, false);
+}
+
 static ms_status set_lora(ms_training_reading *r)
 {
     writer w = {r, ""};
     const char *saved = "";
+    const bool is_trl = r->file.format == MS_TRAINING_HF;
     ms_status status = check_numbers(r);
+    if (is_trl && !r->file.given[MS_TOPIC_RANK])
+        add(&w, "r", "16"); /* TRL's own, as the dropout below */
     add_number(&w, "r", MS_TOPIC_RANK);
     if (status == MS_OK)
         status = add_targets(&w);
     add_number(&w, "dropout", MS_TOPIC_DROPOUT);
+    if (is_trl && !r->file.given[MS_TOPIC_DROPOUT])
+        add(&w, "dropout", "0.05");
     if (ms_training_flag(r, MS_TOPIC_DORA, false))
         add(&w, "dora", "");
     if (status == MS_OK && r->file.given[MS_TOPIC_SAVED]) {
@@ -191,6 +204,12 @@ static ms_status set_lora(ms_training_reading *r)
     if (status == MS_OK && r->file.format == MS_TRAINING_TORCHTUNE)
         status = ms_training_offer(r, "adapter-dtype", ms_training_text(r, MS_TOPIC_DTYPE, "bf16"),
                                    MS_TOPIC_DTYPE);
+    /* TRL takes those on a quantised base to bf16, but for DoRA's vectors. */
+    if (status == MS_OK && is_trl && is_packed_in_bits(r))
+        status = ms_training_flag(r, MS_TOPIC_DORA, false)
+                     ? ms_training_leave_out(r, MS_TOPIC_DORA, MS_EFFECT_SAVES,
+                                             "DoRA's matrices in bf16 beside vectors in fp32")
+                     : ms_training_offer(r, "adapter-dtype", "bf16", MS_TOPIC_ADAPTER);
     return status;
 }
 
@@ -242,6 +261,12 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
     }
     bool is_qlora = strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "qlora") == 0 ||
                     strstr(ms_training_text(r, MS_TOPIC_MODEL, ""), ".qlora_") != NULL;
+    if (r->file.format == MS_TRAINING_HF && ms_training_flag(r, MS_TOPIC_FOUR_BITS, false)) {
+        *kind =
+            ms_arena_printf(r->arena, "%s%s", ms_training_text(r, MS_TOPIC_QUANTIZE_TYPE, "nf4"),
+                            ms_training_flag(r, MS_TOPIC_DOUBLE, false) ? ":double" : "");
+        return MS_OK;
+    }
     if (ms_training_flag(r, MS_TOPIC_FOUR_BITS, is_qlora) ||
         ms_training_flag(r, MS_TOPIC_QUANTIZE_BASE, false))
         *kind = "nf4:double";
@@ -250,7 +275,8 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
     return MS_OK;
 }
 
-/* None of the three trains the upcast weights that PEFT prepares: axolotl casts them back. */
+/* None of them trains the upcast weights that PEFT prepares: axolotl casts them back, and TRL does
+ * without that preparation. */
 static ms_status set_quantization(ms_training_reading *r)
 {
     const char *kind;
@@ -266,8 +292,6 @@ static ms_status set_quantization(ms_training_reading *r)
 ms_status ms_training_set_adapter(ms_training_reading *r)
 {
     bool said = ms_run_field_is_set(r->draft, "adapter") || ms_run_field_is_set(r->draft, "lora");
-    if (r->file.format == MS_TRAINING_HF)
-        return MS_OK;
     ms_status status = check_kind(r);
     if (status == MS_OK && ms_training_has_adapter(r) && !said)
         status = set_lora(r);

@@ -11,10 +11,11 @@
 #include <strings.h>
 
 #include "config/model/input.h"
+#include "config/trainers/keys/key_walk.h"
 #include "config/trainers/others/training_engine.h"
 #include "config/trainers/training_adapter.h"
+#include "config/trainers/training_attention.h"
 #include "config/trainers/training_evaluation.h"
-#include "config/trainers/training_unsupported.h"
 #include "config/trainers/training_loss.h"
 #include "config/trainers/training_optimizer.h"
 #include "config/trainers/training_precision.h"
@@ -67,7 +68,7 @@ static ms_status set_clip(ms_training_reading *r)
                              MS_TOPIC_CLIP);
 }
 
-/* ---- checkpointing and attention ---- */
+/* ---- checkpointing ---- */
 
 static bool checkpoints(const ms_training_reading *r)
 {
@@ -99,10 +100,8 @@ static ms_status note_offload(ms_training_reading *r, const char *word)
     static const char *const known[] = {"offload", "offload_disk", "unsloth"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], word) == 0)
-            return ms_note_add(r->unsupported, r->arena, r->err,
-                               "gradient_checkpointing %s of the training arguments: activation "
-                               "offloading to the host",
-                               word);
+            return ms_training_leave_out(r, MS_TOPIC_CHECKPOINTING, MS_EFFECT_SAVES,
+                                         "activation offloading to the host");
     return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
                             "'%.40s': expected true, false, offload or offload_disk", word);
 }
@@ -113,9 +112,8 @@ static ms_status send_inputs(ms_training_reading *r)
     if (!ms_training_flag(r, MS_TOPIC_INPUT_ON_HOST, false))
         return MS_OK;
     if (r->file.given[MS_TOPIC_EVERY_LAYERS])
-        return ms_note_add(r->unsupported, r->arena, r->err,
-                           "offload with every_n_layers, of the training arguments: the inputs of "
-                           "checkpoints stay on the device");
+        return ms_training_leave_out(r, MS_TOPIC_INPUT_ON_HOST, MS_EFFECT_SAVES,
+                                     "inputs of every n-th layer on the host");
     const char *treat =
         ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
     return ms_training_offer(r, "treat", treat, MS_TOPIC_INPUT_ON_HOST);
@@ -146,25 +144,6 @@ static ms_status set_checkpointing(ms_training_reading *r)
                              MS_TOPIC_REENTRANT);
 }
 
-static const struct {
-    const char *name, *attention; /* NULL: what the run takes by itself */
-} attentions[] = {{"auto", NULL}, {"sdpa", "auto"}, {"eager", "eager"}, {"disabled", "eager"}};
-
-static ms_status set_attention(ms_training_reading *r)
-{
-    const char *name = ms_training_text(r, MS_TOPIC_ATTENTION, "auto");
-    if (ms_training_flag(r, MS_TOPIC_EAGER, false))
-        return ms_training_offer(r, "attention", "eager", MS_TOPIC_EAGER);
-    for (size_t i = 0; i < sizeof attentions / sizeof attentions[0]; i++)
-        if (strcmp(attentions[i].name, name) == 0)
-            return attentions[i].attention
-                       ? ms_training_offer(r, "attention", attentions[i].attention,
-                                           MS_TOPIC_ATTENTION)
-                       : MS_OK;
-    return ms_note_add(r->unsupported, r->arena, r->err,
-                       "attention '%.40s' of the training arguments; attention is PyTorch's", name);
-}
-
 /* ---- several GPUs ---- */
 
 /* Where the file says it. */
@@ -193,7 +172,12 @@ static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
                                         "is not in these figures%s",
                                         place, s->library,
                                         s->has_buckets ? " (--parallel dp=N predicts it)" : "");
-    return several->text ? MS_OK : ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
+    if (!several->text)
+        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
+    if (several->is_ignored)
+        return MS_OK;
+    const char *kept = ms_arena_printf(r->arena, "what %s keeps beside the training", s->library);
+    return ms_training_add_key(r, s->value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS, kept);
 }
 
 /* ---- a layout that is given, or that the file gives ---- */
@@ -277,6 +261,8 @@ static ms_status read_named(ms_training_ranks *t, const char *path, bool is_zero
         t->config = ms_json_root(document);
         status = read_config(t, is_zero, is_read);
     }
+    if (status == MS_OK && *is_read)
+        status = ms_training_walk_keys(r, MS_TRAINING_HF, t->config, is_zero ? "" : "fsdp_config");
     ms_json_free(document);
     free(text);
     return status;
@@ -357,9 +343,20 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
 
 /* ---- all of it ---- */
 
+/* These have models of their own. */
+static ms_status note_own_model(ms_training_reading *r)
+{
+    const ms_training_format format = r->file.format;
+    if (format != MS_TRAINING_TORCHTUNE && format != MS_TRAINING_TITAN)
+        return MS_OK;
+    return ms_note_add(r->unsupported, r->arena, r->err,
+                       "%s's own model code; it is that of transformers",
+                       ms_training_format_name(format));
+}
+
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
-                                ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
-                                ms_notes *unsupported, ms_error *err)
+                                ms_run_draft *draft, ms_run_origins *origins, ms_told told,
+                                ms_error *err)
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
         set_numbers,
@@ -367,17 +364,19 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_set_optimizer,
         ms_training_set_precision,
         set_checkpointing,
-        set_attention,
+        ms_training_set_attention,
         ms_training_set_adapter,
         ms_training_set_loss,
         ms_training_set_between_steps,
+        note_own_model,
     };
     ms_training_reading r = {.arena = arena,
                              .model = model,
                              .draft = draft,
                              .origins = origins,
-                             .notes = notes,
-                             .unsupported = unsupported,
+                             .notes = told.notes,
+                             .unsupported = told.unsupported,
+                             .keys = told.keys,
                              .err = err};
     ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);
@@ -393,8 +392,5 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         status = ms_training_set_of_trainer(&r, root);
     if (status == MS_OK)
         status = ms_training_set_engine(&r, root);
-    if (status == MS_OK)
-        status = ms_training_unsupported(arena, root, r.file.format, r.ranks != MS_PARALLEL_NONE,
-                                         notes, unsupported, err);
-    return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;
+    return status == MS_OK ? ms_training_walk_keys(&r, r.file.format, root, "") : status;
 }

@@ -14,11 +14,17 @@
 #include "config/run/run_fields.h"
 #include "json/value.h"
 
+/* What a reader tells of its files; all of it belongs to the arena. */
+typedef struct ms_told {
+    ms_notes *notes;
+    ms_notes *unsupported; /* what is run otherwise than the trainer does, in sentences */
+    ms_read_keys *keys;    /* how each key was read */
+} ms_told;
+
 /* Sets the fields of `draft` that the file determines and that are not set yet. `origins` records
- * their places, so the document must outlive it. Unsupported settings are listed in `unsupported`;
- * both lists belong to the arena. */
+ * their places, so the document must outlive it. */
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
-                                ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
-                                ms_notes *unsupported, ms_error *err);
+                                ms_run_draft *draft, ms_run_origins *origins, ms_told told,
+                                ms_error *err);
 
 #endif

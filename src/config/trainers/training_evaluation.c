@@ -15,7 +15,7 @@ static ms_status set_empty_cache(ms_training_reading *r)
     if (!r->file.given[topic])
         return MS_OK;
     if (ms_training_on_cpu(r))
-        return ms_training_leave_out(r, topic,
+        return ms_training_leave_out(r, topic, MS_EFFECT_NONE,
                                      "emptying the cache between steps: the cpu has none");
     return ms_training_offer(r, "empty-cache-steps", ms_training_number(r, topic), topic);
 }
@@ -116,7 +116,8 @@ static ms_status set_evaluation(ms_training_reading *r)
     bool on_host =
         ms_run_field_is_set(r->draft, "parameter-device") && r->draft->run.parameter_device;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host)
-        return ms_training_leave_out(r, on, "evaluation between steps and the logits it keeps");
+        return ms_training_leave_out(r, on, MS_EFFECT_ADDS,
+                                     "evaluation between steps and the logits it keeps");
     ms_status status =
         ms_training_offer(r, field, is_given ? ms_training_number(r, topic) : usual_eval_batch(r),
                           is_given ? topic : on);

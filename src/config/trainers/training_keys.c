@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "config/trainers/keys/key_table.h"
 #include "config/trainers/others/training_foreign.h"
-#include "config/trainers/training_unsupported.h"
 #include "text/nearest.h"
 #include "config/trainers/training_sharding.h"
 
@@ -105,27 +105,30 @@ static const key_row rows[] = {
     {AXOLOTL,           "/flash_attention",               MS_TOPIC_FLASH,            FORM_FLAG},
     {AXOLOTL,           "/adapter",                       MS_TOPIC_ADAPTER,          FORM_TEXT},
     {FACTORY,           "/finetuning_type",               MS_TOPIC_ADAPTER,          FORM_TEXT},
-    {AXOLOTL,           "/lora_r",                        MS_TOPIC_RANK,             FORM_NUMBER},
+    {HF,                "/use_peft",                      MS_TOPIC_ADAPTER,          FORM_FLAG},
+    {HF | AXOLOTL,      "/lora_r",                        MS_TOPIC_RANK,             FORM_NUMBER},
     {FACTORY,           "/lora_rank",                     MS_TOPIC_RANK,             FORM_NUMBER},
     {TORCHTUNE,         "/model/lora_rank",               MS_TOPIC_RANK,             FORM_NUMBER},
-    {AXOLOTL | FACTORY, "/lora_dropout",                  MS_TOPIC_DROPOUT,          FORM_NUMBER},
+    {HF | AXOLOTL | FACTORY, "/lora_dropout",             MS_TOPIC_DROPOUT,          FORM_NUMBER},
     {TORCHTUNE,         "/model/lora_dropout",            MS_TOPIC_DROPOUT,          FORM_NUMBER},
-    {AXOLOTL,           "/lora_target_modules",           MS_TOPIC_TARGETS,          FORM_NAMES},
+    {HF | AXOLOTL,      "/lora_target_modules",           MS_TOPIC_TARGETS,          FORM_NAMES},
     {FACTORY,           "/lora_target",                   MS_TOPIC_TARGETS,          FORM_NAMES},
     {TORCHTUNE,         "/model/lora_attn_modules",       MS_TOPIC_TARGETS,          FORM_NAMES},
     {AXOLOTL,           "/lora_target_linear",            MS_TOPIC_ALL_LINEAR,       FORM_FLAG},
     {TORCHTUNE,         "/model/apply_lora_to_mlp",       MS_TOPIC_MLP,              FORM_FLAG},
     {TORCHTUNE,         "/model/apply_lora_to_output",    MS_TOPIC_HEAD,             FORM_FLAG},
-    {AXOLOTL,           "/lora_modules_to_save",          MS_TOPIC_SAVED,            FORM_NAMES},
+    {HF | AXOLOTL,      "/lora_modules_to_save",          MS_TOPIC_SAVED,            FORM_NAMES},
     {FACTORY,           "/additional_target",             MS_TOPIC_SAVED,            FORM_NAMES},
     {AXOLOTL,           "/peft_use_dora",                 MS_TOPIC_DORA,             FORM_FLAG},
-    {FACTORY,           "/use_dora",                      MS_TOPIC_DORA,             FORM_FLAG},
+    {HF | FACTORY,      "/use_dora",                      MS_TOPIC_DORA,             FORM_FLAG},
     {TORCHTUNE,         "/model/use_dora",                MS_TOPIC_DORA,             FORM_FLAG},
-    {AXOLOTL,           "/load_in_4bit",                  MS_TOPIC_FOUR_BITS,        FORM_FLAG},
-    {AXOLOTL,           "/load_in_8bit",                  MS_TOPIC_EIGHT_BITS,       FORM_FLAG},
+    {HF | AXOLOTL,      "/load_in_4bit",                  MS_TOPIC_FOUR_BITS,        FORM_FLAG},
+    {HF | AXOLOTL,      "/load_in_8bit",                  MS_TOPIC_EIGHT_BITS,       FORM_FLAG},
     {FACTORY,           "/quantization_bit",              MS_TOPIC_BITS,             FORM_NUMBER},
     {FACTORY,           "/quantization_type",             MS_TOPIC_QUANTIZE_TYPE,    FORM_TEXT},
     {FACTORY,           "/double_quantization",           MS_TOPIC_DOUBLE,           FORM_FLAG},
+    {HF,                "/bnb_4bit_quant_type",           MS_TOPIC_QUANTIZE_TYPE,    FORM_TEXT},
+    {HF,                "/use_bnb_nested_quant",          MS_TOPIC_DOUBLE,           FORM_FLAG},
     {TORCHTUNE,         "/model/quantize_base",           MS_TOPIC_QUANTIZE_BASE,    FORM_FLAG},
     {TORCHTUNE,         "/model/_component_",             MS_TOPIC_MODEL,            FORM_TEXT},
     {TRAINER,           "/label_smoothing_factor",        MS_TOPIC_LABEL_SMOOTHING,  FORM_NUMBER},
@@ -238,13 +241,6 @@ static const struct {
     {MS_TRAINING_TITAN, "/parallelism/data_parallel_shard_degree"},
 };
 
-/* Whether the key matters though it sets no field. */
-static bool is_watched(const char *name, ms_training_format format)
-{
-    return ms_training_key_is_unsupported(name, format) ||
-           ms_training_key_is_of_sharding(name, format);
-}
-
 static bool has_hf_key(ms_json_value root)
 {
     ms_json_value value;
@@ -252,9 +248,11 @@ static bool has_hf_key(ms_json_value root)
         if ((rows[i].formats & HF) && ms_json_find_pointer(root, rows[i].pointer, &value))
             return true;
     for (bool more = ms_json_first(root, &value); more; more = ms_json_next(&value))
-        if (is_watched(ms_json_key(value), MS_TRAINING_HF))
+        if ((ms_key_is_listed(ms_json_key(value), MS_TRAINING_HF) &&
+             strcmp(ms_json_key(value), "model_type") != 0) || /* a model's config has it too */
+            ms_training_key_is_of_sharding(ms_json_key(value), MS_TRAINING_HF))
             return true;
-    return ms_json_find(root, "output_dir", &value) || ms_json_find(root, "learning_rate", &value);
+    return false;
 }
 
 static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_error *err)
@@ -302,21 +300,26 @@ ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
     return status;
 }
 
-/* ---- misspelt keys ---- */
+/* ---- what is known of a key ---- */
 
-static bool is_known(const char *name)
+ms_training_key_use ms_training_key_use_of(const char *path, ms_training_format format)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (ms_training_key_starts(rows[i].pointer, name))
-            return true;
-    for (int format = 0; format < MS_TRAINING_FORMAT_COUNT; format++)
-        if (is_watched(name, (ms_training_format)format))
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const key_row *row = &rows[i];
+        size_t bytes = strlen(row->pointer + 1);
+        if (!(row->formats & 1U << format) || strncmp(row->pointer + 1, path, bytes) != 0)
+            continue;
+        if (!path[bytes])
+            return row->form == FORM_OBJECT ? MS_KEY_USE_INSIDE : MS_KEY_USE_READ;
+        for (size_t k = 0; k < sizeof inner_rows / sizeof inner_rows[0]; k++)
+            if (row->form == FORM_OBJECT && (inner_rows[k].formats & 1U << format) &&
+                strcmp(inner_rows[k].pointer, path + bytes) == 0)
+                return MS_KEY_USE_READ;
+    }
+    return MS_KEY_USE_NONE;
 }
 
-/* The key of the format that `name` is a slip of; NULL when it is too far from all of them. */
-static const char *meant_by(const char *name, ms_training_format format)
+const char *ms_training_key_meant_by(const char *name, ms_training_format format)
 {
     enum { LEAST_LENGTH = 5, MOST_SLIPS = 2, MOST_MISSING = 4 };
     ms_nearest nearest = ms_nearest_within(name, MOST_SLIPS);
@@ -327,23 +330,4 @@ static const char *meant_by(const char *name, ms_training_format format)
         return NULL;
     /* Its beginning is at no distance at all. */
     return strlen(nearest.name) <= strlen(name) + MOST_MISSING ? nearest.name : NULL;
-}
-
-ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
-                               ms_notes *notes, ms_error *err)
-{
-    ms_json_value value;
-    ms_status status = MS_OK;
-    for (bool more = ms_json_first(root, &value); more && status == MS_OK;
-         more = ms_json_next(&value)) {
-        const char *name = ms_json_key(value), *meant = meant_by(name, format);
-        if (!meant || is_known(name))
-            continue;
-        ms_error at = {0};
-        ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-        status = ms_note_add(notes, arena, err,
-                             "%.60s:%u: unknown key '%.40s' was ignored; did you mean '%s'?",
-                             at.file, at.line, name, meant);
-    }
-    return status;
 }

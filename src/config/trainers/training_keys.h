@@ -93,8 +93,16 @@ ms_status ms_training_format_find(ms_json_value root, ms_training_format *format
 ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
                                 ms_training_file *file, ms_error *err);
 
-/* Notes unknown keys that look like one that affects memory. */
-ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
-                               ms_notes *notes, ms_error *err);
+/* What is read of a key by its topic. */
+typedef enum ms_training_key_use {
+    MS_KEY_USE_NONE,
+    MS_KEY_USE_READ,
+    MS_KEY_USE_INSIDE /* an object, whose members are read */
+} ms_training_key_use;
+
+/* The use of the key of that path, as "optimizer/fused". */
+ms_training_key_use ms_training_key_use_of(const char *path, ms_training_format format);
+/* The key of the format that `name` is a slip of; NULL when it is too far from all of them. */
+const char *ms_training_key_meant_by(const char *name, ms_training_format format);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Batches, loss and Liger kernels in files of training settings. Settings that the run's model or
+ * The loop, loss and Liger kernels in files of training settings. Settings that the run's model or
  * device does not support are listed as unsupported.
  */
 #include "config/trainers/training_loss.h"
@@ -10,19 +10,6 @@
 #include "config/run/liger.h"
 #include "config/trainers/training_reading.h"
 
-/* The collators of these pass a mask, and fill up shorter sequences where they do not pack; others'
- * batches are packed, or no mask of padding is made of them. */
-static ms_status set_padding(ms_training_reading *r)
-{
-    const ms_training_format format = r->file.format;
-    bool pads =
-        format == MS_TRAINING_HF || format == MS_TRAINING_AXOLOTL || format == MS_TRAINING_FACTORY;
-    if (!pads || ms_training_flag(r, MS_TOPIC_PACKED, false) ||
-        ms_training_flag(r, MS_TOPIC_PADDING_FREE, false))
-        return MS_OK;
-    return ms_training_offer(r, "padding", "unknown", MS_TOPIC_PACKED);
-}
-
 static ms_status set_label_smoothing(ms_training_reading *r)
 {
     static const char field[] = "label-smoothing";
@@ -30,7 +17,7 @@ static ms_status set_label_smoothing(ms_training_reading *r)
     if (!ms_training_is_some(r, topic) || ms_run_field_is_set(r->draft, field))
         return MS_OK;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits)
-        return ms_training_leave_out(r, topic, "the loss with label smoothing");
+        return ms_training_leave_out(r, topic, MS_EFFECT_ADDS, "the loss with label smoothing");
     return ms_training_offer(r, field, ms_training_number(r, topic), topic);
 }
 
@@ -79,10 +66,10 @@ static ms_status set_liger(ms_training_reading *r)
     const ms_liger_family *family = ms_liger_family_of(r->model);
     bits &= family ? family->kernels : 0;
     if (!bits)
-        return ms_training_leave_out(r, topic,
+        return ms_training_leave_out(r, topic, MS_EFFECT_NONE,
                                      "Liger has no kernels for this family, so nothing changes");
     if (ms_training_on_cpu(r) || r->model->head != MS_HEAD_CAUSAL_LM)
-        return ms_training_leave_out(r, topic,
+        return ms_training_leave_out(r, topic, MS_EFFECT_SAVES,
                                      "Liger's kernels; logits and loss are those of PyTorch");
     return ms_training_offer(r, field, ms_liger_text(r->arena, bits), topic);
 }
@@ -98,8 +85,8 @@ static ms_status set_loop(ms_training_reading *r)
 
 ms_status ms_training_set_loss(ms_training_reading *r)
 {
-    static ms_status (*const steps[])(ms_training_reading *) = {set_padding, set_label_smoothing,
-                                                                set_liger, set_loop};
+    static ms_status (*const steps[])(ms_training_reading *) = {set_label_smoothing, set_liger,
+                                                                set_loop};
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](r);

@@ -30,10 +30,8 @@ static ms_status accelerate_precision(ms_training_reading *r, const char **autoc
         *autocast = word;
     else if (reason) {
         *autocast = "bf16";
-        return ms_note_add(r->unsupported, r->arena, r->err,
-                           "mixed_precision %.20s of the training arguments: %s; the step is run "
-                           "in bf16 autocast",
-                           word, reason);
+        return ms_training_leave_out(r, topic, MS_EFFECT_EITHER,
+                                     "fp8 training; the step is run in bf16 autocast");
     } else if (strcmp(word, "no") != 0 || ms_training_flag(r, topic, false))
         return ms_training_fail(r, topic, "expected no, fp16, bf16 or fp8");
     return MS_OK;

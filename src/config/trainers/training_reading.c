@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/trainers/keys/key_walk.h"
 #include "text/nearest.h"
 
 bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent)
@@ -62,14 +63,23 @@ bool ms_training_on_cpu(const ms_training_reading *r)
     return ms_run_field_is_set(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
 }
 
-ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text)
+ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic,
+                                ms_key_effect effect, const char *meaning)
 {
-    ms_error at = {0};
-    ms_json_value value = r->file.values[topic];
-    ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-    return ms_note_add(r->unsupported, r->arena, r->err,
-                       "%s (line %u of the training arguments): %s", ms_json_key(value), at.line,
-                       text);
+    return ms_training_add_key(r, r->file.values[topic], NULL,
+                               effect == MS_EFFECT_NONE ? MS_KEY_HARMLESS : MS_KEY_NOT_PREDICTED,
+                               effect, meaning);
+}
+
+ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topic topic,
+                                        const char *meaning,
+                                        uint64_t (*bound)(const ms_model_config *model,
+                                                          const struct ms_run_config *run))
+{
+    ms_status status = ms_training_leave_out(r, topic, MS_EFFECT_ADDS, meaning);
+    if (status == MS_OK)
+        r->keys->items[r->keys->count - 1].bound = bound;
+    return status;
 }
 
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)

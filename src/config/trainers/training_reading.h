@@ -21,6 +21,7 @@ typedef struct ms_training_reading {
     ms_run_draft *draft;
     ms_run_origins *origins;
     ms_notes *notes, *unsupported;
+    ms_read_keys *keys;
     /* several ranks */
     ms_parallel_kind ranks; /* what the file shards with, if that is read */
     const char *ranks_said; /* the options that it implies; NULL: none */
@@ -43,12 +44,20 @@ const char *ms_training_text(const ms_training_reading *r, ms_training_topic top
 /* A number in its source text; NULL: out of memory. */
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic);
 
+/* Reads a given topic as one that adds memory, which `bound` limits: see ms_read_key. */
+ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topic topic,
+                                        const char *meaning,
+                                        uint64_t (*bound)(const ms_model_config *model,
+                                                          const struct ms_run_config *run));
+
 /* Given and not 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);
 /* Whether the device is the CPU. */
 bool ms_training_on_cpu(const ms_training_reading *r);
-/* Lists a given topic as unsupported. */
-ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text);
+/* Reads a given topic as one that is not predicted, or as harmless where it has no effect here. The
+ * meaning outlives the reading. */
+ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic,
+                                ms_key_effect effect, const char *meaning);
 
 /* A note that the trainer's own batch is taken, unless it is 1 (or NULL, the field's own) or the
  * run has one. */

@@ -31,7 +31,7 @@ static const char *left_text(const ms_verdict *v, char text[MS_CHANGE_TEXT])
 
 static ms_tone tone_of(const ms_verdict *v)
 {
-    return v->outcome >= MS_OUTCOME_OVER     ? MS_TONE_BAD
+    return v->outcome >= MS_OUTCOME_UNKNOWN  ? MS_TONE_BAD
            : ms_is_problem(v)                ? MS_TONE_BOLD
            : v->outcome == MS_OUTCOME_PASSED ? MS_TONE_GOOD
                                              : MS_TONE_DIM;

@@ -163,6 +163,8 @@ static const struct rule {
     {"over-budget", "A training step needs more memory than its budget allows."},
     {"near-budget", "A training step needs more memory than its budget's warning level."},
     {"tight-fit", "A training step does not fit its device, or only just."},
+    {"not-predicted",
+     "Settings that are not predicted decide whether a step is within its budget."},
     {"unreadable", "A budget cannot be checked."},
 };
 

@@ -21,9 +21,9 @@ static void write_finding(ms_json_writer *w, const ms_check_view *view, const ms
     ms_json_string(w, "check_name", ms_check_rule(v));
     ms_json_string(w, "fingerprint", ms_check_fingerprint(v, fingerprint));
     ms_json_string(w, "severity",
-                   v->outcome == MS_OUTCOME_FAILED ? "blocker"
-                   : v->outcome == MS_OUTCOME_OVER ? "major"
-                                                   : "minor");
+                   v->outcome == MS_OUTCOME_FAILED    ? "blocker"
+                   : v->outcome >= MS_OUTCOME_UNKNOWN ? "major"
+                                                      : "minor");
     ms_json_object(w, "location");
     ms_json_string(w, "path", ms_check_file(view, place));
     ms_json_object_inline(w, "lines");
@@ -71,7 +71,8 @@ bool ms_check_benchmark(FILE *out, const ms_check_view *view)
 bool ms_check_shields(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
-    uint32_t bad = view->counts[MS_OUTCOME_OVER] + view->counts[MS_OUTCOME_FAILED];
+    uint32_t bad = view->counts[MS_OUTCOME_OVER] + view->counts[MS_OUTCOME_UNKNOWN] +
+                   view->counts[MS_OUTCOME_FAILED];
     ms_json_object(&w, NULL);
     ms_json_uint(&w, "schemaVersion", 1);
     ms_json_string(&w, "label", "memory");

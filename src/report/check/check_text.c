@@ -22,7 +22,7 @@ static void put_case(FILE *out, const ms_check_view *view, const ms_check_row *r
     fputs("\" classname=\"memscope.check\" file=\"", out);
     ms_xml_text(out, ms_check_file(view, place));
     fprintf(out, "\" line=\"%" PRIu32 "\" time=\"0\">", place->line);
-    if (v->outcome >= MS_OUTCOME_OVER) {
+    if (v->outcome >= MS_OUTCOME_UNKNOWN) {
         fprintf(out, "\n      <%s type=\"%s\" message=\"", failed ? "error" : "failure",
                 ms_check_rule(v));
         ms_xml_text(out, r->text);
@@ -46,7 +46,8 @@ bool ms_check_junit(FILE *out, const ms_check_view *view)
     snprintf(totals, sizeof totals,
              "name=\"memscope\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\" errors=\"%" PRIu32
              "\" skipped=\"%" PRIu32 "\" time=\"0\"",
-             view->count, n[MS_OUTCOME_OVER], n[MS_OUTCOME_FAILED], n[MS_OUTCOME_SKIPPED]);
+             view->count, n[MS_OUTCOME_OVER] + n[MS_OUTCOME_UNKNOWN], n[MS_OUTCOME_FAILED],
+             n[MS_OUTCOME_SKIPPED]);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"memscope\">\n", out);
     fprintf(out, "  <testsuite %s>\n", totals);
     for (uint32_t i = 0; i < view->count; i++)
@@ -126,12 +127,21 @@ static uint64_t limit_of(const ms_verdict *v)
 
 static uint64_t fit_of(const ms_verdict *v)
 {
-    return ms_reason_verdict(v->report.reason);
+    static const uint64_t numbers[] = {[MS_VERDICT_NO] = 0,
+                                       [MS_VERDICT_UNKNOWN] = 0,
+                                       [MS_VERDICT_TIGHT] = 1,
+                                       [MS_VERDICT_FITS] = 2};
+    return numbers[ms_reason_verdict(v->report.reason)];
 }
 
 static uint64_t is_within(const ms_verdict *v)
 {
-    return v->outcome < MS_OUTCOME_OVER;
+    return v->outcome < MS_OUTCOME_UNKNOWN;
+}
+
+static uint64_t is_unknown(const ms_verdict *v)
+{
+    return v->outcome == MS_OUTCOME_UNKNOWN;
 }
 
 static const struct metric {
@@ -145,7 +155,9 @@ static const struct metric {
     {"memscope_limit_bytes", "Memory that the step may use.", limit_of, false, false},
     {"memscope_fit_verdict", "2 if the step fits its device, 1 if only just, 0 if not.", fit_of,
      false, true},
-    {"memscope_within_budget", "1 if the step stays within its limits.", is_within, true, true},
+    {"memscope_within_budget", "1 if the step is known to stay within its limits.", is_within, true,
+     true},
+    {"memscope_unknown", "1 if settings that are not predicted decide.", is_unknown, true, true},
 };
 
 bool ms_check_prometheus(FILE *out, const ms_check_view *view)

@@ -100,10 +100,11 @@ const char *ms_check_rule(const ms_verdict *v)
     bool has_breach = false;
     for (uint32_t i = 0; i < v->breach_count; i++)
         has_breach = has_breach || v->breaches[i].is_warning == (v->outcome == MS_OUTCOME_WARNED);
-    return v->outcome == MS_OUTCOME_FAILED ? "unreadable"
-           : !has_breach                   ? "tight-fit"
-           : v->outcome == MS_OUTCOME_OVER ? "over-budget"
-                                           : "near-budget";
+    return v->outcome == MS_OUTCOME_FAILED    ? "unreadable"
+           : v->outcome == MS_OUTCOME_UNKNOWN ? "not-predicted"
+           : !has_breach                      ? "tight-fit"
+           : v->outcome == MS_OUTCOME_OVER    ? "over-budget"
+                                              : "near-budget";
 }
 
 const ms_error *ms_check_place(const ms_verdict *v)

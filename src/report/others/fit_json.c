@@ -4,12 +4,13 @@
 #include "report/kit/writer_list.h"
 #include "report/others/fit_report.h"
 #include "report/view/fit_words.h"
+#include "report/view/inputs.h"
 #include "report/view/view.h"
 #include "trace/trace.h"
 
 /* `layout`: of a number of GPUs; else NULL. */
 static void write_figures(ms_json_writer *w, const char *key, uint64_t value, const char *layout,
-                          const ms_step_figures *f)
+                          const ms_step_figures *f, const ms_read_keys *keys)
 {
     if (value == 0) {
         ms_json_null(w, key);
@@ -19,7 +20,7 @@ static void write_figures(ms_json_writer *w, const char *key, uint64_t value, co
     ms_json_uint(w, "value", value);
     if (layout)
         ms_json_string(w, "parallel", layout);
-    ms_fit_json(w, f->reason);
+    ms_fit_json(w, ms_reason_with_keys(f->reason, keys));
     ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
     ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
     ms_json_uint(w, "expected_device_bytes", f->device_bytes);
@@ -51,7 +52,7 @@ static bool write_values_json(const ms_fit_view *v, ms_json_writer *w, ms_arena 
             text = ms_layout_text(arena, &layout);
             done = done && text;
         }
-        write_figures(w, all[i].key, all[i].value, text, all[i].figures);
+        write_figures(w, all[i].key, all[i].value, text, all[i].figures, &v->run->keys);
     }
     return done;
 }
@@ -96,6 +97,7 @@ bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
     write_other(&w, "mixed_precision", &v->answer->mixed);
     write_other(&w, "peft_checkpoints", &v->answer->prepared);
     bool done = write_values_json(v, &w, arena);
+    ms_inputs_json(&w, &v->run->keys);
     ms_json_close(&w);
     ms_json_writer_end(&w);
     ms_arena_free(arena);

@@ -6,6 +6,7 @@
 #include "base/locale.h"
 #include "config/resolve/resolve_images.h"
 #include "text/size.h"
+#include "report/view/inputs.h"
 #include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"
 #include "report/view/view.h"
@@ -153,11 +154,19 @@ static void write_table(const ms_page *page, const ms_fit_answer *a)
     write_row(page, &c, "on the device, with context", device_bytes, 0);
 }
 
-static const char *gpus_verb(uint64_t gpus, bool is_tight)
+static const char *gpus_verb(uint64_t gpus, ms_fit_verdict verdict)
 {
-    if (is_tight)
+    if (verdict == MS_VERDICT_UNKNOWN)
+        return "may fit";
+    if (verdict == MS_VERDICT_TIGHT)
         return gpus == 1 ? "is tight" : "are tight";
     return gpus == 1 ? "fits" : "fit";
+}
+
+/* With what the run's files leave out of the figures. */
+static ms_fit_verdict verdict_of(const ms_fit_view *v, const ms_step_figures *f)
+{
+    return ms_reason_verdict(ms_reason_with_keys(f->reason, &v->run->keys));
 }
 
 /* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */
@@ -165,14 +174,15 @@ static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *aren
                        const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
-    bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT, is_one = gpus == 1;
+    bool is_one = gpus == 1;
     const ms_layout layout = ms_fit_layout(v->answer, gpus);
     const char *text = ms_layout_text(arena, &layout);
     bool has_layout = text && !is_one;
     ms_page_say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name,
-                gpus_verb(gpus, is_tight), is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
-                ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each",
-                has_layout ? ", with --parallel " : "", has_layout ? text : "");
+                gpus_verb(gpus, verdict_of(v, f)), is_one ? "" : "up to ",
+                ms_gib(f->device_bytes, need), ms_gib(v->run->budget_bytes, budget),
+                is_one ? "" : " on each", has_layout ? ", with --parallel " : "",
+                has_layout ? text : "");
     return text != NULL;
 }
 
@@ -180,11 +190,10 @@ static bool write_value(const ms_fit_view *v, const ms_page *page, ms_arena *are
                         const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
-    bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
     if (ms_fit_is_of_gpus(v->answer))
         return write_gpus(v, page, arena, value, f);
     ms_page_say(page, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name, value,
-                is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
+                gpus_verb(1, verdict_of(v, f)), ms_gib(f->device_bytes, need),
                 ms_gib(v->run->budget_bytes, budget), v->run->device->name);
     return true;
 }
@@ -206,6 +215,12 @@ static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *aren
                     a->what->name, a->step, budget, v->run->device->name);
 }
 
+ms_fit_verdict ms_fit_answer_verdict(const ms_fit_view *v)
+{
+    const ms_fit_reason reason = v->answer->value ? v->answer->at_value.reason : MS_FIT_OVER_BUDGET;
+    return ms_reason_verdict(ms_reason_with_keys(reason, &v->run->keys));
+}
+
 /* The safe value first, then the largest and why it is only just one. */
 static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *arena)
 {
@@ -215,7 +230,10 @@ static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *ar
                                 .high_device_bytes = a->at_value.high_device_bytes,
                                 .retries = a->at_value.retries};
     const char *why = ms_fit_why(arena, &facts);
-    bool done = why != NULL;
+    const char *unknown = ms_inputs_why(arena, &v->run->keys);
+    bool done = why && unknown;
+    if (done && ms_fit_answer_verdict(v) == MS_VERDICT_UNKNOWN)
+        ms_page_note(page, "Unknown:", unknown);
     if (done && a->value == 0) {
         write_none(v, page, arena);
     } else if (done) {
@@ -240,7 +258,7 @@ static const char *found_text(const ms_fit_view *v, const ms_fit_mixed *other,
         return "nothing fits";
     if (ms_fit_is_of_gpus(v->answer))
         snprintf(text, FOUND_TEXT, "%" PRIu64 " x %.40s %s", value, v->run->device->name,
-                 gpus_verb(value, !is_safe));
+                 gpus_verb(value, is_safe ? MS_VERDICT_FITS : MS_VERDICT_TIGHT));
     else
         snprintf(text, FOUND_TEXT, "%s %" PRIu64 " %s", v->answer->what->name, value,
                  is_safe ? "fits" : "is tight");

@@ -15,6 +15,9 @@ typedef struct ms_fit_view {
     const ms_style *style;
 } ms_fit_view;
 
+/* Of the answer, with what the run's files leave out of the figures. */
+ms_fit_verdict ms_fit_answer_verdict(const ms_fit_view *view);
+
 /* The first line: "qwen3-8b: largest batch, sequences per micro-batch". NULL when out of memory. In
  * the arena. */
 const char *ms_fit_title(ms_arena *arena, const ms_fit_what *what, const ms_model_config *model,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/step/html_report.h"
@@ -84,7 +85,7 @@ static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
     ms_html_number_cell(out, f->time.step_ms > 0 ? f->time.step_ms : NAN, 3);
     double overhead = is_same_run ? ms_plan_overhead(v, f->time.step_ms) : NAN;
     fprintf(out, "<td class=\"n\">%s</td>", ms_plan_percent(overhead, percent));
-    ms_html_cell(out, ms_fit_cell(f->reason));
+    ms_html_cell(out, ms_fit_cell(ms_plan_reason(v, f)));
     ms_html_code_cell(out, text && *text ? text : "keep everything");
     fputs("</tr>\n", out);
 }
@@ -265,6 +266,17 @@ static bool write_run(FILE *out, const ms_plan_view *v)
     return true;
 }
 
+static bool write_inputs(FILE *out, const ms_plan_view *v)
+{
+    ms_inputs_html(out, &v->run->keys);
+    return true;
+}
+
+static bool has_inputs(const ms_plan_view *v)
+{
+    return ms_inputs_are_there(&v->run->keys);
+}
+
 static bool write_not_modelled(FILE *out, const ms_plan_view *v)
 {
     ms_html_not_modelled(out, v->analysis);
@@ -333,8 +345,7 @@ static const struct {
     bool (*write)(FILE *out, const ms_plan_view *v);
     bool (*is_there)(const ms_plan_view *v); /* NULL: always */
 } sections[] = {
-    /* title: ms_plan_suggestions_title */
-    {"suggestions", NULL, write_suggestions, ms_plan_suggestions_lead},
+    {"suggestions", NULL, write_suggestions, ms_plan_suggestions_lead}, /* title: see below */
     {"curve", "Time against memory", write_curve, is_timed_curve},
     {"points", "Budgets", write_points, is_curve},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
@@ -350,6 +361,7 @@ static const struct {
     {"trainers", "Trainers", write_targets, has_targets},
     {"planners", "Other planners", write_compared, has_compared},
     {"run", "The run", write_run, NULL},
+    {"inputs", "How the files were read", write_inputs, has_inputs},
     {"not-modelled", "Not in these figures", write_not_modelled, has_analysis},
 };
 enum { SECTION_COUNT = sizeof sections / sizeof sections[0] };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/run/tokens.h"
+#include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
@@ -116,7 +117,8 @@ static void write_peak(const ms_page *p, const ms_plan_view *v)
         bytes_row(p, v, "on the host", total_bytes, TOTAL_HOST);
     row_label(p, "verdict");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
-        fprintf(p->out, "%*s", column_widths[i], ms_fit_cell(v->columns[i].figures->reason));
+        fprintf(p->out, "%*s", column_widths[i],
+                ms_fit_cell(ms_plan_reason(v, v->columns[i].figures)));
     fputc('\n', p->out);
 }
 
@@ -371,6 +373,7 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     write_rules(&p, view);
     ms_calibrated_console(&p, view->run, view->arena);
     ms_page_run(&p, view->metadata, view->metadata_count);
+    ms_inputs_console(&p, &view->run->keys);
     write_solving(&p, view);
     if (target_is_long(view))
         write_target(&p, view);

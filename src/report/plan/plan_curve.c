@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "report/view/inputs.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
 #include "report/plan/plan_suggestions.h"
@@ -21,7 +22,8 @@ static void write_point(const ms_page *p, const ms_plan_view *v, const ms_curve_
     fprintf(p->out, "  %8s%9s%9s%9s%10s%9s  %-7s", ms_gib(point->budget_bytes, budget),
             ms_gib(f->device_bytes, device), ms_gib(f->peak_bytes, peak),
             f->host_bytes ? ms_gib(f->host_bytes, host) : "-", ms_plan_ms(f->time.step_ms, 1, ms),
-            ms_plan_percent(ms_plan_overhead(v, f->time.step_ms), percent), ms_fit_cell(f->reason));
+            ms_plan_percent(ms_plan_overhead(v, f->time.step_ms), percent),
+            ms_fit_cell(ms_plan_reason(v, f)));
     ms_plan_treat_cell(p, *f->treat ? f->treat : "keep everything", 65);
 }
 
@@ -39,6 +41,7 @@ bool ms_plan_curve_console(FILE *out, const ms_plan_view *view)
     for (uint32_t i = 0; i < curve->points.count; i++)
         write_point(&p, view, &curve->points.items[i]);
     ms_page_run(&p, view->metadata, view->metadata_count);
+    ms_inputs_console(&p, &view->run->keys);
     fprintf(out, "\n  %splanned by %s: %" PRIu32 " points, %s ms%s\n",
             ms_page_tone(&p, MS_TONE_DIM), ms_planner_names[view->answer->task->planner],
             curve->points.count, ms_fixed(curve->solve_ms, 0, ms), ms_page_tone(&p, MS_TONE_END));
@@ -58,9 +61,9 @@ bool ms_curve_csv(FILE *out, const ms_plan_view *view)
         const ms_step_figures *f = &p->figures;
         const double numbers[] = {f->time.step_ms, f->time.recompute_ms, f->time.exposed_ms,
                                   p->bound_ms, p->gap};
-        fprintf(out, "%" PRIu64 ",%s,%s,%s", p->budget_bytes,
-                ms_reason_fits(f->reason) ? "true" : "false",
-                ms_fit_verdict_name(ms_reason_verdict(f->reason)), ms_fit_reason_name(f->reason));
+        const ms_fit_reason reason = ms_plan_reason(view, f);
+        fprintf(out, "%" PRIu64 ",%s,%s,%s", p->budget_bytes, ms_fits_cell(reason),
+                ms_fit_cell(reason), ms_fit_reason_name(reason));
         fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, f->peak_bytes,
                 f->reserved_bytes, f->device_bytes, f->host_bytes);
         for (size_t n = 0; n < sizeof numbers / sizeof numbers[0]; n++) {

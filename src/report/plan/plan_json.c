@@ -9,6 +9,7 @@
 #include "config/treatment/treatment_text.h"
 #include "json/write.h"
 #include "plan/trainers/targets.h"
+#include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/times.h"
 #include "report/view/fit_words.h"
@@ -29,11 +30,12 @@ static const char *status_name(const ms_plan_view *v)
     return ms_plan_outcome_names[is_infeasible ? MS_PLAN_INFEASIBLE : v->plan->outcome];
 }
 
-/* The members that every way to run the step has. `view` is NULL for another run, whose time says
- * nothing about this one. */
-static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_step_figures *f)
+/* The members that every way to run a step has. The time of another run says nothing about this
+ * one. */
+static void write_some(ms_json_writer *w, const ms_plan_view *view, const ms_step_figures *f,
+                       bool is_same_run)
 {
-    ms_fit_json(w, f->reason);
+    ms_fit_json(w, ms_plan_reason(view, f));
     ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
     ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
     ms_json_uint(w, "device_bytes", f->device_bytes);
@@ -51,9 +53,14 @@ static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_
     number_or_null(w, "recompute_ms", timed, f->time.recompute_ms, 3);
     number_or_null(w, "exposed_copy_ms", timed, f->time.exposed_ms, 3);
     number_or_null(w, "copy_ms", timed, f->time.copy_ms, 3);
-    double overhead = view ? ms_plan_overhead(view, f->time.step_ms) : NAN;
+    double overhead = is_same_run ? ms_plan_overhead(view, f->time.step_ms) : NAN;
     ms_json_double(w, "overhead_pct", 100 * overhead, 3);
     ms_json_string(w, "treat", f->treat);
+}
+
+static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_step_figures *f)
+{
+    write_some(w, view, f, true);
 }
 
 /* Of all ranks together. */
@@ -134,7 +141,7 @@ static void write_cost(ms_json_writer *w, const ms_plan_view *v)
 }
 
 static void write_alternatives(ms_json_writer *w, const ms_plan_view *v, const char *key,
-                               const ms_alternative *items, uint32_t count)
+                               const ms_alternative *items, uint32_t count, bool is_same_run)
 {
     ms_json_array(w, key);
     for (uint32_t i = 0; i < count; i++) {
@@ -146,7 +153,7 @@ static void write_alternatives(ms_json_writer *w, const ms_plan_view *v, const c
             ms_json_string(w, "changes_result", *items[i].changes ? items[i].changes : NULL);
         }
         if (items[i].has_figures)
-            write_figures(w, v, &items[i].figures);
+            write_some(w, v, &items[i].figures, is_same_run);
         ms_json_close(w);
     }
     ms_json_close(w);
@@ -299,9 +306,11 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     write_targets(&w, v);
     write_unsupported(&w, v);
     write_rules(&w, v);
-    write_alternatives(&w, v, "compared", plan->compared.items, plan->compared.count);
-    write_alternatives(&w, NULL, "suggestions", plan->suggestions.items, plan->suggestions.count);
+    write_alternatives(&w, v, "compared", plan->compared.items, plan->compared.count, true);
+    write_alternatives(&w, v, "suggestions", plan->suggestions.items, plan->suggestions.count,
+                       false);
     write_metadata(&w, v);
+    ms_inputs_json(&w, &v->run->keys);
     ms_json_close(&w);
     ms_json_writer_end(&w);
     return ok;
@@ -335,6 +344,7 @@ static bool write_curve(FILE *out, const ms_plan_view *v)
         write_point(&w, v, &v->curve->points.items[i]);
     ms_json_close(&w);
     write_metadata(&w, v);
+    ms_inputs_json(&w, &v->run->keys);
     ms_json_close(&w);
     ms_json_writer_end(&w);
     return true;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "config/run/tokens.h"
+#include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/markdown.h"
@@ -85,7 +86,7 @@ static void write_peak(FILE *out, const ms_plan_view *v)
     bytes_row(out, "on the host", host);
     fputs("| fits |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
-        fprintf(out, " %s |", ms_fit_cell(v->columns[i].figures->reason));
+        fprintf(out, " %s |", ms_fit_cell(ms_plan_reason(v, v->columns[i].figures)));
     fputc('\n', out);
 }
 
@@ -163,13 +164,13 @@ static void write_decisions(FILE *out, const ms_plan_view *v)
 }
 
 static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
-                        const ms_step_figures *f, const char *text)
+                        const ms_step_figures *f, const char *text, bool is_same_run)
 {
     char gib[MS_GIB_TEXT], peak[MS_GIB_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
-    double overhead = v ? ms_plan_overhead(v, f->time.step_ms) : NAN; /* of another run: nothing */
+    double overhead = is_same_run ? ms_plan_overhead(v, f->time.step_ms) : NAN;
     fprintf(out, "| %s | %s | %s | %s | %s | %s | `%s` |\n", name, ms_gib(f->peak_bytes, peak),
             ms_gib(f->device_bytes, gib), ms_plan_ms(f->time.step_ms, 3, ms),
-            ms_plan_percent(overhead, percent), ms_fit_cell(f->reason),
+            ms_plan_percent(overhead, percent), ms_fit_cell(ms_plan_reason(v, f)),
             *text ? text : "keep everything");
 }
 
@@ -182,17 +183,17 @@ static void figures_head(FILE *out, const char *title, const char *what, const c
 }
 
 static void write_alternatives(FILE *out, const ms_plan_view *v, const char *title,
-                               const char *what, const char *last, const ms_alternative *items,
-                               uint32_t count)
+                               const char *what, const char *last, const ms_vec_alternatives *list,
+                               bool is_same_run)
 {
-    if (count == 0)
+    if (list->count == 0)
         return;
     figures_head(out, title, what, last);
-    for (uint32_t i = 0; i < count; i++) {
-        const ms_alternative *a = &items[i];
+    for (uint32_t i = 0; i < list->count; i++) {
+        const ms_alternative *a = &list->items[i];
         if (a->has_figures)
             figures_row(out, v, a->name, &a->figures,
-                        a->option && *a->option ? a->option : a->figures.treat);
+                        a->option && *a->option ? a->option : a->figures.treat, is_same_run);
         else
             fprintf(out, "| %s | - | - | - | - | no | |\n", a->name);
     }
@@ -204,11 +205,11 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     if (!targets || targets->count == 0)
         return;
     figures_head(out, "Trainers", "trainer", "plan");
-    figures_row(out, v, v->answer->task->target, v->figures, v->figures->treat);
+    figures_row(out, v, v->answer->task->target, v->figures, v->figures->treat, true);
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         if (!a->unsupported)
-            figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat);
+            figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat, true);
     }
     for (uint32_t i = 0; i < targets->count; i++)
         if (targets->items[i].unsupported) {
@@ -226,8 +227,8 @@ static void write_targets(FILE *out, const ms_plan_view *v)
 static void write_suggestions(FILE *out, const ms_plan_view *v)
 {
     const ms_step_plan *plan = v->plan;
-    write_alternatives(out, NULL, ms_plan_suggestions_title(plan), "change", "option",
-                       plan->suggestions.items, plan->suggestions.count);
+    write_alternatives(out, v, ms_plan_suggestions_title(plan), "change", "option",
+                       &plan->suggestions, false);
 }
 
 static bool write_plan(FILE *out, const ms_plan_view *v)
@@ -255,13 +256,14 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     write_decisions(out, v);
     write_targets(out, v);
     write_alternatives(out, v, "Other planners at the same budget", "planner", "plan",
-                       plan->compared.items, plan->compared.count);
+                       &plan->compared, true);
     if (v->answer->task->planner == MS_PLANNER_RULES)
         fprintf(out, "\nThe rules expected a peak of %s GiB and %s time; %s.\n",
                 ms_gib(plan->rules_estimate_bytes, gib),
                 ms_plan_percent(plan->rules_estimate_overhead, percent), v->host_note);
     ms_calibrated_markdown(out, v->run, v->arena);
     ms_markdown_run(out, v->metadata, v->metadata_count);
+    ms_inputs_markdown(out, &v->run->keys);
     fprintf(out, "\nPlanned by %s: %" PRIu32 " simulations, %s ms.\n",
             ms_planner_names[v->answer->task->planner], plan->simulations,
             ms_fixed(plan->solve_ms, 0, ms));
@@ -277,10 +279,11 @@ static bool write_curve(FILE *out, const ms_plan_view *v)
     for (uint32_t i = 0; i < v->curve->points.count; i++) {
         const ms_curve_point *p = &v->curve->points.items[i];
         char budget[MS_GIB_TEXT];
-        figures_row(out, v, ms_gib(p->budget_bytes, budget), &p->figures, p->figures.treat);
+        figures_row(out, v, ms_gib(p->budget_bytes, budget), &p->figures, p->figures.treat, true);
     }
     ms_calibrated_markdown(out, v->run, v->arena);
     ms_markdown_run(out, v->metadata, v->metadata_count);
+    ms_inputs_markdown(out, &v->run->keys);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "config/resolve/resolve_images.h"
 #include "plan/settings.h"
 #include "plan/trainers/targets.h"
+#include "report/view/inputs.h"
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
@@ -147,6 +148,18 @@ static const char *slower(const ms_plan_view *view)
     return ms_arena_printf(view->arena, ", %s time", ms_plan_percent(overhead, percent));
 }
 
+ms_fit_reason ms_plan_reason(const ms_plan_view *view, const ms_step_figures *figures)
+{
+    return ms_reason_with_keys(figures->reason, &view->run->keys);
+}
+
+/* Of the plan, or of there being none. */
+static ms_fit_verdict verdict_of(const ms_plan_view *view)
+{
+    const ms_fit_reason reason = view->is_infeasible ? MS_FIT_OVER_BUDGET : view->figures->reason;
+    return ms_reason_verdict(ms_reason_with_keys(reason, &view->run->keys));
+}
+
 static const char *plan_verdict(const ms_plan_view *view)
 {
     const ms_step_figures *plan = view->figures;
@@ -176,14 +189,15 @@ static const char *plan_verdict(const ms_plan_view *view)
         return ms_arena_printf(view->arena, "needs %s GiB on %s%s (no budget was given)", need,
                                device, time);
     return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",
-                           ms_fit_verdict_name(ms_reason_verdict(plan->reason)), need, budget,
-                           device, time);
+                           ms_fit_verdict_name(verdict_of(view)), need, budget, device, time);
 }
 
 /* For a plan that was found; an answer without one has a text of its own. */
 static const char *why(const ms_plan_view *view)
 {
     const ms_step_figures *plan = view->figures;
+    if (verdict_of(view) == MS_VERDICT_UNKNOWN)
+        return ms_inputs_why(view->arena, &view->run->keys);
     if (view->is_infeasible)
         return "";
     return ms_fit_why(view->arena, &(ms_fit_facts){.reason = plan->reason,
@@ -326,8 +340,11 @@ static bool fill_plan(ms_plan_view *view)
     fill_categories(view);
     view->moved = task->moved ? moves[task->moved].options : "";
     view->verdict = plan_verdict(view);
+    if (view->verdict && view->is_infeasible && verdict_of(view) == MS_VERDICT_UNKNOWN)
+        view->verdict = ms_arena_printf(
+            view->arena, "unknown, and without what is not predicted: %s", view->verdict);
     view->why = why(view);
-    view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
+    view->tone = verdict_of(view);
     view->proof = proof(view);
     view->steep = ms_plan_steep_note(view);
     view->evaluation = ms_plan_evaluation_note(view);

@@ -86,4 +86,7 @@ const char *ms_plan_suggestions_title(const ms_step_plan *plan);
 /* "+0.25", "-1.50": GiB more than a base. */
 const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_FIXED_TEXT]);
 
+/* Why figures of the view fit or not, with what the run's files leave out of them. */
+ms_fit_reason ms_plan_reason(const ms_plan_view *view, const ms_step_figures *figures);
+
 #endif

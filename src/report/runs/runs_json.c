@@ -27,7 +27,10 @@ static void write_time(ms_json_writer *w, const char *key, double value)
 
 static void write_figures(ms_json_writer *w, const ms_runs_view *v, const ms_runs_row *row)
 {
-    ms_json_bool(w, "fits", ms_runs_fits(row));
+    if (ms_runs_are_unknown(row))
+        ms_json_null(w, "fits");
+    else
+        ms_json_bool(w, "fits", ms_runs_fits(row));
     ms_json_string(w, "verdict_reason", row->verdict_reason);
     ms_json_uint(w, "budget_bytes", row->budget_bytes);
     if (row->has_step) {

@@ -7,29 +7,6 @@
 
 #include "text/number.h"
 
-const char *ms_runs_verdict(const ms_runs_row *row)
-{
-    return row->error ? "error" : row->verdict;
-}
-
-bool ms_runs_fits(const ms_runs_row *row)
-{
-    return !row->error && strcmp(row->verdict, "no") != 0;
-}
-
-bool ms_runs_are_safe(const ms_runs_row *row)
-{
-    return !row->error && (strcmp(row->verdict, "fits") == 0 || row->safe_value > 0);
-}
-
-uint32_t ms_runs_fit_count(const ms_runs_view *v)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < v->count; i++)
-        count += ms_runs_fits(&v->rows[i]);
-    return count;
-}
-
 /* ---- numbers ---- */
 
 static const char *gib(const ms_runs_view *v, const char *sign, uint64_t bytes)
@@ -163,6 +140,12 @@ const char *ms_runs_decision(const ms_runs_view *v)
     const ms_runs_row *first = first_that(v, ms_runs_fits);
     if (!first_that(v, has_figures))
         return "no run has figures";
+    if (!first && ms_runs_unknown_count(v))
+        return ms_arena_printf(v->arena,
+                               "unknown for %" PRIu32 " of %" PRIu32
+                               ": settings of the files are not predicted (memscope analyze lists "
+                               "them)",
+                               ms_runs_unknown_count(v), v->count);
     if (v->of_devices)
         return decide_on_devices(v, fits);
     if (!first)
@@ -203,7 +186,7 @@ static const char *left(const ms_runs_view *v, const ms_runs_row *row)
 /* The least plan found takes long to fit less than there is. */
 static double time_of(const ms_runs_view *v, const ms_runs_row *row)
 {
-    return v->question == MS_RUNS_PLAN && !ms_runs_fits(row) ? 0 : row->step_ms;
+    return v->question == MS_RUNS_PLAN && strcmp(row->verdict, "no") == 0 ? 0 : row->step_ms;
 }
 
 static const char *milliseconds(const ms_runs_view *v, const ms_runs_row *row)
@@ -243,7 +226,7 @@ static const char *million(const ms_runs_view *v, const ms_runs_row *row)
 static const char *plan(const ms_runs_view *v, const ms_runs_row *row)
 {
     (void)v;
-    if (!ms_runs_fits(row))
+    if (strcmp(row->verdict, "no") == 0)
         return "none fits";
     return *row->treat ? row->treat : "keep everything";
 }
@@ -345,6 +328,8 @@ static const char *why_of(const ms_runs_row *row)
 {
     if (row->error)
         return row->error;
+    if (ms_runs_are_unknown(row))
+        return ms_fit_reason_text(MS_FIT_NOT_PREDICTED);
     bool shows_it = !row->has_step || row->needed_bytes > row->budget_bytes;
     return ms_runs_fits(row) || shows_it ? NULL : ms_fit_reason_text(MS_FIT_NO_ROOM);
 }

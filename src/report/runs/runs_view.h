@@ -17,7 +17,7 @@ typedef enum ms_runs_question { MS_RUNS_ANALYZE, MS_RUNS_FIT, MS_RUNS_PLAN } ms_
 typedef struct ms_runs_row {
     const char *const *values; /* of the fields that differ from row to row */
     const char *error;         /* why there are no figures; NULL: there are */
-    const char *verdict;       /* "fits", "tight", "no" */
+    const char *verdict;       /* "fits", "tight", "unknown", "no" */
     const char *verdict_reason;
     bool has_step; /* false: no value was tried, so there is no step to have figures of */
     /* Expected on the device; of a plan that was not found, the smallest budget with one; where no
@@ -47,12 +47,15 @@ typedef struct ms_runs_view {
     ms_arena *arena; /* for texts */
 } ms_runs_view;
 
-/* "fits", "tight", "no" or "error". */
+/* "fits", "tight", "unknown", "no" or "error". */
 const char *ms_runs_verdict(const ms_runs_row *row);
 /* Whether something fits, if only just; and whether something does that is not tight. */
 bool ms_runs_fits(const ms_runs_row *row);
+/* Whether settings that are not predicted decide. */
+bool ms_runs_are_unknown(const ms_runs_row *row);
 bool ms_runs_are_safe(const ms_runs_row *row);
 uint32_t ms_runs_fit_count(const ms_runs_view *view);
+uint32_t ms_runs_unknown_count(const ms_runs_view *view);
 /* The first sentence: "fits on 11 of 27 devices; the smallest is a100-80gb". NULL: no memory. */
 const char *ms_runs_decision(const ms_runs_view *view);
 

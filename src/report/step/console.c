@@ -9,6 +9,7 @@
 #include "report/view/calibrated.h"
 #include "report/pictures/chart.h"
 #include "report/view/fit_words.h"
+#include "report/view/inputs.h"
 #include "report/view/suggestions.h"
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"
@@ -48,7 +49,8 @@ static void write_verdict(const ms_page *p, const ms_view *v)
     if (*v->why)
         ms_page_note(p, ms_fit_why_label, v->why);
     for (uint32_t i = 0; i < v->finding_count; i++)
-        ms_page_note(p, "note:", v->findings[i].text);
+        if (v->findings[i].name != ms_view_input_note)
+            ms_page_note(p, "note:", v->findings[i].text);
     if (ms_suggestions_lead(v))
         ms_suggestions_console(p, v);
 }
@@ -235,6 +237,7 @@ bool ms_report_console(FILE *out, const ms_view *view)
         ms_suggestions_console(&p, view);
     ms_calibrated_console(&p, view->ledger->run, view->arena);
     ms_page_run(&p, view->metadata, view->metadata_count);
+    ms_inputs_console(&p, &view->ledger->run->keys);
     write_notes(&p, view);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/view/inputs.h"
 #include "report/pictures/composition.h"
 #include "report/pictures/timeline_svg.h"
 #include "report/step/html_operators.h"
@@ -227,6 +228,17 @@ static bool write_run(FILE *out, const ms_view *v)
     return true;
 }
 
+static bool write_inputs(FILE *out, const ms_view *v)
+{
+    ms_inputs_html(out, &v->ledger->run->keys);
+    return true;
+}
+
+static bool has_inputs(const ms_view *v)
+{
+    return ms_inputs_are_there(&v->ledger->run->keys);
+}
+
 static bool write_not_modelled(FILE *out, const ms_view *v)
 {
     ms_html_not_modelled(out, v);
@@ -255,6 +267,7 @@ static const struct {
     {"operators", "Operators", ms_html_operators, NULL},
     {"figures", "All figures", write_summary, NULL},
     {"run", "The run", write_run, NULL},
+    {"inputs", "How the files were read", write_inputs, has_inputs},
     {"not-modelled", "Not in these figures", write_not_modelled, NULL},
 };
 enum { SECTION_COUNT = sizeof sections / sizeof sections[0] };

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/config_fields.h"
 #include "report/view/fit_words.h"
@@ -195,6 +196,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_suggestions_json(&w, view);
     ms_calibrated_json(&w, view->ledger->run, view->arena);
     ms_json_times(&w, view);
+    ms_inputs_json(&w, &view->ledger->run->keys);
     write_not_modelled(&w, view);
     write_timeline(&w, view->ledger);
     ms_json_levels(&w, view->ledger);

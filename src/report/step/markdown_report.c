@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/view/suggestions.h"
@@ -158,6 +159,7 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
         ms_suggestions_markdown(out, view);
     ms_calibrated_markdown(out, view->ledger->run, view->arena);
     ms_markdown_run(out, view->metadata, view->metadata_count);
+    ms_inputs_markdown(out, &view->ledger->run->keys);
     fputs("\n## Not in these figures\n\n", out);
     const char *text;
     for (size_t i = 0; (text = ms_ledger_not_modelled(view->ledger, i)) != NULL; i++) {

@@ -9,7 +9,10 @@ const char ms_fit_why_label[] = "Why:";
 
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason)
 {
-    ms_json_bool(w, "fits", ms_reason_fits(reason));
+    if (ms_reason_verdict(reason) == MS_VERDICT_UNKNOWN)
+        ms_json_null(w, "fits");
+    else
+        ms_json_bool(w, "fits", ms_reason_fits(reason));
     ms_json_string(w, "verdict", ms_fit_verdict_name(ms_reason_verdict(reason)));
     ms_json_string(w, "verdict_reason", ms_fit_reason_name(reason));
 }
@@ -17,6 +20,13 @@ void ms_fit_json(ms_json_writer *w, ms_fit_reason reason)
 const char *ms_fit_cell(ms_fit_reason reason)
 {
     return ms_fit_verdict_name(ms_reason_verdict(reason));
+}
+
+const char *ms_fits_cell(ms_fit_reason reason)
+{
+    if (ms_reason_verdict(reason) == MS_VERDICT_UNKNOWN)
+        return "";
+    return ms_reason_fits(reason) ? "true" : "false";
 }
 
 /* " (18.20 GiB at most, 0.30 too many)", " (6 times)", "" */

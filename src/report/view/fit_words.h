@@ -12,8 +12,11 @@
 /* The members "fits", "verdict" and "verdict_reason". */
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason);
 
-/* The verdict in a table: "fits", "tight" or "no". */
+/* The verdict in a table: "fits", "tight", "unknown" or "no". */
 const char *ms_fit_cell(ms_fit_reason reason);
+
+/* "true" or "false"; "" where it is unknown. */
+const char *ms_fits_cell(ms_fit_reason reason);
 
 /* The facts of a verdict. */
 typedef struct ms_fit_facts {

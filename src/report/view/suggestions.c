@@ -40,18 +40,18 @@ static bool are_there(const ms_view *v)
 
 bool ms_suggestions_lead(const ms_view *view)
 {
-    return are_there(view) && view->summary->verdict != MS_VERDICT_FITS;
+    return are_there(view) && view->advice->verdict != MS_VERDICT_FITS;
 }
 
 bool ms_suggestions_follow(const ms_view *view)
 {
-    return are_there(view) && view->summary->verdict == MS_VERDICT_FITS;
+    return are_there(view) && view->advice->verdict == MS_VERDICT_FITS;
 }
 
 static bool any_helps(const ms_view *v)
 {
     for (uint32_t i = 0; i < v->advice->suggestions.count; i++)
-        if (ms_suggestion_helps(&v->advice->suggestions.items[i], v->summary->verdict))
+        if (ms_suggestion_helps(&v->advice->suggestions.items[i], v->advice->verdict))
             return true;
     return false;
 }
@@ -60,7 +60,7 @@ const char *ms_suggestions_title(const ms_view *view)
 {
     if (!ms_suggestions_lead(view) || !any_helps(view))
         return "What would help most";
-    return view->summary->verdict == MS_VERDICT_NO ? "What makes it fit" : "What makes it safe";
+    return view->advice->verdict == MS_VERDICT_NO ? "What makes it fit" : "What makes it safe";
 }
 
 /* ---- console ---- */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "config/resolve/resolve_images.h"
-#include "report/view/fit_words.h"
 #include "ledger/scope_findings.h"
+#include "report/view/verdict.h"
 #include "report/view/why.h"
 
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT])
@@ -165,105 +165,6 @@ static bool fill_largest(ms_view *view)
     return true;
 }
 
-/* The devices that the verdict is of: "h100-80gb", "each of 8 x h100-80gb" where ranks need the
- * same, or one rank of several. */
-static const char *devices(const ms_view *view)
-{
-    const ms_run_config *run = view->ledger->run;
-    const ms_parallel *parallel = &run->parallel;
-    uint64_t world = ms_layout_world(&parallel->layout);
-    if (parallel->layout.kind == MS_PARALLEL_NONE)
-        return run->device->name;
-    if (parallel->ranks.count == 1)
-        return ms_arena_printf(view->arena, "each of %" PRIu64 " x %s", world, run->device->name);
-    return ms_arena_printf(view->arena, "rank %" PRIu64 " of %" PRIu64 " x %s", parallel->rank,
-                           world, run->device->name);
-}
-
-/* When most is needed, unless it is in a steady step. */
-static const char *when_most(const ms_summary *s)
-{
-    if (s->first_step_reserved_bytes > s->evaluation_reserved_bytes)
-        return ", in the first step";
-    if (s->evaluation_reserved_bytes > s->reserved_memory_bytes)
-        return ", in the evaluation";
-    return "";
-}
-
-/* Figures as the verdict tells them. */
-typedef struct verdict_texts {
-    const char *word, *device, *when;
-    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT]; /* missing: "" if nothing */
-} verdict_texts;
-
-/* Where ranks need unequal memory and all were looked at: "fits on each of 8 x h100-80gb: rank 0
- * needs most, ...". */
-static const char *verdict_of_worst(const ms_view *view, const verdict_texts *t)
-{
-    const ms_run_config *run = view->ledger->run;
-    const char *device = run->device->name;
-    uint64_t world = ms_layout_world(&run->parallel.layout), rank = run->parallel.rank;
-    bool is_short = *t->missing != '\0';
-    if (view->summary->budget_bytes == 0)
-        return ms_arena_printf(view->arena,
-                               "rank %" PRIu64 " of %" PRIu64 " needs most, %s GiB%s (no budget "
-                               "was given)",
-                               rank, world, t->need, t->when);
-    if (!view->summary->fits)
-        return ms_arena_printf(
-            view->arena,
-            "does not fit: rank %" PRIu64 " of %" PRIu64 " x %s needs most, %s of %s GiB%s%s%s%s",
-            rank, world, device, t->need, t->budget, t->when, is_short ? ": short by about " : "",
-            t->missing, is_short ? " GiB" : "");
-    return ms_arena_printf(
-        view->arena, "%s on each of %" PRIu64 " x %s: rank %" PRIu64 " needs most, %s of %s GiB%s",
-        t->word, world, device, rank, t->need, t->budget, t->when);
-}
-
-static const char *verdict_of_one(const ms_view *view, const verdict_texts *t)
-{
-    if (view->summary->budget_bytes == 0)
-        return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", t->need,
-                               t->when);
-    if (*t->missing)
-        return ms_arena_printf(view->arena,
-                               "does not fit: short by about %s GiB (needs %s of %s GiB on %s%s)",
-                               t->missing, t->need, t->budget, t->device, t->when);
-    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s", t->word, t->need, t->budget,
-                           t->device, t->when);
-}
-
-static const char *verdict(const ms_view *view)
-{
-    const ms_summary *s = view->summary;
-    verdict_texts t = {.word = s->fits ? ms_fit_verdict_name(s->verdict) : "does not fit",
-                       .device = devices(view),
-                       .when = when_most(s)};
-    if (!t.device)
-        return NULL;
-    ms_gib(s->expected_device_bytes, t.need);
-    ms_gib(s->budget_bytes, t.budget);
-    if (s->verdict_reason == MS_FIT_OVER_BUDGET)
-        ms_gib(s->expected_device_bytes - s->budget_bytes, t.missing);
-    return view->ledger->run->parallel.ranks.count > 1 ? verdict_of_worst(view, &t)
-                                                       : verdict_of_one(view, &t);
-}
-
-/* Why it needs that much, and why the verdict is not a plain one. */
-static const char *why(const ms_view *view)
-{
-    const ms_summary *s = view->summary;
-    const char *fit =
-        ms_fit_why(view->arena, &(ms_fit_facts){.reason = s->verdict_reason,
-                                                .budget_bytes = s->budget_bytes,
-                                                .high_device_bytes = s->high_device_bytes,
-                                                .retries = s->allocator_retries});
-    if (!fit || !*fit)
-        return fit ? view->peak_why : NULL;
-    return ms_arena_printf(view->arena, "%s. %c%s", view->peak_why,
-                           (char)(*fit >= 'a' && *fit <= 'z' ? *fit - 'a' + 'A' : *fit), fit + 1);
-}
-
 const char *ms_view_millions(ms_arena *arena, uint64_t count)
 {
     uint64_t hundredths = (count + 5000000) / 10000000, tenths = (count + 50000) / 100000;
@@ -336,10 +237,13 @@ static const char *peak_operator(const ms_view *view)
     return ms_view_record_name(view, &record);
 }
 
+const char ms_view_input_note[] = "input";
+
 static bool fill_findings(ms_view *view)
 {
+    const ms_notes *notes = &view->ledger->run->notes;
     uint32_t count = view->advice ? view->advice->findings.count : 0;
-    view->findings = ms_arena_array(view->arena, ms_finding, (size_t)count + 3);
+    view->findings = ms_arena_array(view->arena, ms_finding, (size_t)count + 3 + notes->count);
     if (!view->findings)
         return false;
     if (ms_finding_of_text_only(view->ledger, view->findings))
@@ -350,6 +254,9 @@ static bool fill_findings(ms_view *view)
         view->finding_count++;
     for (uint32_t i = 0; i < count; i++)
         view->findings[view->finding_count++] = view->advice->findings.items[i];
+    for (uint32_t i = 0; i < notes->count; i++)
+        view->findings[view->finding_count++] =
+            (ms_finding){.name = ms_view_input_note, .text = notes->texts[i]};
     return true;
 }
 
@@ -363,12 +270,12 @@ static bool fill(ms_view *view)
     view->metadata = metadata.items;
     view->metadata_count = metadata.count;
     view->title = title(view);
-    view->verdict = verdict(view);
+    view->verdict = ms_view_verdict(view);
     view->peak_operator = peak_operator(view);
     if (!view->title || !view->verdict || !fill_categories(view))
         return false;
     view->peak_why = ms_why_text(view);
-    view->why = view->peak_why ? why(view) : NULL;
+    view->why = view->peak_why ? ms_view_why(view) : NULL;
     return view->why && fill_tensors(view) && fill_layers(view) && fill_largest(view) &&
            fill_findings(view);
 }

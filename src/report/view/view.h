@@ -51,6 +51,9 @@ typedef struct ms_view {
     uint32_t metadata_count;
 } ms_view;
 
+/* The name of a finding that is a note about the input, which a command prints as it reads it. */
+extern const char ms_view_input_note[];
+
 ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,
                          ms_view *view, ms_error *err);
 void ms_view_free(ms_view *view);

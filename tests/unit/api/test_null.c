@@ -136,6 +136,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     VOID(ms_plan_set_inputs(NULL, the.inputs))                                                     \
     VOID(ms_sweep_set_inputs(NULL, the.inputs))                                                    \
     ZERO(ms_fit_value(NULL))                                                                       \
+    ZERO(ms_fit_verdict_of(NULL))                                                                  \
     NONE(ms_fit_note(NULL, 0))                                                                     \
     VOID(ms_fit_set_style(NULL, &style))                                                           \
     VOID(ms_fit_set_style(the.fit, NULL))                                                          \
@@ -159,6 +160,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     ZERO(ms_watch_done(NULL))                                                                      \
     STATUS(ms_plan_solve(NULL, &err))                                                              \
     VOID(ms_plan_stop(NULL))                                                                       \
+    ZERO(ms_plan_verdict(NULL))                                                                    \
     NONE(ms_plan_note(NULL, 0))                                                                    \
     VOID(ms_plan_set_style(NULL, &style))                                                          \
     VOID(ms_plan_set_style(the.plan, NULL))                                                        \
@@ -311,6 +313,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     MAKES(ms_devices_plan(NULL, "t4,l4", &err))                                                    \
     MAKES(ms_devices_plan(the.plan, NULL, &err))                                                   \
     ZERO(ms_devices_are_listed(NULL))                                                              \
+    ZERO(ms_devices_verdict(NULL))                                                                 \
     ZERO(ms_devices_fit_count(NULL))                                                               \
     NONE(ms_devices_note(NULL, 0))                                                                 \
     NONE(ms_devices_note(the.devices, SIZE_MAX))                                                   \

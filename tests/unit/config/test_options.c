@@ -121,7 +121,7 @@ static void tables_are_of_any_size(void **state)
         snprintf(names[i], sizeof names[i], "f%zu", i);
         texts[i] = (ms_run_field){names[i], "N", "help", "7", "Group"};
         rows[i] = (ms_config_field){.name = names[i],
-                                    .kind = ms_run_field_kind(3), /* of batch: a count */
+                                    .kind = ms_run_field_kind((size_t)ms_run_field_find("batch")),
                                     .offset = offsetof(many, values) + i * sizeof(uint64_t),
                                     .bytes = sizeof(uint64_t),
                                     .minimum = 1};

@@ -126,6 +126,16 @@ static void write_notes(char *out, const char *label, const ms_notes *notes)
     }
 }
 
+static void write_keys(char *out, const ms_read_keys *keys)
+{
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        if (ms_key_is_left_out(key))
+            put(out, "%s %s %s (line %" PRIu32 "): %s, %s\n", ms_key_reading_names[key->reading],
+                key->key, key->value, key->line, ms_key_effect_names[key->effect], key->meaning);
+    }
+}
+
 static void write_error(char *out, const ms_error *err)
 {
     put(out, "%" PRIu32 ":%" PRIu32 "\n%s\n%s\n", err->line, err->column, err->pointer, err->text);
@@ -166,6 +176,7 @@ static void check_folder(void **state)
         write_run(found, arena, &run);
         write_notes(found, "note", &notes);
         write_notes(found, "left-out", &run.unsupported);
+        write_keys(found, &run.keys);
     } else {
         assert_int_equal(ms_status_exit_code(err.status), 2);
         write_error(found, &err);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/trainers/keys/key_table.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "json/embedded.h"
+
+static const char *const table_names[] = {
+    [MS_TRAINING_HF] = "hf",
+    [MS_TRAINING_AXOLOTL] = "axolotl",
+    [MS_TRAINING_FACTORY] = "llamafactory",
+    [MS_TRAINING_TORCHTUNE] = "torchtune",
+    [MS_TRAINING_TITAN] = "torchtitan",
+};
+
+/* ---- lines ---- */
+
+static uint32_t count_lines(const char *text)
+{
+    uint32_t count = 0;
+    for (; text && *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* The next word of a line, in the arena; "" past the last. */
+static const char *take_word(ms_arena *arena, const char **at)
+{
+    *at += strspn(*at, " ");
+    size_t bytes = strcspn(*at, " \n");
+    const char *word = ms_arena_printf(arena, "%.*s", (int)bytes, *at);
+    *at += bytes;
+    return word;
+}
+
+static bool find_effect(const char *word, ms_key_row *row)
+{
+    row->is_used = strcmp(word, "used") == 0;
+    for (int i = 0; i < MS_EFFECT_COUNT; i++)
+        if (strcmp(word, ms_key_effect_names[i]) == 0) {
+            row->effect = (ms_key_effect)i;
+            return true;
+        }
+    return row->is_used;
+}
+
+static ms_status read_line(ms_arena *arena, const char *line, ms_key_row *row, ms_error *err)
+{
+    const char *at = line;
+    row->key = take_word(arena, &at);
+    const char *effect = take_word(arena, &at);
+    row->values = take_word(arena, &at);
+    at += strspn(at, " ");
+    row->meaning = ms_arena_printf(arena, "%.*s", (int)strcspn(at, "\n"), at);
+    if (!row->key || !effect || !row->values || !row->meaning)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a table of keys");
+    return find_effect(effect, row) && *row->values
+               ? MS_OK
+               : ms_fail(err, MS_ERR_INTERNAL, "'%s' is no row of a table of keys", row->key);
+}
+
+static ms_status read_text(ms_arena *arena, const char *text, ms_key_rows *table, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (const char *line = text; line && *line && status == MS_OK; line += strcspn(line, "\n") + 1)
+        if (*line != '#' && *line != '\n')
+            status = read_line(arena, line, &table->rows[table->count++], err);
+    return status;
+}
+
+ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_rows *table,
+                            ms_error *err)
+{
+    const char *own = ms_embedded_keys_find(table_names[format]);
+    const char *shared = format == MS_TRAINING_FACTORY ? ms_embedded_keys_find("hf") : NULL;
+    *table = (ms_key_rows){
+        .rows = ms_arena_array(arena, ms_key_row, count_lines(own) + count_lines(shared) + 1)};
+    if (!table->rows)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a table of keys");
+    ms_status status = read_text(arena, own, table, err);
+    return status == MS_OK ? read_text(arena, shared, table, err) : status;
+}
+
+/* ---- paths ---- */
+
+ms_key_match ms_key_row_match(const char *key, const char *path)
+{
+    for (;;) {
+        size_t key_bytes = strcspn(key, "/"), path_bytes = strcspn(path, "/");
+        bool is_any = key_bytes == 1 && *key == '*';
+        if (!is_any && (key_bytes != path_bytes || strncmp(key, path, key_bytes) != 0))
+            return MS_KEY_APART;
+        key += key_bytes;
+        path += path_bytes;
+        if (!*key || !*path)
+            return *key ? MS_KEY_BELOW : *path ? MS_KEY_ABOVE : MS_KEY_EXACT;
+        key++;
+        path++;
+    }
+}
+
+/* ---- values ---- */
+
+/* Whether the text is one of `values`, which have commas between. */
+static bool is_among(const char *values, const char *text, size_t bytes)
+{
+    while (*values) {
+        size_t length = strcspn(values, ",");
+        if (length == bytes && strncasecmp(values, text, bytes) == 0)
+            return true;
+        values += length + (values[length] == ',');
+    }
+    return false;
+}
+
+static bool allows(const char *values, ms_json_value value)
+{
+    const char *text = NULL;
+    size_t bytes;
+    if (ms_json_get_string(value, &text, NULL) == MS_OK)
+        return is_among(values, text, strlen(text));
+    text = ms_json_source_text(value, &bytes);
+    bool truth;
+    if (ms_json_get_bool(value, &truth, NULL) == MS_OK) /* YAML has more words for it */
+        return is_among(values, truth ? "true" : "false", truth ? 4 : 5);
+    return is_among(values, text, bytes);
+}
+
+bool ms_key_row_allows(const ms_key_row *row, ms_json_value value)
+{
+    ms_json_value item;
+    if (strcmp(row->values, "-") == 0 || ms_json_kind_of(value) == MS_JSON_NULL)
+        return ms_training_says_nothing(value);
+    if (ms_json_kind_of(value) != MS_JSON_ARRAY)
+        return allows(row->values, value);
+    bool all = true;
+    for (bool more = ms_json_first(value, &item); more && all; more = ms_json_next(&item))
+        all = allows(row->values, item);
+    return all;
+}
+
+bool ms_key_is_listed(const char *name, ms_training_format format)
+{
+    size_t bytes = strlen(name);
+    const char *text = ms_embedded_keys_find(table_names[format]);
+    for (const char *line = text; line && *line; line += strcspn(line, "\n") + 1)
+        if (strncmp(line, name, bytes) == 0 && (line[bytes] == ' ' || line[bytes] == '/'))
+            return true;
+    return false;
+}

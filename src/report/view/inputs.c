@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/view/inputs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "report/kit/html.h"
+#include "report/kit/markdown.h"
+#include "text/size.h"
+
+/* What a key was read as, in words. */
+static const char *const reading_words[] = {
+    [MS_KEY_USED] = "sets",
+    [MS_KEY_DEFAULT] = "has no effect with this value",
+    [MS_KEY_HARMLESS] = "does not change memory",
+    [MS_KEY_ASSUMED] = "assumed not to change memory",
+    [MS_KEY_NOT_PREDICTED] = "not predicted",
+    [MS_KEY_UNKNOWN] = "not predicted",
+};
+
+bool ms_inputs_are_there(const ms_read_keys *keys)
+{
+    return keys->count > 0;
+}
+
+/* ---- what decides a verdict ---- */
+
+const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys)
+{
+    enum { MOST = 3 };
+    const char *text = "", *first = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; text && i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        if (!ms_key_is_open(key))
+            continue;
+        first = first ? first : key->key;
+        if (count++ < MOST)
+            text = ms_arena_printf(arena, "%s%s%s %s (%s:%" PRIu32 "), %s, %s", text,
+                                   count > 1 ? "; " : "", key->key, key->value, key->file,
+                                   key->line, key->meaning, ms_key_effect_texts[key->effect]);
+    }
+    if (text && count > MOST)
+        text = ms_arena_printf(arena, "%s; and %" PRIu32 " more", text, count - MOST);
+    return text ? ms_arena_printf(arena,
+                                  "not predicted: %s. --assume %s=harmless if it does not change "
+                                  "the memory of a step",
+                                  text, first ? first : "KEY")
+                : NULL;
+}
+
+const char *ms_inputs_left_out(ms_arena *arena, const ms_read_keys *keys)
+{
+    const char *text = "";
+    for (uint32_t i = 0; text && i < keys->count; i++)
+        if (ms_key_is_open(&keys->items[i]))
+            text = ms_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", keys->items[i].key);
+    return text;
+}
+
+/* ---- tables ---- */
+
+/* "not predicted, which adds memory", "sets batch" */
+static const char *read_as(const ms_read_key *key, char *text, size_t size)
+{
+    const char *word = reading_words[key->reading];
+    char most[MS_SIZE_TEXT_BYTES];
+    if (key->reading == MS_KEY_USED)
+        snprintf(text, size, "%s", *key->meaning ? key->meaning : "used");
+    else if (ms_key_is_left_out(key) && key->bound)
+        snprintf(text, size, "adds at most %s: %s",
+                 ms_size_format(key->most_bytes, most, sizeof most), key->meaning);
+    else if (ms_key_is_left_out(key))
+        snprintf(text, size, "%s, %s: %s", word, ms_key_effect_texts[key->effect], key->meaning);
+    else
+        snprintf(text, size, "%s%s%s", word, *key->meaning ? ": " : "", key->meaning);
+    return text;
+}
+
+enum { MOST_READ_AS = 320 };
+
+void ms_inputs_console(const ms_page *page, const ms_read_keys *keys)
+{
+    char text[MOST_READ_AS];
+    uint32_t count[MS_KEY_READING_COUNT] = {0};
+    if (!ms_inputs_are_there(keys))
+        return;
+    ms_page_heading(page, "How the files were read", "");
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        count[key->reading]++;
+        if (ms_key_is_left_out(key) || key->reading == MS_KEY_ASSUMED)
+            ms_page_say(page, "%s:%" PRIu32 ": %s %s: %s", key->file, key->line, key->key,
+                        key->value, read_as(key, text, sizeof text));
+    }
+    ms_page_say(page,
+                "%" PRIu32 " keys set the run, %" PRIu32
+                " do not change its memory (each is listed "
+                "in the HTML and JSON reports)",
+                count[MS_KEY_USED], count[MS_KEY_HARMLESS] + count[MS_KEY_DEFAULT]);
+}
+
+void ms_inputs_markdown(FILE *out, const ms_read_keys *keys)
+{
+    char text[MOST_READ_AS];
+    if (!ms_inputs_are_there(keys))
+        return;
+    fputs("\n## How the files were read\n\n| file | line | key | value | read as |\n"
+          "|---|---:|---|---|---|\n",
+          out);
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        fputs("| ", out);
+        ms_markdown_text(out, key->file);
+        fprintf(out, " | %" PRIu32 " | ", key->line);
+        ms_markdown_text(out, key->key);
+        fputs(" | ", out);
+        ms_markdown_text(out, key->value);
+        fputs(" | ", out);
+        ms_markdown_text(out, read_as(key, text, sizeof text));
+        fputs(" |\n", out);
+    }
+}
+
+void ms_inputs_html(FILE *out, const ms_read_keys *keys)
+{
+    char text[MOST_READ_AS];
+    ms_html_table(out, "inputs", "The keys of the run's files", "file|line|key|value|read as");
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        fputs("<tr>", out);
+        ms_html_cell(out, key->file);
+        ms_html_count_cell(out, key->line);
+        ms_html_code_cell(out, key->key);
+        ms_html_code_cell(out, key->value);
+        ms_html_cell(out, read_as(key, text, sizeof text));
+        fputs("</tr>\n", out);
+    }
+    ms_html_end_table(out);
+}
+
+void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys)
+{
+    ms_json_array(w, "inputs");
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        ms_json_object_inline(w, NULL);
+        ms_json_string(w, "file", key->file);
+        ms_json_uint(w, "line", key->line);
+        ms_json_string(w, "key", key->key);
+        ms_json_string(w, "value", key->value);
+        ms_json_string(w, "read_as", ms_key_reading_names[key->reading]);
+        ms_json_string(w, "effect", ms_key_effect_names[key->effect]);
+        if (key->bound)
+            ms_json_uint(w, "most_bytes", key->most_bytes);
+        ms_json_string(w, "meaning", key->meaning);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
+}

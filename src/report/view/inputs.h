@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * "How the files were read": the keys of a run's files in reports, and what a verdict says of those
+ * that the figures leave out. Nothing is written where a run has no such files.
+ */
+#ifndef MS_REPORT_VIEW_INPUTS_H
+#define MS_REPORT_VIEW_INPUTS_H
+
+#include "config/run/run_config.h"
+#include "json/write.h"
+#include "report/kit/page.h"
+
+/* "not predicted: qat (line 3 of train.yaml), which adds memory; and 2 more": what makes a verdict
+ * unknown, and the way out. NULL: out of memory. */
+const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys);
+/* The names of the keys that are left out: "qat, rl". "": there are none; NULL: out of memory. */
+const char *ms_inputs_left_out(ms_arena *arena, const ms_read_keys *keys);
+
+bool ms_inputs_are_there(const ms_read_keys *keys);
+/* At a terminal the keys that the user should know of, and how many there are besides; elsewhere
+ * all. */
+void ms_inputs_console(const ms_page *page, const ms_read_keys *keys);
+void ms_inputs_markdown(FILE *out, const ms_read_keys *keys);
+void ms_inputs_html(FILE *out, const ms_read_keys *keys); /* without the heading */
+/* The member "inputs", a list. */
+void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys);
+
+#endif
