@@ -12,6 +12,7 @@
 #include "config/resolve/resolve_images.h"
 #include "config/run/optimizer.h"
 #include "model/load.h"
+#include "report/runs/runs_verdict.h"
 #include "report/others/fit_report.h"
 #include "report/writers.h"
 #include "simulate/change.h"

@@ -38,7 +38,7 @@ typedef struct loading {
     ms_error *place;
 } loading;
 
-/* Flags come after the file, and win. */
+/* Flags win. */
 static ms_status apply_settings(loading *l, const ms_run_setting *settings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

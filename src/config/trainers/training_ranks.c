@@ -11,13 +11,6 @@
 
 /* ---- values ---- */
 
-const char *ms_training_value_text(ms_json_value value)
-{
-    const char *text = "";
-    (void)ms_json_get_string(value, &text, NULL);
-    return text;
-}
-
 double ms_training_value_number(ms_json_value value)
 {
     double number = -1;

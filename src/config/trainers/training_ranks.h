@@ -44,8 +44,6 @@ ms_status ms_training_set_layout(const ms_training_ranks *t, const char *layout,
 
 /* true and false, also as texts; `absent` for what is neither. */
 bool ms_training_truth(ms_json_value value, bool absent);
-/* A text, or "". */
-const char *ms_training_value_text(ms_json_value value);
 /* A number, also as a text; -1: it is none. */
 double ms_training_value_number(ms_json_value value);
 

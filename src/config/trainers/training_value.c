@@ -58,3 +58,10 @@ bool ms_training_moves_model(ms_training_format format, ms_json_value root)
             return false;
     return true;
 }
+
+const char *ms_training_value_text(ms_json_value value)
+{
+    const char *text = "";
+    (void)ms_json_get_string(value, &text, NULL);
+    return text;
+}

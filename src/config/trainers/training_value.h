@@ -24,6 +24,8 @@ bool ms_training_moves_model(ms_training_format format, ms_json_value root);
 
 /* Whether a value disables its key: null, false, 0, "", "no", "none", [] and {}. */
 bool ms_training_says_nothing(ms_json_value value);
+/* The text of a string; "" for other values. */
+const char *ms_training_value_text(ms_json_value value);
 /* Whether the pointer begins with the key of that name. */
 bool ms_training_key_starts(const char *pointer, const char *name);
 

@@ -5,6 +5,7 @@
 #include "report/kit/markdown.h"
 #include "report/kit/text_table.h"
 #include "report/kit/writer_list.h"
+#include "report/runs/runs_verdict.h"
 #include "report/runs/runs_view.h"
 
 enum { PLAN_WIDTH = 28 };

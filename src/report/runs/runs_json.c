@@ -7,6 +7,7 @@
 #include "json/write.h"
 #include "memscope/devices.h"
 #include "report/kit/writer_list.h"
+#include "report/runs/runs_verdict.h"
 #include "report/runs/runs_view.h"
 
 static void write_count(ms_json_writer *w, const char *key, uint64_t value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/runs/runs_view.h"
+#include "report/runs/runs_verdict.h"
 
 #include <string.h>
 

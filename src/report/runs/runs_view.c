@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/runs/runs_verdict.h"
 #include "text/number.h"
 
 /* ---- numbers ---- */

@@ -47,15 +47,6 @@ typedef struct ms_runs_view {
     ms_arena *arena; /* for texts */
 } ms_runs_view;
 
-/* "fits", "tight", "unknown", "no" or "error". */
-const char *ms_runs_verdict(const ms_runs_row *row);
-/* Whether something fits, if only just; and whether something does that is not tight. */
-bool ms_runs_fits(const ms_runs_row *row);
-/* Whether settings that are not predicted decide. */
-bool ms_runs_are_unknown(const ms_runs_row *row);
-bool ms_runs_are_safe(const ms_runs_row *row);
-uint32_t ms_runs_fit_count(const ms_runs_view *view);
-uint32_t ms_runs_unknown_count(const ms_runs_view *view);
 /* The first sentence: "fits on 11 of 27 devices; the smallest is a100-80gb". NULL: no memory. */
 const char *ms_runs_decision(const ms_runs_view *view);
 

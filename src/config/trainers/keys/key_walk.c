@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/trainers/keys/key_table.h"
-#include "config/trainers/training_ranks.h"
 #include "config/trainers/training_sharding.h"
 
 enum { MOST_MEANT = 64 }; /* keys for which a likely meaning is looked for */
