@@ -196,8 +196,6 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     return status;
 }
 
-/* ---- calibration ---- */
-
 static ms_status take_calibration(loading *l, ms_json_value root)
 {
     ms_calibration *measured = ms_arena_array(l->arena, ms_calibration, 1);
