@@ -67,7 +67,9 @@ typedef struct ms_baseline {
     bool is_there;         /* the file exists */
     const ms_error *error; /* why the budget cannot be analyzed, or NULL */
     /* Why nothing may be written to the path: the existing file is no static report, or was read in
-     * this check, or another budget has the same baseline. NULL: it may be written. */
+     * this check, or another budget has the same baseline, or the path is outside of the folder of
+     * the budgets file (of the root of the inputs, where they have one). NULL: it may be written.
+     */
     const ms_error *refusal;
 } ms_baseline;
 

@@ -35,6 +35,11 @@ ms_status ms_inputs_add(ms_inputs *inputs, const char *path, ms_error *err);
  * file. The returned name lives as long as the list. */
 const char *ms_inputs_find(ms_inputs *inputs, const char *path);
 
+/* Keeps what is read in a folder: from now on a file outside of it, once links are followed, is not
+ * opened, and no baseline of a check for baselines may be there. "-" remains standard input. To be
+ * called before the list is used. MS_ERR_IO: there is no such folder. */
+ms_status ms_inputs_set_root(ms_inputs *inputs, const char *folder, ms_error *err);
+
 /* Whether two names lead to one regular file, or would lead to one new file: "x" and "./x", links
  * to it. Also false when memory is short. */
 bool ms_is_same_file(const char *a, const char *b);

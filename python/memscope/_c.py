@@ -298,6 +298,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_inputs_free": (None, (c_void_p,)),
     "ms_inputs_add": (c_int, (c_void_p, c_char_p, POINTER(ms_error))),
     "ms_inputs_find": (c_char_p, (c_void_p, c_char_p)),
+    "ms_inputs_set_root": (c_int, (c_void_p, c_char_p, POINTER(ms_error))),
     "ms_is_same_file": (c_bool, (c_char_p, c_char_p)),
     "ms_run_create": (c_void_p, ()),
     "ms_run_free": (None, (c_void_p,)),

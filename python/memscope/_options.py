@@ -194,6 +194,7 @@ class CheckOptions(TypedDict, total=False):
     warn_only: bool    # exit status 0 when a budget is exceeded
     calibration: File  # a calibration.json from calibrate, for budgets of that device
     no_plans: bool     # do not search for a plan that would fit again
+    root: File         # read files only in this folder, links followed [anywhere]
     jobs: Number       # budgets checked in parallel [one per processor]
     format: Text       # console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus
     file: File         # output file of --format; - is standard output
@@ -757,6 +758,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("warn-only", None, None),
         ("calibration", "FILE", None),
         ("no-plans", None, None),
+        ("root", "DIR", "anywhere"),
         ("jobs", "N", "one per processor"),
         ("format", "NAME", None),
         ("file", "FILE", None),

@@ -76,6 +76,8 @@ FILE *ms_file_open(ms_inputs *inputs, const char *path, ms_error *err)
 {
     if (strcmp(path, "-") == 0)
         return !inputs || ms_inputs_add(inputs, path, err) == MS_OK ? stdin : NULL;
+    if (ms_inputs_admit(inputs, path, err) != MS_OK)
+        return NULL;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return fail(err);

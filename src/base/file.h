@@ -12,7 +12,8 @@
 #include "base/inputs.h"
 
 /* Opens a file for reading; "-" is standard input. Records it in `inputs`, which may be NULL. NULL
- * on failure; `err` then has the reason without the name ("No such file or directory").
+ * on failure; `err` then has the reason without the name ("No such file or directory"). Where the
+ * inputs have a root, what is outside of it is not opened.
  *
  * A named pipe must get a writer within MS_PIPE_WAIT_S seconds. Once it has one, or if it belongs
  * to a process substitution, reading it blocks as standard input does. */

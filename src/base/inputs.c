@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/inputs.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ typedef struct input {
 
 struct ms_inputs {
     pthread_mutex_t lock;
-    void *tree; /* of struct input, by device and inode */
+    void *tree;             /* of struct input, by device and inode */
+    char *root, *root_name; /* resolved, and as it was named; NULL: files may be anywhere */
 };
 
 static int compare(const void *a, const void *b)
@@ -48,6 +50,8 @@ void ms_inputs_free(ms_inputs *inputs)
         free(first);
     }
     pthread_mutex_destroy(&inputs->lock);
+    free(inputs->root);
+    free(inputs->root_name);
     free(inputs);
 }
 
@@ -102,6 +106,47 @@ const char *ms_inputs_find(ms_inputs *inputs, const char *path)
     pthread_mutex_unlock(&inputs->lock);
     return found ? (*found)->name : NULL;
 }
+
+/* ---- where they may be ---- */
+
+ms_status ms_inputs_set_root(ms_inputs *inputs, const char *folder, ms_error *err)
+{
+    struct stat facts;
+    if (!inputs || !folder)
+        return ms_fail_null(err);
+    if (stat(folder, &facts) != 0)
+        return ms_fail(err, MS_ERR_IO, "%.160s: %s", folder, strerror(errno));
+    if (!S_ISDIR(facts.st_mode))
+        return ms_fail(err, MS_ERR_IO, "%.160s is no folder", folder);
+    free(inputs->root);
+    free(inputs->root_name);
+    inputs->root = ms_file_resolve(folder);
+    inputs->root_name = strdup(folder);
+    return inputs->root && inputs->root_name
+               ? MS_OK
+               : ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
+}
+
+bool ms_inputs_has_root(const ms_inputs *inputs)
+{
+    return inputs && inputs->root;
+}
+
+ms_status ms_inputs_admit(const ms_inputs *inputs, const char *path, ms_error *err)
+{
+    if (!ms_inputs_has_root(inputs) || strcmp(path, "-") == 0)
+        return MS_OK;
+    char *resolved = ms_file_resolve(path);
+    if (!resolved && errno == ENOMEM)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
+    bool is_within = resolved && ms_file_is_within(resolved, inputs->root);
+    free(resolved);
+    return is_within ? MS_OK
+                     : ms_fail(err, MS_ERR_IO, "it is outside of %.160s, the folder of --root",
+                               inputs->root_name);
+}
+
+/* ---- names ---- */
 
 static bool may_be_regular(const char *path)
 {

@@ -13,4 +13,9 @@
 ms_status ms_inputs_note(ms_inputs *inputs, const char *name, const struct stat *file,
                          ms_error *err);
 
+/* MS_ERR_IO, with a reason that lacks the name: `path` is outside of the root of the inputs.
+ * Without inputs, or without a root, everything is admitted. */
+ms_status ms_inputs_admit(const ms_inputs *inputs, const char *path, ms_error *err);
+bool ms_inputs_has_root(const ms_inputs *inputs);
+
 #endif

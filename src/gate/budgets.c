@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/inputs.h"
 #include "base/vec.h"
 #include "config/model/input.h"
 #include "config/load/locate.h"
@@ -220,6 +221,35 @@ static ms_status settle_device(const reading *r, ms_budget *b)
     return place.status == MS_ERR_NOMEM ? no_memory(r) : MS_OK;
 }
 
+/* A pattern is not looked for in a folder that the inputs don't admit. */
+static ms_status admit_pattern(const reading *r, ms_json_value entry, const char *pattern)
+{
+    ms_error reason = {.status = MS_OK};
+    size_t bytes = strcspn(pattern, "*?[");
+    while (bytes > 0 && pattern[bytes - 1] != '/')
+        bytes--;
+    const char *folder = bytes ? ms_arena_printf(r->arena, "%.*s", (int)bytes, pattern)
+                               : ms_arena_strdup(r->arena, ".");
+    if (!folder)
+        return no_memory(r);
+    ms_status status = ms_inputs_admit(ms_arena_inputs(r->arena), folder, &reason);
+    return status == MS_OK ? MS_OK
+                           : ms_json_fail(r->err, entry, MS_JSON_AT_VALUE, status, "%.160s: %s",
+                                          pattern, reason.text);
+}
+
+/* Nor are the names of such files told, which a pattern finds over links and "..". */
+static ms_status admit_match(const reading *r, ms_json_value entry, const ms_budget *b,
+                             const char *found)
+{
+    ms_error reason = {.status = MS_OK};
+    ms_status status = ms_inputs_admit(ms_arena_inputs(r->arena), found, &reason);
+    return status == MS_OK
+               ? MS_OK
+               : ms_json_fail(r->err, entry, MS_JSON_AT_VALUE, status,
+                              "a file that '%.80s' matches: %s", b->config, reason.text);
+}
+
 /* Each file that the pattern matches is an entry, named after the file. */
 static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *b)
 {
@@ -227,6 +257,9 @@ static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *
     const char *pattern = beside(r, b->config);
     if (!pattern)
         return no_memory(r);
+    ms_status status = admit_pattern(r, entry, pattern);
+    if (status != MS_OK)
+        return status;
     int failed = glob(pattern, 0, NULL, &found);
     if (failed == GLOB_NOMATCH)
         return ms_json_fail(r->err, entry, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -236,13 +269,14 @@ static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *
     if (failed)
         return ms_json_fail(r->err, entry, MS_JSON_AT_VALUE, MS_ERR_IO, "cannot search for '%.80s'",
                             b->config);
-    ms_status status = MS_OK;
     size_t before = strlen(pattern) - strlen(b->config);
     for (size_t i = 0; i < found.gl_pathc && status == MS_OK; i++) {
         ms_budget one = *b;
         one.config = ms_arena_strdup(r->arena, found.gl_pathv[i]);
         one.name = ms_arena_printf(r->arena, "%s: %s", b->name, found.gl_pathv[i] + before);
-        status = one.config && one.name ? settle_device(r, &one) : no_memory(r);
+        status = one.config && one.name ? admit_match(r, entry, b, one.config) : no_memory(r);
+        if (status == MS_OK)
+            status = settle_device(r, &one);
         if (status == MS_OK)
             status = push(r, &one);
     }

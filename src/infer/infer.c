@@ -130,8 +130,9 @@ static ms_status open_model(const char *model, ms_infer_input *in, ms_error *err
     if (ms_checkpoint_is_named(model))
         return open_beside(model, in, err);
     ms_status status = open_config(model, in, err);
-    bool has_files = !ms_is_preset(model) && ms_checkpoint_is_in(model);
-    return status == MS_OK && has_files ? open_stored(model, in, err) : status;
+    if (status != MS_OK || ms_is_preset(model) || !ms_checkpoint_is_in(model))
+        return status;
+    return open_stored(model, in, err);
 }
 
 /* "model.gguf" of a path. */
@@ -147,7 +148,7 @@ ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *in, 
     ms_status status = MS_OK;
     size_t length = strlen(model);
     bool is_named_so = length > 5 && strcmp(model + length - 5, ".gguf") == 0;
-    if (is_named_so || ms_gguf_files_is_one(model)) {
+    if (is_named_so || ms_gguf_files_is_one(ms_arena_inputs(arena), model)) {
         in->name = last_part(arena, model);
         status = in->name ? ms_gguf_files_open(arena, model, &in->gguf, &in->splits, err)
                           : ms_infer_no_memory(err);

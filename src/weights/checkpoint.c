@@ -240,7 +240,10 @@ static int by_text(const void *a, const void *b)
 static ms_status read_all(reading *r)
 {
     ms_vec(const char *) paths = {0};
-    ms_status status = MS_OK;
+    ms_error reason = {.status = MS_OK};
+    ms_status status = ms_inputs_admit(ms_arena_inputs(r->arena), r->folder, &reason);
+    if (status != MS_OK)
+        return ms_header_file_fail(r->folder, status, reason.text, r->err);
     DIR *folder = opendir(r->folder);
     const struct dirent *entry;
     if (!folder)

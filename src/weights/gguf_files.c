@@ -61,13 +61,13 @@ static ms_status open_one(ms_arena *arena, const char *path, ms_gguf *gguf, ms_e
     return status;
 }
 
-bool ms_gguf_files_is_one(const char *path)
+bool ms_gguf_files_is_one(ms_inputs *inputs, const char *path)
 {
     struct stat facts;
     char magic[4] = "";
     if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
         return false;
-    FILE *file = ms_file_open(NULL, path, NULL);
+    FILE *file = ms_file_open(inputs, path, NULL);
     bool is_one = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
                   memcmp(magic, "GGUF", sizeof magic) == 0;
     ms_file_close(file);

@@ -116,7 +116,8 @@ if [ -x "$program" ]; then
     for format in console json sarif junit; do
         program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format
     done
-    program_case "baselines" baseline --budgets tests/oom/memscope.budgets.json
+    program_case "check with a root" check --no-plans --budgets tests/oom/memscope.budgets.json --root .
+    program_case "baselines" baseline --budgets tests/oom/memscope.budgets.json --root .
     program_case "sweep" sweep --config tests/oom/llama.json --batch 1,2 -j 1 --format csv
     program_case "sweep as a table" sweep --config tests/oom/llama.json --batch 1,2 -j 1 --frontier
     program_case "several devices" analyze --config tests/oom/llama.json --device t4,l4

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api/gate/baseline.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/identity.h"
+#include "base/inputs.h"
 #include "document/report.h"
 #include "json/read.h"
 
@@ -18,6 +20,55 @@ __attribute__((format(printf, 3, 4))) static void refuse(const ms_budget *b, ms_
     ms_error_vset(refusal, MS_ERR_CONFIG, format, args);
     va_end(args);
     ms_error_copy_place(refusal, b->baseline_place);
+}
+
+/* ---- where it is ---- */
+
+/* The folder of the budgets file, resolved, which the caller frees; NULL: out of memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    char *resolved = folder ? ms_file_resolve(folder) : NULL;
+    free(folder);
+    return resolved;
+}
+
+static ms_status no_path(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "no memory for a path");
+}
+
+static ms_status admit_beside(const ms_budget *budget, const char *path, ms_baseline_state *state,
+                              ms_error *err)
+{
+    char *folder = folder_of(path);
+    if (!folder)
+        return no_path(err);
+    char *target = ms_file_resolve(budget->baseline);
+    bool is_short = !target && errno == ENOMEM;
+    if (!is_short && !(target && ms_file_is_within(target, folder)))
+        refuse(budget, &state->refusal,
+               "%.160s is outside of the folder of the budgets and is not written; --root DIR "
+               "names a folder, of both, in which it may be",
+               budget->baseline);
+    free(folder);
+    free(target);
+    return is_short ? no_path(err) : MS_OK;
+}
+
+ms_status ms_baseline_admit(const ms_budget *budget, const char *path, const ms_inputs *inputs,
+                            ms_baseline_state *state, ms_error *err)
+{
+    ms_error reason = {.status = MS_OK};
+    if (!ms_inputs_has_root(inputs))
+        return admit_beside(budget, path, state, err);
+    ms_status status = ms_inputs_admit(inputs, budget->baseline, &reason);
+    if (status == MS_ERR_NOMEM)
+        return no_path(err);
+    if (status != MS_OK)
+        refuse(budget, &state->refusal, "%.160s: %s", budget->baseline, reason.text);
+    return MS_OK;
 }
 
 /* ---- one of them ---- */

@@ -14,6 +14,11 @@ typedef struct ms_baseline_state {
     ms_error refusal;          /* why it may not be written; MS_OK: it may */
 } ms_baseline_state;
 
+/* Refuses a baseline outside of the root of the inputs or, where they have none, of the folder of
+ * the budgets file, `path`. Fails only when out of memory. */
+ms_status ms_baseline_admit(const ms_budget *budget, const char *path, const ms_inputs *inputs,
+                            ms_baseline_state *state, ms_error *err);
+
 /* Checks the baseline file of a budget, and refuses to overwrite a file that is no static report.
  * Fails only when out of memory. */
 ms_status ms_baseline_look(ms_arena *arena, const ms_budget *budget, const char *text,

@@ -13,6 +13,7 @@
 #include "api/gate/baseline.h"
 #include "api/gate/deployment.h"
 #include "api/gate/fix.h"
+#include "api/gate/point.h"
 #include "api/read_report.h"
 #include "base/error.h"
 #include "text/output.h"
@@ -64,19 +65,8 @@ void ms_check_free(ms_check *check)
 
 /* ---- one budget ---- */
 
-/* What went wrong is shown where the budgets file names it, unless it has a place of its own. */
-static void point_at(ms_error *err, const ms_error *place)
-{
-    if (err->status == MS_OK || (err->file[0] && err->line))
-        return;
-    ms_error said = *err;
-    *err = (ms_error){0};
-    ms_error_set(err, said.status, "%s%s%.200s", said.file, said.file[0] ? ": " : "", said.text);
-    ms_error_copy_place(err, place);
-}
-
-static ms_analysis *analyze_with(const ms_check *check, const ms_budget *b, const char *calibration,
-                                 ms_error *err)
+static ms_analysis *analyze_with(const ms_check *check, entry *e, const ms_budget *b,
+                                 const char *calibration, ms_error *err)
 {
     ms_inputs *inputs = ms_arena_inputs(check->arena);
     ms_run_setting settings[3];
@@ -90,19 +80,19 @@ static ms_analysis *analyze_with(const ms_check *check, const ms_budget *b, cons
     ms_analysis *analysis =
         b->config ? ms_analyze_settings(settings, count, inputs, err)
                   : ms_analyze_value(b->run, check->path, settings, count, inputs, err);
-    point_at(err, b->config_place);
+    ms_budget_point(e->arena, check->path, b, b->config_place, err);
     return analysis;
 }
 
 /* A calibration is of one device; budgets of others are as they were. */
-static ms_analysis *analyze(const ms_check *check, const ms_budget *b, ms_error *err)
+static ms_analysis *analyze(const ms_check *check, entry *e, const ms_budget *b, ms_error *err)
 {
     const char *of = check->calibration.device;
-    ms_analysis *analysis = analyze_with(check, b, NULL, err);
+    ms_analysis *analysis = analyze_with(check, e, b, NULL, err);
     if (!analysis || !of || strcmp(of, analysis->run.device->name) != 0)
         return analysis;
     ms_analysis_free(analysis);
-    return analyze_with(check, b, check->options.calibration, err);
+    return analyze_with(check, e, b, check->options.calibration, err);
 }
 
 static ms_status read_calibration(ms_check *check, ms_error *err)
@@ -122,14 +112,18 @@ static ms_status read_calibration(ms_check *check, ms_error *err)
     return status;
 }
 
-static ms_status read_baseline(ms_arena *arena, ms_verdict *v)
+static ms_status read_baseline(const ms_check *check, ms_arena *arena, ms_verdict *v)
 {
     const ms_budget *b = v->budget;
     if (!b->baseline)
         return MS_OK;
-    ms_status status =
-        ms_report_file_read(arena, b->baseline, &v->before, &v->has_before, &v->error);
-    if (status == MS_ERR_IO && v->error.line == 0) {
+    ms_error outside = {.status = MS_OK};
+    ms_status status = ms_inputs_admit(ms_arena_inputs(arena), b->baseline, &outside);
+    if (status == MS_OK)
+        status = ms_report_file_read(arena, b->baseline, &v->before, &v->has_before, &v->error);
+    if (outside.status != MS_OK) {
+        ms_error_set(&v->error, status, "%.160s: %s", b->baseline, outside.text);
+    } else if (status == MS_ERR_IO && v->error.line == 0) {
         v->error = (ms_error){0};
         ms_error_set(&v->error, status, "no baseline %.120s; memscope baseline --update writes it",
                      b->baseline);
@@ -139,7 +133,7 @@ static ms_status read_baseline(ms_arena *arena, ms_verdict *v)
         status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is a plan; a baseline is a report",
                          b->baseline);
     }
-    point_at(&v->error, b->baseline_place);
+    ms_budget_point(arena, check->path, b, b->baseline_place, &v->error);
     return status;
 }
 
@@ -149,7 +143,7 @@ static ms_status judge(const ms_check *check, const ms_analysis *analysis, entry
     v->device_bytes = ms_device_usable_bytes(device);
     ms_status status = ms_analysis_report(analysis, e->arena, &v->report, &v->error);
     if (status == MS_OK)
-        status = read_baseline(e->arena, v);
+        status = read_baseline(check, e->arena, v);
     if (status == MS_OK)
         status = ms_verdict_judge(e->arena, v, &v->error);
     if (status == MS_OK && v->outcome == MS_OUTCOME_OVER && !check->options.no_plans)
@@ -157,22 +151,25 @@ static ms_status judge(const ms_check *check, const ms_analysis *analysis, entry
     return status == MS_OK ? ms_verdict_locate(e->arena, v, check->path, &v->error) : status;
 }
 
-static ms_status compare_baseline(const ms_analysis *analysis, const ms_budget *b, entry *e,
-                                  ms_baseline_state *state, ms_error *err)
+static ms_status look_at_baseline(const ms_check *check, uint32_t index, entry *e, ms_error *err)
 {
-    ms_status status = ms_analysis_text(analysis, &e->text, &e->length, err);
-    if (status != MS_OK || !b->baseline)
-        return status;
-    return ms_baseline_look(e->arena, b, e->text, e->length, state, err);
+    const ms_budget *b = &check->budgets.items[index];
+    ms_baseline_state *state = &check->states[index];
+    if (!b->baseline)
+        return MS_OK;
+    ms_status status = ms_baseline_admit(b, check->path, ms_arena_inputs(check->arena), state, err);
+    return status == MS_OK && state->refusal.status == MS_OK
+               ? ms_baseline_look(e->arena, b, e->text, e->length, state, err)
+               : status;
 }
 
 static ms_status judge_deployment(const ms_check *check, entry *e, ms_verdict *v)
 {
     ms_status status = ms_deployment_report(e->arena, e->text, e->length, &v->report, &v->error);
-    point_at(&v->error, v->budget->config_place);
+    ms_budget_point(e->arena, check->path, v->budget, v->budget->config_place, &v->error);
     v->device_bytes = v->report.budget_bytes;
     if (status == MS_OK)
-        status = read_baseline(e->arena, v);
+        status = read_baseline(check, e->arena, v);
     if (status == MS_OK)
         status = ms_verdict_judge(e->arena, v, &v->error);
     return status == MS_OK ? ms_verdict_locate(e->arena, v, check->path, &v->error) : status;
@@ -183,14 +180,12 @@ static ms_status check_deployment(const ms_check *check, uint32_t index, entry *
     const ms_budget *b = v->budget;
     ms_status status = ms_deployment_text(e->arena, b, check->path, ms_arena_inputs(check->arena),
                                           &e->text, &e->length, &v->error);
-    point_at(&v->error, b->config_place);
+    ms_budget_point(e->arena, check->path, b, b->config_place, &v->error);
     if (status != MS_OK)
         return status;
     if (!check->options.for_baselines)
         return judge_deployment(check, e, v);
-    return b->baseline
-               ? ms_baseline_look(e->arena, b, e->text, e->length, &check->states[index], &v->error)
-               : MS_OK;
+    return look_at_baseline(check, index, e, &v->error);
 }
 
 static ms_status check_entry(const ms_check *check, uint32_t index, entry *e, ms_verdict *v)
@@ -201,13 +196,14 @@ static ms_status check_entry(const ms_check *check, uint32_t index, entry *e, ms
     ms_arena_set_inputs(e->arena, ms_arena_inputs(check->arena));
     if (v->budget->infer.document)
         return check_deployment(check, index, e, v);
-    ms_analysis *analysis = analyze(check, v->budget, &v->error);
+    ms_analysis *analysis = analyze(check, e, v->budget, &v->error);
     if (!analysis)
         return v->error.status;
-    ms_status status =
-        check->options.for_baselines
-            ? compare_baseline(analysis, v->budget, e, &check->states[index], &v->error)
-            : judge(check, analysis, e, v);
+    ms_status status = MS_OK;
+    if (!check->options.for_baselines)
+        status = judge(check, analysis, e, v);
+    else if ((status = ms_analysis_text(analysis, &e->text, &e->length, &v->error)) == MS_OK)
+        status = look_at_baseline(check, index, e, &v->error);
     ms_analysis_free(analysis);
     return status;
 }

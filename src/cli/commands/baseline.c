@@ -25,6 +25,7 @@ static ms_status set_update(ms_cli_settings *s, const char *value, ms_error *err
 static const ms_cli_option options[] = {
     {"update",    0,   NULL,       "write baselines that are missing or not current",             set_update},
     {"budgets",   0,   "FILE",     "file of budgets [memscope.budgets.json]",                 ms_cli_set_budgets},
+    {"root",      0,   "DIR",      "read and write files only in this folder [read anywhere, write beside the budgets]",  ms_cli_set_root},
     {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"quiet",     'q', NULL,       "no messages but errors",                                  ms_cli_set_quiet},
     {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
@@ -103,6 +104,8 @@ static int keep_baselines(const ms_cli_settings *s, ms_error *err)
 {
     const ms_check_options wanted = {
         .threads = s->jobs, .for_baselines = true, .inputs = ms_cli_inputs()};
+    if (s->root && ms_inputs_set_root(ms_cli_inputs(), s->root, err) != MS_OK)
+        return ms_cli_complain(err);
     ms_check *check = ms_check_run(ms_cli_budgets(s), &wanted, err);
     if (!check)
         return ms_cli_complain(err);

@@ -52,6 +52,7 @@ static const ms_cli_option options[] = {
     {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
     {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", set_calibration},
     {"no-plans",  0,   NULL,       "do not search for a plan that would fit again",                    set_no_plans},
+    {"root",      0,   "DIR",      "read files only in this folder, links followed [anywhere]",  ms_cli_set_root},
     {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
     {"file",      'o', "FILE",     "output file of --format; - is standard output",               ms_cli_set_file},
@@ -197,6 +198,8 @@ static int check_budgets(const ms_cli_settings *s, ms_error *err)
                                      .no_plans = s->no_plans,
                                      .calibration = s->calibration,
                                      .inputs = ms_cli_inputs()};
+    if (s->root && ms_inputs_set_root(ms_cli_inputs(), s->root, err) != MS_OK)
+        return ms_cli_complain(err);
     ms_check *check = ms_check_run(ms_cli_budgets(s), &wanted, err);
     if (!check)
         return ms_cli_complain(err);

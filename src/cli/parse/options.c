@@ -59,6 +59,12 @@ ms_status ms_cli_set_budgets(ms_cli_settings *s, const char *value, ms_error *er
     return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets needs a file");
 }
 
+ms_status ms_cli_set_root(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->root = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--root needs a folder");
+}
+
 ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
 {
     char *end = NULL;

@@ -11,6 +11,7 @@
 ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_directory(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_budgets(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_root(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_jobs(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_quiet(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_help(ms_cli_settings *settings, const char *value, ms_error *err);

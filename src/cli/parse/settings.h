@@ -49,6 +49,7 @@ struct ms_cli_settings {
     bool hides_paths;         /* --no-paths of capture */
     const char *device;       /* of capture */
     const char *devices;      /* several, of --device; or NULL */
+    const char *root;         /* --root of check and baseline, or NULL */
     const char *calibration;  /* of check; elsewhere a field of the run */
     bool is_real;             /* --real of capture */
     const char *loss;         /* --answer-loss of capture, or NULL */

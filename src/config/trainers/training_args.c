@@ -240,6 +240,7 @@ static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
 static ms_status read_named(ms_training_ranks *t, const char *path, bool is_zero, bool *is_read)
 {
     ms_training_reading *r = t->r;
+    ms_error reason = {0};
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
@@ -254,9 +255,10 @@ static ms_status read_named(ms_training_ranks *t, const char *path, bool is_zero
     if (!*is_read)
         return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "'%.80s', which says how this file shards, is no file", path);
-    ms_status status = ms_json_read(ms_arena_inputs(r->arena), beside, &source, &text, r->err);
-    if (status == MS_OK)
-        status = ms_json_or_yaml_parse(&source, &document, r->err);
+    if (ms_json_read(ms_arena_inputs(r->arena), beside, &source, &text, &reason) != MS_OK)
+        return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, reason.status, "%.160s: %s",
+                            beside, reason.text);
+    ms_status status = ms_json_or_yaml_parse(&source, &document, r->err);
     if (status == MS_OK) {
         t->config = ms_json_root(document);
         status = read_config(t, is_zero, is_read);
@@ -311,9 +313,7 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
     ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
-    if (format == MS_TRAINING_TITAN)
-        status = ms_training_read_titan_step(&t);
-    if (status != MS_OK)
+    if (format == MS_TRAINING_TITAN && (status = ms_training_read_titan_step(&t)) != MS_OK)
         return status;
     bool is_asked = ms_run_field_is_set(r->draft, "parallel");
     bool is_one = is_asked && !has_layout(r); /* --parallel none */

@@ -185,15 +185,16 @@ static ms_sharding_kind configured_kind(ms_json_value config)
     return is_off ? MS_SHARDING_COPIES : MS_SHARDING_SPLITS;
 }
 
-static ms_status read_configured(const reading *r, const char *path, ms_sharding_kind *kind)
+/* MS_ERR_IO, with the reason: it cannot be read. */
+static ms_status read_configured(const reading *r, const char *path, ms_sharding_kind *kind,
+                                 ms_error *reason)
 {
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
-    ms_error reason = {0};
-    ms_status status = ms_json_read(ms_arena_inputs(r->arena), path, &source, &text, &reason);
+    ms_status status = ms_json_read(ms_arena_inputs(r->arena), path, &source, &text, reason);
     if (status == MS_OK)
-        status = ms_json_parse(&source, &document, &reason);
+        status = ms_json_parse(&source, &document, reason);
     if (status == MS_OK && ms_json_kind_of(ms_json_root(document)) == MS_JSON_OBJECT)
         *kind = configured_kind(ms_json_root(document));
     ms_json_free(document);
@@ -201,17 +202,22 @@ static ms_status read_configured(const reading *r, const char *path, ms_sharding
     return status;
 }
 
-static ms_status of_named(const reading *r, const char *path, ms_sharding_kind *kind)
+static ms_status of_named(const reading *r, ms_json_value value, ms_sharding_kind *kind)
 {
+    ms_error reason = {0};
+    const char *path = text_of(value);
     const char *beside = ms_path_beside(r->arena, ms_json_file_name(r->root), path);
     if (!beside)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
-    ms_status status = MS_ERR_IO;
+    ms_status status = MS_OK;
     *kind = MS_SHARDING_SPLITS;
     if (ms_is_regular_file(beside))
-        status = read_configured(r, beside, kind);
+        status = read_configured(r, beside, kind, &reason);
     else if (ms_is_regular_file(path))
-        status = read_configured(r, path, kind);
+        status = read_configured(r, path, kind, &reason);
+    if (status == MS_ERR_IO)
+        return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, status, "%.160s: %s", reason.file,
+                            reason.text);
     return status == MS_ERR_NOMEM ? ms_fail(r->err, status, "out of memory for %.80s", path)
                                   : MS_OK;
 }
@@ -220,7 +226,7 @@ static ms_status of_named(const reading *r, const char *path, ms_sharding_kind *
 static ms_status of_deepspeed(const reading *r, ms_json_value value, ms_sharding *one)
 {
     if (*text_of(value))
-        return of_named(r, text_of(value), &one->kind);
+        return of_named(r, value, &one->kind);
     one->kind =
         ms_json_kind_of(value) == MS_JSON_OBJECT ? configured_kind(value) : MS_SHARDING_SPLITS;
     return MS_OK;
@@ -240,7 +246,7 @@ static ms_status deepspeed_kind(const reading *r, ms_sharding_kind *kind)
     ms_json_value value;
     if (ms_json_find_pointer(r->root, "/deepspeed_config/deepspeed_config_file", &value) &&
         *text_of(value))
-        return of_named(r, text_of(value), kind);
+        return of_named(r, value, kind);
     bool is_off = ms_json_find_pointer(r->root, "/deepspeed_config/zero_stage", &value) &&
                   number_of(value) == 0;
     *kind = is_off ? MS_SHARDING_COPIES : MS_SHARDING_SPLITS;

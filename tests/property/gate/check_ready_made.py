@@ -83,13 +83,14 @@ def test_github_action(folder):
     text = (TOP / "ci/github/action.yml").read_text()
     inputs = defaults_of(text)
     steps = block(text, "run")
-    assert len(steps) == 2 and set(inputs) == {"budgets", "out", "arguments"}
+    assert len(steps) == 2 and set(inputs) == {"budgets", "root", "out", "arguments"}
     assert set(re.findall(r"inputs\.(\w+)", text)) == set(inputs)
     for kind, expected in EXITS.items():
         where = repository(folder, kind)
         summary = f"{where}/summary"
         more = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary, "ACTION_PATH": str(TOP / "ci/github"),
-                "BUDGETS": inputs["budgets"], "OUT": inputs["out"], "ARGUMENTS": inputs["arguments"]}
+                "BUDGETS": inputs["budgets"], "ROOT": inputs["root"], "OUT": inputs["out"],
+                "ARGUMENTS": inputs["arguments"]}
         assert shell(steps[0], where, **more)[0] == 0
         code, out = shell(steps[1], where, **more)
         assert code == expected, (kind, code, out)

@@ -128,6 +128,8 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_inputs_add(NULL, "a", &err))                                                         \
     STATUS(ms_inputs_add(the.inputs, NULL, &err))                                                  \
     NONE(ms_inputs_find(NULL, "a"))                                                                \
+    STATUS(ms_inputs_set_root(NULL, "a", &err))                                                    \
+    STATUS(ms_inputs_set_root(the.inputs, NULL, &err))                                             \
     NONE(ms_inputs_find(the.inputs, NULL))                                                         \
     ZERO(ms_is_same_file(NULL, "Makefile"))                                                        \
     ZERO(ms_is_same_file("Makefile", NULL))                                                        \
