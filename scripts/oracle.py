@@ -260,7 +260,7 @@ def command_of(case, config_path, args):
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
     measured_on = case.get("measured", {}).get("device_total_bytes")  # where less is left, the cache is emptied and asked again
     command += ["--budget", "%dB" % measured_on] if measured_on and not cpu else []
-    return command + device + ["--torch", "2.11"]
+    return command + device + ["--torch", getattr(args, "torch", "2.11")]
 
 
 def adapter_options(case, folder):
@@ -553,6 +553,7 @@ def main():
     file = {"cases": file} if isinstance(file, list) else file
     if "published" in file:
         file = oracle_vllm.from_measuring(file)
+    args.torch = ".".join((file.get("torch") or "2.11").split(".")[:2])
     args.has_cudnn = file.get("cudnn_attention", file.get("device", "").startswith("NVIDIA"))  # as measured
     cases = select(file["cases"], args)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

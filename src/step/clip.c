@@ -70,20 +70,39 @@ static bool has_several_types(ms_tape *tape, ms_dtype types[2])
     return left == 0;
 }
 
-/* One partial result per chunk of the largest gradient on the device for each, in fp32. */
-static uint64_t norm_buffer_bytes(ms_tape *tape, const clip_group *group)
+/* Partial results in fp32, one for each chunk of a gradient on the device. Up to 2.14 each has as
+ * many as the largest; from 2.15 on they are packed, and where each begins is a tensor of its own.
+ */
+typedef struct norm_buffers {
+    ms_tensor begins, partial;
+} norm_buffers;
+
+static bool packs_partials(const ms_tape *tape)
 {
-    uint64_t most = 0, count = 0;
+    enum { FIRST_MINOR = 15 };
+    return tape->options.torch_major > 2 || tape->options.torch_minor >= FIRST_MINOR;
+}
+
+static norm_buffers make_norm_buffers(ms_tape *tape, const clip_group *group)
+{
+    uint64_t most = 0, count = 0, all = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
         ms_tensor grad = gradient_of(parameter);
         if (!grad || !belongs(tape, parameter, group))
             continue;
-        uint64_t elements = ms_elements(&ms_info(tape, grad)->shape);
-        most = elements > most ? elements : most;
+        uint64_t chunks = (ms_elements(&ms_info(tape, grad)->shape) + NORM_CHUNK_ELEMENTS - 1) /
+                          NORM_CHUNK_ELEMENTS;
+        most = chunks > most ? chunks : most;
+        all += chunks;
         count++;
     }
-    return 4 * count * ((most + NORM_CHUNK_ELEMENTS - 1) / NORM_CHUNK_ELEMENTS);
+    norm_buffers buffers = {0};
+    if (packs_partials(tape))
+        buffers.begins = ms_empty_bytes(tape, 8 * (count + 1), MS_DTYPE_U64);
+    uint64_t partials = packs_partials(tape) ? all : count * most;
+    buffers.partial = ms_empty_bytes(tape, 4 * partials, MS_DTYPE_F32);
+    return buffers;
 }
 
 typedef ms_vec(ms_tensor) norm_list;
@@ -174,11 +193,13 @@ static ms_tensor reduce_stack(ms_tape *tape, ms_tensor stacked, const clip_group
 /* foreach_norm(grads) */
 static void push_device_norms(ms_tape *tape, norm_list *norms, const clip_group *group)
 {
-    ms_tensor partial =
-        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape, group), MS_DTYPE_F32);
+    norm_buffers buffers = {0};
+    if (!tape->on_cpu)
+        buffers = make_norm_buffers(tape, group);
     push_norms(tape, norms, false, group);
     replace_norms_of_nothing(tape, norms, group);
-    ms_consume(tape, partial);
+    ms_consume(tape, buffers.partial);
+    ms_consume(tape, buffers.begins);
 }
 
 /* The same where gradients have several types: one call for each. */

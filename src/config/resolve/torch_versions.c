@@ -10,8 +10,6 @@ static const struct {
         "and 2.8 measured peaks were up to 0.15 % above or below it"},
     {11, NULL},
     {12, "torch 2.12 was not measured: the figures follow from the rules of 2.11 and 2.13"},
-    {13, NULL},
-    {14, "torch 2.14 was not measured: the figures follow from the rules of 2.13 and 2.15"},
     {15, NULL},
     {UINT32_MAX, "torch after 2.15 was not measured: the figures are those of 2.15"},
 };

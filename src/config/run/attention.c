@@ -94,10 +94,17 @@ static bool has_unaligned_heads(const ms_model_config *model, const ms_run_confi
            model->wide_head_dim % alignment != 0;
 }
 
+/* From 2.14 on the memory-efficient kernel takes fewer key heads than query heads, and a single one
+ * without being asked to. */
+static bool before_shared_keys(const ms_run_config *run)
+{
+    enum { FIRST_MINOR = 14 };
+    return run->torch_major == 2 && run->torch_minor < FIRST_MINOR;
+}
+
 static bool has_grouped_queries(const ms_model_config *model, const ms_run_config *run)
 {
-    (void)run;
-    return model->num_heads != model->num_kv_heads;
+    return model->num_heads != model->num_kv_heads && before_shared_keys(run);
 }
 
 static bool drops_attention(const ms_model_config *model, const ms_run_config *run)
@@ -145,6 +152,11 @@ static bool broadcasts_kv(const ms_model_config *model, const ms_run_config *run
     return model->broadcasts_kv;
 }
 
+static bool broadcasts_kv_early(const ms_model_config *model, const ms_run_config *run)
+{
+    return model->broadcasts_kv && before_shared_keys(run);
+}
+
 /* Its bias has a gradient, which these kernels do not compute; attention to an encoder's tokens,
  * whose bias is none, may have them all the same. */
 static bool asks_despite_bias(const ms_model_config *model, const ms_run_config *run)
@@ -184,8 +196,8 @@ static const refusal refusals[] = {
     {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
     {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, but the device has less", false},
     {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "needs head sizes that are a multiple of 8 (fp32: 4)", false},
-    {MS_ATTENTION_EFFICIENT, has_grouped_queries, "does not take grouped queries in torch 2.11", true},
-    {MS_ATTENTION_EFFICIENT, broadcasts_kv,       "needs one key head per query head, but the model has a single one", false},
+    {MS_ATTENTION_EFFICIENT, has_grouped_queries, "does not take grouped queries before torch 2.14", true},
+    {MS_ATTENTION_EFFICIENT, broadcasts_kv_early, "needs one key head per query head before torch 2.14, but the model has a single one", false},
     {MS_ATTENTION_CPU_FLASH, broadcasts_kv,       "needs one key head per query head, but the model has a single one", false},
     {MS_ATTENTION_CPU_FLASH, on_gpu,              "runs on the cpu only", false},
     {MS_ATTENTION_CPU_FLASH, has_unequal_heads,   UNEQUAL_HEADS, false},

@@ -188,6 +188,27 @@ static uint64_t efficient_workspace_bytes(const ms_attention_sizes *s, ms_dtype 
 
 enum { BIAS = 3 }; /* the input of a node whose bias is learned */
 
+/* From 2.14 on it takes fewer key heads than query heads, whose gradients are first those of each
+ * query head, and has its seed and offset on the device. */
+static bool is_efficient_late(const ms_tape *tape)
+{
+    enum { FIRST_MINOR = 14 };
+    return tape->options.torch_major > 2 || tape->options.torch_minor >= FIRST_MINOR;
+}
+
+typedef struct spread_gradients {
+    ms_tensor key, value; /* 0: each query head has its own keys */
+} spread_gradients;
+
+static spread_gradients spread(ms_tape *tape, const ms_attention_sizes *s, ms_dtype dtype)
+{
+    if (s->heads.value == s->kv_heads.value)
+        return (spread_gradients){0};
+    ms_tensor key = ms_empty(tape, MS_SHAPE(s->batch, s->keys, s->heads, s->head_dim), dtype);
+    return (spread_gradients){
+        key, ms_empty(tape, MS_SHAPE(s->batch, s->keys, s->heads, s->value_dim), dtype)};
+}
+
 static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     ms_attention_sizes s = token_major_gradients(tape, node, grads[0], out);
@@ -196,6 +217,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     if (node->edge_count > BIAS)
         out[BIAS] =
             ms_efficient_bias_gradient(tape, &ms_input_meta(tape, node, BIAS)->shape, dtype);
+    const spread_gradients each = spread(tape, &s, dtype);
     ms_tensor delta;
     if (dtype == MS_DTYPE_F32) { /* the sum of grad * out; the kernel does it for half inputs */
         ms_tensor product = ms_empty(tape, ms_info(tape, grads[0])->shape, dtype);
@@ -212,6 +234,8 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_tensor workspace = ms_empty_bytes(tape, efficient_workspace_bytes(&s, dtype), MS_DTYPE_F32);
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
+    ms_consume(tape, each.value);
+    ms_consume(tape, each.key);
     ms_attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
 }
 
@@ -226,8 +250,9 @@ static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 /* ---- forward, common to the three ---- */
 
-/* The memory-efficient kernel keeps its seed and offset on the host. */
-enum { HOST_SEED_BYTES = 16 };
+/* Where the memory-efficient kernel keeps its seed and offset on the host: before 2.14, and with
+ * dropout. */
+enum { HOST_SEED_BYTES = 16, SEED_BYTES = 8 };
 
 typedef struct kernel {
     ms_op op;
@@ -310,10 +335,13 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     bool is_efficient = row->backend == MS_ATTENTION_EFFICIENT;
     bool training = is_efficient ? node != MS_NONE
                                  : tape->grad_enabled || row->has_random_state || tape->on_cpu;
+    ms_tensor state[2] = {0};
+    bool has_seed = is_efficient && is_efficient_late(tape) && c.dropout == 0;
+    for (uint32_t i = 0; has_seed && i < 2; i++)
+        state[i] = ms_empty_bytes(tape, SEED_BYTES, MS_DTYPE_U64);
     ms_tensor out = is_efficient ? like_query(tape, shape, dtype) : ms_empty_like(tape, q, dtype);
     ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
     ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
-    ms_tensor state[2] = {0};
     split_buffers splits = {0};
     if (row->backend == MS_ATTENTION_FLASH)
         splits = flash_split_buffers(tape, &s, c.dropout);
@@ -331,8 +359,7 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_save(tape, node, out);
     ms_save(tape, node, state[0]);
     ms_save(tape, node, state[1]);
-    if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE &&
-        ms_hooks_saving(tape) == MS_SAVING_TENSORS)
+    if (is_efficient && !has_seed && node != MS_NONE && ms_hooks_saving(tape) == MS_SAVING_TENSORS)
         tape->host_saved_bytes += HOST_SEED_BYTES;
     ms_op_operand(tape, work, q, false);
     ms_op_operand(tape, work, k, false);
