@@ -238,7 +238,7 @@ check: all programs                  ## run every test
 # check-STAGE runs what concerns a stage of src: its unit programs (tests/unit/STAGE), the cases of the commands and
 # the properties that have its name (tests/golden/cli/STAGE, tests/property/STAGE), and by these rows the fuzz
 # targets and other suites. A stage that is the way to other suites' figures has the oracles as well.
-FUZZ_OF_config    := adapter model_config run_file size training_args
+FUZZ_OF_config    := adapter launch model_config run_file size training_args
 FUZZ_OF_json      := scan yaml
 FUZZ_OF_plan      := plan_file
 FUZZ_OF_sweep     := rows
@@ -248,7 +248,7 @@ FUZZ_OF_compare   := recorded
 FUZZ_OF_gate      := budgets
 FUZZ_OF_calibrate := calibration
 FUZZ_OF_weights   := gguf safetensors
-COMMANDS_OF_config    := analyze general
+COMMANDS_OF_config    := analyze general launch
 COMMANDS_OF_cli       := $(notdir $(CASES))
 COMMANDS_OF_gate      := check baseline
 COMMANDS_OF_largest   := fit

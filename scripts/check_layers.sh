@@ -16,7 +16,7 @@ text:base json:.
 tensor:base:.
 device:base json:.
 allocator:base:.
-config:base json text tensor device allocator:fields treatment model adapter run resolve trainers load
+config:base json text tensor device allocator:fields treatment model adapter run resolve trainers launch load
 trace:base json tensor:.
 replay:base tensor device allocator trace:. cuda
 autograd:base tensor device trace:.

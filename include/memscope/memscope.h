@@ -51,7 +51,8 @@ void ms_run_free(ms_run *run);
 
 /* Sets one field, by the name of its command-line option without the dashes: "config", "batch",
  * "seq", "dtype", ... A value set here wins over the one in a run file. "config" names a preset, a
- * config.json, a run file, or a directory holding one of them; it is read by ms_analyze. */
+ * config.json, a run file, or a directory holding one of them; it is read by ms_analyze. Given
+ * again, a value replaces the one before; files of "training-args" are read together. */
 ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err);
 
 /* Records the files that the run is read from in `inputs`, which must outlive the run. NULL ends

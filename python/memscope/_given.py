@@ -73,6 +73,9 @@ def text_of(option: str, value: Any) -> str:
         return str(os.fspath(value))
     if isinstance(value, Mapping):
         return ",".join(f"{key}={text_of(option, item)}" for key, item in value.items())
+    if option == "launch" and isinstance(value, Iterable):
+        import shlex
+        return shlex.join(map(str, value))
     if isinstance(value, Iterable):
         return ",".join(text_of(option, item) for item in value)
     text = str(value)
@@ -141,7 +144,10 @@ class Given:
     def texts(self) -> Iterator[tuple[str, str]]:
         """Each option with its text."""
         for option, value in self.options.items():
-            if option in _FILES and not isinstance(value, (str, os.PathLike)):
+            if option == "training-args" and isinstance(value, (list, tuple)):  # read together
+                for one in value:
+                    yield option, os.fspath(one) if isinstance(one, (str, os.PathLike)) else self.file(option, one)
+            elif option in _FILES and not isinstance(value, (str, os.PathLike)):
                 yield option, self.file(option, value)
             else:
                 yield option, text_of(option, value)

@@ -14,6 +14,7 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 
 class RunOptions(TypedDict, total=False):
     training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
+    launch: Text                                # how the training is launched, as one types it, or @FILE, a shell script; nothing is run
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
     assume: Text                                # keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless [none]
     batch: Number                               # sequences per micro-batch [1]
@@ -241,6 +242,7 @@ class CaptureOptions(TypedDict, total=False):
 OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "analyze": [
         ("training-args", "FILE", "none"),
+        ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
         ("batch", "N", "1"),
@@ -366,6 +368,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ops", "FILE", None),
         ("memory-budget", "FRACTION", None),
         ("training-args", "FILE", "none"),
+        ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
         ("batch", "N", "1"),
@@ -457,6 +460,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     ],
     "fit": [
         ("training-args", "FILE", "none"),
+        ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
         ("batch", "N", "1"),
@@ -561,6 +565,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("objectives", "LIST", "expected_device_bytes,tokens_per_s"),
         ("shard", "K/N", "1/1"),
         ("training-args", "FILE", "none"),
+        ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
         ("batch", "N", "1"),
@@ -659,6 +664,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     ],
     "diff": [
         ("training-args", "FILE", "none"),
+        ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
         ("batch", "N", "1"),

@@ -303,7 +303,8 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
     const char *file_option = s->graph ? "--graph" : "--ops";
     bool is_of_file = s->graph || s->ops; /* else training arguments may name the model */
     bool has_config = ms_run_field_is_set(&plan->draft, "config") ||
-                      (!is_of_file && ms_run_field_is_set(&plan->draft, "training-args"));
+                      (!is_of_file && (ms_run_field_is_set(&plan->draft, "training-args") ||
+                                       ms_run_field_is_set(&plan->draft, "launch")));
     forget_answer(plan);
     if (has_config && (s->graph || s->ops))
         return ms_fail(err, MS_ERR_USAGE, "a plan is for a model or for %s, not for both",

@@ -155,7 +155,8 @@ static bool names_config(const ms_grid *grid)
 {
     for (uint32_t i = 0; i < ms_grid_input_count(grid); i++) {
         const char *name = ms_run_field_name(ms_grid_input_field(grid, i));
-        if (strcmp(name, "config") == 0 || strcmp(name, "training-args") == 0)
+        if (strcmp(name, "config") == 0 || strcmp(name, "training-args") == 0 ||
+            strcmp(name, "launch") == 0)
             return true;
     }
     return false;

@@ -34,6 +34,16 @@ static const ms_json_span *span_of(ms_json_value value)
     return &value.document->spans.items[value.span];
 }
 
+/* The value in the document whose text has it. */
+static ms_json_value origin_of(ms_json_value value)
+{
+    const ms_json *document = value.document;
+    if (document->origins.count == 0)
+        return value;
+    const ms_json_origin *origin = &document->origins.items[value.span];
+    return (ms_json_value){origin->document, value.tree, origin->span};
+}
+
 ms_status ms_json_parse_within(const ms_json_source *source, size_t most_bytes, ms_json **document,
                                ms_error *err)
 {
@@ -68,6 +78,7 @@ void ms_json_free(ms_json *document)
     cJSON_Delete(document->tree);
     ms_vec_free(&document->spans);
     ms_vec_free(&document->marks);
+    ms_vec_free(&document->origins);
     free(document);
 }
 
@@ -88,11 +99,12 @@ const char *ms_json_key(ms_json_value value)
 
 const char *ms_json_file_name(ms_json_value value)
 {
-    return value.document->source.name;
+    return origin_of(value).document->source.name;
 }
 
 const char *ms_json_source_text(ms_json_value value, size_t *bytes)
 {
+    value = origin_of(value);
     *bytes = span_of(value)->bytes;
     return value.document->source.text + span_of(value)->start;
 }
@@ -157,6 +169,7 @@ bool ms_json_find_pointer(ms_json_value value, const char *pointer, ms_json_valu
 
 static void place(ms_error *err, ms_json_value value, ms_json_part part)
 {
+    value = origin_of(value);
     const ms_json *document = value.document;
     const ms_json_span *span = span_of(value);
     bool at_key = part == MS_JSON_AT_KEY && span->key_bytes > 0;

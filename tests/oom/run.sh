@@ -103,6 +103,7 @@ if [ -x "$program" ]; then
     program_case "training arguments" analyze --config tests/oom/llama.json --training-args tests/oom/axolotl.yaml --ignore-sharding -o -
     program_case "findings" analyze --config tests/oom/llama.json --batch 16 --seq 2048 --quantize nf4 --lora r=4 -o -
     program_case "training arguments as JSON" analyze --config tests/oom/llama.json --training-args tests/oom/trainer.json --format json -o -
+    program_case "a launch" analyze --config tests/oom/llama.json --launch "N=2; accelerate launch --num_processes \$N --mixed_precision bf16 train.py --config tests/oom/trainer.json --bf16 --eval_strategy no --x a b --y={c: [d]}" -o -
     program_case "comparison" diff tests/golden/cli/diff/reports/files/a.json tests/golden/cli/diff/reports/files/b.json
     program_case "comparison as JSON" diff tests/golden/cli/diff/reports/files/a.json tests/oom/llama.json --seq 32 --format json
     for format in console json md html; do

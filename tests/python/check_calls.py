@@ -122,6 +122,13 @@ class Report(support.Case):
             thread.join()
         self.assertEqual(len(set(texts)), 1)
 
+    def test_files_are_read_together(self):
+        launcher = {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero_stage": 3}, "num_processes": 4}
+        settings = {"per_device_train_batch_size": 2, "bf16": True, "max_length": 512}
+        report = memscope.analyze("llama-3.2-1b", training_args=[launcher, settings], device="l4")
+        self.assertEqual((report.metadata.batch, report.metadata.seq), (2, 512))
+        self.assertIn(b"zero=3,dp=4", report.write("console"))
+
     def test_notes_are_warnings(self):
         with self.assertWarns(memscope.Note) as caught:
             memscope.analyze({**CONFIG, "attn_pdrop": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "torch_dtype": "float32"}, training_args={

@@ -94,6 +94,7 @@ static const ms_cli_grammar grammar = {
     .fields = ms_cli_many_run_fields,
     .take_word = ms_cli_take_config,
     .format_at = format_at,
+    .takes_launch = true,
     .notes =
         "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
         "The configuration may also be given without --config; - reads standard input.\n"
@@ -320,6 +321,8 @@ static const char *const examples[] = {
     "which devices it fits, the smallest first; also --device l40s,rtx-4090",
     "memscope analyze --config path/to/config.json --batch 4 --checkpointing all",
     "a Hugging Face config.json, or the directory that holds it",
+    "memscope analyze --device l4 -- torchrun --nproc_per_node 2 train.py --config sft.yaml",
+    "a training as it is launched; the words are read, nothing is run",
     "memscope analyze --config gpt2 --budget 24GiB --format json -o report.json",
     "one report in a file; exit status 1 when the step does not fit 24 GiB",
     NULL,

@@ -66,6 +66,7 @@ static const ms_cli_grammar grammar = {
     .options = options,
     .fields = ms_cli_many_run_fields,
     .take_word = ms_cli_take_config,
+    .takes_launch = true,
     .format_at = ms_fit_format_at,
     .notes =
         "\nThe run's own value of it is ignored; layers beyond the model's own are like them. "

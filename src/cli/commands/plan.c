@@ -65,6 +65,7 @@ static const ms_cli_grammar grammar = {
     .fields = field_lists,
     .take_word = take_config,
     .format_at = format_at,
+    .takes_launch = true,
     .notes =
         "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
         "The model may also be given without --config. A file of -o has the format its name ends "

@@ -75,7 +75,7 @@ static const ms_cli_option options[] = {
 
 /* What only training has. */
 static const char *const of_training[] = {
-    "training-args", "ignore-sharding", "optimizer", "optimizer-impl", "optimizer-in-backward",
+    "training-args", "launch", "ignore-sharding", "optimizer", "optimizer-impl", "optimizer-in-backward",
     "optimizer-device", "parameter-device", "weight-decay", "accumulate", "grad-accumulation-dtype",
     "clip", "label-smoothing", "logits-to-keep", "empty-cache-steps", "eval-batch", "eval-logits",
     "source-length",

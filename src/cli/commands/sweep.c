@@ -79,6 +79,7 @@ static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_config,
+    .takes_launch = true,
     .format_at = format_at,
     .notes =
         "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "

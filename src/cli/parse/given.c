@@ -24,7 +24,8 @@ struct ms_cli_given {
 /* What is given again follows what was given before. */
 static bool is_added_to(const char *name)
 {
-    static const char *const names[] = {"output", "offload-tag", "override-tensor"};
+    static const char *const names[] = {"output", "offload-tag", "override-tensor",
+                                        "training-args"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;

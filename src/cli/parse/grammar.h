@@ -39,7 +39,8 @@ typedef struct ms_cli_grammar {
     ms_status (*take_word)(ms_cli_settings *settings, const char *word, ms_error *err);
     const char *(*format_at)(size_t index); /* values of --format; NULL past the last */
     const char *notes;                      /* text below the options in the help, or NULL */
-    bool has_sides; /* options after -- are of the second side; else what follows is no option */
+    bool has_sides;    /* options after -- are of the second side; else what follows is no option */
+    bool takes_launch; /* several words after -- are the launch of a training */
 } ms_cli_grammar;
 
 /* An option of a grammar: one of its own, or a field. */

@@ -15,6 +15,7 @@
 #include "cli/parse/formats.h"
 #include "cli/parse/given.h"
 #include "cli/parse/help.h"
+#include "cli/parse/launch.h"
 
 /* One argument taken apart. */
 typedef struct word {
@@ -224,11 +225,30 @@ static ms_status apply(char **argv, int index, const char *next, ms_cli_settings
     return set_given(&w, takes_value ? value : "true", s, err);
 }
 
+/* As --launch, of a text that is freed. */
+static ms_status take_launch(const char *typed, char *text, int argument, ms_cli_settings *s,
+                             ms_error *err)
+{
+    static const char field[] = "launch";
+    word w = {.argument = argument};
+    snprintf(w.text, sizeof w.text, "%s", typed);
+    ms_status status = MS_OK;
+    if (!text)
+        status = ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a launch");
+    else if (ms_cli_find_option(s->grammar, field, strlen(field), &w.choice))
+        status = set_given(&w, text, s, err);
+    free(text);
+    return status;
+}
+
 /* A bare word, which is the config where that is an option as well. */
 static ms_status take_word(char **argv, int index, ms_cli_settings *s, ms_error *err)
 {
     static const char config[] = "config";
     ms_cli_choice choice;
+    char *script = s->grammar->takes_launch ? ms_cli_script(argv[index]) : NULL;
+    if (script)
+        return take_launch("CONFIG", script, index + 1, s, err);
     ms_status status = MS_OK;
     if (ms_cli_find_option(s->grammar, config, strlen(config), &choice))
         status = ms_cli_given_note(s->given, &choice, "CONFIG", index + 1, argv[index],
@@ -260,6 +280,10 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
         if (!options_end && strcmp(argument, "--") == 0 && grammar->has_sides &&
             !settings->of_second)
             status = begin_second(call, i, settings, err);
+        else if (!options_end && strcmp(argument, "--") == 0 && grammar->takes_launch &&
+                 i + 2 < call->argc)
+            return take_launch("--", ms_cli_quote(call->argv + i + 1, call->argc - i - 1), i + 1,
+                               settings, err);
         else if (!options_end && strcmp(argument, "--") == 0)
             options_end = true;
         else if (!options_end && argument[0] == '-' && argument[1] != '\0')

@@ -61,8 +61,9 @@ ms_status ms_config_field_set(const ms_config_table *table, void *object, ms_are
         return ms_fail(err, MS_ERR_USAGE, "unknown field '%.40s'%s", name,
                        ms_config_field_hint(table, name, hint));
     const ms_config_field *field = &table->rows[index];
-    if (field->is_added_to && ms_config_field_is_set(table, object, (size_t)index))
-        value = ms_arena_printf(arena, "%s,%s", *(const char **)member_of(field, object), value);
+    if (field->added_after && ms_config_field_is_set(table, object, (size_t)index))
+        value = ms_arena_printf(arena, "%s%c%s", *(const char **)member_of(field, object),
+                                field->added_after, value);
     if (!value)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory");
     ms_status status = read_value(field, object, arena, value, err);

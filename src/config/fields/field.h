@@ -77,9 +77,9 @@ struct ms_config_field {
     const char *(*choice_at)(size_t index); /* the same, or all elements that a list may have */
     const char *const *examples;            /* example values; ends with NULL */
     const char *const (*synonyms)[2];       /* other names of choices; ends with NULL */
-    bool is_added_to;                       /* a text; given again, it follows after a comma */
-    int scope, need;                        /* defined by the table: purpose, requirements */
-    const char *report;                     /* its name among the options of reports; NULL: none */
+    char added_after;   /* of a text: given again, it follows after this; 0: it replaces it */
+    int scope, need;    /* defined by the table: purpose, requirements */
+    const char *report; /* its name among the options of reports; NULL: none */
     const char *detail; /* its name among the machine-readable details of reports */
     ms_config_show show_report, show_detail; /* NULL: as the kind does */
 };

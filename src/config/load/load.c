@@ -10,14 +10,13 @@
 #include "config/resolve/prices.h"
 #include "config/resolve/resolve.h"
 #include "config/resolve/resolve_adapter.h"
+#include "config/load/launched.h"
 #include "config/load/named_model.h"
 #include "config/load/again.h"
 #include "config/load/as_configured.h"
 #include "config/load/run_file.h"
 #include "config/trainers/keys/key_walk.h"
-#include "config/trainers/training_args.h"
 #include "json/read.h"
-#include "json/yaml.h"
 
 /* ---- runs ---- */
 
@@ -29,11 +28,11 @@ typedef struct loading {
     ms_model_config *model;
     ms_run_config *run;
     ms_adapter *adapter;
-    ms_json *training_args; /* as long as its places are needed; NULL: none */
-    char *training_text;
+    ms_settings_files files; /* of training settings, as long as their places are needed */
     ms_notes *notes, unsupported;
     ms_read_keys keys;
     ms_error *err;
+    bool is_run;       /* a run file, though it names no model itself */
     const char *asked; /* a field; *place is where the files say it. NULL: none */
     ms_error *place;
 } loading;
@@ -42,11 +41,14 @@ typedef struct loading {
 static ms_status apply_settings(loading *l, const ms_run_setting *settings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        int index = ms_run_field_find(settings[i].field);
+        if (index >= 0 && l->origins.in_file[index])
+            ms_run_field_unset(&l->draft, settings[i].field);
         ms_status status =
             ms_run_field_set(&l->draft, l->arena, settings[i].field, settings[i].value, l->err);
         if (status != MS_OK)
             return status;
-        l->origins.in_file[ms_run_field_find(settings[i].field)] = false;
+        l->origins.in_file[index] = false;
     }
     return MS_OK;
 }
@@ -151,26 +153,16 @@ static ms_status apply_plan(loading *l, const char *run_path)
 
 /* ---- training arguments ---- */
 
-/* Stays open: the run is resolved with its places. */
+static ms_launched launched(loading *l, const char *run_path)
+{
+    return (ms_launched){l->arena, run_path, &l->draft, &l->origins};
+}
+
 static ms_status apply_training_args(loading *l, const char *run_path)
 {
-    ms_json_source source;
-    const char *path = l->draft.training_args;
-    if (!ms_run_field_is_set(&l->draft, "training-args"))
-        return ms_read_keys_assume(&l->keys, l->draft.assume, l->err);
-    if (in_file(l, "training-args"))
-        path = ms_path_beside(l->arena, run_path, path);
-    if (!path)
-        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
-    ms_status status =
-        ms_json_read(ms_arena_inputs(l->arena), path, &source, &l->training_text, l->err);
-    if (status == MS_OK)
-        status = ms_json_or_yaml_parse(&source, &l->training_args, l->err);
-    if (status != MS_OK)
-        return status;
+    const ms_launched run = launched(l, run_path);
     const ms_told told = {l->notes, &l->unsupported, &l->keys};
-    status = ms_training_args_read(l->arena, ms_json_root(l->training_args), l->model, &l->draft,
-                                   &l->origins, told, l->err);
+    ms_status status = ms_launched_apply(&run, l->model, &l->files, told, l->err);
     return status == MS_OK ? ms_read_keys_assume(&l->keys, l->draft.assume, l->err) : status;
 }
 
@@ -271,13 +263,16 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     static ms_status (*const steps[])(loading * l, const char *run_path) = {
         check_stored_type, apply_training_args, apply_plan, as_configured,
         apply_calibration, apply_prices,        resolve,    apply_adapter};
+    const ms_launched run = launched(l, in->path);
     ms_json_value member;
     ms_status status;
-    if (ms_json_find(root, "model", &member)) {
+    bool has_model = ms_json_find(root, "model", &member);
+    if (has_model || l->is_run) {
         status = ms_run_file_read(l->arena, root, &l->draft, &l->origins, l->err);
         if (status == MS_OK)
-            status =
-                ms_model_load_of_run(l->arena, l->families, in, member, l->model, l->notes, l->err);
+            status = has_model ? ms_model_load_of_run(l->arena, l->families, in, member, l->model,
+                                                      l->notes, l->err)
+                               : ms_launched_model(&run, l->families, l->model, l->notes, l->err);
     } else {
         status =
             ms_model_load_value(l->arena, l->families, root, in->name, l->model, l->notes, l->err);
@@ -307,8 +302,7 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
         status = ms_json_parse(&in.source, &document, l->err);
     if (status == MS_OK)
         status = load_document(l, &in, ms_json_root(document), settings, count);
-    ms_json_free(l->training_args);
-    free(l->training_text);
+    ms_settings_files_close(&l->files);
     ms_json_free(document);
     free(in.text);
     return status;
@@ -319,12 +313,14 @@ static ms_status load_value(loading *l, ms_json_value value, const char *path,
 {
     const ms_input in = {.path = path};
     ms_json_value member;
-    ms_status status = ms_json_get_member(value, "model", &member, l->err);
+    ms_status status = MS_OK;
+    l->is_run = ms_json_find(value, "launch", &member);
+    if (!l->is_run)
+        status = ms_json_get_member(value, "model", &member, l->err);
     if (status == MS_OK)
         status = load_document(l, &in, value, settings, count);
     tell_place(l);
-    ms_json_free(l->training_args);
-    free(l->training_text);
+    ms_settings_files_close(&l->files);
     return status;
 }
 

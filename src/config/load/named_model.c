@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/load/named_model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/model/input.h"
 #include "config/names/no_config.h"
 #include "config/trainers/training_keys.h"
-#include "json/read.h"
-#include "json/yaml.h"
 #include "text/nearest.h"
 
 /* Where each format names its model. */
@@ -139,34 +136,46 @@ static const char *setting_of(const ms_run_setting *settings, size_t count, cons
     return value && *value ? value : NULL;
 }
 
-/* The model that the training arguments name, read apart from their settings. */
-static ms_status find_in_file(ms_arena *arena, const char *path, const char **config, ms_error *err)
+/* All of that field, with a character between; NULL: none, or no memory. */
+static const char *settings_of(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                               const char *field, char between)
 {
-    ms_json_source source;
-    char *text = NULL;
-    ms_json *document = NULL;
+    const char *values = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, field) && *settings[i].value)
+            values = values ? ms_arena_printf(arena, "%s%c%s", values, between, settings[i].value)
+                            : settings[i].value;
+    return values;
+}
+
+/* The model that the training arguments name, read apart from their settings. */
+ms_status ms_settings_find_model(ms_arena *arena, const ms_settings_places *places,
+                                 const char **config, ms_error *err)
+{
+    ms_settings_files files;
     const char *found = NULL;
-    ms_status status = ms_json_read(ms_arena_inputs(arena), path, &source, &text, err);
+    ms_status status = ms_settings_files_open(arena, places, &files, NULL, err);
     if (status == MS_OK)
-        status = ms_json_or_yaml_parse(&source, &document, err);
-    if (status == MS_OK)
-        status = find_in_document(arena, ms_json_root(document), &found, err);
+        status = find_in_document(arena, ms_settings_files_root(&files), &found, err);
     if (status == MS_OK && !(*config = ms_arena_strdup(arena, found)))
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a model's name");
-    ms_json_free(document);
-    free(text);
+    ms_settings_files_close(&files);
     return status;
 }
 
 ms_status ms_config_find_model(ms_arena *arena, const ms_run_setting *settings, size_t count,
                                const char **config, ms_error *err)
 {
-    const char *args = setting_of(settings, count, "training-args");
+    const ms_settings_places places = {
+        .paths = settings_of(arena, settings, count, "training-args", '\n'),
+        .launch = settings_of(arena, settings, count, "launch", ' ')};
+    const char *args = places.paths;
     *config = setting_of(settings, count, "config");
     if (*config)
         return MS_OK;
-    if (!args || strcmp(args, "-") == 0 || strcmp(args, "none") == 0)
+    bool has_files = args && strcmp(args, "-") != 0 && strcmp(args, "none") != 0;
+    if (!has_files && !places.launch)
         return ms_fail(err, MS_ERR_USAGE,
                        "no config given; name a built-in model, a config.json or a directory");
-    return find_in_file(arena, args, config, err);
+    return ms_settings_find_model(arena, &places, config, err);
 }

@@ -5,6 +5,7 @@
 #ifndef MS_CONFIG_LOAD_NAMED_MODEL_H
 #define MS_CONFIG_LOAD_NAMED_MODEL_H
 
+#include "config/launch/settings_files.h"
 #include "config/load/load.h"
 
 /* Sets *config to the setting "config"; without it to a built-in model, by a name that it has, or a
@@ -13,5 +14,9 @@
  */
 ms_status ms_config_find_model(ms_arena *arena, const ms_run_setting *settings, size_t count,
                                const char **config, ms_error *err);
+
+/* The same of the settings of a trainer alone. */
+ms_status ms_settings_find_model(ms_arena *arena, const ms_settings_places *places,
+                                 const char **config, ms_error *err);
 
 #endif

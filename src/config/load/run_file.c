@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/launch/shell.h"
 #include "text/nearest.h"
 
 /* Keys of a run file that are no fields of the run. */
@@ -25,6 +26,27 @@ static ms_status fail_unknown(ms_json_value value, ms_error *err)
                             "a run file names its model in \"model\"");
     return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "unknown key '%.64s'%s", name,
                         ms_run_field_hint(name, hint));
+}
+
+/* A list of texts, each as if it were given again. */
+static ms_status set_each(ms_arena *arena, ms_json_value list, const char *name,
+                          ms_run_draft *draft, ms_error *err)
+{
+    ms_json_value v;
+    const char *text = NULL;
+    ms_status status = MS_OK;
+    if (ms_json_length(list) == 0)
+        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "the list is empty");
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        status = ms_json_get_string(v, &text, err);
+        if (status == MS_OK && strcmp(name, "launch") == 0)
+            text = ms_shell_quote(arena, text);
+        if (status == MS_OK && !text)
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory for a word");
+        if (status == MS_OK)
+            status = ms_run_field_set(draft, arena, name, text, err);
+    }
+    return status;
 }
 
 /* The value as the command line would spell it. A size without a unit goes through: its setter says
@@ -62,6 +84,8 @@ static ms_status read_field(ms_arena *arena, ms_json_value value, size_t index, 
                             ms_error *err)
 {
     const char *name = ms_run_field_name(index), *text = NULL;
+    if (ms_run_table.rows[index].added_after && ms_json_kind_of(value) == MS_JSON_ARRAY)
+        return set_each(arena, value, name, draft, err);
     ms_status status = value_text(arena, value, index, &text, err);
     if (status != MS_OK)
         return status;

@@ -19,8 +19,8 @@ ms_status ms_model_load_value(ms_arena *arena, const ms_family_list *families, m
 }
 
 /* A config of its own, named by a preset name or a path. */
-static ms_status load_model(ms_arena *arena, const ms_family_list *families, const char *config,
-                            ms_model_config *model, ms_notes *notes, ms_error *err)
+ms_status ms_model_load_named(ms_arena *arena, const ms_family_list *families, const char *config,
+                              ms_model_config *model, ms_notes *notes, ms_error *err)
 {
     ms_input in = {0};
     ms_json *document = NULL;
@@ -38,7 +38,7 @@ static ms_status load_model(ms_arena *arena, const ms_family_list *families, con
 ms_status ms_model_load_preset(ms_arena *arena, const ms_family_list *families, const char *name,
                                ms_model_config *model, ms_error *err)
 {
-    return ms_is_preset(name) ? load_model(arena, families, name, model, NULL, err)
+    return ms_is_preset(name) ? ms_model_load_named(arena, families, name, model, NULL, err)
                               : ms_fail_no_config(arena, name, err);
 }
 
@@ -60,7 +60,7 @@ ms_status ms_model_load_of_run(ms_arena *arena, const ms_family_list *families, 
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "a run file cannot take its model from standard input");
     ms_error found = {0};
-    ms_status status = load_model(arena, families, config, model, notes, &found);
+    ms_status status = ms_model_load_named(arena, families, config, model, notes, &found);
     if (status == MS_OK || (found.file[0] && found.line > 0)) {
         if (status != MS_OK && err && err->status == MS_OK)
             *err = found;

@@ -24,4 +24,8 @@ ms_status ms_model_load_of_run(ms_arena *arena, const ms_family_list *families, 
 ms_status ms_model_load_preset(ms_arena *arena, const ms_family_list *families, const char *name,
                                ms_model_config *model, ms_error *err);
 
+/* A config by the name of a preset, or a path. */
+ms_status ms_model_load_named(ms_arena *arena, const ms_family_list *families, const char *config,
+                              ms_model_config *model, ms_notes *notes, ms_error *err);
+
 #endif

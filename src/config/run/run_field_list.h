@@ -14,7 +14,10 @@
     X("training-args", "FILE", \
       "TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune " \
       "or torchtitan", "none", \
-      "Training", file, AT(training_args), .default_is_words = true) \
+      "Training", file, AT(training_args), .default_is_words = true, .added_after = '\n') \
+    X("launch", "TEXT", \
+      "how the training is launched, as one types it, or @FILE, a shell script; nothing is run", NULL, \
+      "Training", launch, AT(launch), .added_after = ' ') \
     X("ignore-sharding", NULL, \
       "predict one device that holds everything, even if the training arguments shard", NULL, \
       "Training", flag, AT(ignore_sharding)) \

@@ -25,12 +25,14 @@ enum {
 typedef struct ms_run_draft {
     ms_run_config run;  /* first member; 0 where nothing is set */
     const char *assume; /* --assume; NULL: nothing */
-    const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration, *prices;
+    const char *config, *adapter, *lora, *plan, *training_args, *launch, *device, *calibration,
+        *prices;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
-    bool is_moved;     /* by the trainer whose file it is, a model that was built on the host */
-    bool is_inference; /* nothing is trained */
-    bool reshards;     /* --reshard-after-forward */
+    bool is_moved; /* by the trainer whose file it is, a model that was built on the host */
+    bool is_launched_apart; /* a launcher has a file beside the trainer's */
+    bool is_inference;      /* nothing is trained */
+    bool reshards;          /* --reshard-after-forward */
     bool reshards_after_backward;
     uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */

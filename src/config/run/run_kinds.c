@@ -171,6 +171,10 @@ const ms_config_kind ms_config_kind_liger = {.bytes = sizeof(uint64_t),
                                              .has_commas = true,
                                              .set = set_liger,
                                              .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_launch = {.bytes = sizeof(const char *),
+                                              .has_commas = true,
+                                              .set = ms_config_set_word,
+                                              .show = ms_config_show_text};
 const ms_config_kind ms_config_kind_lora = {.bytes = sizeof(const char *),
                                             .has_commas = true,
                                             .set = set_lora,

@@ -13,6 +13,7 @@ extern const ms_config_kind ms_config_kind_layers;  /* const char *, a list of l
 extern const ms_config_kind ms_config_kind_treat;   /* const char *, treatments */
 extern const ms_config_kind ms_config_kind_liger;   /* uint64_t, bits of ms_liger */
 extern const ms_config_kind ms_config_kind_lora;    /* const char *, an adapter */
+extern const ms_config_kind ms_config_kind_launch;  /* const char *, a command */
 extern const ms_config_kind ms_config_kind_attention; /* ms_attention */
 extern const ms_config_kind ms_config_kind_quantize;  /* ms_quantization */
 extern const ms_config_kind ms_config_kind_layout;    /* ms_layout */

@@ -149,10 +149,8 @@ static ms_status set_checkpointing(ms_training_reading *r)
 /* Where the file says it. */
 static const char *place_of(ms_training_reading *r, const ms_sharding *s)
 {
-    ms_error at = {0};
-    ms_json_error_set(&at, s->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-    return ms_arena_printf(r->arena, "%s (line %" PRIu32 " of the training arguments)",
-                           ms_json_key(s->value), at.line);
+    const char *line = ms_training_line(r->arena, s->value);
+    return line ? ms_arena_printf(r->arena, "%s (%s)", ms_json_key(s->value), line) : NULL;
 }
 
 static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
@@ -211,18 +209,18 @@ static ms_status note_layout(ms_training_reading *r, const ms_sharding *s)
 
 /* ---- FSDP and DeepSpeed ---- */
 
-/* The configuration that shards, or its path: of FSDP, DeepSpeed or accelerate. */
-static void find_config(ms_training_ranks *t, bool is_zero, const char **path)
+/* The configuration that shards, of FSDP, DeepSpeed or accelerate, or its path, in *named. */
+static void find_config(ms_training_ranks *t, bool is_zero, const char **path, ms_json_value *named)
 {
     ms_json_value value;
     const char *key = is_zero ? t->is_launched ? "deepspeed_config" : "deepspeed" : "fsdp_config";
     t->has_own_config = is_zero && !t->is_launched && !ms_json_find(t->root, key, &value);
     if (t->has_own_config || !ms_json_find(t->root, key, &value))
         return; /* the file itself, which has none of the others' keys */
-    t->config = value;
-    *path = ms_training_value_text(value);
+    t->config = *named = value;
     if (ms_json_find(value, "deepspeed_config_file", &value))
-        *path = ms_training_value_text(value);
+        *named = value;
+    *path = ms_training_value_text(*named);
     t->has_own_config = is_zero && (**path || !t->is_launched);
 }
 
@@ -237,14 +235,15 @@ static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
                    : ms_training_read_fsdp(t, is_read);
 }
 
-static ms_status read_named(ms_training_ranks *t, const char *path, bool is_zero, bool *is_read)
+static ms_status read_named(ms_training_ranks *t, ms_json_value named, bool is_zero, bool *is_read)
 {
     ms_training_reading *r = t->r;
     ms_error reason = {0};
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
-    const char *beside = ms_path_beside(r->arena, ms_json_file_name(t->root), path);
+    const char *path = ms_training_value_text(named);
+    const char *beside = ms_path_beside(r->arena, ms_json_file_name(named), path);
     if (!beside)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
     if (!ms_is_regular_file(beside) && ms_is_regular_file(path))
@@ -283,7 +282,7 @@ static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_z
 static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_json_value root,
                             bool is_zero, bool *is_read)
 {
-    ms_json_value type;
+    ms_json_value type, named = root;
     const char *path = "";
     /* without a configuration, of FSDP a value that has no keys */
     ms_training_ranks t = {.r = r,
@@ -293,10 +292,11 @@ static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_jso
                            .is_given = ms_run_field_is_set(r->draft, "parallel")};
     t.is_launched = ms_json_find(root, "distributed_type", &type) &&
                     strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
-    find_config(&t, is_zero, &path);
+    find_config(&t, is_zero, &path, &named);
     ms_status status = ms_training_read_mesh(&t, is_read);
     if (status == MS_OK && *is_read)
-        status = *path ? read_named(&t, path, is_zero, is_read) : read_config(&t, is_zero, is_read);
+        status =
+            *path ? read_named(&t, named, is_zero, is_read) : read_config(&t, is_zero, is_read);
     if (status != MS_OK || !*is_read)
         return status;
     r->ranks = r->draft->run.parallel.layout.kind;

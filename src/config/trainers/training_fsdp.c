@@ -8,9 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* Its own keys, not those of the launcher's file beside it. */
 static bool is_axolotl(const ms_training_ranks *t)
 {
-    return t->r->file.format == MS_TRAINING_AXOLOTL;
+    return t->r->file.format == MS_TRAINING_AXOLOTL && !t->is_launched;
 }
 
 /* Keys of fsdp_config that axolotl has too; some are of no consequence for memory. */

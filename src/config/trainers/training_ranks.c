@@ -299,15 +299,13 @@ static size_t options_within(const char *text)
 ms_status ms_training_note_ranks(const ms_training_ranks *t)
 {
     ms_training_reading *r = t->r;
-    ms_error at = {0};
     ms_status status = MS_OK;
-    ms_json_error_set(&at, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    const char *line = ms_training_line(r->arena, t->sharding->value);
     const char *left = r->ranks_said ? r->ranks_said : "given";
     while (*left && status == MS_OK) {
         size_t length = options_within(left);
-        status = ms_note_add(r->notes, r->arena, r->err,
-                             "%.60s (line %" PRIu32 " of the training arguments) was read as %.*s",
-                             ms_json_key(t->sharding->value), at.line, (int)length, left);
+        status = ms_note_add(r->notes, r->arena, r->err, "%.60s (%s) was read as %.*s",
+                             ms_json_key(t->sharding->value), line ? line : "", (int)length, left);
         left += length + (left[length] == ' ');
     }
     return status;
@@ -345,8 +343,9 @@ ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root)
     enum { PASSED_OVER = 25 }; /* accelerate does not hand on what is its own default */
     static const char field[] = "find-unused-parameters";
     ms_json_value value;
-    bool is_launcher = ms_json_find(root, "distributed_type", &value) ||
-                       ms_json_find(root, "num_processes", &value);
+    bool is_launcher =
+        !r->draft->is_launched_apart && (ms_json_find(root, "distributed_type", &value) ||
+                                         ms_json_find(root, "num_processes", &value));
     bool is_trainer =
         r->file.format != MS_TRAINING_TORCHTUNE && r->file.format != MS_TRAINING_TITAN;
     bool is_engine = ms_json_find(root, "zero_optimization", &value);

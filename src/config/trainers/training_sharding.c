@@ -206,7 +206,7 @@ static ms_status of_named(const reading *r, ms_json_value value, ms_sharding_kin
 {
     ms_error reason = {0};
     const char *path = text_of(value);
-    const char *beside = ms_path_beside(r->arena, ms_json_file_name(r->root), path);
+    const char *beside = ms_path_beside(r->arena, ms_json_file_name(value), path);
     if (!beside)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
     ms_status status = MS_OK;
@@ -298,7 +298,7 @@ static const sharding_row rows[] = {
     {AXOLOTL,           "/fsdp_config",                  of_fsdp,         fsdp},
     {TRAINER | AXOLOTL, "/deepspeed",                    of_deepspeed,    zero},
     {HF,                "/zero_optimization",            of_optimization, zero},
-    {TRAINER,           "/distributed_type",             of_type,         NULL},
+    {TRAINER | AXOLOTL, "/distributed_type",             of_type,         NULL},
     {TRAINER,           "/parallelism_config",           of_sizes,        parallel},
     {HF,                "/sharded_ddp",                  of_any,          parallel},
     {HF,                "/model_init_kwargs/tp_plan",    of_any,          parallel},

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/trainers/training_value.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
+
+#include "json/merge.h"
 
 bool ms_training_key_starts(const char *pointer, const char *name)
 {
@@ -38,7 +41,8 @@ bool ms_training_says_nothing(ms_json_value value)
 bool ms_training_moves_model(ms_training_format format, ms_json_value root)
 {
     /* keys of TRL's configurations, or of its ModelConfig */
-    static const char *const of_trl[] = {"max_length",
+    static const char *const of_trl[] = {"trl_task",
+                                         "max_length",
                                          "max_seq_length",
                                          "model_init_kwargs",
                                          "dataset_text_field",
@@ -64,4 +68,12 @@ const char *ms_training_value_text(ms_json_value value)
     const char *text = "";
     (void)ms_json_get_string(value, &text, NULL);
     return text;
+}
+
+const char *ms_training_line(ms_arena *arena, ms_json_value value)
+{
+    ms_error at = {0};
+    ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    return ms_arena_printf(arena, "line %" PRIu32 " of %.80s", at.line,
+                           ms_json_is_merged(value) ? at.file : "the training arguments");
 }

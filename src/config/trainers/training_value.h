@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "json/value.h"
 
 typedef enum ms_training_format {
@@ -28,5 +29,9 @@ bool ms_training_says_nothing(ms_json_value value);
 const char *ms_training_value_text(ms_json_value value);
 /* Whether the pointer begins with the key of that name. */
 bool ms_training_key_starts(const char *pointer, const char *name);
+
+/* "line 6 of the training arguments", or of which of several files, of a key. NULL: out of memory.
+ */
+const char *ms_training_line(ms_arena *arena, ms_json_value value);
 
 #endif

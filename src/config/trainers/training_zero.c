@@ -88,7 +88,8 @@ static ms_status read_whole(ms_training_ranks *t, bool *is_read)
 static ms_status set_groups(const ms_training_ranks *t)
 {
     ms_json_value value;
-    bool is_trainers = !t->is_launched && ms_json_find(t->root, "deepspeed", &value);
+    bool is_trainers = t->r->draft->is_launched_apart ||
+                       (!t->is_launched && ms_json_find(t->root, "deepspeed", &value));
     if (ms_json_find(t->config, "optimizer", &value) ||
         ms_run_field_is_set(t->r->draft, "decay-groups"))
         return MS_OK;

@@ -42,7 +42,7 @@
       "llama.cpp", text, AT(llama.tensor_split), .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("override-tensor", "LIST", "tensors by regular expression, such as exps=CPU", "none", \
-      "llama.cpp", text, AT(llama.override_tensor), .default_is_words = true, .is_added_to = true, \
+      "llama.cpp", text, AT(llama.override_tensor), .default_is_words = true, .added_after = ',', \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("engine-fit", "PROGRAM", "what llama.cpp's own --fit sets at the start of: server or fit-params", "none", \
       "llama.cpp", choice, AT(llama.engine_fit), .choices = ms_llama_engine_fit_names, \

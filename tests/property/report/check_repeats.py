@@ -22,7 +22,7 @@ BY_KIND = {"N": ["2", "3"], "X": ["1", "2"], "YESNO": ["yes", "no"], "SIZE": ["1
 BY_NAME = {"quantize": ["nf4", "int8"], "lora": ["r=4", "r=8"], "treat": ["0=checkpoint", "0=keep"], "parallel": ["dp=2", "dp=4"],
            "liger": ["rope", "rms-norm"], "checkpointing": ["all", "first:1"], "offload-ratio": ["0.5", "0.6"], "prefetch": ["1", "2"],
            "phase": ["prefill", "decode"], "gpu-memory-utilization": ["0.5", "0.6"], "backend": ["host", "cuda"]}
-REPEATABLE = {"output", "offload-tag", "override-tensor"}
+REPEATABLE = {"output", "offload-tag", "override-tensor", "training-args"}
 OF_RUNS = set()
 passed, failures = 0, []
 

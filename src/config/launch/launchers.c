@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What starts a training program: accelerate 1.15, torchrun of PyTorch 2.11, DeepSpeed 0.19.
+ */
+#include "config/launch/launchers.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/launch/shell.h"
+
+typedef struct taking {
+    ms_launch *l;
+    uint32_t at;
+    uint32_t count_word; /* that says how many processes */
+    double per_machine, machines;
+    bool is_unknown; /* there are as many as the machine has devices, or it is not known */
+    bool has_type;   /* a file or an option says what is distributed */
+    bool is_launched;
+} taking;
+
+/* ---- words ---- */
+
+static const char *text_at(const taking *t, uint32_t at)
+{
+    return at < t->l->count ? t->l->words[at].text : "";
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_program(const char *word, const char *name)
+{
+    return strcmp(base_name(word), name) == 0;
+}
+
+/* python, python3, python3.12 */
+static bool is_python(const char *word)
+{
+    static const char python[] = "python";
+    const char *name = base_name(word);
+    return strncmp(name, python, sizeof python - 1) == 0 &&
+           name[sizeof python - 1 + strspn(name + sizeof python - 1, "0123456789.")] == '\0';
+}
+
+static bool has_word(const char *list, const char *name)
+{
+    size_t bytes = strlen(name);
+    bool is_one = bytes > 0 && !strchr(name, ' ');
+    for (const char *at = is_one ? strstr(list, name) : NULL; at; at = strstr(at + 1, name))
+        if (at > list && at[-1] == ' ' && at[bytes] == ' ')
+            return true;
+    return false;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* ---- which command is a launch ---- */
+
+static bool is_assignment(const char *text)
+{
+    size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    return bytes > 0 && text[bytes] == '=' && !isdigit((unsigned char)*text);
+}
+
+static const char wrappers[] = " env nohup exec command time sudo uv poetry run srun mpirun ";
+
+ms_launch_class ms_launch_class_of(const ms_shell_words *words)
+{
+    static const char trainers[] = " accelerate accelerate-launch torchrun deepspeed trl "
+                                   "llamafactory-cli lmf axolotl tune swift megatron ";
+    uint32_t at = 0;
+    while (at < words->count &&
+           (is_assignment(words->items[at].text) || *words->items[at].text == '-' ||
+            has_word(wrappers, base_name(words->items[at].text))))
+        at++;
+    if (at >= words->count)
+        return MS_LAUNCH_NONE;
+    const char *name = base_name(words->items[at].text);
+    const char *next = at + 1 < words->count ? words->items[at + 1].text : "";
+    if (has_word(trainers, name)) {
+        bool is_other = strcmp(name, "accelerate") == 0 && strcmp(next, "launch") != 0;
+        bool is_tool = (strcmp(name, "tune") == 0 && strcmp(next, "run") != 0) ||
+                       (strcmp(name, "trl") == 0 && strcmp(next, "env") == 0) ||
+                       (strcmp(name, "axolotl") == 0 && strcmp(next, "train") != 0) ||
+                       has_word(" export chat api webchat webui version env ", next);
+        return is_other || is_tool ? MS_LAUNCH_NONE : MS_LAUNCH_TRAINER;
+    }
+    if (is_python(name)) {
+        if (strcmp(next, "-c") == 0)
+            return MS_LAUNCH_NONE;
+        return strcmp(next, "-m") == 0 && at + 2 < words->count &&
+                       has_word(" pip venv ensurepip json.tool http.server huggingface_hub ",
+                                words->items[at + 2].text)
+                   ? MS_LAUNCH_NONE
+                   : MS_LAUNCH_PYTHON;
+    }
+    if (ends_in(name, ".sh") ||
+        (has_word(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
+        return strcmp(name, "source") == 0 || strcmp(name, ".") == 0 ? MS_LAUNCH_NONE
+                                                                     : MS_LAUNCH_SCRIPT;
+    return MS_LAUNCH_NONE;
+}
+
+/* ---- numbers of processes ---- */
+
+static void take_number(taking *t, ms_launch_value value, double *number)
+{
+    char *end;
+    const char *text = ms_launch_text(t->l, value);
+    unsigned long found = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    bool is_count =
+        found >= 1 && found <= 1 << 20 && *end == '\0' && !t->l->words[value.word].unknown;
+    t->count_word = value.word;
+    if (is_count)
+        *number = (double)found;
+    else
+        *number = 0;
+    t->is_unknown |= !is_count;
+}
+
+/* "0,1,2,3": as many as are named. */
+static uint32_t count_list(const char *text)
+{
+    uint32_t count = *text != '\0';
+    for (; *text; text++)
+        count += *text == ',';
+    return count;
+}
+
+/* ---- options ---- */
+
+typedef ms_status (*take_option)(taking *t, const char *name, ms_launch_value value, uint32_t word);
+
+/* Options up to the program; those of `flags` have no value. */
+static ms_status take_options(taking *t, const char *flags, take_option take)
+{
+    ms_launch_option option;
+    ms_status status = MS_OK;
+    while (t->at < t->l->count && status == MS_OK && ms_launch_option_at(t->l, t->at, &option)) {
+        uint32_t word = t->at++;
+        bool is_module = strcmp(option.name, "m") == 0 || strcmp(option.name, "module") == 0;
+        bool is_flag = is_module || (!option.has_value && has_word(flags, option.name));
+        if (is_module)
+            continue;
+        if (!option.has_value && !is_flag)
+            option.value = (ms_launch_value){t->at, 0};
+        if (!is_flag && option.value.word >= t->l->count)
+            return ms_launch_fail(t->l, word, "%.40s needs a value", option.name);
+        t->at += !option.has_value && !is_flag;
+        status = take(t, option.name, option.value, word);
+    }
+    return status;
+}
+
+/* ---- accelerate ---- */
+
+static ms_status add(taking *t, const char *key, uint32_t word, ms_launch_value value)
+{
+    return ms_launch_add(t->l, &t->l->launcher, key, word, &value, 1);
+}
+
+static ms_status add_type(taking *t, uint32_t word, const char *type)
+{
+    t->has_type = true;
+    return ms_launch_add_constant(t->l, &t->l->launcher, "distributed_type", word, type);
+}
+
+static ms_status take_accelerate(taking *t, const char *name, ms_launch_value value, uint32_t word)
+{
+    static const char inside[] = " zero_stage offload_optimizer_device offload_param_device "
+                                 "zero3_init_flag gradient_clipping gradient_accumulation_steps "
+                                 "deepspeed_config_file zero3_save_16bit_model ";
+    static const struct {
+        const char *flag, *type;
+    } types[] = {{"use_fsdp", "FSDP"},
+                 {"use_deepspeed", "DEEPSPEED"},
+                 {"multi_gpu", "MULTI_GPU"},
+                 {"use_megatron_lm", "MEGATRON_LM"}};
+    static const struct {
+        const char *prefix, *object;
+    } objects[] = {{"fsdp_", "fsdp_config"},
+                   {"dynamo_", "dynamo_config"},
+                   {"fp8_", "fp8_config"},
+                   {"parallelism_config_", "parallelism_config"},
+                   {"megatron_lm_", "megatron_lm_config"}};
+    char key[160];
+    if (strcmp(name, "config_file") == 0) {
+        t->has_type = true;
+        return ms_launch_add_file(t->l, value);
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].flag, name) == 0)
+            return add_type(t, word, types[i].type);
+    if (strcmp(name, "num_processes") == 0) {
+        take_number(t, value, &t->per_machine);
+        return MS_OK;
+    }
+    if (strcmp(name, "gpu_ids") == 0 && isdigit((unsigned char)*ms_launch_text(t->l, value)) &&
+        t->per_machine == 0) {
+        t->count_word = value.word;
+        t->per_machine = count_list(ms_launch_text(t->l, value));
+    }
+    if (strcmp(name, "mixed_precision") == 0)
+        return add(t, name, word, value);
+    snprintf(key, sizeof key, "deepspeed_config.%s", name);
+    if (has_word(inside, name))
+        return add(t, key, word, value);
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        if (strncmp(name, objects[i].prefix, strlen(objects[i].prefix)) == 0) {
+            snprintf(key, sizeof key, "%s.%s", objects[i].object, name);
+            return add(t, key, word, value);
+        }
+    return MS_OK;
+}
+
+/* ---- torchrun and DeepSpeed ---- */
+
+static ms_status take_torchrun(taking *t, const char *name, ms_launch_value value, uint32_t word)
+{
+    (void)word;
+    if (strcmp(name, "nproc_per_node") == 0)
+        take_number(t, value, &t->per_machine);
+    if (strcmp(name, "nnodes") == 0)
+        take_number(t, value, &t->machines);
+    return MS_OK;
+}
+
+static ms_status take_deepspeed(taking *t, const char *name, ms_launch_value value, uint32_t word)
+{
+    (void)word;
+    const char *text = value.word < t->l->count ? ms_launch_text(t->l, value) : "";
+    if (strcmp(name, "num_gpus") == 0)
+        take_number(t, value, &t->per_machine);
+    if (strcmp(name, "num_nodes") == 0)
+        take_number(t, value, &t->machines);
+    if (strcmp(name, "include") == 0 || strcmp(name, "i") == 0) {
+        const char *list = strchr(text, ':');
+        t->count_word = value.word;
+        t->is_unknown = !list || strchr(text, '@') || t->l->words[value.word].unknown;
+        t->per_machine = list ? count_list(list + 1) : 0;
+    }
+    return MS_OK;
+}
+
+static const char accelerate_flags[] =
+    " cpu multi_gpu tpu ipex use_deepspeed use_fsdp use_parallelism_config use_megatron_lm use_xpu "
+    "debug quiet q no_python same_network tpu_use_cluster no_tpu_cluster tpu_use_sudo "
+    "enable_cpu_affinity use_mps_device dynamo_use_fullgraph dynamo_use_dynamic "
+    "dynamo_use_regional_compilation use_cpu standalone ";
+static const char torchrun_flags[] = " standalone no_python run_path use_env ";
+static const char deepspeed_flags[] = " no_python no_local_rank no_ssh_check no_ssh save_pid "
+                                      "force_multi elastic_training bind_cores_to_rank ";
+
+/* ---- the front of a launch ---- */
+
+/* A variable of the launch's environment; NULL: it is not set there, or not known. */
+static const char *environment(const taking *t, const char *name)
+{
+    const ms_shell_variable *variable = ms_shell_find(&t->l->shell, name);
+    return variable && variable->count == 1 && !variable->items[0].unknown ? variable->items[0].text
+                                                                           : NULL;
+}
+
+static ms_status skip_front(taking *t)
+{
+    ms_status status = MS_OK;
+    bool is_one = true;
+    while (t->at < t->l->count && status == MS_OK) {
+        const char *text = text_at(t, t->at);
+        status = ms_shell_assign(&t->l->shell, &t->l->words[t->at], false, &is_one);
+        if (has_word(" srun mpirun ", base_name(text)))
+            return ms_launch_fail(
+                t->l, t->at, "%.20s is not read: give the launch that it starts, and --world N",
+                base_name(text));
+        bool is_wrapper = has_word(wrappers, base_name(text)) || *text == '-';
+        if (status == MS_OK && !is_one && !is_wrapper)
+            break;
+        t->at++;
+    }
+    return status;
+}
+
+/* One launcher; `*is_one` false: the program is here. */
+static ms_status take_one(taking *t, bool *is_one)
+{
+    const char *word = text_at(t, t->at), *module = "";
+    uint32_t skipped = 1;
+    if (is_python(word)) {
+        uint32_t at = t->at + 1;
+        while (*text_at(t, at) == '-' && strcmp(text_at(t, at), "-m") != 0)
+            at++;
+        if (strcmp(text_at(t, at), "-m") == 0) {
+            module = text_at(t, at + 1);
+            skipped = at + 2 - t->at;
+        }
+    }
+    bool is_accelerate =
+        is_program(word, "accelerate") || strcmp(module, "accelerate.commands.launch") == 0;
+    bool is_torchrun = is_program(word, "torchrun") ||
+                       strcmp(module, "torch.distributed.run") == 0 ||
+                       strcmp(module, "torch.distributed.launch") == 0;
+    bool is_deepspeed = is_program(word, "deepspeed") || strcmp(module, "deepspeed") == 0;
+    *is_one = is_accelerate || is_torchrun || is_deepspeed;
+    if (!*is_one)
+        return MS_OK;
+    t->is_launched = true;
+    t->count_word = t->at;
+    t->at += skipped + is_program(word, "accelerate");
+    if (is_torchrun)
+        t->per_machine = 1;
+    t->is_unknown |= is_accelerate || is_deepspeed;
+    ms_status status = is_accelerate ? take_options(t, accelerate_flags, take_accelerate)
+                       : is_torchrun ? take_options(t, torchrun_flags, take_torchrun)
+                                     : take_options(t, deepspeed_flags, take_deepspeed);
+    if (is_accelerate || is_deepspeed)
+        t->is_unknown = t->per_machine == 0;
+    if (t->at >= t->l->count && status == MS_OK)
+        return ms_launch_fail(t->l, t->l->count - 1, "this launch has no program");
+    return status;
+}
+
+/* ---- what it comes to ---- */
+
+/* Of LLaMA-Factory, which starts torchrun. */
+static void take_variable(const taking *t, const char *name, double *number)
+{
+    const char *text = environment(t, name);
+    if (text && isdigit((unsigned char)*text))
+        *number = (double)strtoul(text, NULL, 10);
+}
+
+static ms_status set_processes(taking *t)
+{
+    ms_launch *l = t->l;
+    const char *devices = environment(t, "CUDA_VISIBLE_DEVICES");
+    if (t->per_machine == 0 && devices && *devices) {
+        t->per_machine = count_list(devices);
+        t->is_unknown = false;
+    }
+    static const char alone[] = " trl llamafactory-cli lmf axolotl ";
+    const char *name = base_name(text_at(t, t->at));
+    if (has_word(" llamafactory-cli lmf ", name)) {
+        take_variable(t, "NPROC_PER_NODE", &t->per_machine);
+        take_variable(t, "NNODES", &t->machines);
+    }
+    double all = t->per_machine * (t->machines > 0 ? t->machines : 1);
+    if (t->is_unknown || all < 1 || all > 1 << 20)
+        return MS_OK;
+    bool launches = t->is_launched || has_word(alone, name); /* its own processes */
+    l->processes = (uint64_t)all;
+    if (!launches && is_python(name) && all > 1)
+        return ms_launch_fail(l, t->at,
+                              "python alone on %" PRIu64 " devices is torch.nn.DataParallel with "
+                              "Trainer, which is not predicted: launch it with torchrun, or show "
+                              "it one device",
+                              l->processes);
+    if (!launches)
+        return MS_OK;
+    const char *number = ms_arena_printf(l->arena, "%" PRIu64, l->processes);
+    if (!number)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the launch");
+    ms_status status =
+        ms_launch_add_constant(l, &l->launcher, "num_processes", t->count_word, number);
+    if (status == MS_OK && !t->has_type && l->processes > 1)
+        status = add_type(t, t->count_word, "MULTI_GPU");
+    return status;
+}
+
+ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
+{
+    taking t = {.l = l};
+    bool is_one = true;
+    ms_status status = skip_front(&t);
+    while (status == MS_OK && is_one)
+        status = take_one(&t, &is_one);
+    if (status == MS_OK)
+        status = set_processes(&t);
+    l->is_uncounted = t.is_launched && t.is_unknown && l->processes == 0;
+    *at = t.at;
+    return status;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The program that a launch starts, and its arguments: those of transformers' HfArgumentParser and
+ * TRL's, of LLaMA-Factory, axolotl, torchtune and torchtitan.
+ */
+#include "config/launch/programs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum style {
+    STYLE_ARGUMENTS, /* --key value ..., also of a script of one's own */
+    STYLE_AXOLOTL,   /* FILE --key value */
+    STYLE_PAIRS      /* FILE key=value */
+} style;
+
+typedef struct taking {
+    ms_launch *l;
+    uint32_t at;
+    style style;
+    bool is_trl; /* whose launcher takes its options from among the others */
+} taking;
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static const char *text_at(const taking *t, uint32_t at)
+{
+    return at < t->l->count ? t->l->words[at].text : "";
+}
+
+static bool is_settings_file(const char *text)
+{
+    return ends_in(text, ".yaml") || ends_in(text, ".yml") || ends_in(text, ".json") ||
+           ends_in(text, ".toml");
+}
+
+/* ---- what is not read ---- */
+
+static const struct {
+    const char *beginning, *trainer;
+} foreign_modules[] = {
+    {"verl.", "verl"},
+    {"openrlhf.", "OpenRLHF"},
+    {"nemo_rl.", "NeMo-RL"},
+    {"nemo.", "NeMo"},
+    {"nemo_automodel", "NeMo AutoModel"},
+    {"megatron.", "Megatron-LM"},
+    {"prime_rl.", "prime-rl"},
+    {"swift.", "ms-swift"},
+    {"slime.", "slime"},
+};
+
+static ms_status refuse_trainer(const ms_launch *l, uint32_t at, const char *trainer)
+{
+    return ms_launch_fail(l, at,
+                          "%s is not read: give the settings as options (--batch, --seq, "
+                          "--parallel tp=4,pp=2), or have memscope capture run the training itself",
+                          trainer);
+}
+
+static ms_status check_foreign(const taking *t, const char *name)
+{
+    bool is_file = ends_in(name, ".py");
+    for (size_t i = 0; !is_file && i < sizeof foreign_modules / sizeof *foreign_modules; i++)
+        if (starts(name, foreign_modules[i].beginning))
+            return refuse_trainer(t->l, t->at, foreign_modules[i].trainer);
+    if (starts(base_name(name), "pretrain_") && ends_in(name, ".py"))
+        for (uint32_t i = t->at + 1; i < t->l->count; i++)
+            if (starts(t->l->words[i].text, "--num-layers") ||
+                starts(t->l->words[i].text, "--tensor-model-parallel-size") ||
+                starts(t->l->words[i].text, "--micro-batch-size") ||
+                starts(t->l->words[i].text, "--use-mcore-models"))
+                return refuse_trainer(t->l, t->at, "Megatron-LM");
+    return MS_OK;
+}
+
+/* ---- arguments ---- */
+
+/* A name of another parser's; the same: as it is. */
+static const char *common_key(const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } names[] = {{"model_id", "model_name_or_path"},
+                 {"deepspeed_config", "deepspeed"},
+                 {"per_gpu_train_batch_size", "per_device_train_batch_size"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].theirs, name) == 0)
+            return names[i].ours;
+    return name;
+}
+
+/* Options of accelerate's launcher, which trl hands on. */
+static bool is_of_launcher(const taking *t, const char *name)
+{
+    static const char *const names[] = {"num_processes", "mixed_precision", "num_machines"};
+    for (size_t i = 0; t->is_trl && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* An option that names a file of settings, and has one value. */
+static bool names_config(const char *name)
+{
+    static const char *const names[] = {"config",    "config_file", "accelerate_config",
+                                        "args_file", "recipe",      "job.config_file"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static ms_status take_values(taking *t, const ms_launch_option *option, uint32_t word)
+{
+    enum { MOST = 256 };
+    ms_launch_value values[MOST];
+    ms_launch_option other;
+    uint32_t count = 0;
+    if (option->has_value)
+        values[count++] = option->value;
+    const bool is_config = names_config(option->name);
+    const uint32_t most = is_config ? 1 : MOST;
+    while (!option->has_value && t->at < t->l->count && count < most &&
+           !ms_launch_option_at(t->l, t->at, &other))
+        values[count++] = (ms_launch_value){t->at++, 0};
+    const char *key = common_key(option->name);
+    ms_launch_settings *to = is_of_launcher(t, key) ? &t->l->launcher : &t->l->trainer;
+    if (count == 1 && is_config && is_settings_file(ms_launch_text(t->l, values[0])))
+        return ms_launch_add_file(t->l, values[0]);
+    if (count == 1 && strcmp(option->name, "accelerate_config") == 0)
+        return ms_launch_fail(t->l, values[0].word,
+                              "'%.40s' is a file inside of TRL: give its path",
+                              ms_launch_text(t->l, values[0]));
+    if (count == 0 && starts(key, "no_"))
+        return ms_launch_add_constant(t->l, to, key + strlen("no_"), word, "false");
+    if (count == 0 && strcmp(key, "deepspeed") == 0) /* DeepSpeed's own switch */
+        return MS_OK;
+    return count > 0 ? ms_launch_add(t->l, to, key, word, values, count)
+                     : ms_launch_add_constant(t->l, to, key, word, "true");
+}
+
+/* "a.b=c", also with the signs of Hydra. */
+static ms_status take_pair(taking *t)
+{
+    uint32_t word = t->at++;
+    const char *text = t->l->words[word].text;
+    size_t signs = strspn(text, "+~"), bytes = strcspn(text, "=");
+    const ms_launch_value value = {word, (uint32_t)bytes + 1};
+    if (text[bytes] != '=' || bytes <= signs)
+        return t->style == STYLE_PAIRS
+                   ? ms_launch_fail(t->l, word, "'%.60s': expected key=value", text)
+                   : MS_OK;
+    const char *key = ms_arena_printf(t->l->arena, "%.*s", (int)(bytes - signs), text + signs);
+    if (!key)
+        return ms_fail(t->l->err, MS_ERR_NOMEM, "out of memory for the launch");
+    return ms_launch_add(t->l, &t->l->trainer, key, word, &value, 1);
+}
+
+static ms_status take_arguments(taking *t)
+{
+    ms_launch_option option;
+    ms_status status = MS_OK;
+    while (t->at < t->l->count && status == MS_OK) {
+        uint32_t word = t->at;
+        if (strcmp(text_at(t, word), "--") == 0) { /* axolotl's launcher has the rest */
+            t->at = t->l->count;
+        } else if (ms_launch_option_at(t->l, word, &option)) {
+            t->at++;
+            status = take_values(t, &option, word);
+        } else if (is_settings_file(text_at(t, word)) && !strchr(text_at(t, word), '=')) {
+            status = ms_launch_add_file(t->l, (ms_launch_value){word, 0});
+            t->at++;
+        } else {
+            status = take_pair(t);
+        }
+    }
+    return status;
+}
+
+/* ---- trainers ---- */
+
+static ms_status need_file(const taking *t, const char *what)
+{
+    return t->l->file_count > 0 || t->l->trainer.count > 0
+               ? MS_OK
+               : ms_launch_fail(t->l, t->at > 0 ? t->at - 1 : 0, "%s names no file of settings",
+                                what);
+}
+
+static ms_status take_trl(taking *t)
+{
+    const char *task = text_at(t, t->at + 1);
+    uint32_t word = t->at + 1;
+    if (!*task)
+        return ms_launch_fail(t->l, t->at, "trl without a command: sft, dpo, ...");
+    t->at += 2;
+    t->is_trl = true;
+    ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "trl_task", word, task);
+    if (status == MS_OK)
+        status = take_arguments(t);
+    bool is_launched = false, has_type = t->l->file_count > 1;
+    for (uint32_t i = 0; i < t->l->launcher.count; i++) {
+        is_launched |= strcmp(t->l->launcher.items[i].key, "num_processes") == 0;
+        has_type |= strcmp(t->l->launcher.items[i].key, "distributed_type") == 0;
+    }
+    return status == MS_OK && is_launched && !has_type
+               ? ms_launch_add_constant(t->l, &t->l->launcher, "distributed_type", word,
+                                        "MULTI_GPU")
+               : status;
+}
+
+static ms_status take_factory(taking *t)
+{
+    if (strcmp(text_at(t, t->at + 1), "train") != 0)
+        return ms_launch_fail(t->l, t->at, "llamafactory-cli %.20s trains nothing",
+                              text_at(t, t->at + 1));
+    t->at += 2;
+    t->l->is_deep = true;
+    t->style = *text_at(t, t->at) == '-' ? STYLE_ARGUMENTS : STYLE_PAIRS;
+    ms_status status = take_arguments(t);
+    return status == MS_OK ? need_file(t, "llamafactory-cli train") : status;
+}
+
+static ms_status take_axolotl(taking *t, uint32_t skipped)
+{
+    t->at += skipped;
+    t->l->is_deep = true;
+    t->style = STYLE_AXOLOTL;
+    ms_status status = take_arguments(t);
+    return status == MS_OK && t->l->file_count == 0
+               ? ms_launch_fail(t->l, 0, "axolotl train names no file of settings")
+               : status;
+}
+
+/* ---- torchtune ---- */
+
+static ms_status check_recipe(const taking *t, const char *recipe, uint32_t word)
+{
+    static const char *const others[] = {
+        "dpo",      "ppo",      "grpo",     "qat", "knowledge_distillation",
+        "eleuther", "generate", "quantize", "dev/"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(recipe, others[i]))
+            return ms_launch_fail(t->l, word,
+                                  "the recipe %.60s is not predicted: full and LoRA fine-tuning, "
+                                  "on one device and distributed, are",
+                                  recipe);
+    return MS_OK;
+}
+
+static ms_status take_tune(taking *t)
+{
+    static const char flags[] = " standalone no_python ";
+    ms_launch_option option;
+    ms_launch *l = t->l;
+    double machines = 1, per_machine = 0;
+    for (t->at += 2; t->at < l->count && ms_launch_option_at(l, t->at, &option); t->at++) {
+        bool has_next = !option.has_value && !strstr(flags, option.name);
+        if (has_next)
+            option.value = (ms_launch_value){++t->at, 0};
+        const char *value = option.value.word < l->count ? ms_launch_text(l, option.value) : "";
+        if (strcmp(option.name, "nproc_per_node") == 0)
+            per_machine = (double)strtoul(value, NULL, 10);
+        if (strcmp(option.name, "nnodes") == 0)
+            machines = (double)strtoul(value, NULL, 10);
+    }
+    if (t->at >= l->count)
+        return ms_launch_fail(l, l->count - 1, "tune run without a recipe");
+    const char *recipe = l->words[t->at].text;
+    ms_status status = check_recipe(t, recipe, t->at);
+    if (per_machine >= 1 && machines >= 1 && per_machine * machines <= 1 << 20)
+        l->processes = (uint64_t)(per_machine * machines);
+    bool is_distributed = strstr(recipe, "_distributed") != NULL;
+    if (status == MS_OK && is_distributed) /* as the recipe has it where no file says more */
+        status = ms_launch_add_constant(l, &l->launcher, "fsdp_cpu_offload", t->at, "false");
+    t->at++;
+    l->is_deep = l->is_recipe = true;
+    for (uint32_t i = t->at; i + 1 < l->count && status == MS_OK; i++)
+        if (strcmp(l->words[i].text, "--config") == 0 && !is_settings_file(l->words[i + 1].text))
+            return ms_launch_fail(l, i + 1,
+                                  "'%.60s' is a configuration inside of torchtune: `tune cp` makes "
+                                  "a file of it; give that",
+                                  l->words[i + 1].text);
+    return status == MS_OK ? take_arguments(t) : status;
+}
+
+/* ---- all of them ---- */
+
+/* Where only the machine decides how many processes there are. */
+static ms_status note_uncounted(const ms_launch *l, const char *name)
+{
+    static const char *const alone[] = {"trl", "llamafactory-cli", "lmf", "axolotl"};
+    bool is_uncounted = l->is_uncounted;
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        is_uncounted |= l->processes == 0 && strcmp(name, alone[i]) == 0;
+    for (uint32_t i = 0; i < l->launcher.count; i++)
+        is_uncounted &= strcmp(l->launcher.items[i].key, "num_processes") != 0;
+    if (!is_uncounted || l->file_count > 1)
+        return MS_OK;
+    return ms_note_add(l->notes, l->arena, l->err,
+                       "the launch does not say how many processes it starts: one is predicted, "
+                       "unless --world, --parallel or a file of accelerate's say otherwise");
+}
+
+static ms_status take_python(taking *t, uint32_t skipped, const char *name)
+{
+    ms_status status = check_foreign(t, name);
+    if (status != MS_OK)
+        return status;
+    if (starts(name, "axolotl.cli.train"))
+        return take_axolotl(t, skipped);
+    t->l->is_deep = starts(name, "torchtitan.");
+    t->l->program = name;
+    t->at += skipped;
+    return take_arguments(t);
+}
+
+static ms_status take_program(taking *t)
+{
+    uint32_t at = t->at;
+    const ms_launch *l = t->l;
+    const char *name = base_name(text_at(t, at));
+    if (strcmp(name, "trl") == 0)
+        return take_trl(t);
+    if (strcmp(name, "llamafactory-cli") == 0 || strcmp(name, "lmf") == 0)
+        return take_factory(t);
+    if (strcmp(name, "axolotl") == 0)
+        return take_axolotl(t, 2);
+    if (strcmp(name, "tune") == 0)
+        return take_tune(t);
+    if (strcmp(name, "swift") == 0 || strcmp(name, "megatron") == 0)
+        return refuse_trainer(l, at, "ms-swift");
+    bool is_python = starts(name, "python");
+    while (is_python && *text_at(t, ++at) == '-' && strcmp(text_at(t, at), "-m") != 0)
+        continue;
+    at += is_python && strcmp(text_at(t, at), "-m") == 0;
+    if (at >= l->count)
+        return ms_launch_fail(l, l->count - 1, "this launch has no program");
+    return take_python(t, at + 1 - t->at, text_at(t, at));
+}
+
+ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
+{
+    taking t = {.l = l, .at = at};
+    if (at >= l->count)
+        return ms_launch_fail(l, l->count - 1, "this launch has no program");
+    const char *name = base_name(l->words[at].text);
+    ms_status status = take_program(&t);
+    return status == MS_OK ? note_uncounted(l, name) : status;
+}

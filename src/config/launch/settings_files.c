@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/launch/settings_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/launch/join_settings.h"
+#include "config/launch/launch.h"
+#include "config/launch/launch_document.h"
+#include "config/model/input.h"
+#include "json/read.h"
+#include "json/yaml.h"
+
+static ms_status open_one(ms_arena *arena, const char *path, ms_settings_files *files,
+                          ms_error *err)
+{
+    ms_json_source source;
+    uint32_t i = files->count;
+    if (!path)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
+    if (i == MS_SETTINGS_MOST_FILES)
+        return ms_fail(err, MS_ERR_LIMIT, "more than %d files of training settings",
+                       MS_SETTINGS_MOST_FILES);
+    ms_status status = ms_json_read(ms_arena_inputs(arena), path, &source, &files->texts[i], err);
+    if (status == MS_OK)
+        status = ms_json_or_yaml_parse(&source, &files->documents[i], err);
+    files->count += files->texts[i] != NULL;
+    return status;
+}
+
+static ms_status open_all(ms_arena *arena, const char *paths, const char *run_path,
+                          ms_settings_files *files, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (bool more = true; more && status == MS_OK;) {
+        size_t bytes = strcspn(paths, "\n");
+        more = paths[bytes] != '\0';
+        const char *path = ms_arena_printf(arena, "%.*s", (int)bytes, paths);
+        if (path && run_path)
+            path = ms_path_beside(arena, run_path, path);
+        status = open_one(arena, path, files, err);
+        paths += bytes + more;
+    }
+    return status;
+}
+
+/* ---- the words of a launch ---- */
+
+static ms_status take_words(const ms_launch *launch, const ms_launch_settings *settings,
+                            bool is_launcher, ms_settings_files *files, ms_error *err)
+{
+    uint32_t i = files->count;
+    ms_status status =
+        ms_launch_document(launch, settings, &files->documents[i], &files->texts[i], err);
+    files->is_launcher[i] = is_launcher;
+    files->count += files->documents[i] != NULL;
+    return status;
+}
+
+static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < launch->file_count && status == MS_OK; i++)
+        status = open_one(launch->arena, launch->files[i], files, err);
+    files->file_count = files->count;
+    files->is_deep = launch->is_deep;
+    files->is_recipe = launch->is_recipe;
+    files->processes = launch->processes;
+    if (status == MS_OK)
+        status = take_words(launch, &launch->launcher, true, files, err);
+    if (status == MS_OK)
+        status = take_words(launch, &launch->trainer, false, files, err);
+    if (status != MS_OK || files->count > 0)
+        return status;
+    return ms_shell_fail(&launch->shell, launch->words[0].line, MS_ERR_CONFIG,
+                         "this launch has no settings; those inside of %.60s are not read: give "
+                         "them as options",
+                         launch->program ? launch->program : "the program");
+}
+
+static ms_status open_launch(ms_arena *arena, const ms_settings_places *places,
+                             ms_settings_files *files, ms_notes *notes, ms_error *err)
+{
+    ms_launch launch;
+    ms_status status =
+        ms_launch_read(arena, places->launch, places->launch_beside, &launch, notes, err);
+    if (status == MS_OK)
+        status = take_launch(&launch, files, err);
+    ms_launch_end(&launch);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+/* torchtune's and torchtitan's settings say nothing of a launcher. */
+static bool has_no_launcher(const ms_settings_part *parts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i].kind == MS_SETTINGS_TRAINER &&
+            (parts[i].format == MS_TRAINING_TORCHTUNE || parts[i].format == MS_TRAINING_TITAN))
+            return true;
+    return false;
+}
+
+static ms_status find_parts(ms_settings_files *files, ms_settings_part *parts, uint32_t *count,
+                            ms_error *err)
+{
+    ms_status status = MS_OK;
+    *count = 0;
+    for (uint32_t i = 0; i < files->file_count && status == MS_OK; i++)
+        status = ms_settings_part_of(ms_json_root(files->documents[i]), &parts[(*count)++], err);
+    bool is_alone = has_no_launcher(parts, *count);
+    files->world = is_alone ? files->processes : 0;
+    for (uint32_t i = files->file_count; i < files->count; i++) {
+        ms_settings_part part = {.kind = MS_SETTINGS_WORDS,
+                                 .root = ms_json_root(files->documents[i]),
+                                 .is_deep = files->is_deep || files->is_launcher[i]};
+        if (files->is_launcher[i])
+            part.kind = files->is_recipe ? MS_SETTINGS_DEFAULTS : MS_SETTINGS_LAUNCHER;
+        if (!is_alone || part.kind != MS_SETTINGS_LAUNCHER)
+            parts[(*count)++] = part;
+    }
+    return status;
+}
+
+static ms_status join(ms_arena *arena, ms_settings_files *files, ms_notes *notes, ms_error *err)
+{
+    ms_settings_part parts[MS_SETTINGS_MOST_PARTS];
+    bool has_launcher = false, has_other = false;
+    uint32_t count;
+    ms_status status = find_parts(files, parts, &count, err);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        has_launcher |= parts[i].kind == MS_SETTINGS_LAUNCHER;
+        has_other |= parts[i].kind != MS_SETTINGS_LAUNCHER;
+    }
+    files->has_trainer_too = has_launcher && has_other;
+    return status == MS_OK ? ms_settings_join(arena, parts, count, &files->merged, notes, err)
+                           : status;
+}
+
+ms_status ms_settings_files_open(ms_arena *arena, const ms_settings_places *places,
+                                 ms_settings_files *files, ms_notes *notes, ms_error *err)
+{
+    *files = (ms_settings_files){0};
+    ms_status status =
+        places->paths ? open_all(arena, places->paths, places->paths_beside, files, err) : MS_OK;
+    files->file_count = files->count;
+    if (status == MS_OK && places->launch)
+        status = open_launch(arena, places, files, notes, err);
+    return status == MS_OK && (files->count > 1 || places->launch) ? join(arena, files, notes, err)
+                                                                   : status;
+}
+
+void ms_settings_files_close(ms_settings_files *files)
+{
+    ms_json_free(files->merged);
+    for (uint32_t i = 0; i < files->count; i++) {
+        ms_json_free(files->documents[i]);
+        free(files->texts[i]);
+    }
+    *files = (ms_settings_files){0};
+}
+
+ms_json_value ms_settings_files_root(const ms_settings_files *files)
+{
+    return ms_json_root(files->merged ? files->merged : files->documents[0]);
+}

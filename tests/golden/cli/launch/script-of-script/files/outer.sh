@@ -1,0 +1,1 @@
+GPUS=2 bash train.sh

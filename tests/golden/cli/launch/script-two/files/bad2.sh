@@ -1,0 +1,2 @@
+accelerate launch a.py --bf16
+accelerate launch b.py
