@@ -12,7 +12,9 @@
 
 #include "config/model/input.h"
 #include "config/trainers/keys/key_walk.h"
+#include "config/trainers/others/training_axolotl.h"
 #include "config/trainers/others/training_engine.h"
+#include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_attention.h"
 #include "config/trainers/training_evaluation.h"
@@ -66,82 +68,6 @@ static ms_status set_clip(ms_training_reading *r)
     bool none = ms_json_get_number(r->file.values[MS_TOPIC_CLIP], 0, 0, &norm, NULL) == MS_OK;
     return ms_training_offer(r, "clip", none ? "none" : ms_training_number(r, MS_TOPIC_CLIP),
                              MS_TOPIC_CLIP);
-}
-
-/* ---- checkpointing ---- */
-
-static bool checkpoints(const ms_training_reading *r)
-{
-    if (r->file.format == MS_TRAINING_FACTORY)
-        return !ms_training_flag(r, MS_TOPIC_NO_CHECKPOINTING, false);
-    bool is_text = *ms_training_text(r, MS_TOPIC_CHECKPOINTING, "");
-    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, false);
-}
-
-/* PyTorch's checkpoints are reentrant unless they are told otherwise. transformers tells them when
- * it has no arguments to hand on, and takes two of its own out of them; axolotl makes some. */
-static bool is_reentrant(const ms_training_reading *r)
-{
-    static const char *const own[] = {"every_n_layers", "offload"};
-    const ms_training_file *file = &r->file;
-    bool absent = file->format == MS_TRAINING_FACTORY || file->format == MS_TRAINING_AXOLOTL;
-    if (file->given[MS_TOPIC_CHECKPOINT_KWARGS]) {
-        ms_json_value kwargs = file->values[MS_TOPIC_CHECKPOINT_KWARGS], v;
-        uint32_t handed_on = ms_json_length(kwargs);
-        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-            handed_on -= ms_json_find(kwargs, own[i], &v);
-        absent = handed_on > 0;
-    }
-    return ms_training_flag(r, MS_TOPIC_REENTRANT, absent);
-}
-
-static ms_status note_offload(ms_training_reading *r, const char *word)
-{
-    static const char *const known[] = {"offload", "offload_disk", "unsloth"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], word) == 0)
-            return ms_training_leave_out(r, MS_TOPIC_CHECKPOINTING, MS_EFFECT_SAVES,
-                                         "activation offloading to the host");
-    return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
-                            "'%.40s': expected true, false, offload or offload_disk", word);
-}
-
-/* transformers' `offload` of every layer's checkpoint. */
-static ms_status send_inputs(ms_training_reading *r)
-{
-    if (!ms_training_flag(r, MS_TOPIC_INPUT_ON_HOST, false))
-        return MS_OK;
-    if (r->file.given[MS_TOPIC_EVERY_LAYERS])
-        return ms_training_leave_out(r, MS_TOPIC_INPUT_ON_HOST, MS_EFFECT_SAVES,
-                                     "inputs of every n-th layer on the host");
-    const char *treat =
-        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
-    return ms_training_offer(r, "treat", treat, MS_TOPIC_INPUT_ON_HOST);
-}
-
-static ms_status set_checkpointing(ms_training_reading *r)
-{
-    ms_training_topic topic =
-        r->file.format == MS_TRAINING_FACTORY ? MS_TOPIC_NO_CHECKPOINTING : MS_TOPIC_CHECKPOINTING;
-    bool on = checkpoints(r);
-    const char *word = ms_training_text(r, MS_TOPIC_CHECKPOINTING, ""), *layers = "all";
-    ms_status status = *word ? note_offload(r, word) : MS_OK;
-    if (status != MS_OK || ms_run_field_is_set(r->draft, "plan"))
-        return status;
-    if (on && r->file.given[MS_TOPIC_EVERY_LAYERS]) {
-        const char *every = ms_training_number(r, MS_TOPIC_EVERY_LAYERS);
-        layers = every ? ms_arena_printf(r->arena, "every:%s", every) : NULL;
-        topic = MS_TOPIC_EVERY_LAYERS;
-    }
-    if (!on && r->model->asks_checkpoints) /* the model has them when the trainer gets it */
-        return MS_OK;
-    status = ms_training_offer(r, "checkpointing", on ? layers : "none", topic);
-    if (status == MS_OK && on)
-        status = send_inputs(r);
-    if (status != MS_OK || !on)
-        return status;
-    return ms_training_offer(r, "checkpoint-kind", is_reentrant(r) ? "reentrant" : "non-reentrant",
-                             MS_TOPIC_REENTRANT);
 }
 
 /* ---- several GPUs ---- */
@@ -354,6 +280,21 @@ static ms_status note_own_model(ms_training_reading *r)
                        ms_training_format_name(format));
 }
 
+/* Repositories of these types have model code of their own, which takes the place of transformers'
+ * where it is trusted. */
+static ms_status note_remote_code(ms_training_reading *r)
+{
+    static const char *const types[] = {"phi3", "deepseek_v2", "deepseek_v3", "falcon"};
+    ms_json_value value;
+    if (!ms_json_find(r->root, "trust_remote_code", &value) || ms_training_says_nothing(value))
+        return MS_OK;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(r->model->model_type, types[i]) == 0)
+            return ms_training_add_key(r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                                       "the repository's own model code");
+    return MS_OK;
+}
+
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
                                 ms_run_draft *draft, ms_run_origins *origins, ms_told told,
                                 ms_error *err)
@@ -363,14 +304,16 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         set_clip,
         ms_training_set_optimizer,
         ms_training_set_precision,
-        set_checkpointing,
+        ms_training_set_checkpoints,
         ms_training_set_attention,
         ms_training_set_adapter,
         ms_training_set_loss,
         ms_training_set_between_steps,
         note_own_model,
+        note_remote_code,
     };
     ms_training_reading r = {.arena = arena,
+                             .root = root,
                              .model = model,
                              .draft = draft,
                              .origins = origins,
@@ -392,5 +335,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         status = ms_training_set_of_trainer(&r, root);
     if (status == MS_OK)
         status = ms_training_set_engine(&r, root);
+    if (status == MS_OK)
+        status = ms_training_set_axolotl(&r, root);
     return status == MS_OK ? ms_training_walk_keys(&r, r.file.format, root, "") : status;
 }

@@ -25,9 +25,11 @@ static ms_training_topic evaluating_topic(const ms_training_reading *r)
 {
     const char *strategy = ms_training_text(r, MS_TOPIC_EVAL_STRATEGY, "");
     bool is_off = strcmp(strategy, "no") == 0;
-    if (r->file.format == MS_TRAINING_AXOLOTL)
-        return ms_training_is_some(r, MS_TOPIC_VALIDATION) && !is_off ? MS_TOPIC_VALIDATION
-                                                                      : MS_TOPIC_COUNT;
+    if (r->file.format == MS_TRAINING_AXOLOTL) /* a part kept back is not evaluated by itself */
+        return ms_training_is_some(r, MS_TOPIC_VALIDATION) && !is_off &&
+                       (*strategy || r->file.given[MS_TOPIC_EVAL_STEPS])
+                   ? MS_TOPIC_VALIDATION
+                   : MS_TOPIC_COUNT;
     if (*strategy && !is_off)
         return MS_TOPIC_EVAL_STRATEGY;
     if (ms_training_flag(r, MS_TOPIC_DO_EVAL, false))
@@ -115,7 +117,8 @@ static ms_status set_evaluation(ms_training_reading *r)
         return MS_OK;
     bool on_host =
         ms_run_field_is_set(r->draft, "parameter-device") && r->draft->run.parameter_device;
-    if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host)
+    if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host ||
+        r->ranks != MS_PARALLEL_NONE)
         return ms_training_leave_out(r, on, MS_EFFECT_ADDS,
                                      "evaluation between steps and the logits it keeps");
     ms_status status =

@@ -283,7 +283,7 @@ static ms_status read_axolotl(const ms_training_ranks *t, const fsdp *f)
 
 static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
 {
-    bool is_broadcast = is_true(t, "cpu_ram_efficient_loading", t->is_launched);
+    bool is_broadcast = !is_axolotl(t) && is_true(t, "cpu_ram_efficient_loading", t->is_launched);
     ms_status status = is_axolotl(t) ? read_axolotl(t, f) : MS_OK;
     if (status == MS_OK)
         status = ms_training_set_option(t, "fsdp-units", is_axolotl(t) ? "layers" : "accelerate");

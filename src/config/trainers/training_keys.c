@@ -141,6 +141,8 @@ static const key_row rows[] = {
     {AXOLOTL,           "/liger_fused_linear_cross_entropy", MS_TOPIC_LIGER_LOSS,    FORM_FLAG},
     {TRAINER | AXOLOTL, "/torch_empty_cache_steps",       MS_TOPIC_EMPTY_CACHE,      FORM_NUMBER},
     {TRAINER | AXOLOTL, "/eval_strategy",                 MS_TOPIC_EVAL_STRATEGY,    FORM_FLAG_OR_TEXT},
+    {AXOLOTL,           "/eval_steps",                    MS_TOPIC_EVAL_STEPS,       FORM_NUMBER},
+    {AXOLOTL,           "/evals_per_epoch",               MS_TOPIC_EVAL_STEPS,       FORM_NUMBER},
     {TRAINER,           "/do_eval",                       MS_TOPIC_DO_EVAL,          FORM_FLAG},
     {TRAINER,           "/eval_on_start",                 MS_TOPIC_EVAL_ON_START,    FORM_FLAG},
     {AXOLOTL,           "/val_set_size",                  MS_TOPIC_VALIDATION,       FORM_NUMBER},

@@ -68,7 +68,8 @@ static ms_status set_liger(ms_training_reading *r)
     if (!bits)
         return ms_training_leave_out(r, topic, MS_EFFECT_NONE,
                                      "Liger has no kernels for this family, so nothing changes");
-    if (ms_training_on_cpu(r) || r->model->head != MS_HEAD_CAUSAL_LM)
+    if (ms_training_on_cpu(r) || r->model->head != MS_HEAD_CAUSAL_LM ||
+        r->ranks == MS_PARALLEL_ZERO)
         return ms_training_leave_out(r, topic, MS_EFFECT_SAVES,
                                      "Liger's kernels; logits and loss are those of PyTorch");
     return ms_training_offer(r, field, ms_liger_text(r->arena, bits), topic);

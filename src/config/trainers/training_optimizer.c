@@ -33,6 +33,8 @@ static const struct {
     {"torch.optim.Adagrad", "adagrad", NULL},
     {"torch.optim.RMSprop", "rmsprop", NULL},
     {"torch.optim.Adafactor", "adafactor-torch", "loop"},
+    {"adamw_torch_8bit", "adamw-8bit", "fused"}, /* of torchao: see note_torchao */
+    {"adamw_torch_4bit", "adamw-8bit", "fused"},
     {"bitsandbytes.optim.AdamW8bit", "adamw-8bit", "fused"},
     {"bitsandbytes.optim.PagedAdamW", "paged-adamw", "fused"},
     {"bitsandbytes.optim.PagedAdamW8bit", "paged-adamw-8bit", "fused"},
@@ -68,6 +70,15 @@ static const char *default_impl(const ms_training_reading *r)
     return on_cpu ? "loop" : "foreach";
 }
 
+/* torchao's keep as many bits in blocks of other sizes, and step in compiled kernels. */
+static ms_status note_torchao(ms_training_reading *r, const char *name)
+{
+    if (strcmp(name, "adamw_torch_8bit") != 0 && strcmp(name, "adamw_torch_4bit") != 0)
+        return MS_OK;
+    return ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_EITHER,
+                                 "torchao's optimizer; the figures are of bitsandbytes' in 8 bits");
+}
+
 ms_status ms_training_set_optimizer(ms_training_reading *r)
 {
     const char *name = ms_training_text(r, MS_TOPIC_OPTIMIZER, default_optimizer(r));
@@ -87,6 +98,7 @@ ms_status ms_training_set_optimizer(ms_training_reading *r)
     if (!impl)
         impl = ms_training_flag(r, MS_TOPIC_FUSED, false) ? "fused" : default_impl(r);
     ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
-    return status == MS_OK ? ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER)
-                           : status;
+    if (status == MS_OK)
+        status = ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER);
+    return status == MS_OK ? note_torchao(r, name) : status;
 }

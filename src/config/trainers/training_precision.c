@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
@@ -94,6 +95,17 @@ static const char *factory_weights(const ms_training_reading *r, const char *aut
     return strcmp(autocast, "none") == 0 ? stored_dtype(r) : autocast;
 }
 
+/* Of each element 2 further bytes as weight, gradient and two states, and autocast's copy of it. */
+static uint64_t of_wide_ends(const ms_model_config *model, const ms_run_config *run)
+{
+    enum { MATRICES = 2, NORMS = 8, BYTES = 2 * 5 };
+    (void)run;
+    ms_size elements = ms_size_mul(ms_size_of(model->vocab_size), MATRICES);
+    elements = ms_size_add(elements, NORMS * model->num_layers);
+    const ms_size bytes = ms_size_mul(ms_size_mul(elements, model->hidden_size), BYTES);
+    return bytes.overflow ? UINT64_MAX : bytes.bytes;
+}
+
 /* Without an adapter, axolotl casts them back only where attention needs it. */
 static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
 {
@@ -101,9 +113,12 @@ static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
         r->file.given[MS_TOPIC_ATTENTION] || ms_training_flag(r, MS_TOPIC_FLASH, false) ||
         strcmp(dtype, "fp32") == 0)
         return MS_OK;
-    return ms_note_add(
-        r->unsupported, r->arena, r->err,
-        "axolotl keeps embeddings, head and norms in fp32 here; the figures have all in %s", dtype);
+    ms_status status =
+        ms_training_note_key(r, MS_TOPIC_COUNT, "base_model", MS_EFFECT_ADDS,
+                             "axolotl keeps embeddings, head and norms in fp32 here");
+    if (status == MS_OK)
+        r->keys->items[r->keys->count - 1].bound = of_wide_ends;
+    return status;
 }
 
 /* ---- FSDP ---- */

@@ -71,6 +71,14 @@ ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic,
                                effect, meaning);
 }
 
+ms_status ms_training_note_key(ms_training_reading *r, ms_training_topic topic, const char *key,
+                               ms_key_effect effect, const char *meaning)
+{
+    const bool is_given = topic != MS_TOPIC_COUNT && r->file.given[topic];
+    return ms_training_add_key(r, is_given ? r->file.values[topic] : r->root, key,
+                               MS_KEY_NOT_PREDICTED, effect, meaning);
+}
+
 ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topic topic,
                                         const char *meaning,
                                         uint64_t (*bound)(const ms_model_config *model,

@@ -17,6 +17,7 @@ typedef enum ms_training_type {
 typedef struct ms_training_reading {
     ms_arena *arena;
     ms_training_file file;
+    ms_json_value root;
     const ms_model_config *model;
     ms_run_draft *draft;
     ms_run_origins *origins;
@@ -44,6 +45,10 @@ const char *ms_training_text(const ms_training_reading *r, ms_training_topic top
 /* A number in its source text; NULL: out of memory. */
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic);
 
+/* The same of a key that need not be there: its place is that of the topic, if that is given, else
+ * of the file; MS_TOPIC_COUNT: of the file. */
+ms_status ms_training_note_key(ms_training_reading *r, ms_training_topic topic, const char *key,
+                               ms_key_effect effect, const char *meaning);
 /* Reads a given topic as one that adds memory, which `bound` limits: see ms_read_key. */
 ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topic topic,
                                         const char *meaning,

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Checkpoints of activations in files of training settings.
+ */
+#ifndef MS_CONFIG_TRAINERS_STEP_TRAINING_CHECKPOINTS_H
+#define MS_CONFIG_TRAINERS_STEP_TRAINING_CHECKPOINTS_H
+
+#include "config/trainers/training_reading.h"
+
+/* Sets checkpoints and their kind, once it is known what the file shards with. */
+ms_status ms_training_set_checkpoints(ms_training_reading *r);
+
+#endif
