@@ -70,13 +70,28 @@ static const char *default_impl(const ms_training_reading *r)
     return on_cpu ? "loop" : "foreach";
 }
 
-/* torchao's keep as many bits in blocks of other sizes, and step in compiled kernels. */
+/* ---- torchao ---- */
+
+static bool is_torchao(const char *name)
+{
+    return strcmp(name, "adamw_torch_8bit") == 0 || strcmp(name, "adamw_torch_4bit") == 0;
+}
+
+static bool divides(const ms_training_reading *r)
+{
+    return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
+}
+
+/* Its states have as many bits in blocks of other sizes, and it steps in compiled kernels. */
 static ms_status note_torchao(ms_training_reading *r, const char *name)
 {
-    if (strcmp(name, "adamw_torch_8bit") != 0 && strcmp(name, "adamw_torch_4bit") != 0)
+    if (!is_torchao(name))
         return MS_OK;
-    return ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_EITHER,
-                                 "torchao's optimizer; the figures are of bitsandbytes' in 8 bits");
+    return divides(r) ? ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_SAVES,
+                                              "torchao's optimizer; the figures are of AdamW")
+                      : ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_EITHER,
+                                              "torchao's optimizer; the figures are of "
+                                              "bitsandbytes' in 8 bits");
 }
 
 ms_status ms_training_set_optimizer(ms_training_reading *r)
@@ -91,6 +106,8 @@ ms_status ms_training_set_optimizer(ms_training_reading *r)
     if (i == OPTIMIZER_COUNT)
         return fail_optimizer(r, name);
     const char *optimizer = optimizers[i].optimizer, *impl = optimizers[i].impl;
+    if (is_torchao(name) && divides(r))
+        optimizer = "adamw"; /* ranks that divide the weights have no other */
     if (r->file.given[MS_TOPIC_MOMENTUM])
         (void)ms_json_get_number(r->file.values[MS_TOPIC_MOMENTUM], 0, 1, &momentum, NULL);
     if (momentum > 0 && strcmp(optimizer, "sgd") == 0)

@@ -75,8 +75,11 @@ ms_status ms_training_note_key(ms_training_reading *r, ms_training_topic topic, 
                                ms_key_effect effect, const char *meaning)
 {
     const bool is_given = topic != MS_TOPIC_COUNT && r->file.given[topic];
-    return ms_training_add_key(r, is_given ? r->file.values[topic] : r->root, key,
-                               MS_KEY_NOT_PREDICTED, effect, meaning);
+    ms_status status = ms_training_add_key(r, is_given ? r->file.values[topic] : r->root, key,
+                                           MS_KEY_NOT_PREDICTED, effect, meaning);
+    if (status == MS_OK && !is_given)
+        r->keys->items[r->keys->count - 1].value = "by default";
+    return status;
 }
 
 ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topic topic,
