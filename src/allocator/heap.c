@@ -45,7 +45,7 @@ void ms_heap_free(ms_heap *heap)
     ms_vec_free(&heap->blocks);
 }
 
-bool ms_heap_reserve(ms_heap *heap, uint32_t count)
+bool ms_heap_add_rows(ms_heap *heap, uint32_t count)
 {
     while (heap->spare_count < count) {
         if (!ms_vec_push(&heap->blocks, (ms_heap_block){.right = heap->spare}))
@@ -56,30 +56,10 @@ bool ms_heap_reserve(ms_heap *heap, uint32_t count)
     return true;
 }
 
-uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind)
+uint32_t ms_heap_add_pool(ms_heap *heap, uint32_t stream, ms_pool_kind kind)
 {
-    for (uint32_t i = 0; i < heap->pools.count; i++)
-        if (heap->pools.items[i].kind == kind && heap->pools.items[i].stream == stream)
-            return i;
     ms_heap_pool fresh = {.stream = stream, .kind = kind};
     return ms_vec_push(&heap->pools, fresh) ? heap->pools.count - 1 : MS_HEAP_NO_POOL;
-}
-
-uint32_t ms_heap_take_row(ms_heap *heap)
-{
-    uint32_t block = heap->spare;
-    heap->spare = heap->blocks.items[block].right;
-    heap->spare_count--;
-    heap->blocks.items[block] = (ms_heap_block){.state = MS_BLOCK_HELD};
-    return block;
-}
-
-void ms_heap_drop_row(ms_heap *heap, uint32_t block)
-{
-    heap->blocks.items[block].state = MS_BLOCK_SPARE;
-    heap->blocks.items[block].right = heap->spare;
-    heap->spare = block;
-    heap->spare_count++;
 }
 
 ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind, uint64_t bytes,
@@ -147,18 +127,4 @@ void ms_heap_absorb_next(ms_heap *heap, uint32_t block)
     if (b->next)
         blocks[b->next].prev = block;
     ms_heap_drop_row(heap, next);
-}
-
-void ms_heap_make_free(ms_heap *heap, uint32_t block)
-{
-    ms_heap_block *b = &heap->blocks.items[block];
-    b->state = MS_BLOCK_FREE;
-    ms_free_set_insert(&heap->pools.items[b->pool].free, heap->blocks.items, block);
-}
-
-void ms_heap_make_held(ms_heap *heap, uint32_t block)
-{
-    ms_heap_block *b = &heap->blocks.items[block];
-    b->state = MS_BLOCK_HELD;
-    ms_free_set_remove(&heap->pools.items[b->pool].free, heap->blocks.items, block);
 }

@@ -57,15 +57,40 @@ bool ms_heap_init(ms_heap *heap, ms_address_order order, const ms_memory *memory
 void ms_heap_free(ms_heap *heap);
 
 /* Reserves rows for the next `count` new blocks; false when out of memory. */
-bool ms_heap_reserve(ms_heap *heap, uint32_t count);
+bool ms_heap_add_rows(ms_heap *heap, uint32_t count);
+static inline bool ms_heap_reserve(ms_heap *heap, uint32_t count)
+{
+    return heap->spare_count >= count || ms_heap_add_rows(heap, count);
+}
 
 /* The pool of a stream and size class, created on first use; MS_HEAP_NO_POOL when out of memory. */
 #define MS_HEAP_NO_POOL UINT32_MAX
-uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind);
+uint32_t ms_heap_add_pool(ms_heap *heap, uint32_t stream, ms_pool_kind kind);
+static inline uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind)
+{
+    for (uint32_t i = 0; i < heap->pools.count; i++)
+        if (heap->pools.items[i].kind == kind && heap->pools.items[i].stream == stream)
+            return i;
+    return ms_heap_add_pool(heap, stream, kind);
+}
 
 /* A new row, zeroed, in state MS_BLOCK_HELD. Its room must have been reserved. */
-uint32_t ms_heap_take_row(ms_heap *heap);
-void ms_heap_drop_row(ms_heap *heap, uint32_t block);
+static inline uint32_t ms_heap_take_row(ms_heap *heap)
+{
+    uint32_t block = heap->spare;
+    heap->spare = heap->blocks.items[block].right;
+    heap->spare_count--;
+    heap->blocks.items[block] = (ms_heap_block){.state = MS_BLOCK_HELD};
+    return block;
+}
+
+static inline void ms_heap_drop_row(ms_heap *heap, uint32_t block)
+{
+    heap->blocks.items[block].state = MS_BLOCK_SPARE;
+    heap->blocks.items[block].right = heap->spare;
+    heap->spare = block;
+    heap->spare_count++;
+}
 
 /* Adds a segment: one held block. Fails as the memory source does; nothing is added then. */
 ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind, uint64_t bytes,
@@ -82,8 +107,19 @@ void ms_heap_absorb_prev(ms_heap *heap, uint32_t block);
 void ms_heap_absorb_next(ms_heap *heap, uint32_t block);
 
 /* Move a block into or out of its pool's free set and update its state. */
-void ms_heap_make_free(ms_heap *heap, uint32_t block);
-void ms_heap_make_held(ms_heap *heap, uint32_t block);
+static inline void ms_heap_make_free(ms_heap *heap, uint32_t block)
+{
+    ms_heap_block *b = &heap->blocks.items[block];
+    b->state = MS_BLOCK_FREE;
+    ms_free_set_insert(&heap->pools.items[b->pool].free, heap->blocks.items, block);
+}
+
+static inline void ms_heap_make_held(ms_heap *heap, uint32_t block)
+{
+    ms_heap_block *b = &heap->blocks.items[block];
+    b->state = MS_BLOCK_HELD;
+    ms_free_set_remove(&heap->pools.items[b->pool].free, heap->blocks.items, block);
+}
 
 static inline bool ms_heap_is_split(const ms_heap_block *block)
 {

@@ -41,20 +41,60 @@ struct ms_allocator {
     ms_vec(uint64_t) host_events; /* by number: how many were recorded before each */
 };
 
+uint64_t ms_allocator_round_by_divisions(uint64_t bytes, uint32_t divisions);
+
 /* The rounded size of a request; 0 when it exceeds the address space. */
-uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes);
+static inline uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes)
+{
+    uint32_t divisions = allocator->options.roundup_power2_divisions;
+    if (bytes > MS_MEMORY_END)
+        return 0;
+    if (divisions > 1 && bytes > MS_MIN_BLOCK_BYTES * divisions)
+        return ms_allocator_round_by_divisions(bytes, divisions);
+    return (bytes + MS_MIN_BLOCK_BYTES - 1) & ~(MS_MIN_BLOCK_BYTES - 1);
+}
 
 /* Update the statistics when a block is handed out, and when it is returned. */
-void ms_allocator_book_out(ms_allocator *allocator, uint32_t block, uint64_t requested_bytes);
-void ms_allocator_book_in(ms_allocator *allocator, uint32_t block);
+static inline void ms_allocator_book_out(ms_allocator *allocator, uint32_t block,
+                                         uint64_t requested_bytes)
+{
+    ms_heap_block *b = &allocator->heap.blocks.items[block];
+    b->requested_bytes = requested_bytes;
+    allocator->stats.allocated_bytes += b->bytes;
+    allocator->stats.requested_bytes += requested_bytes;
+}
+
+static inline void ms_allocator_book_in(ms_allocator *allocator, uint32_t block)
+{
+    const ms_heap_block *b = &allocator->heap.blocks.items[block];
+    allocator->stats.allocated_bytes -= b->bytes;
+    allocator->stats.requested_bytes -= b->requested_bytes;
+}
 
 /* Whether `bytes` more fit the capacity. */
-bool ms_allocator_has_room(const ms_allocator *allocator, uint64_t bytes);
+static inline bool ms_allocator_has_room(const ms_allocator *allocator, uint64_t bytes)
+{
+    uint64_t capacity = allocator->options.capacity_bytes;
+    uint64_t reserved = allocator->stats.reserved_bytes;
+    return !capacity || (reserved <= capacity && bytes <= capacity - reserved);
+}
 
 /* max_split_size, UINT64_MAX when unset. Blocks of at least that size serve only requests of
  * similar size (ms_allocator_may_use). */
-uint64_t ms_allocator_max_split_bytes(const ms_allocator *allocator);
-bool ms_allocator_may_use(const ms_allocator *allocator, uint64_t bytes, uint64_t block_bytes);
+static inline uint64_t ms_allocator_max_split_bytes(const ms_allocator *allocator)
+{
+    uint64_t limit = allocator->options.max_split_size_bytes;
+    return limit ? limit : UINT64_MAX;
+}
+
+static inline bool ms_allocator_may_use(const ms_allocator *allocator, uint64_t bytes,
+                                        uint64_t block_bytes)
+{
+    uint64_t limit = ms_allocator_max_split_bytes(allocator);
+    if (bytes < limit)
+        return block_bytes < limit;
+    return block_bytes - bytes < MS_MAX_NON_SPLIT_ROUNDING_BYTES;
+}
 
 /* Merges a held block with its free neighbours and adds it to the free set. Returns the bytes of
  * these neighbours. */

@@ -28,7 +28,7 @@ typedef struct ms_cached_pieces {
     ms_cached segments; /* whole free segments */
 } ms_cached_pieces;
 
-/* Plays the trace up to the peak and lists free blocks. */
+/* Lists the free blocks at the peak. */
 ms_status ms_cached_find(const ms_ledger *ledger, ms_cached_pieces *cached, ms_error *err);
 
 #endif

@@ -110,27 +110,33 @@ static void output_strides(const layout *l, uint64_t *strides)
     }
 }
 
-static bool are_same_dims(const ms_shape *a, const ms_shape *b)
+/* Whether the dimensions are the last of another shape. */
+static bool are_last_dims(const ms_shape *last, const ms_shape *whole)
 {
-    bool are_same = a->rank == b->rank;
-    for (uint32_t i = 0; i < a->rank && are_same; i++)
-        are_same = a->dims[i].value == b->dims[i].value && a->dims[i].symbol == b->dims[i].symbol;
+    const ms_dim *dims = whole->dims + (whole->rank - last->rank);
+    bool are_same = true;
+    for (uint32_t i = 0; i < last->rank && are_same; i++)
+        are_same = last->dims[i].value == dims[i].value && last->dims[i].symbol == dims[i].symbol;
     return are_same;
 }
 
-/* Contiguous and of one shape: so is the result. */
-static bool are_alike(const layout *l)
+/* An input like the result, where all are contiguous and of its last dimensions; else NULL. */
+static const ms_tensor_info *whole_of(const layout *l)
 {
+    const ms_tensor_info *whole = l->inputs[0];
+    for (uint32_t i = 1; i < l->count; i++)
+        if (l->inputs[i]->shape.rank > whole->shape.rank)
+            whole = l->inputs[i];
     for (uint32_t i = 0; i < l->count; i++)
-        if (!are_same_dims(&l->inputs[i]->shape, &l->inputs[0]->shape) ||
-            !ms_is_contiguous(l->inputs[i]))
-            return false;
-    return true;
+        if (!are_last_dims(&l->inputs[i]->shape, &whole->shape) || !ms_is_contiguous(l->inputs[i]))
+            return NULL;
+    return whole;
 }
 
 ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inputs, ms_dtype dtype)
 {
-    layout l = {.count = 0};
+    layout l;
+    l.count = l.shape.rank = 0;
     for (uint32_t i = 0; i < count; i++)
         if (inputs[i])
             l.inputs[l.count++] = ms_info(tape, inputs[i]);
@@ -138,8 +144,9 @@ ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inp
         return 0;
     if (l.count == 1 && ms_is_dense(l.inputs[0]))
         return ms_empty_like(tape, inputs[0], dtype);
-    if (are_alike(&l))
-        return ms_empty(tape, l.inputs[0]->shape, dtype);
+    const ms_tensor_info *whole = whole_of(&l);
+    if (whole)
+        return ms_empty(tape, whole->shape, dtype);
     uint64_t strides[MS_MAX_RANK];
     broadcast_shape(&l);
     output_strides(&l, strides);

@@ -27,6 +27,9 @@ static uint64_t bit_of(size_t index)
 int ms_config_field_find(const ms_config_table *table, const char *name)
 {
     const int first = tolower((unsigned char)name[0]); /* names begin with a small letter */
+    for (size_t i = 0; i < table->count; i++)          /* most are as they are in the table */
+        if (table->rows[i].name[0] == first && strcmp(table->rows[i].name, name) == 0)
+            return (int)i;
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].name[0] == first && ms_name_equal(table->rows[i].name, name))
             return (int)i;
