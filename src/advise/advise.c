@@ -5,15 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/suggestion.h"
 #include "base/parallel.h"
 #include "base/reason.h"
 #include "simulate/ranks.h"
+
+/* What needs more of the device is useless. */
+typedef struct limit {
+    uint64_t bytes; /* 0: nothing is */
+    bool is_low;    /* most that is tried needs more */
+} limit;
 
 /* A suggestion while it is simulated, alone in its thread. */
 typedef struct attempt {
     const ms_advised *advised;
     const ms_other_devices *others;
     const ms_trial *known; /* or NULL */
+    limit limit;
     ms_suggestion suggestion;
     ms_arena *arena;
     bool is_left_out; /* such a run cannot be */
@@ -42,52 +50,44 @@ bool ms_suggestion_helps(const ms_suggestion *suggestion, ms_fit_verdict verdict
     return ms_reason_verdict(suggestion->reason) > verdict;
 }
 
-/* ---- figures ---- */
-
-static void read_figures(const ms_summary *before, const ms_summary *s, ms_suggestion *suggestion)
+/* Where most needs too much, it is found out first whether it does, then its time. */
+static ms_status run_job(attempt *a, const ms_job *job, bool is_timed, ms_effect *effect)
 {
-    suggestion->device_bytes = s->expected_device_bytes;
-    suggestion->saved_device_bytes =
-        (int64_t)(before->expected_device_bytes - s->expected_device_bytes);
-    suggestion->saved_peak_bytes = (int64_t)(before->peak_memory_bytes - s->peak_memory_bytes);
-    suggestion->host_bytes = s->host_memory_bytes;
-    suggestion->reason = s->verdict_reason;
-    suggestion->step_ms = s->step_time_ms > 0 ? s->step_time_ms : 0;
-    suggestion->added_time = s->step_time_ms > 0 && before->step_time_ms > 0
-                                 ? s->step_time_ms / before->step_time_ms - 1
-                                 : NAN;
-}
-
-/* What another device takes, in what time is not asked. */
-static void read_device(const ms_simulated *simulated, ms_suggestion *s)
-{
-    s->device_bytes = simulated->judgement.device_bytes.expected;
-    s->host_bytes = simulated->simulation.host_peak_bytes;
-    s->reason = simulated->judgement.reason;
-    s->added_time = NAN;
+    if (is_timed && a->limit.is_low && ms_job_has_limit(job)) {
+        ms_status status = ms_effect_simulate(job, false, effect, &a->err);
+        if (status != MS_OK || effect->is_beyond)
+            return status;
+    }
+    return ms_effect_simulate(job, is_timed, effect, &a->err);
 }
 
 static ms_status simulate_found(attempt *a, const ms_found *found)
 {
     ms_variation v;
-    ms_simulated simulated;
+    ms_effect effect;
     const char *option;
+    const ms_unchanged *unchanged = &a->advised->unchanged;
     ms_status status = apply(a->advised->job, found, a->arena, &v, &option, &a->err);
     if (status != MS_OK)
         return status;
-    const ms_job job = ms_variation_job(&v);
+    ms_job job = ms_variation_job(&v);
+    if (a->limit.bytes)
+        job.limit_bytes = ms_device_reservable_bytes(job.run->device, a->limit.bytes);
     bool is_timed = !found->device || job.run->training.eval_batch > 0;
-    status =
-        ms_simulate(&job, is_timed ? MS_SIMULATE_SUMMARY : MS_SIMULATE_USAGE, &simulated, &a->err);
+    if (ms_combination_is_of_allocator(found->set) && !found->device &&
+        ms_unchanged_has(unchanged, job.run))
+        status = ms_unchanged_play(unchanged, job.run, &effect, &a->err);
+    else
+        status = run_job(a, &job, is_timed, &effect);
     if (status != MS_OK)
         return status;
     a->suggestion.found = *found;
     a->suggestion.option = option;
+    a->is_useless = effect.is_beyond;
     if (found->device)
-        read_device(&simulated, &a->suggestion);
+        ms_suggestion_read_device(&effect, &a->suggestion);
     else
-        read_figures(a->advised->summary, &simulated.summary, &a->suggestion);
-    ms_simulated_free(&simulated);
+        ms_suggestion_read(a->advised->summary, &effect, &a->suggestion);
     return MS_OK;
 }
 
@@ -134,7 +134,7 @@ static ms_status simulate(attempt *a)
     ms_status status = ms_combination_apply(a->advised->job, found.set, NULL, a->arena, &v,
                                             &a->suggestion.option, &a->err);
     if (status == MS_OK)
-        read_figures(a->advised->summary, &a->known->summary, &a->suggestion);
+        ms_suggestion_read(a->advised->summary, &a->known->effect, &a->suggestion);
     return status;
 }
 
@@ -153,7 +153,7 @@ static int by_number(double x, double y)
     return x < y ? -1 : x > y;
 }
 
-enum { WORTH = 100 };
+enum { WORTH = 100, MOST_SINGLES = 6 };
 
 static bool is_worth(const attempt *a)
 {
@@ -162,19 +162,6 @@ static bool is_worth(const attempt *a)
     uint64_t least = before->expected_device_bytes / WORTH;
     bool saves = s->saved_device_bytes > 0 && (uint64_t)s->saved_device_bytes >= least;
     return !a->is_left_out && !a->is_useless && (saves || s->found.device);
-}
-
-static bool fill_texts(ms_suggestion *s, ms_arena *arena)
-{
-    s->option = ms_arena_strdup(arena, s->option);
-    const char *device = s->found.device;
-    s->found.device = device ? ms_arena_strdup(arena, device) : NULL;
-    s->title = device ? ms_arena_printf(arena, "a larger device, %s", device)
-                      : ms_combination_title(s->found.set, arena);
-    s->changes = ms_combination_changes(s->found.set, arena);
-    s->count = device ? 1 : ms_combination_count(s->found.set);
-    s->cost = device ? MS_COST_DEVICE : ms_combination_cost(s->found.set);
-    return s->option && s->title && s->changes && (!device || s->found.device);
 }
 
 static ms_status collect(attempt *attempts, uint32_t count, ms_arena *arena, ms_suggestions *list,
@@ -186,8 +173,8 @@ static ms_status collect(attempt *attempts, uint32_t count, ms_arena *arena, ms_
         if (a->status != MS_OK && !a->is_left_out)
             status = ms_fail(err, a->status, "%s",
                              a->err.text[0] ? a->err.text : "no memory for a suggestion");
-        else if (is_worth(a) &&
-                 (!fill_texts(&a->suggestion, arena) || !ms_vec_push(list, a->suggestion)))
+        else if (is_worth(a) && (!ms_suggestion_fill_texts(&a->suggestion, arena) ||
+                                 !ms_vec_push(list, a->suggestion)))
             status = ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
     }
     for (uint32_t i = 0; i < count; i++)
@@ -197,7 +184,7 @@ static ms_status collect(attempt *attempts, uint32_t count, ms_arena *arena, ms_
 
 /* Simulates in full what was found, and appends what is worth it. */
 static ms_status add(const ms_advised *advised, const ms_trials *trials, const ms_found *found,
-                     uint32_t count, ms_arena *arena, ms_suggestions *list)
+                     uint32_t count, limit most, ms_arena *arena, ms_suggestions *list)
 {
     ms_error *err = trials->err;
     attempt *attempts = calloc(count ? count : 1, sizeof *attempts);
@@ -207,7 +194,8 @@ static ms_status add(const ms_advised *advised, const ms_trials *trials, const m
         const ms_trial *known = found[i].device ? NULL : ms_trials_find(trials, found[i].set);
         attempts[i] = (attempt){.advised = advised,
                                 .others = &trials->others,
-                                .known = known && known->has_summary ? known : NULL,
+                                .known = known && known->has_effect ? known : NULL,
+                                .limit = most,
                                 .suggestion.found = found[i]};
     }
     ms_parallel_run(count, work, attempts);
@@ -215,8 +203,6 @@ static ms_status add(const ms_advised *advised, const ms_trials *trials, const m
     free(attempts);
     return status;
 }
-
-enum { MOST_SINGLES = 6 };
 
 /* Who has room does not look for another training. */
 static bool is_offered_alone(const ms_candidate *c, ms_fit_verdict verdict)
@@ -231,26 +217,51 @@ static int by_saving(const void *a, const void *b)
     return order ? order : strcmp(x->title, y->title);
 }
 
-/* Those that save most. */
-static ms_status add_singles(const ms_advised *advised, const ms_trials *trials,
-                             ms_candidate_set applicable, ms_arena *arena, ms_suggestions *list)
+static void keep_best(ms_suggestions *list, uint32_t first)
 {
-    ms_found singles[MS_MOST_CANDIDATES];
-    uint32_t count = 0;
-    const uint32_t first = list->count;
-    for (uint32_t i = 0; ms_candidate_at(i); i++)
-        if ((applicable >> i & 1) &&
-            is_offered_alone(ms_candidate_at(i), advised->summary->verdict))
-            singles[count++] = (ms_found){(ms_candidate_set)1 << i, NULL};
-    for (uint32_t i = 0; i < list->count; i++) /* each once */
-        for (uint32_t k = 0; k < count; k++)
-            if (singles[k].set == list->items[i].found.set && !list->items[i].found.device)
-                singles[k] = singles[--count];
-    ms_status status = add(advised, trials, singles, count, arena, list);
     if (list->count > first + 1)
         qsort(list->items + first, list->count - first, sizeof *list->items, by_saving);
     if (list->count > first + MOST_SINGLES)
         list->count = first + MOST_SINGLES;
+}
+
+/* What saves too little is not listed, nor what saves less than enough others. */
+static limit limit_of(const ms_summary *before, const ms_suggestions *list, uint32_t first)
+{
+    uint64_t worth = before->expected_device_bytes - before->expected_device_bytes / WORTH;
+    bool is_full = list->count == first + MOST_SINGLES;
+    uint64_t last = is_full ? list->items[list->count - 1].device_bytes : worth;
+    return (limit){last < worth ? last : worth, is_full};
+}
+
+static bool is_listed(const ms_suggestions *list, ms_candidate_set set)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].found.set == set && !list->items[i].found.device)
+            return true;
+    return false;
+}
+
+/* Those that save most: first those that save much as a rule, beside which others need less. */
+static ms_status add_singles(const ms_advised *advised, const ms_trials *trials,
+                             ms_candidate_set applicable, ms_arena *arena, ms_suggestions *list)
+{
+    const uint32_t first = list->count;
+    const ms_summary *before = advised->summary;
+    ms_status status = MS_OK;
+    for (int round = 0; round < 2 && status == MS_OK; round++) {
+        ms_found singles[MS_MOST_CANDIDATES];
+        uint32_t count = 0;
+        for (uint32_t i = 0; ms_candidate_at(i); i++) {
+            const ms_candidate *c = ms_candidate_at(i);
+            bool is_first = c->traits & (MS_IS_OF_KEPT | MS_IS_FIRST);
+            if ((applicable & ms_bit(i)) && is_first == (round == 0) &&
+                is_offered_alone(c, before->verdict) && !is_listed(list, ms_bit(i)))
+                singles[count++] = (ms_found){ms_bit(i), NULL};
+        }
+        status = add(advised, trials, singles, count, limit_of(before, list, first), arena, list);
+        keep_best(list, first);
+    }
     return status;
 }
 
@@ -276,10 +287,10 @@ static bool begin(const ms_advised *advised, ms_trials *trials)
     const ms_simulation figures = {.weight_bytes = s->weight_memory_bytes,
                                    .gradient_bytes = s->grad_memory_bytes,
                                    .optimizer_state_bytes = s->optimizer_memory_bytes};
-    return ms_vec_push(&trials->known,
-                       (ms_trial){.reason = s->verdict_reason,
-                                  .wanted_bytes = s->reserved_memory_bytes,
-                                  .kept_bytes = ms_kept_bytes(advised->job->run, &figures)});
+    trials->kept = ms_kept_of(advised->job->run, &figures);
+    return ms_vec_push(&trials->known, (ms_trial){.reason = s->verdict_reason,
+                                                  .wanted_bytes = s->reserved_memory_bytes,
+                                                  .kept_bytes = ms_kept_bytes(&trials->kept)});
 }
 
 static bool is_answered(const ms_suggestions *list, ms_fit_verdict verdict)
@@ -327,7 +338,7 @@ static ms_status add_combinations(const ms_advised *advised, ms_trials *trials,
         if (!trials->is_exact && (found.count == 0 || found.items[0].device))
             continue;
         if (status == MS_OK)
-            status = add(advised, trials, found.items, found.count, arena, list);
+            status = add(advised, trials, found.items, found.count, (limit){0}, arena, list);
         is_done = is_as_found(trials, &found, list, s->verdict);
     }
     return status;

@@ -19,7 +19,8 @@ typedef struct ms_suggestion {
     int64_t saved_device_bytes; /* reduction of device bytes */
     int64_t saved_peak_bytes;   /* reduction of the allocated peak */
     uint64_t host_bytes;        /* that it keeps on the host */
-    ms_fit_reason reason;       /* why it then fits or not */
+    ms_fit_reason reason;       /* why it then fits or not, by the figures */
+    ms_fit_reason told;         /* the same, with what the run's files leave out of them */
     double step_ms;             /* of a step with the change; 0: unknown */
     double added_time;          /* to a step, as a fraction; NAN: unknown */
 } ms_suggestion;
@@ -36,6 +37,7 @@ typedef struct ms_advised {
     const ms_job *job;         /* a run without a draft has no suggestions */
     const ms_summary *summary; /* of the unchanged run */
     uint32_t events;           /* of its simulation */
+    ms_unchanged unchanged;    /* that simulation, if it is there */
 } ms_advised;
 
 /* Fills `list`, whose texts are in the arena. For a run that does not fit, or just so: combinations

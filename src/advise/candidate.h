@@ -28,8 +28,11 @@ typedef enum ms_candidate_trait {
     MS_IS_LIBRARY = 2,     /* takes another library than those of the run */
     MS_IS_VARIANT = 4,     /* of the next row, offered in its place as well */
     MS_IS_ALLOCATOR = 8,   /* leaves what is requested of the allocator */
-    MS_IS_OF_KEPT = 16,    /* changes weights, their gradients or states of the optimizer */
-    MS_IS_FIRST = 32       /* tried even where a simulation takes long */
+    MS_IS_OF_WEIGHTS = 16, /* changes what is kept of weights, of gradients, of states */
+    MS_IS_OF_GRADIENTS = 32,
+    MS_IS_OF_STATES = 64,
+    MS_IS_OF_KEPT = MS_IS_OF_WEIGHTS | MS_IS_OF_GRADIENTS | MS_IS_OF_STATES,
+    MS_IS_FIRST = 128 /* tried even where a simulation takes long */
 } ms_candidate_trait;
 
 enum { MS_CANDIDATE_SETTINGS = 3, MS_MOST_CANDIDATES = 32 };

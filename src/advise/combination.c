@@ -117,6 +117,24 @@ uint32_t ms_combination_count(ms_candidate_set set)
     return count;
 }
 
+bool ms_combination_is_of_allocator(ms_candidate_set set)
+{
+    for (uint32_t i = 0; set >> i; i++)
+        if ((set >> i & 1) && !(ms_candidate_at(i)->traits & MS_IS_ALLOCATOR))
+            return false;
+    return set != 0;
+}
+
+uint64_t ms_combination_left_bytes(ms_candidate_set set, const ms_kept *kept)
+{
+    uint32_t traits = 0;
+    for (uint32_t i = 0; set >> i; i++)
+        traits |= set >> i & 1 ? ms_candidate_at(i)->traits : 0;
+    return (traits & MS_IS_OF_WEIGHTS ? 0 : kept->weight_bytes) +
+           (traits & MS_IS_OF_GRADIENTS ? 0 : kept->gradient_bytes) +
+           (traits & MS_IS_OF_STATES ? 0 : kept->state_bytes);
+}
+
 bool ms_combination_excludes(ms_candidate_set set, uint32_t index)
 {
     for (uint32_t i = 0; set >> i; i++)

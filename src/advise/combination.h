@@ -6,6 +6,7 @@
 #define MS_ADVISE_COMBINATION_H
 
 #include "advise/candidate.h"
+#include "advise/kept.h"
 #include "base/arena.h"
 #include "simulate/variation.h"
 
@@ -32,6 +33,10 @@ const char *ms_combination_changes(ms_candidate_set set, ms_arena *arena);
 /* The largest cost among them. */
 ms_advice_cost ms_combination_cost(ms_candidate_set set);
 uint32_t ms_combination_count(ms_candidate_set set);
+/* Whether it leaves the events of the run as they are. */
+bool ms_combination_is_of_allocator(ms_candidate_set set);
+/* What of that which the unchanged run keeps is kept as it is. */
+uint64_t ms_combination_left_bytes(ms_candidate_set set, const ms_kept *kept);
 
 /* Whether a candidate sets a field that one of the set does, too. */
 bool ms_combination_excludes(ms_candidate_set set, uint32_t index);

@@ -4,6 +4,7 @@
 #include "config/model/layer_kinds.h"
 #include "config/run/budget.h"
 #include "config/treatment/treatment_equal.h"
+#include "measure/lifetime.h"
 
 /* Fewer layers than FEW do not have what many have; of those that are fetched, the third is the
  * first that finds two others on the device. */
@@ -13,7 +14,7 @@ enum { FEW = 2, FEW_FETCHED = 3, AT_LEAST_MORE = 2, WORTH_LAYERS = 12, MOST_PERI
  * an allocator at its limit may undercut as far as to what is requested, and of the latter. Of
  * several streams, whose blocks wait for each other, what is reserved says less. */
 static const double clearly_less = 0.93, clearly_more = 1.15, clearly_requested = 1.01;
-static const double nearly_requested = 0.9, less_with_streams = 0.6;
+static const double nearly_requested = 0.9, surely_requested = 1.002, less_with_streams = 0.6;
 
 /* ---- layers ---- */
 
@@ -84,27 +85,37 @@ bool ms_trial_may_be_estimated(const ms_variation *v)
 
 /* ---- figures ---- */
 
-typedef struct figures {
-    uint64_t wanted, least, kept;
-} figures;
-
-static ms_status measure(const ms_variation *whole, uint64_t layers, ms_arena *arena, figures *f,
-                         ms_error *err)
-{
-    ms_variation v = *whole;
+/* A run of some of the layers; what an allocator reserves for it is found out only where it is
+ * asked for. */
+typedef struct part {
+    ms_variation v;
     ms_simulated simulated;
-    v.arena = arena;
-    ms_budget_lift(&v.run);
-    if (!ms_vary_layers(&v, layers))
+    uint64_t wanted, least, kept;
+} part;
+
+static ms_status simulate(const ms_variation *whole, uint64_t layers, ms_arena *arena, part *p,
+                          ms_error *err)
+{
+    p->v = *whole;
+    p->v.arena = arena;
+    ms_budget_lift(&p->v.run);
+    if (!ms_vary_layers(&p->v, layers))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
-    const ms_job job = ms_variation_job(&v);
-    ms_status status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, err);
+    const ms_job job = ms_variation_job(&p->v);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_EVENTS, &p->simulated, err);
     if (status != MS_OK)
         return status;
-    *f = (figures){ms_simulated_wanted_bytes(&simulated), ms_simulated_least_bytes(&simulated),
-                   ms_kept_bytes(&v.run, &simulated.simulation)};
-    ms_simulated_free(&simulated);
+    const ms_kept kept = ms_kept_of(&p->v.run, &p->simulated.simulation);
+    p->kept = ms_kept_bytes(&kept);
+    p->least = ms_lifetimes_most(&p->simulated.simulation.trace);
     return MS_OK;
+}
+
+static ms_status measure(part *p, ms_error *err)
+{
+    ms_status status = ms_simulate_again(&p->simulated, &p->v.run, err);
+    p->wanted = ms_simulated_wanted_bytes(&p->simulated);
+    return status;
 }
 
 /* On the line through both; where more layers need less, as few do. */
@@ -125,7 +136,22 @@ static double device_bytes(const ms_variation *v, uint64_t reserved_bytes)
     return (double)ms_budget_device_bytes(v->run.device, reserved_bytes).expected;
 }
 
-static void judge(const ms_variation *v, ms_trial *trial)
+static double high_bytes(const ms_variation *v, uint64_t reserved_bytes)
+{
+    return (double)ms_budget_device_bytes(v->run.device, reserved_bytes).high;
+}
+
+static void judge_requested(const ms_variation *v, ms_trial *trial)
+{
+    const double requested = device_bytes(v, trial->least_bytes);
+    trial->is_certain = requested > clearly_requested * (double)v->run.budget_bytes;
+    trial->is_estimate = trial->is_certain;
+    trial->reason = MS_FIT_OVER_BUDGET;
+    trial->cannot_fit =
+        high_bytes(v, trial->least_bytes) > surely_requested * (double)v->run.budget_bytes;
+}
+
+static void judge_reserved(const ms_variation *v, ms_trial *trial)
 {
     const bool has_streams = v->run.parallel.layout.kind != MS_PARALLEL_NONE;
     const double budget = (double)v->run.budget_bytes;
@@ -133,23 +159,41 @@ static void judge(const ms_variation *v, ms_trial *trial)
     const double requested = device_bytes(v, trial->least_bytes);
     bool is_less = need < (has_streams ? less_with_streams : clearly_less) * budget;
     bool is_more = need > clearly_more * budget && requested > nearly_requested * budget;
-    trial->is_certain = requested > clearly_requested * budget;
-    trial->is_estimate = is_less || trial->is_certain || (is_more && !has_streams);
+    trial->is_estimate = is_less || (is_more && !has_streams);
     trial->reason = is_less ? MS_FIT_WITHIN_BUDGET : MS_FIT_OVER_BUDGET;
+}
+
+static ms_status estimate(const ms_variation *v, const layer_counts *layers, part *few, part *more,
+                          ms_trial *trial, ms_error *err)
+{
+    trial->kept_bytes = extend(few->kept, more->kept, layers);
+    trial->least_bytes = larger(extend(few->least, more->least, layers), trial->kept_bytes);
+    trial->wanted_bytes = trial->least_bytes;
+    judge_requested(v, trial);
+    if (trial->is_certain)
+        return MS_OK;
+    ms_status status = measure(few, err);
+    if (status == MS_OK)
+        status = measure(more, err);
+    if (status != MS_OK)
+        return status;
+    trial->wanted_bytes = larger(extend(few->wanted, more->wanted, layers), trial->least_bytes);
+    judge_reserved(v, trial);
+    return MS_OK;
 }
 
 ms_status ms_trial_estimate(const ms_variation *v, ms_arena *arena, ms_trial *trial, ms_error *err)
 {
     const layer_counts layers = counts_of(v);
-    figures few, more;
-    ms_status status = measure(v, layers.few, arena, &few, err);
-    if (status == MS_OK)
-        status = measure(v, layers.more, arena, &more, err);
+    part few, more;
+    ms_status status = simulate(v, layers.few, arena, &few, err);
     if (status != MS_OK)
         return status;
-    trial->kept_bytes = extend(few.kept, more.kept, &layers);
-    trial->least_bytes = larger(extend(few.least, more.least, &layers), trial->kept_bytes);
-    trial->wanted_bytes = larger(extend(few.wanted, more.wanted, &layers), trial->least_bytes);
-    judge(v, trial);
-    return MS_OK;
+    status = simulate(v, layers.more, arena, &more, err);
+    if (status == MS_OK) {
+        status = estimate(v, &layers, &few, &more, trial, err);
+        ms_simulated_free(&more.simulated);
+    }
+    ms_simulated_free(&few.simulated);
+    return status;
 }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "advise/kept.h"
 
-uint64_t ms_kept_bytes(const ms_run_config *run, const ms_simulation *s)
+#include "config/run/budget.h"
+
+ms_kept ms_kept_of(const ms_run_config *run, const ms_simulation *s)
 {
     const ms_training *training = &run->training;
+    ms_kept kept = {.weight_bytes = s->weight_bytes};
     if (run->parallel.layout.kind != MS_PARALLEL_NONE)
-        return s->weight_bytes;
-    uint64_t bytes = s->weight_bytes;
+        return kept;
     if (training->optimizer_device == MS_OPTIMIZER_ON_DEVICE)
-        bytes += s->optimizer_state_bytes;
+        kept.state_bytes = s->optimizer_state_bytes;
     if (!training->optimizer_in_backward && run->parameter_device == MS_PARAMETERS_ON_DEVICE)
-        bytes += s->gradient_bytes;
-    return bytes;
+        kept.gradient_bytes = s->gradient_bytes;
+    return kept;
+}
+
+bool ms_kept_exceeds(const ms_run_config *run, uint64_t kept_bytes)
+{
+    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
+    return capacity && kept_bytes > capacity;
 }

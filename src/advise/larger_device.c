@@ -7,7 +7,8 @@ ms_status ms_other_devices_load(ms_arena *arena, const ms_run_config *run, ms_ot
     *others = (ms_other_devices){0};
     if (run->device->is_cpu || run->has_budget || run->calibration)
         return MS_OK;
-    return ms_devices_load(arena, &others->items, &others->count, err);
+    *others = (ms_other_devices){run->devices, run->device_count};
+    return run->devices ? MS_OK : ms_devices_load(arena, &others->items, &others->count, err);
 }
 
 const ms_device *ms_larger_device(const ms_other_devices *others, const ms_run_config *run,

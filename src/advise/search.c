@@ -36,21 +36,17 @@ static bool reaches(const ms_trial *t, ms_fit_verdict wanted)
     return !t->is_refused && ms_reason_verdict(t->reason) >= wanted;
 }
 
-/* What is kept is too much already. */
-static bool keeps_too_much(const search *s, const ms_trial *t)
-{
-    const ms_run_config *run = s->trials->job->run;
-    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
-    return capacity && t->kept_bytes > capacity;
-}
-
 /* A set that is known not to do, does not with less either; nor does one that keeps as much. */
 static bool is_ruled_out(const search *s, ms_candidate_set set, ms_fit_verdict wanted)
 {
+    const ms_run_config *run = s->trials->job->run;
+    if (ms_kept_exceeds(run, ms_combination_left_bytes(set, &s->trials->kept)))
+        return true;
     for (uint32_t i = 0; i < s->trials->known.count; i++) {
         const ms_trial *t = &s->trials->known.items[i];
         bool is_less = (set & ~t->set) == 0 && !reaches(t, wanted);
-        bool keeps_the_same = ((set ^ t->set) & s->of_kept) == 0 && keeps_too_much(s, t);
+        bool keeps_the_same =
+            ((set ^ t->set) & s->of_kept) == 0 && ms_kept_exceeds(run, t->kept_bytes);
         if (ms_trials_count(s->trials, t) && !t->is_refused && (is_less || keeps_the_same))
             return true;
     }
@@ -77,11 +73,14 @@ static ms_status list_maximal(search *s, const route *r, ms_maximal_sets *sets)
 static ms_status meets(search *s, ms_candidate_set set, ms_fit_verdict wanted, bool *yes)
 {
     ms_trial t;
+    ms_status status = MS_OK;
     *yes = false;
-    if (set == 0 || is_ruled_out(s, set, wanted))
-        return MS_OK;
-    ms_status status = ms_trials_one(s->trials, set, &t);
-    *yes = status == MS_OK && reaches(&t, wanted);
+    s->trials->asks_fit = wanted == MS_VERDICT_FITS;
+    if (set != 0 && !is_ruled_out(s, set, wanted)) {
+        status = ms_trials_one(s->trials, set, &t);
+        *yes = status == MS_OK && reaches(&t, wanted);
+    }
+    s->trials->asks_fit = false;
     return status;
 }
 
@@ -231,11 +230,15 @@ static ms_status push_variant(search *s, ms_candidate_set set)
 }
 
 /* What is already known to do without another library, if less well. */
-static void push_known(search *s, ms_candidate_set set)
+static ms_status push_known(search *s, ms_candidate_set set)
 {
+    ms_status status = MS_OK;
+    if (ms_trials_is_open(s->trials, set))
+        status = ms_trials_run(s->trials, &set, 1);
     const ms_trial *t = ms_trials_find(s->trials, set);
-    if (set && t && !t->is_refused && ms_reason_verdict(t->reason) > s->verdict)
+    if (status == MS_OK && t && !t->is_refused && ms_reason_verdict(t->reason) > s->verdict)
         push(s, set, NULL);
+    return status;
 }
 
 /* Pushes the cheapest combination and, where that takes another library, the cheapest without. */
@@ -248,10 +251,8 @@ static ms_status try_route(search *s, const route *r, ms_candidate_set *set)
     push(s, *set, NULL);
     if (!(*set & libraries))
         return MS_OK;
-    if (*set & (s->last_resort | s->of_cost[MS_COST_RESULT])) {
-        push_known(s, *set & ~libraries);
-        return MS_OK;
-    }
+    if (*set & (s->last_resort | s->of_cost[MS_COST_RESULT]))
+        return push_known(s, *set & ~libraries);
     status = follow(s, &(route){r->allowed & ~libraries, r->needed}, &without);
     if (without)
         push(s, without, NULL);

@@ -12,6 +12,8 @@ void ms_trials_free(ms_trials *trials)
 
 bool ms_trials_count(const ms_trials *trials, const ms_trial *trial)
 {
+    if (trial->is_open && !trials->asks_fit)
+        return false;
     return !trials->is_exact || !trial->is_provisional || (trial->is_certain && !trials->is_whole);
 }
 
@@ -21,6 +23,14 @@ const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set)
         if (trials->known.items[i].set == set && ms_trials_count(trials, &trials->known.items[i]))
             return &trials->known.items[i];
     return NULL;
+}
+
+bool ms_trials_is_open(const ms_trials *trials, ms_candidate_set set)
+{
+    bool is_open = false;
+    for (uint32_t i = 0; i < trials->known.count; i++)
+        is_open = is_open || (trials->known.items[i].set == set && trials->known.items[i].is_open);
+    return is_open;
 }
 
 /* What a run cannot be, is not offered; anything else is a failure. */
@@ -33,7 +43,7 @@ static bool is_refusal(ms_status status)
 /* Alone in its thread. */
 typedef struct task {
     const ms_job *job;
-    bool is_exact;
+    bool is_exact, asks_fit; /* as of the trials */
     ms_trial trial;
     ms_status status;
     ms_error err;
@@ -45,15 +55,16 @@ static ms_status simulate(task *t, const ms_variation *v, bool is_near)
     const ms_job job = ms_variation_job(v);
     ms_simulated simulated;
     ms_status status =
-        ms_simulate(&job, is_near ? MS_SIMULATE_SUMMARY : MS_SIMULATE_FIT, &simulated, &t->err);
+        ms_simulate(&job, is_near ? MS_SIMULATE_TIME : MS_SIMULATE_FIT, &simulated, &t->err);
     if (status != MS_OK)
         return status;
     t->trial.reason = simulated.judgement.reason;
     t->trial.wanted_bytes = ms_simulated_wanted_bytes(&simulated);
     t->trial.least_bytes = ms_simulated_least_bytes(&simulated);
-    t->trial.kept_bytes = ms_kept_bytes(&v->run, &simulated.simulation);
-    t->trial.has_summary = is_near;
-    t->trial.summary = simulated.summary;
+    const ms_kept kept = ms_kept_of(&v->run, &simulated.simulation);
+    t->trial.kept_bytes = ms_kept_bytes(&kept);
+    t->trial.has_effect = is_near;
+    t->trial.effect = ms_effect_of(&simulated);
     ms_simulated_free(&simulated);
     return MS_OK;
 }
@@ -61,6 +72,12 @@ static ms_status simulate(task *t, const ms_variation *v, bool is_near)
 static bool has_ranks(const ms_run_config *run)
 {
     return run->parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
+static void leave_open(ms_trial *trial)
+{
+    trial->is_open = trial->is_estimate = true;
+    trial->reason = MS_FIT_UPPER_END;
 }
 
 /* In the first pass of several ranks the one that needs most of the unchanged run is taken. */
@@ -77,6 +94,8 @@ static ms_status measure(task *t, ms_arena *arena)
     bool is_estimated = !t->is_exact && ms_trial_may_be_estimated(&v);
     if (status == MS_OK && is_estimated)
         status = ms_trial_estimate(&v, arena, &t->trial, &t->err);
+    if (status == MS_OK && t->asks_fit && t->trial.cannot_fit && !t->trial.is_estimate)
+        leave_open(&t->trial);
     t->trial.is_provisional = t->trial.is_estimate || (!t->is_exact && has_ranks(&v.run));
     if (status != MS_OK || t->trial.is_estimate)
         return status;
@@ -127,6 +146,7 @@ ms_status ms_trials_run(ms_trials *trials, const ms_candidate_set *sets, uint32_
             if (!ms_trials_find(trials, sets[first]))
                 tasks[wanted++] = (task){.job = trials->job,
                                          .is_exact = trials->is_exact,
+                                         .asks_fit = trials->asks_fit,
                                          .trial = {.set = sets[first]}};
         ms_parallel_run(wanted, work, tasks);
         for (uint32_t i = 0; i < wanted && status == MS_OK; i++)

@@ -8,6 +8,7 @@
 #include "advise/combination.h"
 #include "advise/kept.h"
 #include "advise/larger_device.h"
+#include "advise/effect.h"
 #include "base/vec.h"
 
 typedef struct ms_trial {
@@ -16,20 +17,24 @@ typedef struct ms_trial {
     bool is_estimate;    /* of a few layers, where that shows whether it fits by far or not */
     bool is_provisional; /* an estimate, or of a rank that may not be the one that needs most */
     bool is_certain;     /* provisional, but more than the budget is requested of every allocator */
+    bool cannot_fit;     /* by what is requested, it is tight at best */
+    bool is_open;        /* an estimate of what cannot fit: whether it is tight isn't known */
     ms_fit_reason reason;
     uint64_t wanted_bytes; /* reserved, by the step that runs out of memory if one does */
     uint64_t least_bytes;  /* requested: no allocator does with less */
-    uint64_t kept_bytes;   /* ms_kept_bytes */
-    bool has_summary;      /* it was simulated in full, as the estimate was not clear */
-    ms_summary summary;
+    uint64_t kept_bytes;
+    bool has_effect; /* it was simulated in full, as the estimate was not clear */
+    ms_effect effect;
 } ms_trial;
 
 typedef struct ms_trials {
     const ms_job *job;       /* its run has a draft */
+    ms_kept kept;            /* of the unchanged run; 0: it isn't known */
     ms_other_devices others; /* none while nothing asks for another device */
     ms_vec(ms_trial) known;
     bool is_exact; /* nothing is provisional, and what is does not count unless it is certain */
     bool is_whole; /* what is certain does not count either */
+    bool asks_fit; /* it is all the same whether what does not fit is tight */
     ms_error *err;
 } ms_trials;
 
@@ -42,6 +47,8 @@ ms_status ms_trials_run(ms_trials *trials, const ms_candidate_set *sets, uint32_
 bool ms_trials_count(const ms_trials *trials, const ms_trial *trial);
 /* A trial that was run, or NULL. */
 const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set);
+/* Whether one was run that is open. */
+bool ms_trials_is_open(const ms_trials *trials, ms_candidate_set set);
 /* Runs one, unless it is known. */
 ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial);
 

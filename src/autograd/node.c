@@ -48,11 +48,23 @@ void ms_op_draws(ms_tape *tape, ms_op_mark mark)
         tape->trace->ops.items[mark.op].is_random = true;
 }
 
+static uint64_t bytes_of(const ms_tensor_info *info)
+{
+    uint64_t bytes = ms_dtype_bytes((ms_dtype)info->dtype);
+    for (uint32_t i = 0; i < info->shape.rank; i++)
+        bytes *= info->shape.dims[i].value;
+    return bytes;
+}
+
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output)
 {
     if (!mark.outermost || !tensor || ms_idle(tape))
         return;
     const ms_tensor_info *info = ms_info(tape, tensor);
+    if (!tape->keeps_operands) {
+        ms_trace_add_traffic(tape->trace, mark.op, bytes_of(info));
+        return;
+    }
     ms_operand operand = {.storage = info->storage,
                           .rank = (uint8_t)info->shape.rank,
                           .dtype = info->dtype,

@@ -104,14 +104,14 @@ static uint32_t add_row(ms_tape *tape, const ms_storage *storage)
     return index == MS_NONE || !ms_vec_push(&tape->storage_refs, 0u) ? MS_NONE : index;
 }
 
-static uint32_t push_storage(ms_tape *tape, ms_storage storage)
+static uint32_t push_storage(ms_tape *tape, const ms_storage *storage)
 {
-    uint32_t index = add_row(tape, &storage);
+    uint32_t index = add_row(tape, storage);
     if (index == MS_NONE) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return MS_NONE;
     }
-    if (storage.bytes && !tape->is_meta)
+    if (storage->bytes && !tape->is_meta)
         ms_trace_event(tape, MS_EVENT_ALLOC, index);
     return index;
 }
@@ -136,14 +136,14 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
                           .same_as = MS_NONE};
     for (uint32_t i = 0; i < shape->rank; i++)
         storage.symbols[i] = shape->dims[i].symbol;
-    return push_storage(tape, storage);
+    return push_storage(tape, &storage);
 }
 
 void ms_storage_renew(ms_tape *tape, ms_tensor tensor)
 {
     uint32_t before = ms_info(tape, tensor)->storage;
     const ms_storage old = tape->trace->storages.items[before];
-    uint32_t index = push_storage(tape, old);
+    uint32_t index = push_storage(tape, &old);
     if (index == MS_NONE)
         return;
     ms_trace_identify(tape->trace, index, before);
@@ -173,7 +173,7 @@ void ms_storage_refill(ms_tape *tape, ms_tensor tensor)
     ms_storage fresh = tape->trace->storages.items[before];
     fresh.stream = tape->stream;
     fresh.saved = false;
-    uint32_t index = push_storage(tape, fresh);
+    uint32_t index = push_storage(tape, &fresh);
     if (index == MS_NONE)
         return;
     uint32_t count = tape->storage_refs.items[before] & ~MS_STORAGE_EMPTY;
@@ -229,12 +229,13 @@ static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *sha
     if (storage == MS_NONE)
         return 0;
     uint64_t kept[MS_MAX_RANK];
-    memcpy(kept, strides, shape->rank * sizeof *strides);
     ms_tensor tensor;
     if (tape->free_tensors.count) {
         tensor = tape->free_tensors.items[--tape->free_tensors.count];
     } else {
         tensor = tape->tensors.count;
+        memcpy(kept, strides, shape->rank * sizeof *strides);
+        strides = kept;
         if (!ms_vec_reserve(&tape->tensors)) {
             ms_tape_fail(tape, MS_ERR_NOMEM);
             return 0;
@@ -249,12 +250,12 @@ static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *sha
     info->dtype = (uint8_t)dtype;
     info->requires_grad = info->is_view = false;
     info->shape = *shape;
-    memcpy(info->strides, kept, shape->rank * sizeof *strides);
+    memcpy(info->strides, strides, shape->rank * sizeof *strides);
     tape->storage_refs.items[storage]++;
     return tensor;
 }
 
-static void destroy_tensor(ms_tape *tape, ms_tensor tensor)
+void ms_tensor_destroy(ms_tape *tape, ms_tensor tensor)
 {
     ms_tensor_info *info = ms_info(tape, tensor);
     ms_storage_release(tape, info->storage);
@@ -270,18 +271,25 @@ ms_tensor ms_storage_tensor(ms_tape *tape, uint32_t storage, const ms_tensor_inf
     return add_tensor(tape, storage, &like->shape, like->strides, (ms_dtype)like->dtype);
 }
 
-ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype)
+/* Neither shape nor strides are in the tape's table. */
+static ms_tensor make_empty(ms_tape *tape, const ms_shape *shape, const uint64_t *strides,
+                            ms_dtype dtype)
 {
     if (ms_idle(tape))
         return 0;
-    return add_tensor(tape, add_storage(tape, &shape, dtype), &shape, strides, dtype);
+    return add_tensor(tape, add_storage(tape, shape, dtype), shape, strides, dtype);
+}
+
+ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype)
+{
+    return make_empty(tape, &shape, strides, dtype);
 }
 
 ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype)
 {
     uint64_t strides[MS_MAX_RANK];
     contiguous_strides(&shape, strides);
-    return ms_empty_strided(tape, shape, strides, dtype);
+    return make_empty(tape, &shape, strides, dtype);
 }
 
 /* Dense, with dimensions in the order of the given strides: insertion by growing stride; broadcast
@@ -311,10 +319,10 @@ ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype)
         return 0;
     ms_tensor_info info = *ms_info(tape, like);
     if (ms_is_dense(&info))
-        return ms_empty_strided(tape, info.shape, info.strides, dtype);
+        return make_empty(tape, &info.shape, info.strides, dtype);
     uint64_t strides[MS_MAX_RANK];
     dense_strides(&info, strides);
-    return ms_empty_strided(tape, info.shape, strides, dtype);
+    return make_empty(tape, &info.shape, strides, dtype);
 }
 
 ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
@@ -338,31 +346,6 @@ void ms_change_in_place(ms_tape *tape, ms_tensor tensor)
 {
     if (!ms_idle(tape) && tensor)
         tape->trace->storages.items[ms_info(tape, tensor)->storage].is_changed = true;
-}
-
-void ms_retain(ms_tape *tape, ms_tensor tensor)
-{
-    if (tensor)
-        ms_info(tape, tensor)->refs++;
-}
-
-void ms_release(ms_tape *tape, ms_tensor tensor)
-{
-    if (tensor && --ms_info(tape, tensor)->refs == 0)
-        destroy_tensor(tape, tensor);
-}
-
-ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor)
-{
-    if (tensor)
-        ms_info(tape, tensor)->refs--;
-    return tensor;
-}
-
-void ms_consume(ms_tape *tape, ms_tensor tensor)
-{
-    if (tensor && ms_info(tape, tensor)->refs == 0)
-        destroy_tensor(tape, tensor);
 }
 
 void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category)

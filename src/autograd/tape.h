@@ -41,6 +41,7 @@ typedef struct ms_tape {
     uint64_t host_saved_bytes; /* saved tensors in host memory, when the device is not the host */
     uint64_t passing_saved_bytes; /* saved by nodes that are dropped before the end of forward */
     bool recording;               /* write operator executions into the trace */
+    bool keeps_operands;          /* with their operands, not only the bytes of these */
     bool has_autocast;
     uint8_t autocast_dtype;
     uint8_t pass;         /* ms_pass */
@@ -155,10 +156,36 @@ ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t
 /* An operator that works in place writes to the tensor's storage. */
 void ms_change_in_place(ms_tape *tape, ms_tensor tensor);
 
-void ms_retain(ms_tape *tape, ms_tensor tensor);
-void ms_release(ms_tape *tape, ms_tensor tensor);    /* undoes ms_retain; the last one destroys */
-ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, returns it floating */
-void ms_consume(ms_tape *tape, ms_tensor tensor);    /* destroys it if it floats */
+void ms_tensor_destroy(ms_tape *tape, ms_tensor tensor);
+
+static inline void ms_retain(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor)
+        ms_info(tape, tensor)->refs++;
+}
+
+/* Undoes ms_retain; the last one destroys. */
+static inline void ms_release(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor && --ms_info(tape, tensor)->refs == 0)
+        ms_tensor_destroy(tape, tensor);
+}
+
+/* Undoes ms_retain, returns it floating. */
+static inline ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor)
+        ms_info(tape, tensor)->refs--;
+    return tensor;
+}
+
+/* Destroys it if it floats. */
+static inline void ms_consume(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor && ms_info(tape, tensor)->refs == 0)
+        ms_tensor_destroy(tape, tensor);
+}
+
 void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category);
 
 /* ---- storages: for code that keeps or moves them without a tensor ---- */

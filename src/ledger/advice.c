@@ -70,8 +70,10 @@ static ms_status collect(const ms_ledger *ledger, ms_advice *advice, ms_error *e
         if (status == MS_OK && c.status != MS_OK)
             status = ms_fail(err, c.status, "%s", c.err.text);
         if (status == MS_OK)
-            status = ms_advise(&(ms_advised){&ledger->simulated->job, ledger->summary, events},
-                               advice->arena, &advice->suggestions, err);
+            status = ms_advise(
+                &(ms_advised){
+                    &ledger->simulated->job, ledger->summary, events, {ledger->simulated, list}},
+                advice->arena, &advice->suggestions, err);
         if (status == MS_OK)
             status = tell_of_none(ledger, events, advice, err);
     } else {

@@ -66,3 +66,21 @@ bool ms_lifetimes_exceed(const ms_trace *trace, uint64_t capacity_bytes)
     }
     return false;
 }
+
+uint64_t ms_lifetimes_most(const ms_trace *trace)
+{
+    uint64_t live_bytes = 0, most_bytes = 0;
+    bool is_open = false;
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        const ms_event *event = &trace->events.items[i];
+        if (event->kind == MS_EVENT_FREE)
+            live_bytes -= trace->storages.items[event->id].bytes;
+        else if (event->kind == MS_EVENT_ALLOC)
+            live_bytes += trace->storages.items[event->id].bytes;
+        else if (event->kind == MS_EVENT_MARK)
+            is_open = trace->marks.items[event->id].begin && trace->marks.items[event->id].step > 0;
+        if (is_open && live_bytes > most_bytes)
+            most_bytes = live_bytes;
+    }
+    return most_bytes;
+}

@@ -25,5 +25,7 @@ static inline bool ms_lifetime_covers(ms_lifetime lifetime, uint32_t event)
 
 /* Whether the bytes requested at one time exceed the capacity, so that no allocator can succeed. */
 bool ms_lifetimes_exceed(const ms_trace *trace, uint64_t capacity_bytes);
+/* The most bytes requested at one time in the phases of the steps, after the build. */
+uint64_t ms_lifetimes_most(const ms_trace *trace);
 
 #endif

@@ -23,6 +23,8 @@ static ms_status play_alloc(ms_player *p, uint32_t storage, ms_error *err)
         ms_allocator_lift_capacity(p->allocator);
         status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
     }
+    if (p->ends_full && p->stats->retries > 0)
+        return MS_ERR_OVER_BUDGET;
     if (status == MS_ERR_OVER_BUDGET)
         return status;
     if (status == MS_ERR_NOMEM)
@@ -175,13 +177,39 @@ static ms_status play_event(ms_player *p, uint32_t index, ms_error *err)
     return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
 }
 
+/* Most events are none of the allocator's; only the curve has a point for each. */
+static bool is_of_allocator(const ms_event *event)
+{
+    switch ((ms_event_kind)event->kind) {
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_OP_END:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_WORK:
+    case MS_EVENT_WAIT:
+        return false;
+    case MS_EVENT_ALLOC:
+    case MS_EVENT_FREE:
+    case MS_EVENT_EMPTY_CACHE:
+    case MS_EVENT_RECORD:
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
+    case MS_EVENT_MARK:
+        break;
+    }
+    return true;
+}
+
 ms_status ms_play(ms_player *p, uint32_t begin, uint32_t end, ms_error *err)
 {
+    const ms_event *events = p->trace->events.items;
+    const bool is_drawn = p->is_steady && p->usage->live_bytes;
     for (uint32_t i = begin; i < end && !p->broken; i++) {
+        if (!is_drawn && !is_of_allocator(&events[i]))
+            continue;
         ms_status status = play_event(p, i, err);
         if (status != MS_OK)
             return status;
-        if (p->is_steady)
+        if (p->is_steady && (is_drawn || events[i].kind != MS_EVENT_FREE))
             note_steady(p, i);
     }
     return MS_OK;

@@ -18,6 +18,7 @@ typedef struct ms_player {
     bool is_steady;        /* the steady step runs: its maxima count */
     bool is_again;         /* the step was played before */
     bool goes_on;          /* without a limit, once the device is full */
+    bool ends_full;        /* nothing is given back for what is refused: that is the end */
     bool broken;           /* a step that is played again met tensors it had left, or left none */
 } ms_player;
 

@@ -301,6 +301,10 @@ static void play(walker *w)
     for (uint32_t i = 0; i < w->trace->events.count && !w->no_memory; i++) {
         ms_event event = w->trace->events.items[i];
         w->event = i;
+        if (event.kind == MS_EVENT_OP_BEGIN && !w->is_leaving) {
+            w->is_releasing = false;
+            continue;
+        }
         if (w->is_leaving && event.kind != MS_EVENT_FREE)
             leave_layer(w);
         if (event.kind != MS_EVENT_FREE)

@@ -113,6 +113,13 @@ ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *op
     return measure(&p, options, false, WANTS_BLOCKS | WANTS_CURVE, err);
 }
 
+ms_status ms_usage_measure_figures(const ms_trace *trace, const ms_allocator_options *options,
+                                   ms_usage *usage, ms_error *err)
+{
+    ms_player p = {.trace = trace, .usage = usage};
+    return measure(&p, options, false, 0, err);
+}
+
 static ms_status measure_twice(const ms_trace *trace, const ms_allocator_options *options,
                                int wanted, ms_usage *usage, bool *repeats, ms_error *err)
 {
@@ -126,6 +133,16 @@ ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_option
                                 ms_usage *usage, bool *repeats, ms_error *err)
 {
     return measure_twice(trace, options, 0, usage, repeats, err);
+}
+
+ms_status ms_usage_measure_within(const ms_trace *trace, const ms_allocator_options *options,
+                                  ms_usage *usage, bool *repeats, ms_error *err)
+{
+    ms_player p = {.trace = trace, .usage = usage, .ends_full = true};
+    ms_status status = play_once(&p, options, true, 0, err);
+    usage->out_of_memory = status == MS_ERR_OVER_BUDGET;
+    *repeats = !p.broken;
+    return usage->out_of_memory ? MS_OK : status;
 }
 
 ms_status ms_usage_measure_fit(const ms_trace *trace, const ms_allocator_options *options,

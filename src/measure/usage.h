@@ -54,6 +54,9 @@ typedef struct ms_usage {
  * out_of_memory is set and everything is measured on a device without a limit. */
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err);
+/* The figures alone, no curve and no blocks. */
+ms_status ms_usage_measure_figures(const ms_trace *trace, const ms_allocator_options *options,
+                                   ms_usage *usage, ms_error *err);
 /* Sets usage->slow_reserved_bytes, in a usage that was measured from the same trace: what would be
  * reserved, without a limit, if other streams were done with a tensor only when the host waits for
  * them: where the trace says so, and at the ends of phases. `is_lean` as for the usage. */
@@ -70,6 +73,10 @@ ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_option
  * step's figures are 0. */
 ms_status ms_usage_measure_fit(const ms_trace *trace, const ms_allocator_options *options,
                                ms_usage *usage, bool *repeats, ms_error *err);
+/* As ms_usage_measure_lean, but of what needs more than the capacity nothing is known other than
+ * out_of_memory. */
+ms_status ms_usage_measure_within(const ms_trace *trace, const ms_allocator_options *options,
+                                  ms_usage *usage, bool *repeats, ms_error *err);
 /* As ms_usage_measure_lean, with each storage's block size, for the storages alive at the peak. */
 ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,
                                   ms_usage *usage, bool *repeats, ms_error *err);

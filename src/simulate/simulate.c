@@ -10,8 +10,8 @@ typedef ms_status (*measurer)(const ms_trace *trace, const ms_allocator_options 
 /* How a detail is simulated. */
 typedef struct way {
     ms_step_detail steps;
-    measurer measure;                /* of two steps; NULL: three are run, or nothing is measured */
-    bool is_measured, is_summarized; /* with the evaluation */
+    measurer measure; /* of two steps; NULL: three are run, or nothing is measured */
+    bool is_measured, is_evaluated;
 } way;
 
 static const way ways[] = {
@@ -20,6 +20,7 @@ static const way ways[] = {
     [MS_SIMULATE_PROFILE] = {.steps = MS_STEPS_TIMED},
     [MS_SIMULATE_FIT] = {MS_STEPS_LEAN, ms_usage_measure_fit, true, false},
     [MS_SIMULATE_USAGE] = {MS_STEPS_LEAN, ms_usage_measure_lean, true, false},
+    [MS_SIMULATE_TIME] = {MS_STEPS_TIMED, ms_usage_measure_lean, true, true},
     [MS_SIMULATE_SUMMARY] = {MS_STEPS_TIMED, ms_usage_measure_blocks, true, true},
     [MS_SIMULATE_ALL] = {MS_STEPS_ALL, NULL, true, true},
 };
@@ -33,12 +34,36 @@ static ms_status run_steps(ms_simulated *s, ms_step_detail steps, ms_error *err)
     return ms_step_simulate(s->job.model, s->job.run, steps, &s->simulation, err);
 }
 
+bool ms_job_has_limit(const ms_job *job)
+{
+    const ms_allocator_options *options = &job->run->allocator;
+    return job->limit_bytes && options->kind == MS_ALLOCATOR_CUDA &&
+           (!options->capacity_bytes || job->limit_bytes < options->capacity_bytes);
+}
+
+static bool has_limit(const ms_simulated *s)
+{
+    return !s->is_whole && ms_job_has_limit(&s->job);
+}
+
+bool ms_simulated_is_beyond(const ms_simulated *s)
+{
+    return has_limit(s) && s->usage.out_of_memory;
+}
+
 /* *repeats: whether the second step could be played again; if not the usage says nothing. */
 static ms_status play(ms_simulated *s, const ms_run_config *run, bool *repeats, ms_error *err)
 {
     const ms_trace *trace = &s->simulation.trace;
     ms_usage_free(&s->usage);
     *repeats = true;
+    ms_allocator_options options = run->allocator;
+    if (has_limit(s)) {
+        options.capacity_bytes = s->job.limit_bytes;
+        return ms_usage_measure_within(trace, &options, &s->usage, repeats, err);
+    }
+    if (s->is_lent)
+        return ms_usage_measure_figures(trace, &run->allocator, &s->usage, err);
     return s->is_whole ? ms_usage_measure(trace, &run->allocator, &s->usage, err)
                        : ways[s->detail].measure(trace, &run->allocator, &s->usage, repeats, err);
 }
@@ -99,20 +124,36 @@ static ms_status judge_evaluation(ms_simulated *s, ms_error *err)
     return status;
 }
 
+/* What follows the steps and their usage. */
+static ms_status finish(ms_simulated *s, ms_error *err)
+{
+    switch (s->detail) {
+    case MS_SIMULATE_FIT:
+        return judge_evaluation(s, err);
+    case MS_SIMULATE_PROFILE:
+    case MS_SIMULATE_TIME:
+        return ms_simulated_profile(s, err);
+    case MS_SIMULATE_SUMMARY:
+    case MS_SIMULATE_ALL:
+        return ms_simulated_summarize(s, err);
+    case MS_SIMULATE_MODEL:
+    case MS_SIMULATE_EVENTS:
+    case MS_SIMULATE_USAGE:
+        break;
+    }
+    return MS_OK;
+}
+
 static ms_status simulate(ms_simulated *s, const way *w, ms_error *err)
 {
-    ms_status status = w->is_summarized ? evaluate(s, err) : MS_OK;
+    ms_status status = w->is_evaluated ? evaluate(s, err) : MS_OK;
     if (status == MS_OK)
         status = run_steps(s, w->steps, err);
     if (status == MS_OK && w->is_measured) {
         status = measure(s, s->job.run, err);
         judge(s);
     }
-    if (status == MS_OK && s->detail == MS_SIMULATE_FIT)
-        status = judge_evaluation(s, err);
-    if (status == MS_OK && s->detail == MS_SIMULATE_PROFILE)
-        status = ms_simulated_profile(s, err);
-    return status == MS_OK && w->is_summarized ? ms_simulated_summarize(s, err) : status;
+    return status == MS_OK && !ms_simulated_is_beyond(s) ? finish(s, err) : status;
 }
 
 ms_status ms_simulate(const ms_job *job, ms_simulate_detail detail, ms_simulated *result,

@@ -23,7 +23,12 @@ typedef struct ms_job {
     const ms_run_config *run;
     const ms_usage *evaluation; /* usage of the evaluation between steps, if already known; NULL:
                                    simulated if the run has an evaluation */
+    uint64_t limit_bytes; /* what reserves more, or gives back what it had reserved so as not to, is
+                             not asked for: see ms_simulated_is_beyond; 0: all is */
 } ms_job;
+
+/* Whether that limit is below the device's, and the allocator one that keeps to it. */
+bool ms_job_has_limit(const ms_job *job);
 
 /* The level of detail; each takes more time than the previous ones. Without the evaluation unless
  * stated. */
@@ -35,7 +40,8 @@ typedef enum ms_simulate_detail {
     MS_SIMULATE_FIT,     /* whether it fits, with the evaluation, and the memory it requests. If the
                             first step runs out of memory, the usage is of that step */
     MS_SIMULATE_USAGE,   /* the steady step's figures, if necessary on a device without a limit */
-    MS_SIMULATE_SUMMARY, /* also the peak, the profile and the summary; with the evaluation */
+    MS_SIMULATE_TIME,    /* also the profile, and so the step's time; with the evaluation */
+    MS_SIMULATE_SUMMARY, /* also the peak and the summary */
     MS_SIMULATE_ALL      /* also operators, blocks and curves, for the ledger */
 } ms_simulate_detail;
 
@@ -65,6 +71,9 @@ void ms_simulated_free(ms_simulated *simulated);
 ms_status ms_simulate_again(ms_simulated *simulated, const ms_run_config *run, ms_error *err);
 /* Borrows the events of a result, which must outlive the new one, for ms_simulate_again. */
 ms_simulated ms_simulated_lend(const ms_simulated *whole);
+
+/* Whether it reserves more than the job's limit; it has no figures then. */
+bool ms_simulated_is_beyond(const ms_simulated *simulated);
 
 /* Usage of the evaluation, from the job or simulated, or NULL. */
 static inline const ms_usage *ms_simulated_evaluation(const ms_simulated *simulated)

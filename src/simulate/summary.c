@@ -97,21 +97,41 @@ void ms_summary_set_reason(ms_summary *s, ms_fit_reason reason)
     s->fits = ms_reason_fits(reason);
 }
 
-static void summarize_judgement(const ms_judgement *j, const ms_run_config *run, ms_summary *s)
+/* With the most that the keys add which the figures are without. */
+static uint64_t high_bytes(const ms_simulated *s)
 {
+    const uint64_t high = s->judgement.device_bytes.high;
+    const uint64_t more = ms_read_keys_most_bytes(&s->job.run->keys);
+    return more > UINT64_MAX - high ? UINT64_MAX : high + more;
+}
+
+ms_fit_reason ms_simulated_reason(const ms_simulated *s)
+{
+    const ms_judgement *j = &s->judgement;
+    bool is_above = j->reason == MS_FIT_WITHIN_BUDGET && high_bytes(s) > j->budget_bytes;
+    return ms_reason_with_keys(is_above ? MS_FIT_UPPER_END : j->reason, &s->job.run->keys);
+}
+
+static void summarize_judgement(const ms_simulated *simulated, ms_summary *s)
+{
+    const ms_judgement *j = &simulated->judgement;
     s->low_device_bytes = j->device_bytes.low;
     s->expected_device_bytes = j->device_bytes.expected;
-    s->high_device_bytes = j->device_bytes.high;
+    s->high_device_bytes = high_bytes(simulated);
     s->budget_bytes = j->budget_bytes;
     if (j->budget_bytes)
         s->headroom_bytes = (int64_t)(j->budget_bytes - j->device_bytes.expected);
-    ms_fit_reason reason = j->reason;
-    uint64_t more = ms_read_keys_most_bytes(&run->keys);
-    s->high_device_bytes =
-        more > UINT64_MAX - s->high_device_bytes ? UINT64_MAX : s->high_device_bytes + more;
-    if (reason == MS_FIT_WITHIN_BUDGET && s->high_device_bytes > s->budget_bytes)
-        reason = MS_FIT_UPPER_END;
-    ms_summary_set_reason(s, ms_reason_with_keys(reason, &run->keys));
+    ms_summary_set_reason(s, ms_simulated_reason(simulated));
+}
+
+static bool has_step_time(const ms_run_config *run)
+{
+    return ms_device_has_rates(run->device) && !ms_layout_has_stages(&run->parallel.layout);
+}
+
+double ms_simulated_step_ms(const ms_simulated *s)
+{
+    return has_step_time(s->job.run) ? s->profile.time.step_ms : 0;
 }
 
 static void summarize(ms_simulated *simulated)
@@ -121,12 +141,10 @@ static void summarize(ms_simulated *simulated)
     summarize_model(&simulated->simulation, s);
     summarize_usage(&simulated->usage, &simulated->peak, s);
     const ms_run_config *run = simulated->job.run;
-    summarize_judgement(&simulated->judgement, run, s);
-    /* in a pipeline a step takes as long as all ranks need together */
-    if (ms_device_has_rates(run->device) && !ms_layout_has_stages(&run->parallel.layout)) {
-        s->step_time_ms = simulated->profile.time.step_ms;
+    summarize_judgement(simulated, s);
+    s->step_time_ms = ms_simulated_step_ms(simulated);
+    if (has_step_time(run))
         s->exposed_copy_ms = simulated->profile.time.exposed_ms;
-    }
     s->tokens = ms_run_tokens(run);
     s->tokens_per_s = ms_run_tokens_per_s(run, s->step_time_ms);
     s->tokens_per_s_per_gpu = ms_run_tokens_per_s_per_gpu(run, s->step_time_ms);

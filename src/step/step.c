@@ -311,6 +311,7 @@ static void train(trainer *t)
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
         bool records = detail == MS_STEPS_ALL || detail == MS_STEPS_TIMED;
         t->tape.recording = t->step == last && records;
+        t->tape.keeps_operands = detail == MS_STEPS_ALL;
         run_step(t);
     }
     if (t->tape.status != MS_OK)

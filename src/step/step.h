@@ -15,7 +15,7 @@
 typedef enum ms_step_detail {
     MS_STEPS_ALL,       /* three steps; operators of the last */
     MS_STEPS_LEAN,      /* two steps; allocations only */
-    MS_STEPS_TIMED,     /* two steps; operators of the last */
+    MS_STEPS_TIMED,     /* two steps; operators of the last, with their costs but no operands */
     MS_STEPS_EVALUATED, /* three steps and an evaluation, which replaces the last step; allocations
                            only */
     MS_STEPS_NONE       /* the model only */

@@ -49,6 +49,11 @@ uint32_t ms_trace_add_mark(ms_trace *trace, ms_mark mark);
 uint32_t ms_trace_begin_op(ms_trace *trace, ms_op_exec op);
 /* Adds a tensor of the running operator, the last one; its bytes count as traffic. */
 bool ms_trace_add_operand(ms_trace *trace, uint32_t op, ms_operand operand);
+/* The bytes of a tensor alone. */
+static inline void ms_trace_add_traffic(ms_trace *trace, uint32_t op, uint64_t bytes)
+{
+    trace->ops.items[op].traffic_bytes += bytes;
+}
 void ms_trace_add_cost(ms_trace *trace, uint32_t op, double flops, double traffic_bytes,
                        ms_dtype dtype);
 

@@ -138,8 +138,8 @@ static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_confi
 /* Weights, gradients and states alone are too much: no treatment of layers helps. */
 static bool keeps_too_much(const ms_analysis *a, const ms_run_config *run)
 {
-    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
-    return ms_kept_bytes(run, &a->simulated.simulation) > capacity;
+    const ms_kept kept = ms_kept_of(run, &a->simulated.simulation);
+    return ms_kept_exceeds(run, ms_kept_bytes(&kept));
 }
 
 static ms_status describe_change(ms_arena *arena, const ms_suggestion *s, ms_verdict *v,
@@ -171,7 +171,7 @@ static ms_status change_run(ms_arena *arena, const ms_analysis *a, ms_run_config
     summary.verdict = MS_VERDICT_NO;
     const ms_job job = {.model = &a->model, .run = run};
     const uint32_t events = a->simulated.simulation.trace.events.count;
-    ms_status status = ms_advise(&(ms_advised){&job, &summary, events}, arena, &list, err);
+    ms_status status = ms_advise(&(ms_advised){&job, &summary, events, {0}}, arena, &list, err);
     if (status == MS_OK && list.count && ms_reason_fits(list.items[0].reason))
         status = describe_change(arena, &list.items[0], v, err);
     ms_vec_free(&list);

@@ -94,6 +94,8 @@ ms_status ms_run_resolve_again(ms_arena *arena, const ms_run_config *before,
     ms_run_draft known = *draft;
     ms_adapter *read = NULL;
     known.run.device = same_device ? before->device : NULL;
+    known.run.devices = before->devices;
+    known.run.device_count = before->device_count;
     ms_status status = ms_run_resolve(arena, &known, &nowhere, model, run, NULL, err);
     if (status == MS_OK && before->adapter && ms_run_field_is_set(draft, "adapter")) {
         read = ms_arena_array(arena, ms_adapter, 1);

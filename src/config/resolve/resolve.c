@@ -33,17 +33,17 @@ enum { DEFAULT_SEQ = 2048 };
 
 static ms_status resolve_device(const ms_resolving *c)
 {
-    const ms_device *devices = NULL;
-    uint32_t count = 0;
+    ms_run_config *run = c->run;
     char hint[MS_DEVICE_HINT_BYTES];
     const char *name = c->draft->device;
-    c->run->device = c->draft->run.device;
-    if (c->run->device)
+    ms_status status = MS_OK;
+    if (run->device)
         return MS_OK;
-    ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
+    if (!run->devices)
+        status = ms_devices_load(c->arena, &run->devices, &run->device_count, c->err);
     if (status != MS_OK)
         return status;
-    c->run->device = ms_device_named(devices, count, name, hint);
+    run->device = ms_device_named(run->devices, run->device_count, name, hint);
     return c->run->device ? ms_resolve_times(c)
                           : ms_resolve_fail(c, "device", "unknown device '%.40s'%s", name, hint);
 }

@@ -178,7 +178,9 @@ typedef struct ms_run_config {
         };
         uint32_t torch[2];
     };
-    const ms_device *device;           /* never NULL; "cpu" is a row */
+    const ms_device *device;  /* never NULL; "cpu" is a row */
+    const ms_device *devices; /* all rows, if they were read */
+    uint32_t device_count;
     const ms_calibration *calibration; /* already applied to the device; NULL: none */
     bool has_budget;                   /* a budget was given */
     bool has_dtype;                    /* a dtype, autocast or a policy was given */

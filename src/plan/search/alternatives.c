@@ -225,7 +225,7 @@ static ms_status advise(const ms_search *s, const ms_job *job, ms_suggestions *l
     if (status != MS_OK)
         return status;
     const uint32_t events = simulated.simulation.trace.events.count;
-    status = ms_advise(&(ms_advised){job, &simulated.summary, events}, s->arena, list, s->err);
+    status = ms_advise(&(ms_advised){job, &simulated.summary, events, {0}}, s->arena, list, s->err);
     ms_simulated_free(&simulated);
     return status;
 }

@@ -95,7 +95,7 @@ void ms_suggestions_console(const ms_page *page, const ms_view *view)
     for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
         const ms_suggestion *s = &view->advice->suggestions.items[i];
         const ms_suggestion_lines lines = {s->title,        s->changes, s->option,    s->cost,
-                                           s->device_bytes, s->reason,  s->added_time};
+                                           s->device_bytes, s->told,    s->added_time};
         ms_suggestion_console(page, &lines, before);
         before = s->cost;
     }
@@ -123,7 +123,7 @@ void ms_suggestions_markdown(FILE *out, const ms_view *view)
         char left[MS_GIB_TEXT], saved[MS_GIB_TEXT], time[MS_FIXED_TEXT];
         uint64_t bytes = s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0;
         fprintf(out, "| %s | `%s` | %s | %s | %s | %s | %s |\n", title_text(view, s), s->option,
-                ms_gib(s->device_bytes, left), ms_gib(bytes, saved), ms_fit_cell(s->reason),
+                ms_gib(s->device_bytes, left), ms_gib(bytes, saved), ms_fit_cell(s->told),
                 ms_added_time(s->added_time, time), ms_cost_text(s->cost));
     }
 }
@@ -143,7 +143,7 @@ void ms_suggestions_html(FILE *out, const ms_view *view)
         ms_html_code_cell(out, s->option);
         ms_html_bytes_cell(out, s->device_bytes);
         ms_html_bytes_cell(out, s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0);
-        ms_html_cell(out, ms_fit_cell(s->reason));
+        ms_html_cell(out, ms_fit_cell(s->told));
         fprintf(out, "<td class=\"n\">%s</td>", ms_added_time(s->added_time, time));
         ms_html_cell(out, ms_cost_text(s->cost));
         fputs("</tr>\n", out);
@@ -167,7 +167,7 @@ static void write_suggestion(ms_json_writer *w, const ms_suggestion *s)
     ms_json_uint(w, "host_memory_bytes", s->host_bytes);
     ms_json_double(w, "step_time_ms", s->step_ms > 0 ? s->step_ms : NAN, 3);
     ms_json_double(w, "overhead_pct", 100 * s->added_time, 2);
-    ms_fit_json(w, s->reason);
+    ms_fit_json(w, s->told);
     ms_json_close(w);
 }
 

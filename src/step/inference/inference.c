@@ -75,7 +75,7 @@ static void run_passes(passes *p)
     else
         begin_decoding(g, before);
     g->step = 2;
-    g->tape.recording = true;
+    g->tape.recording = g->tape.keeps_operands = true;
     if (in->phase == MS_INFERENCE_PREFILL)
         run_prefills(g, tokens, in->passes);
     for (uint32_t i = 0; i < in->passes && in->phase == MS_INFERENCE_DECODE; i++)

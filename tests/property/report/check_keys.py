@@ -136,6 +136,9 @@ def what_nobody_knows(folder):
         check("unknown" in text and "within-budget" not in text, f"sweep {extra}: {text[:80]}")
     code, report, _ = analyze(folder, settings)
     check(report["summary"]["fits"] is None and report["summary"]["verdict_reason"] == "not-predicted", "analyze: not null")
+    code, text, _ = call(["analyze", "-q"], folder, settings, "--budget", "12GiB", "--format", "json")
+    suggestions = json.loads(text)["suggestions"]
+    check(suggestions and all(s["fits"] is None or s["verdict"] == "no" for s in suggestions), f"suggestions: {suggestions}")
     code, _, errors = analyze(folder, settings, "--assume", "surprise=harmless")
     check(code == 2 and "'surprise'" in errors, f"--assume of a key that is not there: exit {code}")
 

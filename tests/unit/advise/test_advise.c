@@ -156,7 +156,7 @@ static void begin(scene *s, const run_case *row)
     s->job = (ms_job){.model = &s->model, .run = &s->run};
     assert_int_equal(ms_simulate(&s->job, MS_SIMULATE_SUMMARY, &s->base, &err), MS_OK);
     assert_int_equal(s->base.summary.verdict, MS_VERDICT_NO);
-    const ms_advised advised = {&s->job, &s->base.summary, 0};
+    const ms_advised advised = {&s->job, &s->base.summary, 0, {0}};
     assert_int_equal(ms_advise(&advised, s->arena, &s->list, &err), MS_OK);
     s->trials = (ms_trials){.job = &s->job, .is_exact = true, .err = &err};
     assert_int_equal(ms_trials_candidates(&s->trials, UINT32_MAX, &s->applicable), MS_OK);

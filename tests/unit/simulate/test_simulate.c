@@ -3,9 +3,11 @@
  * The one simulation: its details agree, events that are measured again are as if they had been
  * simulated anew, an evaluation counts once, and budgets and capacities go both ways.
  */
+#include "simulate/summary.h"
 #include "simulate/variants.h"
 
 #include "config/run/budget.h"
+#include "measure/lifetime.h"
 #include "unit/fixtures.h"
 
 #define GIB(n) (UINT64_C(1) << 30) * (n)
@@ -151,6 +153,52 @@ static void lent_is_anew(void **state)
     ms_arena_free(l.arena);
 }
 
+/* A limit that is met changes nothing; of what is beyond one nothing is known. */
+static void limits_hold(void **state)
+{
+    loaded l;
+    ms_simulated free_of, within, beyond, summary;
+    load(*state, &l);
+    ms_job job = l.job;
+    simulate(&job, MS_SIMULATE_TIME, &free_of);
+    simulate(&job, MS_SIMULATE_SUMMARY, &summary);
+    check_same_judgement(&free_of, &summary);
+    check_same_usage(&free_of, &summary);
+    assert_true(ms_simulated_step_ms(&free_of) == ms_simulated_step_ms(&summary));
+    assert_false(ms_simulated_is_beyond(&free_of));
+    const uint64_t reserved = free_of.usage.most_reserved_bytes;
+    job.limit_bytes = free_of.usage.retries ? 0 : reserved;
+    simulate(&job, MS_SIMULATE_TIME, &within);
+    check_same_judgement(&free_of, &within);
+    check_same_usage(&free_of, &within);
+    assert_true(ms_simulated_step_ms(&free_of) == ms_simulated_step_ms(&within));
+    job.limit_bytes = reserved - 1;
+    simulate(&job, MS_SIMULATE_TIME, &beyond);
+    assert_int_equal(ms_simulated_is_beyond(&beyond), ms_job_has_limit(&job) && !beyond.is_whole);
+    ms_simulated_free(&beyond);
+    ms_simulated_free(&within);
+    ms_simulated_free(&summary);
+    ms_simulated_free(&free_of);
+    ms_arena_free(l.arena);
+}
+
+/* What the steps request is known without an allocator. */
+static void requests_are_known(void **state)
+{
+    loaded l;
+    ms_simulated events, usage;
+    load(*state, &l);
+    ms_budget_lift(&l.run);
+    simulate(&l.job, MS_SIMULATE_EVENTS, &events);
+    simulate(&l.job, MS_SIMULATE_USAGE, &usage);
+    if (!usage.is_whole)
+        assert_int_equal(ms_lifetimes_most(&events.simulation.trace),
+                         ms_simulated_least_bytes(&usage));
+    ms_simulated_free(&usage);
+    ms_simulated_free(&events);
+    ms_arena_free(l.arena);
+}
+
 /* clang-format off */
 static const run_case runs[] = {
     {"plenty",              {{"config", "smollm2-135m"}, {"seq", "256"}}, GIB(2), false},
@@ -196,10 +244,12 @@ static void budgets_go_both_ways(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[3 * COUNT_OF(runs) + 1];
+    struct CMUnitTest tests[5 * COUNT_OF(runs) + 1];
     size_t count = ADD_ROWS(tests, details_agree, runs);
     count += ADD_ROWS(tests + count, again_is_anew, runs);
     count += ADD_ROWS(tests + count, lent_is_anew, runs);
+    count += ADD_ROWS(tests + count, limits_hold, runs);
+    count += ADD_ROWS(tests + count, requests_are_known, runs);
     tests[count] =
         (struct CMUnitTest){"budgets go both ways", budgets_go_both_ways, NULL, NULL, NULL};
     return cmocka_run_group_tests_name("simulate", tests, NULL, NULL);
