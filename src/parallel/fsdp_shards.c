@@ -270,7 +270,8 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *stages, uint64_t count)
         shard_device_model(tape, stages);
         break;
     case MS_BUILD_HOST:
-    case MS_BUILD_HOST_BASE: /* refused for shards */
+    case MS_BUILD_HOST_BASE: /* refused for shards, as the next */
+    case MS_BUILD_DEVICE_MAP:
         shard_host_model(tape, stages);
         break;
     case MS_BUILD_BROADCAST:

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 
 #include "autograd/tape.h"
+#include "step/loaded.h"
 
 ms_moved ms_moved_begin(const ms_model *model)
 {
     const ms_parallel *parallel = &model->run->parallel;
-    bool is_on_host = parallel->build == MS_BUILD_HOST || parallel->build == MS_BUILD_HOST_BASE;
-    ms_moved moved = {.is_waiting = is_on_host && !ms_layout_shards(&parallel->layout)};
+    ms_moved moved = {.is_waiting = ms_build_moves(parallel->build) &&
+                                    !ms_layout_shards(&parallel->layout)};
     if (moved.is_waiting)
         model->tape->is_meta = true;
     return moved;
@@ -78,6 +79,20 @@ static void move_all(const ms_moved *moved, ms_tape *tape, const uint32_t *place
         move(tape, is_moved, moved->made.items[next]);
 }
 
+static void load_all(const ms_moved *moved, ms_tape *tape, bool *is_moved)
+{
+    ms_tensor *order = ms_loaded_order(tape);
+    if (!order)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    else
+        ms_loaded_warm_up(tape);
+    for (uint32_t i = 0; order && i < tape->parameters.count; i++)
+        move(tape, is_moved, order[i]);
+    for (uint32_t i = 0; i < moved->made.count; i++)
+        move(tape, is_moved, moved->made.items[i]);
+    free(order);
+}
+
 void ms_moved_end(ms_moved *moved, const ms_model *model)
 {
     ms_tape *tape = model->tape;
@@ -90,7 +105,9 @@ void ms_moved_end(ms_moved *moved, const ms_model *model)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     for (uint32_t i = 0; place && i < moved->made.count; i++)
         place[moved->made.items[i]] = i + 1;
-    if (tape->status == MS_OK)
+    if (tape->status == MS_OK && model->run->parallel.build == MS_BUILD_DEVICE_MAP)
+        load_all(moved, tape, is_moved);
+    else if (tape->status == MS_OK)
         move_all(moved, tape, place, is_moved);
     free(place);
     free(is_moved);

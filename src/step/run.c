@@ -84,7 +84,8 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
     const bool is_by_engine = layout->kind == MS_PARALLEL_ZERO;
     if (model->run->upcast || model->run->parallel.casts_back)
         ms_upcast(model);
-    if (model->run->parallel.build == MS_BUILD_HOST_BASE)
+    const ms_build place = model->run->parallel.build;
+    if (place == MS_BUILD_HOST_BASE || place == MS_BUILD_DEVICE_MAP)
         ms_moved_end(&moved, model);
     ms_status attached = ms_adapter_attach(model, err);
     if (attached != MS_OK)

@@ -66,8 +66,15 @@ typedef enum ms_build {
     MS_BUILD_DEVICE,
     MS_BUILD_HOST,      /* from where it is moved: by model.to(), or by fully_shard, unit by unit */
     MS_BUILD_HOST_BASE, /* the same, and an adapter is made on the device */
-    MS_BUILD_BROADCAST  /* on the host of rank 0, which sends tensor by tensor to be divided */
+    MS_BUILD_BROADCAST, /* on the host of rank 0, which sends tensor by tensor to be divided */
+    MS_BUILD_DEVICE_MAP /* loaded by from_pretrained(device_map=...), then an adapter is made */
 } ms_build;
+
+/* Whether parameters get their memory when the constructors are done, if nothing shards them. */
+static inline bool ms_build_moves(ms_build build)
+{
+    return build == MS_BUILD_HOST || build == MS_BUILD_HOST_BASE || build == MS_BUILD_DEVICE_MAP;
+}
 
 extern const char *const ms_fsdp_unit_names[];
 extern const char *const ms_build_names[];

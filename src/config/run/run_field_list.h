@@ -72,7 +72,7 @@
       .report = "parameter_device") \
     X("build", "PLACE", \
       "where the model is built: device, or host, from where it moves, host-base, the adapter on " \
-      "the device; FSDP's also meta, or broadcast by rank 0", \
+      "the device, device-map, loaded there; FSDP's also meta, or broadcast by rank 0", \
       "device, of FSDP meta, of FSDP1's tied weights host", "Training", choice, \
       AT(run.parallel.build), .choices = ms_build_names, .default_is_words = true, \
       .report = "build", .show_report = ms_show_build) \

@@ -100,8 +100,7 @@ void ms_show_build(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_parallel *parallel = parallel_of(source);
     (void)arena;
-    const bool is_moved = parallel->build == MS_BUILD_HOST || parallel->build == MS_BUILD_HOST_BASE;
-    if (ms_layout_shards(&parallel->layout) || is_moved)
+    if (ms_layout_shards(&parallel->layout) || ms_build_moves(parallel->build))
         show_text(shown, ms_build_names[parallel->build]);
 }
 

@@ -57,6 +57,18 @@ static void matmul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
 
 static const ms_op matmul_op = {"matmul_4bit", "MatMul4BitBackward", matmul_backward};
 
+/* F.linear on what was dequantised: autocast takes weight and rows to its own type, if bitsandbytes
+ * computes in another. */
+static ms_dtype product_dtype(const ms_tape *tape, ms_dtype dtype, bool is_fused)
+{
+    return tape->has_autocast && !is_fused ? (ms_dtype)tape->autocast_dtype : dtype;
+}
+
+static ms_tensor lowered(ms_tape *tape, ms_tensor tensor, ms_dtype from, ms_dtype to)
+{
+    return tensor && from != to ? ms_empty(tape, ms_info(tape, tensor)->shape, to) : 0;
+}
+
 ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, bool has_bias)
 {
     if (ms_idle(tape) || !x)
@@ -73,11 +85,17 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, 
     bool is_fused = ms_is_fused_4bit(tape->options.device, dtype, elements / in, w->out.value, in);
     ms_tensor scales[2] = {0}, weight = is_fused ? 0 : dequantize(tape, w, dtype, scales);
     shape.dims[shape.rank - 1] = w->out;
-    ms_tensor out = ms_empty(tape, shape, dtype);
+    ms_dtype made = product_dtype(tape, dtype, is_fused);
+    ms_tensor low_weight = lowered(tape, weight, dtype, made), low_x = lowered(tape, x, dtype, made);
+    ms_tensor out = ms_empty(tape, shape, made);
     bool is_biased = has_bias && !tape->has_own_linear; /* DeepSpeed's adds it in place */
     if (!is_fused)
         ms_workspace_use(tape, is_biased ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
-    ms_op_work(tape, mark, 2.0 * (double)elements * (double)w->out.value, 0, dtype);
+    ms_op_work(tape, mark, 2.0 * (double)elements * (double)w->out.value, 0, made);
+    if (low_x)
+        ms_consume(tape, low_x);
+    if (low_weight)
+        ms_consume(tape, low_weight);
     drop(tape, scales);
     ms_consume(tape, weight);
     return ms_op_finish(tape, mark, node, 1, &x, out);

@@ -294,12 +294,13 @@ static ms_status resolve_build(const ms_resolving *c)
     const bool shards = ms_layout_shards(&parallel->layout);
     const char *why = shards ? NULL : not_moved(c->run);
     if (!ms_resolve_is_set(c, "build")) {
-        if (c->draft->is_moved && !shards && !why)
-            parallel->build = MS_BUILD_HOST;
+        const bool is_loaded = c->draft->is_loaded && parallel->layout.kind == MS_PARALLEL_NONE;
+        if ((c->draft->is_moved || c->draft->is_loaded) && !shards && !why)
+            parallel->build = is_loaded ? MS_BUILD_DEVICE_MAP : MS_BUILD_HOST;
         return MS_OK;
     }
     const ms_build build = parallel->build;
-    if (shards ? build == MS_BUILD_HOST_BASE
+    if (shards ? build == MS_BUILD_HOST_BASE || build == MS_BUILD_DEVICE_MAP
                : build == MS_BUILD_META || build == MS_BUILD_BROADCAST)
         return ms_resolve_fail(c, "build", "%s is for models that are %s", ms_build_names[build],
                                shards ? "not sharded: give host" : "sharded by FSDP: give host");
