@@ -31,7 +31,7 @@ class RunOptions(TypedDict, total=False):
     optimizer_in_backward: YesNo                # update each parameter as soon as its gradient is ready [no]
     optimizer_device: Text                      # where optimizer states are kept and updated: device or host [device]
     parameter_device: Text                      # where the layers' parameters are kept: device or host [device]
-    build: Text                                 # where the model is built: device, or host, from where it moves, host-base, the adapter on the device; FSDP's also meta, or broadcast by rank 0 [device, of FSDP meta, of FSDP1's tied weights host]
+    build: Text                                 # where the model is built: device, or host, from where it moves, host-base, the adapter on the device, device-map, loaded there; FSDP's also meta, or broadcast by rank 0 [device, of FSDP meta, of FSDP1's tied weights host]
     weight_decay: Number                        # 0 or more [0.01 for adamw, else 0]
     accumulate: Number                          # micro-batches per optimizer step [1]
     loop: Text                                  # the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or trainer (transformers' Trainer) [fixed]

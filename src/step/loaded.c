@@ -67,9 +67,9 @@ static loaded_row row_of(const ms_tape *tape, const ms_parameter *parameter)
 {
     loaded_row row = {.tensor = parameter->tensor};
     const char *name = tape->trace->names.items[parameter->name];
-    uint32_t used = parameter->scope == MS_NONE ? 0
-                                                : ms_trace_scope_path(tape->trace, parameter->scope,
-                                                                      row.name, MOST_NAME);
+    uint32_t used = parameter->scope == MS_NONE
+                        ? 0
+                        : ms_trace_scope_path(tape->trace, parameter->scope, row.name, MOST_NAME);
     if (used > 0 && used + 1 < MOST_NAME)
         row.name[used++] = '.';
     for (; *name && used + 1 < MOST_NAME; name++)

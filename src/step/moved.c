@@ -9,8 +9,8 @@
 ms_moved ms_moved_begin(const ms_model *model)
 {
     const ms_parallel *parallel = &model->run->parallel;
-    ms_moved moved = {.is_waiting = ms_build_moves(parallel->build) &&
-                                    !ms_layout_shards(&parallel->layout)};
+    ms_moved moved = {.is_waiting =
+                          ms_build_moves(parallel->build) && !ms_layout_shards(&parallel->layout)};
     if (moved.is_waiting)
         model->tape->is_meta = true;
     return moved;

@@ -43,9 +43,13 @@ const char *const ms_fsdp_unit_names[] = {
 };
 
 const char *const ms_build_names[] = {
-    [MS_BUILD_META] = "meta",           [MS_BUILD_DEVICE] = "device",
-    [MS_BUILD_HOST] = "host",           [MS_BUILD_HOST_BASE] = "host-base",
-    [MS_BUILD_BROADCAST] = "broadcast", [MS_BUILD_DEVICE_MAP] = "device-map", NULL,
+    [MS_BUILD_META] = "meta",
+    [MS_BUILD_DEVICE] = "device",
+    [MS_BUILD_HOST] = "host",
+    [MS_BUILD_HOST_BASE] = "host-base",
+    [MS_BUILD_BROADCAST] = "broadcast",
+    [MS_BUILD_DEVICE_MAP] = "device-map",
+    NULL,
 };
 
 const ms_layout ms_layout_none = {

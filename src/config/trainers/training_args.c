@@ -14,6 +14,7 @@
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/others/training_axolotl.h"
 #include "config/trainers/others/training_engine.h"
+#include "config/trainers/others/training_sft.h"
 #include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_attention.h"
@@ -42,15 +43,29 @@ static const struct {
     {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1"}},
 };
 
+static ms_status note_length(ms_training_reading *r, const char *absent)
+{
+    if (ms_run_field_is_set(r->draft, "seq"))
+        return MS_OK;
+    return ms_note_add(r->notes, r->arena, r->err,
+                       "the training arguments give no max_length: %s tokens, as TRL cuts "
+                       "sequences then (--seq)",
+                       absent);
+}
+
 static ms_status set_numbers(ms_training_reading *r)
 {
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == MS_OK; i++) {
-        const char *absent = numbers[i].absent[r->file.format];
+        const char *absent = numbers[i].topic == MS_TOPIC_SEQ && r->is_cut
+                                 ? "1024"
+                                 : numbers[i].absent[r->file.format];
         bool given = r->file.given[numbers[i].topic];
         const char *text = given ? ms_training_number(r, numbers[i].topic) : absent;
         if (numbers[i].topic == MS_TOPIC_BATCH && !given)
             status = ms_training_note_batch(r, absent);
+        if (numbers[i].topic == MS_TOPIC_SEQ && !given && r->is_cut)
+            status = note_length(r, absent);
         if (status == MS_OK && (given || absent))
             status = ms_training_offer(r, numbers[i].field, text, numbers[i].topic);
     }
@@ -325,6 +340,9 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
     ms_status status = ms_training_format_find(root, &format, err);
     r.file.format = format;
     draft->is_moved = status == MS_OK && ms_training_moves_model(format, root);
+    if (status == MS_OK)
+        status = ms_training_find_sft(&r, root);
+    draft->is_loaded = r.is_sft;
     if (status == MS_OK)
         status = heed_sharding(&r, root, format);
     if (status == MS_OK)

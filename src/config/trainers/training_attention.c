@@ -7,9 +7,11 @@
  */
 #include "config/trainers/training_attention.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/size.h"
+#include "config/model/model_keys.h"
 #include "tensor/dtype.h"
 
 static const struct {
@@ -101,6 +103,52 @@ static ms_status set_attention(ms_training_reading *r, ms_training_topic flash)
 
 /* ---- packing and padding ---- */
 
+/* TRL joins all sequences of a batch to one row; documents are kept apart by a mask, as padded ones
+ * are. Whether that can be simulated, and how many tokens it has. */
+static bool is_one_row(const ms_training_reading *r, uint64_t *tokens)
+{
+    const ms_run_config *run = &r->draft->run;
+    const uint64_t learned = ms_model_learned_positions(r->model);
+    const ms_size row = ms_size_mul(ms_size_of(run->batch), run->seq_tokens);
+    *tokens = row.bytes;
+    return r->is_sft && ms_run_field_is_set(r->draft, "seq") && !row.overflow &&
+           (!learned || row.bytes <= learned);
+}
+
+static ms_status join_batch(ms_training_reading *r, uint64_t tokens)
+{
+    const char *seq = ms_arena_printf(r->arena, "%" PRIu64, tokens);
+    if (!seq)
+        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
+    ms_status status = MS_OK;
+    if (r->draft->run.batch > 1)
+        status = ms_note_add(r->notes, r->arena, r->err,
+                             "TRL joins the %" PRIu64 " sequences of a batch to one of %" PRIu64
+                             " tokens",
+                             r->draft->run.batch, tokens);
+    if (status == MS_OK)
+        status = ms_run_field_set(r->draft, r->arena, "seq", seq, r->err);
+    if (status == MS_OK)
+        status = ms_run_field_set(r->draft, r->arena, "batch", "1", r->err);
+    return status == MS_OK ? ms_training_offer(r, "padding", "yes", MS_TOPIC_PACKED) : status;
+}
+
+/* Rows that are cut wherever they are full have neither padding nor documents. */
+static bool is_wrapped(const ms_training_reading *r)
+{
+    return r->is_sft && strcmp(ms_training_text(r, MS_TOPIC_PACKING_STRATEGY, ""), "wrapped") == 0;
+}
+
+static ms_status take_packing_of_trl(ms_training_reading *r, uint64_t tokens)
+{
+    if (ms_training_flag(r, MS_TOPIC_PACKED, false))
+        return join_batch(r, tokens);
+    ms_status status = ms_training_leave_out(
+        r, MS_TOPIC_PADDING_FREE, MS_EFFECT_EITHER,
+        "sequences that are joined, which TRL does not cut to max_length where it does not pack");
+    return status == MS_OK ? join_batch(r, tokens) : status;
+}
+
 /* Packed rows are kept apart by position ids, which flash-attn takes as they are; other kernels get
  * a mask of documents. LLaMA-Factory's plain packing keeps nothing apart, and axolotl leaves
  * PyTorch's attention as it is unless it is asked for. */
@@ -110,8 +158,13 @@ static ms_status take_packing(ms_training_reading *r, bool is_flash)
         r->file.given[MS_TOPIC_PADDING_FREE] ? MS_TOPIC_PADDING_FREE : MS_TOPIC_PACKED;
     const bool is_apart = r->file.format == MS_TRAINING_HF || topic == MS_TOPIC_PADDING_FREE ||
                           r->file.given[MS_TOPIC_ATTENTION];
+    uint64_t tokens;
+    if (is_wrapped(r))
+        return ms_training_offer(r, "padding", "ones", MS_TOPIC_PACKING_STRATEGY);
     if (is_flash || !is_apart)
         return MS_OK;
+    if (is_one_row(r, &tokens))
+        return take_packing_of_trl(r, tokens);
     return ms_training_leave_out(r, topic, MS_EFFECT_EITHER,
                                  "documents that are packed into a row and kept apart by a mask");
 }
@@ -127,7 +180,9 @@ static ms_status set_padding(ms_training_reading *r, bool is_flash)
         return MS_OK;
     if (is_packed(r))
         return take_packing(r, is_flash);
-    return ms_training_offer(r, "padding", is_flash ? "ones" : "unknown", MS_TOPIC_PACKED);
+    const bool is_alone = r->is_sft && r->draft->run.batch == 1; /* TRL pads to the longest */
+    return ms_training_offer(r, "padding", is_flash || is_alone ? "ones" : "unknown",
+                             MS_TOPIC_PACKED);
 }
 
 ms_status ms_training_set_attention(ms_training_reading *r)

@@ -64,6 +64,7 @@ static const key_row rows[] = {
     {FACTORY,           "/neat_packing",                  MS_TOPIC_PADDING_FREE,     FORM_FLAG},
     {AXOLOTL,           "/sample_packing",                MS_TOPIC_PACKED,           FORM_FLAG},
     {HF | FACTORY,      "/padding_free",                  MS_TOPIC_PADDING_FREE,     FORM_FLAG},
+    {HF,                "/packing_strategy",              MS_TOPIC_PACKING_STRATEGY, FORM_TEXT},
     {HF,                "/max_seq_length",                MS_TOPIC_SEQ,              FORM_NUMBER},
     {AXOLOTL,           "/sequence_len",                  MS_TOPIC_SEQ,              FORM_NUMBER},
     {FACTORY,           "/cutoff_len",                    MS_TOPIC_SEQ,              FORM_NUMBER},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/run/liger.h"
+#include "config/trainers/others/training_sft.h"
 #include "config/trainers/training_reading.h"
 
 static ms_status set_label_smoothing(ms_training_reading *r)
@@ -63,6 +64,8 @@ static ms_status set_liger(ms_training_reading *r)
     }
     if (!bits || ms_run_field_is_set(r->draft, field))
         return MS_OK;
+    if (r->is_sft) /* whose head stays */
+        bits &= ~(uint64_t)MS_LIGER_LOSS;
     const ms_liger_family *family = ms_liger_family_of(r->model);
     bits &= family ? family->kernels : 0;
     if (!bits)
@@ -87,7 +90,7 @@ static ms_status set_loop(ms_training_reading *r)
 ms_status ms_training_set_loss(ms_training_reading *r)
 {
     static ms_status (*const steps[])(ms_training_reading *) = {set_label_smoothing, set_liger,
-                                                                set_loop};
+                                                                set_loop, ms_training_set_sft_loss};
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](r);

@@ -47,7 +47,8 @@ static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
     bool automatic = is_axolotl && (!r->file.given[MS_TOPIC_BF16] ||
                                     strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
     bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");
-    bool bf16 = automatic ? !fp16 : is_text || ms_training_flag(r, MS_TOPIC_BF16, false);
+    bool usual = r->is_sft && !fp16; /* TRL's own */
+    bool bf16 = automatic ? !fp16 : is_text || ms_training_flag(r, MS_TOPIC_BF16, usual);
     if (is_text && !automatic && strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "full") != 0)
         return ms_training_fail(r, MS_TOPIC_BF16, "'%.40s': expected true, false, auto or full",
                                 ms_training_text(r, MS_TOPIC_BF16, ""));
@@ -63,7 +64,7 @@ static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
  * says. */
 static ms_status hf_weights(ms_training_reading *r, const char **dtype)
 {
-    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, "auto");
+    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, r->is_sft ? "fp32" : "auto");
     if (strcmp(*dtype, "auto") != 0)
         return MS_OK;
     *dtype = stored_dtype(r);

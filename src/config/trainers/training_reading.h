@@ -22,6 +22,9 @@ typedef struct ms_training_reading {
     ms_run_draft *draft;
     ms_run_origins *origins;
     ms_notes *notes, *unsupported;
+    /* TRL's supervised fine-tuning: see training_sft.h */
+    bool is_sft, is_cut;    /* to TRL's own max_length */
+    ms_json_value sft_mark; /* the key that says so */
     ms_read_keys *keys;
     /* several ranks */
     ms_parallel_kind ranks; /* what the file shards with, if that is read */

@@ -86,7 +86,8 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, 
     ms_tensor scales[2] = {0}, weight = is_fused ? 0 : dequantize(tape, w, dtype, scales);
     shape.dims[shape.rank - 1] = w->out;
     ms_dtype made = product_dtype(tape, dtype, is_fused);
-    ms_tensor low_weight = lowered(tape, weight, dtype, made), low_x = lowered(tape, x, dtype, made);
+    ms_tensor low_weight = lowered(tape, weight, dtype, made),
+              low_x = lowered(tape, x, dtype, made);
     ms_tensor out = ms_empty(tape, shape, made);
     bool is_biased = has_bias && !tape->has_own_linear; /* DeepSpeed's adds it in place */
     if (!is_fused)

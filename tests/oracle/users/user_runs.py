@@ -372,18 +372,6 @@ def loop_options(run):
             "--build", "device" if is_loaded else "host"]
 
 
-def sft_options(run):
-    args = run["args"]
-    name = args.get("optim", "adamw_torch_fused").partition("_")[0]
-    form = {"adamw": "foreach" if args.get("optim") else "fused", "sgd": "foreach"}.get(name)
-    return ["--batch", str(run["batch"]), "--dtype", "fp32", "--autocast", run["autocast"] or "none", "--accumulate", str(run["accumulate"]),
-            "--checkpointing", "all" if run["checkpointing"] else "none", "--clip", "none" if "max_grad_norm" in args else "1.0",
-            "--optimizer", name, *(["--optimizer-impl", form] if form else []), "--loop", "trainer", "--loss", "trl", "--build", SFT_BUILD]
-
-
-SFT_BUILD = os.environ.get("SFT_BUILD", "device")
-
-
 def command_of(memscope, run, folder):
     config = dict(run["config"], dtype=DTYPES[run["weights"]])
     if run["task"] == "cls":
@@ -396,12 +384,10 @@ def command_of(memscope, run, folder):
     command += ["--attention", "eager" if run["attn"] == "eager" else "auto"] if run["attn"] else []
     if run["kind"] == "loop":
         return command + loop_options(run)
-    if run["kind"] == "sft":
-        return command + sft_options(run)
     path = os.path.join(folder, "training_args.json")
     with open(path, "w") as file:
         json.dump({"output_dir": "out", **run["args"]}, file)
-    return command + ["--training-args", path, "--dtype", run["weights"]]
+    return command + ["--training-args", path] + ([] if run["kind"] == "sft" else ["--dtype", run["weights"]])
 
 
 def compared(memscope, record):

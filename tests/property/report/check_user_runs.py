@@ -3,8 +3,8 @@
 """usage: check_user_runs.py MEMSCOPE
 
 Runs as users write them (tests/oracle/users/runs.json, measured by user_runs.py) against the program: how many of each kind are equal to
-the byte in peak and reserved, and how far the others may be below. SFTTrainer's reserve other memory, as they load weights
-by device_map: of those only the peak is held.
+the byte in peak and reserved, and how far the others may be below. SFTTrainer's that are padded have batches of other lengths,
+which the options do not say.
 """
 import concurrent.futures
 import os
@@ -17,7 +17,7 @@ import user_runs  # noqa: E402
 
 EVERY = int(os.environ.get("CHECK_EVERY", "1"))
 # Of all runs of the kind: how many are equal, and the most that a peak is too low.
-HELD = {"loop": (63, 0.013), "trainer": (85, 0.005), "sft": (1, 0.005)}
+HELD = {"loop": (63, 0.013), "trainer": (85, 0.005), "sft": (11, 0.005)}
 
 
 def check(rows, kind, is_whole):

@@ -81,6 +81,10 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     put(out, "checkpointing %s %s\n", run->checkpointing,
         run->checkpoint_kind == MS_CHECKPOINT_REENTRANT ? "reentrant" : "non-reentrant");
     put(out, "attention %s\n", run->attention == MS_ATTENTION_EAGER ? "eager" : "auto");
+    if (run->training.loss == MS_LOSS_TRL)
+        put(out, "loss trl\n");
+    if (run->parallel.build == MS_BUILD_DEVICE_MAP)
+        put(out, "build device-map\n");
     if (run->training.label_smoothing > 0)
         put(out, "label-smoothing %g\n", run->training.label_smoothing);
     if (run->liger)

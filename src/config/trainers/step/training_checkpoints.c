@@ -9,7 +9,7 @@ static bool checkpoints(const ms_training_reading *r)
     if (r->file.format == MS_TRAINING_FACTORY)
         return !ms_training_flag(r, MS_TOPIC_NO_CHECKPOINTING, false);
     bool is_text = *ms_training_text(r, MS_TOPIC_CHECKPOINTING, "");
-    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, false);
+    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, r->is_sft);
 }
 
 /* PyTorch's checkpoints are reentrant unless they are told otherwise. transformers tells them when
