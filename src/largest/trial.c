@@ -15,8 +15,17 @@ static ms_status apply_seq(ms_variation *v, uint64_t tokens, ms_error *err)
         return ms_fail(err, MS_ERR_USAGE,
                        "what: seq is not searched with %s, which splits it evenly: give seq",
                        parallel->splits_sequence ? "sequence-parallel" : "context parallelism");
-    v->run.seq_tokens = tokens;
+    v->run.seq_tokens = v->run.joined ? v->run.joined * tokens : tokens;
     return MS_OK;
+}
+
+/* Sequences that a trainer joins make a longer one. */
+static void apply_batch(ms_variation *v, uint64_t sequences)
+{
+    if (v->run.joined)
+        v->run.seq_tokens = v->run.seq_tokens / v->run.joined * sequences;
+    else
+        v->run.batch = sequences;
 }
 
 static ms_status apply_layers(ms_variation *v, uint64_t layers, ms_error *err)
@@ -40,7 +49,7 @@ static ms_status vary(const ms_fit_question *q, uint64_t value, ms_arena *arena,
     bool done = ms_vary_treatments(v) != NULL;
     switch (q->what->kind) {
     case MS_FIT_BATCH:
-        v->run.batch = value;
+        apply_batch(v, value);
         break;
     case MS_FIT_SEQ:
         status = apply_seq(v, value, err);

@@ -145,6 +145,7 @@ typedef struct ms_run_config {
     uint64_t batch;         /* sequences per micro-batch */
     uint64_t seq_tokens;    /* tokens per sequence; of an encoder with a decoder the decoder's */
     uint64_t source_tokens; /* of such a model's encoder; 0: as many */
+    uint64_t joined; /* sequences of the file that are joined to one, which is the batch; 0: none */
     struct {
         ms_padding given;
         ms_padding simulated; /* never unknown: of both the one that needs more */

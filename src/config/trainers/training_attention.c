@@ -121,6 +121,7 @@ static ms_status join_batch(ms_training_reading *r, uint64_t tokens)
     if (!seq)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
     ms_status status = MS_OK;
+    r->draft->run.joined = r->draft->run.batch;
     if (r->draft->run.batch > 1)
         status = ms_note_add(r->notes, r->arena, r->err,
                              "TRL joins the %" PRIu64 " sequences of a batch to one of %" PRIu64
