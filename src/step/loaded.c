@@ -30,9 +30,12 @@ void ms_loaded_warm_up(ms_tape *tape)
 /* Whether the part of a name that begins there is a number, and which. */
 static bool is_number(const char *part, unsigned long *number)
 {
-    char *end;
-    *number = isdigit((unsigned char)*part) ? strtoul(part, &end, 10) : 0;
-    return isdigit((unsigned char)*part) && (*end == '.' || *end == '\0');
+    char *end = NULL;
+    *number = 0;
+    if (!isdigit((unsigned char)*part))
+        return false;
+    *number = strtoul(part, &end, 10);
+    return *end == '.' || *end == '\0';
 }
 
 static int compare_parts(const char *a, const char *b)
