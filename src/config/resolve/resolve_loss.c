@@ -65,8 +65,8 @@ static ms_status resolve_liger(const ms_resolving *c)
     return check_head(c, field);
 }
 
-/* What TRL's head is not predicted with; NULL: nothing. */
-static const char *without_trl(const ms_run_config *run)
+/* What the heads of trainers are not predicted with; NULL: nothing. */
+static const char *without(const ms_run_config *run)
 {
     if (run->training.label_smoothing > 0)
         return "label-smoothing";
@@ -76,9 +76,23 @@ static const char *without_trl(const ms_run_config *run)
         return "Liger's loss";
     if (run->treatments.loss_chunks > 1)
         return "a loss in chunks";
-    bool is_whole = run->parallel.layout.kind == MS_PARALLEL_NONE ||
-                    run->parallel.layout.kind == MS_PARALLEL_DDP;
-    return is_whole ? NULL : "parts of the model on several GPUs";
+    const ms_layout *layout = &run->parallel.layout;
+    bool is_whole = layout->kind == MS_PARALLEL_NONE || layout->kind == MS_PARALLEL_DDP;
+    bool shards = run->training.loss == MS_LOSS_TORCHTUNE && layout->kind == MS_PARALLEL_FSDP2 &&
+                  layout->tensor == 1 && layout->context == 1 && !ms_layout_has_stages(layout) &&
+                  run->parallel.units == MS_UNITS_LAYERS;
+    return is_whole || shards ? NULL : "parts of the model on several GPUs";
+}
+
+static ms_status resolve_tune_loss(const ms_resolving *c)
+{
+    static const char field[] = "loss";
+    const ms_model_config *model = c->model;
+    bool is_plain = !model->caps_logits && !model->family->scales_logits &&
+                    !model->outputs_router_logits && !model->is_encoder_decoder;
+    return is_plain ? check_head(c, field)
+                    : ms_resolve_fail(c, field, "torchtune's head is not predicted for %s",
+                                      model->model_type);
 }
 
 ms_status ms_resolve_trl_loss(const ms_resolving *c)
@@ -86,9 +100,11 @@ ms_status ms_resolve_trl_loss(const ms_resolving *c)
     static const char field[] = "loss";
     if (c->run->training.loss == MS_LOSS_MODEL)
         return MS_OK;
-    const char *without = without_trl(c->run);
-    if (without)
-        return ms_resolve_fail(c, field, "TRL's head is not predicted with %s", without);
+    const char *name = c->run->training.loss == MS_LOSS_TRL ? "TRL" : "torchtune", *by;
+    if ((by = without(c->run)))
+        return ms_resolve_fail(c, field, "%s's head is not predicted with %s", name, by);
+    if (c->run->training.loss == MS_LOSS_TORCHTUNE)
+        return resolve_tune_loss(c);
     ms_status status = check_head(c, field);
     if (status != MS_OK || c->run->batch == 1 || !ms_may_be_padded(c->run))
         return status;

@@ -88,8 +88,8 @@
       "Training", choice, AT(run.training.loop), .choices = ms_loop_names, .report = "loop", \
       .show_report = show_loop) \
     X("loss", "KIND", \
-      "head and loss: the model's own, or trl (TRL's SFTTrainer: in tiles, without logits of all " \
-      "tokens)", "model", \
+      "head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all " \
+      "tokens) or torchtune (in eight pieces, whose log-probabilities stay)", "model", \
       "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss", \
       .show_report = show_loss) \
     X("grad-accumulation-dtype", "TYPE", \

@@ -15,6 +15,7 @@
 #include "config/trainers/others/training_axolotl.h"
 #include "config/trainers/others/training_engine.h"
 #include "config/trainers/others/training_sft.h"
+#include "config/trainers/recipes/training_tune.h"
 #include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_attention.h"
@@ -323,6 +324,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_set_attention,
         ms_training_set_adapter,
         ms_training_set_loss,
+        ms_training_set_tune,
         ms_training_set_between_steps,
         note_own_model,
         note_remote_code,

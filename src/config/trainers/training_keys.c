@@ -156,6 +156,10 @@ static const key_row rows[] = {
     {TRAINER,           "/include_for_metrics",           MS_TOPIC_METRIC_INPUTS,    FORM_NAMES},
     {TRAINER,           "/include_inputs_for_metrics",    MS_TOPIC_METRICS,          FORM_FLAG},
     {FACTORY,           "/compute_accuracy",              MS_TOPIC_ACCURACY,         FORM_FLAG},
+    {TORCHTUNE,         "/loss/_component_",              MS_TOPIC_LOSS,             FORM_TEXT},
+    {TORCHTUNE,         "/optimizer_in_bwd",              MS_TOPIC_IN_BACKWARD,      FORM_FLAG},
+    {TORCHTUNE,         "/enable_activation_offloading",  MS_TOPIC_OFFLOADING,       FORM_FLAG},
+    {TORCHTUNE,         "/activation_offloading_use_streams", MS_TOPIC_STREAMS,      FORM_FLAG},
 };
 
 /* Inside the value of another key. */

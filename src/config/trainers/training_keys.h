@@ -76,6 +76,10 @@ typedef enum ms_training_topic {
     MS_TOPIC_METRIC_INPUTS,
     MS_TOPIC_METRICS,
     MS_TOPIC_ACCURACY,
+    MS_TOPIC_LOSS,
+    MS_TOPIC_IN_BACKWARD,
+    MS_TOPIC_OFFLOADING,
+    MS_TOPIC_STREAMS,
     MS_TOPIC_COUNT
 } ms_training_topic;
 

@@ -172,6 +172,29 @@ ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tenso
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
 }
 
+/* ---- index_select: backward adds the rows to zeros ---- */
+
+static void select_rows_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                 ms_tensor *out)
+{
+    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype_of(tape, grads[0]));
+}
+
+static const ms_op select_rows_op = {"index_select", "IndexSelectBackward0", select_rows_backward};
+
+ms_tensor ms_select_rows(ms_tape *tape, ms_tensor a, ms_tensor rows)
+{
+    if (ms_idle(tape) || !a || !rows)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &select_rows_op);
+    uint32_t node = ms_record(tape, &select_rows_op, 1, &a);
+    ms_save(tape, node, rows);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[0] = ms_info(tape, rows)->shape.dims[0];
+    ms_tensor out = ms_empty(tape, shape, dtype_of(tape, a));
+    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){a, rows}, out);
+}
+
 /* ---- repeated rows: backward sums the copies ---- */
 
 static void repeat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)

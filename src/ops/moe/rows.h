@@ -12,6 +12,8 @@ ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
 /* The same with `count` rows whose numbers are on the host: `rows` is 0, or on the CPU the tensor
  * that has them. */
 ms_tensor ms_index_by_host(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_dim count);
+/* a.index_select(0, rows): [T, ..]. Backward adds the rows to zeros. */
+ms_tensor ms_select_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
 /* a[.., [i], ..] with a Python number i: that dimension becomes 1. */
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim);
 /* a[rows, columns]: [T, ..]. */
