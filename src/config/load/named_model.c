@@ -29,6 +29,7 @@ static const struct {
     {"gemma2_27b", "google/gemma-2-27b-it"},
     {"llama2_7b", "meta-llama/Llama-2-7b-hf"},
     {"llama2_13b", "meta-llama/Llama-2-13b-hf"},
+    {"llama2_70b", "meta-llama/Llama-2-70b-hf"},
     {"llama3_8b", "meta-llama/Meta-Llama-3-8B"},
     {"llama3_70b", "meta-llama/Meta-Llama-3-70B"},
     {"llama3_1_8b", "meta-llama/Llama-3.1-8B"},
@@ -40,6 +41,9 @@ static const struct {
     {"mistral_7b", "mistralai/Mistral-7B-v0.1"},
     {"phi3_mini", "microsoft/Phi-3-mini-4k-instruct"},
     {"phi4_14b", "microsoft/phi-4"},
+    {"qwen2_0_5b", "Qwen/Qwen2.5-0.5B"}, /* Qwen2.5 has the sizes of Qwen2 */
+    {"qwen2_1_5b", "Qwen/Qwen2.5-1.5B"},
+    {"qwen2_7b", "Qwen/Qwen2.5-7B"},
     {"qwen2_5_0_5b", "Qwen/Qwen2.5-0.5B"},
     {"qwen2_5_1_5b_base", "Qwen/Qwen2.5-1.5B"},
     {"qwen2_5_1_5b_instruct", "Qwen/Qwen2.5-1.5B-Instruct"},
@@ -60,7 +64,23 @@ static const struct {
     {"qwen3_4b_instruct", "Qwen/Qwen3-4B"},
     {"qwen3_8b_base", "Qwen/Qwen3-8B-Base"},
     {"qwen3_8b_instruct", "Qwen/Qwen3-8B"},
+    {"qwen3_14b_base", "Qwen/Qwen3-14B-Base"},
+    {"qwen3_14b_instruct", "Qwen/Qwen3-14B"},
     {"qwen3_32b", "Qwen/Qwen3-32B"},
+    {"smollm2_135m", "HuggingFaceTB/SmolLM2-135M"},
+    {"smollm2_360m", "HuggingFaceTB/SmolLM2-360M"},
+    {"smollm2_1_7b", "HuggingFaceTB/SmolLM2-1.7B"},
+};
+
+/* torchtitan's flavors with the sizes of models that have other names. */
+static const char *const flavors[][2] = {
+    {"llama3-405B", "meta-llama/Llama-3.1-405B"},
+    {"deepseek_v3-16B", "deepseek-ai/DeepSeek-V2-Lite"},
+    {"deepseek_v3-236B", "deepseek-ai/DeepSeek-V2"},
+    {"deepseek_v3-671B", "deepseek-ai/DeepSeek-V3"},
+    {"deepseek_v2-deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V2-Lite"},
+    {"llama4-17bx16e", "meta-llama/Llama-4-Scout-17B-16E"},
+    {"llama4-17bx128e", "meta-llama/Llama-4-Maverick-17B-128E"},
 };
 
 static const char *of_builder(const char *component)
@@ -84,7 +104,11 @@ static const char *with_flavor(ms_arena *arena, ms_json_value root, const char *
     if (!ms_json_find_pointer(root, "/model/flavor", &value) ||
         ms_json_get_string(value, &flavor, NULL) != MS_OK)
         return name;
-    return ms_arena_printf(arena, "%s-%s", name, flavor);
+    const char *whole = ms_arena_printf(arena, "%s-%s", name, flavor);
+    for (size_t i = 0; whole && i < sizeof flavors / sizeof flavors[0]; i++)
+        if (strcmp(whole, flavors[i][0]) == 0)
+            return flavors[i][1];
+    return whole;
 }
 
 static ms_status find_value(ms_json_value root, ms_training_format format, ms_json_value *value,

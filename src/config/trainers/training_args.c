@@ -252,6 +252,8 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     ms_sharding s;
     bool is_zero = false, is_read = false;
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
+    if (format == MS_TRAINING_TORCHTUNE && s.kind == MS_SHARDING_NONE)
+        ms_training_share_recipe(r, root, &s);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
     ms_training_ranks t = {.r = r, .sharding = &s, .root = root};

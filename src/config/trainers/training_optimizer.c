@@ -35,6 +35,9 @@ static const struct {
     {"torch.optim.Adafactor", "adafactor-torch", "loop"},
     {"adamw_torch_8bit", "adamw-8bit", "fused"}, /* of torchao: see note_torchao */
     {"adamw_torch_4bit", "adamw-8bit", "fused"},
+    {"torchao.optim.AdamW8bit", "adamw-8bit", "fused"},
+    {"torchao.optim.AdamW4bit", "adamw-8bit", "fused"},
+    {"torchao.optim.AdamWFp8", "adamw-8bit", "fused"},
     {"bitsandbytes.optim.AdamW8bit", "adamw-8bit", "fused"},
     {"bitsandbytes.optim.PagedAdamW", "paged-adamw", "fused"},
     {"bitsandbytes.optim.PagedAdamW8bit", "paged-adamw-8bit", "fused"},
@@ -74,7 +77,9 @@ static const char *default_impl(const ms_training_reading *r)
 
 static bool is_torchao(const char *name)
 {
-    return strcmp(name, "adamw_torch_8bit") == 0 || strcmp(name, "adamw_torch_4bit") == 0;
+    static const char module[] = "torchao.";
+    return strcmp(name, "adamw_torch_8bit") == 0 || strcmp(name, "adamw_torch_4bit") == 0 ||
+           strncmp(name, module, sizeof module - 1) == 0;
 }
 
 static bool divides(const ms_training_reading *r)

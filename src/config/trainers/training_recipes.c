@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/trainers/keys/key_walk.h"
+#include "config/trainers/recipes/titan_checkpoints.h"
+
 /* A value, or false. */
 static bool find(const ms_training_ranks *t, const char *pointer, ms_json_value *value)
 {
@@ -73,13 +76,13 @@ static ms_status check_degrees(const ms_training_ranks *t, const char *const *po
 
 /* ---- torchtune ---- */
 
-static ms_status check_units(const ms_training_ranks *t)
+static ms_status note_units(const ms_training_ranks *t)
 {
     ms_json_value value;
     if (ms_json_find(t->root, "custom_sharded_layers", &value) && !ms_training_says_nothing(value))
-        return ms_training_refuse(t, value,
-                                  "custom_sharded_layers: other units than the layers "
-                                  "are not predicted");
+        return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_SAVES,
+                                   "units of the ends of the model, which are gathered only while "
+                                   "they run");
     return MS_OK;
 }
 
@@ -105,13 +108,24 @@ static ms_status set_recipe_options(const ms_training_ranks *t)
                : status;
 }
 
+void ms_training_share_recipe(const ms_training_reading *r, ms_json_value root,
+                              ms_sharding *sharding)
+{
+    ms_json_value value;
+    bool has_world = ms_run_field_is_set(r->draft, "world") && r->draft->world > 1;
+    if (!has_world || ms_run_field_is_set(r->draft, "parallel") ||
+        !ms_json_find(root, "model", &value))
+        return;
+    *sharding = (ms_sharding){.kind = MS_SHARDING_SPLITS, .library = "FSDP", .value = value};
+}
+
 ms_status ms_training_read_recipe(ms_training_ranks *t, bool *is_read)
 {
     static const char *const degrees[] = {"/tensor_parallel_dim", "/context_parallel_dim", NULL};
     const char *layout = NULL;
     ms_status status = check_degrees(t, degrees);
     if (status == MS_OK)
-        status = check_units(t);
+        status = note_units(t);
     if (status == MS_OK)
         status = layout_of(t, "/data_parallel_replicate_dim", "/data_parallel_shard_dim", &layout);
     if (status == MS_OK)
@@ -130,21 +144,6 @@ static ms_status set_resharding(const ms_training_ranks *t)
     if (strcmp(policy, "never") == 0)
         return ms_training_set_option(t, "reshard-after-forward", "no");
     return ms_training_refuse(t, value, "'%.20s': default and never are predicted", policy);
-}
-
-static ms_status set_checkpoints(const ms_training_ranks *t)
-{
-    ms_json_value value;
-    const char *mode = text_of(t, "/activation_checkpoint/mode", "", &value);
-    if (strcmp(mode, "none") == 0)
-        return ms_training_set_option(t, "checkpointing", "none");
-    if (strcmp(mode, "full") == 0)
-        return ms_training_set_option(t, "checkpointing", "all");
-    if (*mode)
-        return ms_training_refuse(t, value, "'%.20s': none and full are predicted", mode);
-    return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                        "activation_checkpoint has no mode, and torchtitan's own, selective, is "
-                        "not predicted: none and full are");
 }
 
 static ms_status set_optimizer(const ms_training_ranks *t)
@@ -183,10 +182,25 @@ static ms_status set_accumulation(const ms_training_ranks *t)
                                   ms_arena_printf(t->r->arena, "%" PRIu64, (uint64_t)steps));
 }
 
+/* The ends of a model that ties them are one unit here; of mixtures the layers alone are units. */
+static ms_status set_units(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    const ms_model_config *model = t->r->model;
+    bool is_tied = model->tie_word_embeddings && !model->num_experts;
+    ms_status status = MS_OK;
+    if (is_tied && find(t, "/model/flavor", &value))
+        status = ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                                     "embeddings and head that are tied once each is divided; "
+                                     "here they are one unit");
+    const char *units = model->num_experts ? "layers" : is_tied ? "accelerate" : "torchtitan";
+    return status == MS_OK ? ms_training_set_option(t, "fsdp-units", units) : status;
+}
+
 static ms_status set_options(const ms_training_ranks *t)
 {
     ms_json_value value;
-    ms_status status = ms_training_set_option(t, "fsdp-units", "torchtitan");
+    ms_status status = set_units(t);
     if (status == MS_OK)
         status = set_resharding(t);
     if (status == MS_OK)
@@ -196,9 +210,21 @@ static ms_status set_options(const ms_training_ranks *t)
     return status == MS_OK && offloads ? ms_training_set_option(t, "fsdp-offload", "yes") : status;
 }
 
+/* torchtitan sorts the tokens of experts, and runs grouped products of its own. */
+static ms_status note_experts(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    if (!t->r->model->num_experts || !find(t, "/model/name", &value))
+        return MS_OK;
+    return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                               "torchtitan's own code of experts; here that of transformers");
+}
+
 ms_status ms_training_read_titan_step(const ms_training_ranks *t)
 {
-    ms_status status = set_checkpoints(t);
+    ms_status status = ms_training_read_titan_checkpoints(t);
+    if (status == MS_OK)
+        status = note_experts(t);
     return status == MS_OK ? set_optimizer(t) : status;
 }
 

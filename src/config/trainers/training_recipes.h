@@ -12,6 +12,11 @@
 ms_status ms_training_read_recipe(ms_training_ranks *t, bool *is_read);
 ms_status ms_training_read_titan(ms_training_ranks *t, bool *is_read);
 
+/* A file of torchtune's that does not say how it shards is sharded over all ranks that it is
+ * launched on: --world. */
+void ms_training_share_recipe(const ms_training_reading *r, ms_json_value root,
+                              ms_sharding *sharding);
+
 /* torchtitan's checkpoints and optimizer, whatever shards. */
 ms_status ms_training_read_titan_step(const ms_training_ranks *t);
 

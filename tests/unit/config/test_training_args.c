@@ -81,8 +81,8 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     put(out, "checkpointing %s %s\n", run->checkpointing,
         run->checkpoint_kind == MS_CHECKPOINT_REENTRANT ? "reentrant" : "non-reentrant");
     put(out, "attention %s\n", run->attention == MS_ATTENTION_EAGER ? "eager" : "auto");
-    if (run->training.loss == MS_LOSS_TRL)
-        put(out, "loss trl\n");
+    if (run->training.loss != MS_LOSS_MODEL)
+        put(out, "loss %s\n", ms_loss_names[run->training.loss]);
     if (run->parallel.build == MS_BUILD_DEVICE_MAP)
         put(out, "build device-map\n");
     if (run->training.label_smoothing > 0)
@@ -95,6 +95,8 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
         put(out, "eval-batch %" PRIu64 "\n", run->training.eval_batch);
     if (run->training.eval_logits)
         put(out, "eval-logits %" PRIu64 "\n", run->training.eval_logits);
+    if (run->training.optimizer_in_backward)
+        put(out, "optimizer-in-backward\n");
     if (*run->treat)
         put(out, "treat %s\n", run->treat);
     if (run->adapter)

@@ -71,10 +71,10 @@ static ms_status set_in_backward(ms_training_reading *r)
 
 /* ---- saved tensors on the host ---- */
 
-/* With a stream of its own, copies keep five tensors in forward; two more are for backward. */
+/* With a stream of its own, copies keep five tensors in forward; as many may come back. */
 static uint64_t most_on_the_way(const ms_model_config *model, const struct ms_run_config *run)
 {
-    enum { STASH = 5, BACK = 2 };
+    enum { STASH = 5, BACK = 5 };
     const uint64_t bytes = ms_dtype_info_of(run->dtype)->bytes;
     return (STASH + BACK) * run->batch * run->seq_tokens * model->hidden_size * bytes;
 }

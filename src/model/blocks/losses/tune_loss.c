@@ -55,11 +55,9 @@ static ms_tensor sum_pieces(ms_model *model, const ms_linear_module *head, const
     ms_tensor *states[PIECES], *labels[PIECES];
     ms_locals f = ms_locals_begin(tape);
     for (uint32_t i = 0; i < PIECES && !ms_idle(tape); i++)
-        states[i] =
-            ms_local(&f, ms_narrow(tape, *all->states, 0, rows_of(model, *all->states, i)));
+        states[i] = ms_local(&f, ms_narrow(tape, *all->states, 0, rows_of(model, *all->states, i)));
     for (uint32_t i = 0; i < PIECES && !ms_idle(tape); i++)
-        labels[i] =
-            ms_local(&f, ms_narrow(tape, *all->labels, 0, rows_of(model, *all->labels, i)));
+        labels[i] = ms_local(&f, ms_narrow(tape, *all->labels, 0, rows_of(model, *all->labels, i)));
     ms_tensor *total = ms_local(&f, 0);
     for (uint32_t i = 0; i < PIECES && !ms_idle(tape); i++) {
         ms_tensor loss = piece_loss(model, head, *states[i], *labels[i]);
