@@ -142,6 +142,15 @@ static void set_parameters(session *s, glp_iocp *parameters)
     parameters->cb_info = s;
 }
 
+/* Steps after which the simplex method goes in circles, as it does now and then: far more than any
+ * problem took that was solved. */
+static int most_steps(const session *s)
+{
+    const uint64_t steps =
+        10000 + 100 * ((uint64_t)s->problem->rows.count + s->problem->columns.count);
+    return steps < INT_MAX ? (int)steps : INT_MAX;
+}
+
 static int run_simplex(session *s)
 {
     glp_iocp parameters;
@@ -150,6 +159,7 @@ static int run_simplex(session *s)
     glp_init_smcp(&simplex);
     simplex.msg_lev = parameters.msg_lev;
     simplex.tm_lim = parameters.tm_lim;
+    simplex.it_lim = most_steps(s);
     return glp_simplex(s->lp, &simplex);
 }
 
@@ -193,7 +203,7 @@ static bool read_answer(session *s, int code)
     double implied = solution->objective - s->options->gap * fabs(solution->objective);
     if (code == GLP_EMIPGAP && solution->has_solution && implied > solution->bound)
         solution->bound = implied;
-    bool ended_early = code == GLP_ETMLIM || code == GLP_ESTOP;
+    bool ended_early = code == GLP_ETMLIM || code == GLP_ESTOP || code == GLP_EITLIM;
     solution->outcome = ended_early ? MS_SOLVER_LIMIT : MS_SOLVER_PROVEN;
     if (solution->has_solution && solution->bound > solution->objective)
         solution->bound = solution->objective;
