@@ -164,7 +164,7 @@ complete -c memscope -n $plan -l target -x -a 'free hf pytorch torchtitan torcht
 complete -c memscope -n $plan -l curve -d 'time against budget, from the smallest budget found'
 complete -c memscope -n $plan -l points -x -d 'number of budgets on the curve'
 complete -c memscope -n $plan -l without -x -a 'checkpoint selective offload tile chunk' -d 'treatments not to use: checkpoint, selective, offload, tile, chunk'
-complete -c memscope -n $plan -l allow -x -a 'host-optimizer host-parameters' -d 'allowed if nothing else fits: host-optimizer, host-parameters'
+complete -c memscope -n $plan -l allow -x -a 'host-optimizer host-parameters retries' -d 'if nothing else fits: host-optimizer, host-parameters; and retries'
 complete -c memscope -n $plan -l gpu-cost-per-hour -x -d 'price of an hour, in any currency'
 complete -c memscope -n $plan -l rules-mode -x -a 'conservative balanced aggressive' -d 'for --planner rules: conservative, balanced, aggressive'
 complete -c memscope -n $plan -l max-cpu-offload -x -d 'for --planner rules: host memory it may use'

@@ -129,7 +129,7 @@ class PlanOptions(RunOptions, total=False):
     curve: bool                # time against budget, from the smallest budget found
     points: Number             # number of budgets on the curve [24]
     without: Text              # treatments not to use: checkpoint, selective, offload, tile, chunk [none]
-    allow: Text                # allowed if nothing else fits: host-optimizer, host-parameters [none]
+    allow: Text                # if nothing else fits: host-optimizer, host-parameters; and retries [none]
     gpu_cost_per_hour: Number  # price of an hour, in any currency [2.50]
     rules_mode: Text           # for --planner rules: conservative, balanced, aggressive [balanced]
     max_cpu_offload: Text      # for --planner rules: host memory it may use [half of it]

@@ -40,16 +40,24 @@ static const ms_variant *measured(const ms_unchanged *unchanged)
     return v && v->status == MS_OK ? v : NULL;
 }
 
+/* Of the same events, with other retries. */
+static double with_retries(double step_ms, const ms_step_time *time, double retry_ms)
+{
+    return step_ms > 0 ? step_ms - time->retry_ms + retry_ms : 0;
+}
+
 ms_status ms_unchanged_play(const ms_unchanged *unchanged, const ms_run_config *run,
                             ms_effect *effect, ms_error *err)
 {
     *effect = ms_effect_of(unchanged->simulated);
+    const ms_step_time *time = &unchanged->simulated->profile.time;
     const ms_variant *v = ms_read_keys_most_bytes(&run->keys) ? NULL : measured(unchanged);
     if (v) {
         effect->device_bytes = v->device_bytes;
         effect->peak_bytes = v->peak_bytes;
         effect->reason = v->reason;
         effect->told = ms_reason_with_keys(v->reason, &run->keys);
+        effect->step_ms = with_retries(effect->step_ms, time, v->retry_ms);
         return MS_OK;
     }
     ms_simulated lent = ms_simulated_lend(unchanged->simulated);
@@ -59,6 +67,7 @@ ms_status ms_unchanged_play(const ms_unchanged *unchanged, const ms_run_config *
         effect->peak_bytes = lent.usage.peak_bytes;
         effect->reason = lent.judgement.reason;
         effect->told = ms_simulated_reason(&lent);
+        effect->step_ms = with_retries(effect->step_ms, time, ms_usage_retry_ms(&lent.usage));
     }
     ms_simulated_free(&lent);
     return status;

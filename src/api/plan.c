@@ -14,6 +14,7 @@
 #include "model/load.h"
 #include "config/resolve/resolve.h"
 #include "plan/costs/layouts.h"
+#include "plan/needs/margin.h"
 #include "plan/needs/needs.h"
 #include "plan/rank_plan.h"
 #include "plan/search/curve.h"
@@ -177,6 +178,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
     const ms_plan_settings *s = &plan->settings;
     /* Compared with other planners the rules may use any host, so that answers are alike on every
      * one. */
+    const bool allows_retries = (s->allowed & MS_ALLOW_RETRIES) != 0;
     bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
     ms_status status = take_units(plan, err);
     if (status == MS_OK)
@@ -196,6 +198,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         plan->device = ms_device_assume_rates(plan->run.device);
         plan->run.device = &plan->device;
     }
+    const bool may_leave = status == MS_OK && !allows_retries;
     plan->task = (ms_step_task){
         .model = &plan->model,
         .run = &plan->run,
@@ -208,6 +211,8 @@ static ms_status load(ms_plan *plan, ms_error *err)
         .rules_mode = (ms_rules_mode)s->rules_mode,
         .max_host_bytes = asks_host ? half_of_host_bytes() : s->max_host_bytes,
         .is_host_half = asks_host,
+        .allows_retries = allows_retries,
+        .margin = may_leave ? ms_plan_margin_of(&plan->run) : (ms_plan_margin){0},
         .stop = &plan->stop,
     };
     return status;
@@ -216,7 +221,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
 /* Moves the next of what is allowed to the host; 0 when there is nothing more. */
 static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
 {
-    const uint32_t allowed = plan->settings.allowed;
+    const uint32_t allowed = plan->settings.allowed & ~(uint32_t)MS_ALLOW_RETRIES;
     if (run->device->is_cpu)
         return 0;
     if (allowed && ms_optimizer_may_move(run)) {

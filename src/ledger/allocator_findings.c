@@ -108,17 +108,23 @@ ms_status ms_allocator_tell_retries(ms_telling *f)
 {
     const ms_usage *usage = f->ledger->usage;
     uint64_t before = usage->retries - usage->steady_retries;
-    const char *given = "", *other = "";
+    const char *given = "", *other = "", *price = "";
     f->found.bytes = usage->steady_retry_bytes;
     if (usage->steady_retry_bytes)
         given = ms_arena_printf(f->arena, " (%s)", ms_telling_size(f, usage->steady_retry_bytes));
     if (f->found.remedy_count)
         other = ms_arena_printf(f->arena, "; with %s: %s", f->found.remedies[0].option,
                                 times(f, f->found.remedies[0].retries));
+    if (usage->steady_retries)
+        price = ms_arena_printf(f->arena,
+                                "; the step's time has %" PRIu64 " ms for this, not the waiting "
+                                "for the device",
+                                (uint64_t)(ms_usage_retry_ms(usage) + 0.5));
     f->found.text = ms_arena_printf(
         f->arena,
         "the allocator returns cached memory to the device: %s in a steady step%s, %s before "
-        "it; the step's time does not include this waiting%s",
-        times(f, usage->steady_retries), given ? given : "", times(f, before), other ? other : "");
+        "it%s%s",
+        times(f, usage->steady_retries), given ? given : "", times(f, before), price ? price : "",
+        other ? other : "");
     return MS_OK;
 }

@@ -49,9 +49,11 @@ typedef struct ms_profile_copy {
 } ms_profile_copy;
 
 typedef struct ms_step_time {
-    double step_ms; /* compute and exposed time, including repeats */
+    double step_ms; /* compute, exposed and retries' time, including repeats */
     double compute_ms, recompute_ms, exposed_ms;
-    double copy_ms; /* both directions, hidden or exposed */
+    double copy_ms;  /* both directions, hidden or exposed */
+    double retry_ms; /* the allocator returns memory and takes it again (ms_usage_retry_ms); 0 of a
+                        profile without a usage */
 } ms_step_time;
 
 /* Work of one kind over one link in a step. */

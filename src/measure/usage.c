@@ -197,6 +197,15 @@ ms_status ms_usage_pieces_at(const ms_trace *trace, const ms_allocator_options *
                                   : status;
 }
 
+/* Milliseconds for 1 GiB that is returned to the driver and taken again, as measured on one GPU
+ * (vortex-data/vortex pull/7831); the table of rates has none by device. */
+static const double retry_ms_per_gib = 31.2;
+
+double ms_usage_retry_ms(const ms_usage *usage)
+{
+    return retry_ms_per_gib * (double)usage->steady_retry_bytes / (double)(UINT64_C(1) << 30);
+}
+
 void ms_usage_free(ms_usage *usage)
 {
     ms_vec_free(&usage->phases);

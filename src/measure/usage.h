@@ -86,6 +86,10 @@ ms_status ms_usage_pieces_at(const ms_trace *trace, const ms_allocator_options *
                              uint32_t event, ms_allocator_pieces *pieces, ms_error *err);
 void ms_usage_free(ms_usage *usage);
 
+/* Milliseconds in which the driver takes back what a steady step's retries release and gives it
+ * again. That each retry waits for the device first is not in it. */
+double ms_usage_retry_ms(const ms_usage *usage);
+
 /* The bytes of a storage as an observer of the step alone counts them, as `memscope capture` does:
  * the block size if the block was allocated before the step, otherwise the requested bytes in the
  * allocator's units, because slack that was too small to split off cannot be observed. */

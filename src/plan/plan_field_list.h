@@ -30,9 +30,10 @@
     X("without", "LIST", \
       "treatments not to use: checkpoint, selective, offload, tile, chunk", "none", \
       "Plan for a run", bits, AT(without), .choices = techniques, .scope = RUN) \
-    X("allow", "LIST", "allowed if nothing else fits: host-optimizer, host-parameters", "none", \
+    X("allow", "LIST", \
+      "if nothing else fits: host-optimizer, host-parameters; and retries", "none", \
       "Plan for a run", bits, AT(allowed), .choices = allowances, .scope = RUN, \
-      .need = ONE_FREE_PLAN) \
+      .need = ALLOWANCES) \
     X("gpu-cost-per-hour", "X", "price of an hour, in any currency", "2.50", \
       "Plan for a run", number, AT(gpu_cost_per_hour), .maximum = 1e6, .scope = RUN, \
       .need = ONE_PLAN) \

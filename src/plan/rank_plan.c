@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "config/run/budget.h"
+#include "plan/needs/margin.h"
 #include "plan/search/simulate.h"
 #include "simulate/ranks.h"
 #include "simulate/variation.h"
@@ -74,7 +75,7 @@ static void set_claims(const ms_step_task *task, double bound_ms, ms_step_plan *
     const double ms = plan->plan.time.step_ms;
     plan->bound_ms = fmin(bound_ms, ms);
     plan->gap = ms > 0 ? (ms - plan->bound_ms) / ms : 0;
-    plan->outcome = plan->gap <= task->gap ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
+    ms_step_plan_claim(task, plan);
     plan->budget_bytes = task->run->budget_bytes;
     plan->held_budget_bytes = 0;
 }
@@ -90,7 +91,7 @@ ms_status ms_rank_plan_solve(ms_arena *arena, const ms_step_task *task, ms_run_c
         ms_error reason = {0};
         if (i > 0)
             ms_budget_set(run, budget - (uint64_t)(lowered[i] * (double)budget));
-        ms_status status = ms_step_plan_solve(arena, task, plan, &reason);
+        ms_status status = ms_margin_plan_solve(arena, task, plan, &reason);
         if (i > 0)
             ms_budget_set(run, budget);
         if (status == MS_ERR_INFEASIBLE && i > 0)
@@ -103,7 +104,7 @@ ms_status ms_rank_plan_solve(ms_arena *arena, const ms_step_task *task, ms_run_c
         bound_ms = i == 0 ? plan->bound_ms : bound_ms;
         status = simulate_again(arena, task, plan, err);
         set_claims(task, bound_ms, plan);
-        if (status != MS_OK || ms_reason_fits(plan->plan.reason))
+        if (status != MS_OK || ms_step_plan_accepts(task, &plan->plan))
             return status;
         ms_step_plan_free(plan);
     }

@@ -77,9 +77,10 @@ static bool is_one_plan(const ms_plan_settings *s)
     return !s->curve;
 }
 
-static bool is_one_free_plan(const ms_plan_settings *s)
+/* What goes to the host does so for one free plan; retries are for all. */
+static bool may_allow(const ms_plan_settings *s)
 {
-    return !s->curve && is_free(s);
+    return !(s->allowed & ~(uint32_t)MS_ALLOW_RETRIES) || (!s->curve && is_free(s));
 }
 
 static bool is_by_rules(const ms_plan_settings *s)
@@ -111,7 +112,7 @@ typedef enum need {
     BEST_PLANS,
     A_CURVE,
     ONE_PLAN,
-    ONE_FREE_PLAN,
+    ALLOWANCES,
     THE_RULES,
     RULES_THAT_OFFLOAD,
     CHECKPOINTS,
@@ -133,7 +134,9 @@ static const struct {
     [BEST_PLANS] = {is_best_and_free, "is for optimal plans: leave out --planner and --target"},
     [A_CURVE] = {is_curve, "is for --curve"},
     [ONE_PLAN] = {is_one_plan, "is for one plan: leave out --curve"},
-    [ONE_FREE_PLAN] = {is_one_free_plan, "is for one free plan: leave out --curve and --target"},
+    [ALLOWANCES] = {may_allow,
+                    "host-optimizer and host-parameters are for one free plan: leave out "
+                    "--curve and --target"},
     [THE_RULES] = {is_by_rules, "is for --planner rules"},
     [RULES_THAT_OFFLOAD] = {is_by_rules_that_offload,
                             "is for --planner rules, with offload allowed"},
@@ -155,7 +158,7 @@ static const char *const rules_modes[] = {[MS_RULES_CONSERVATIVE] = "conservativ
                                           NULL};
 
 /* By bit of ms_allowance. */
-static const char *const allowances[] = {"host-optimizer", "host-parameters", NULL};
+static const char *const allowances[] = {"host-optimizer", "host-parameters", "retries", NULL};
 
 const char ms_every_target[] = "all";
 

@@ -13,10 +13,11 @@
 #include "config/fields/field.h"
 #include "plan/plan_field_list.h"
 
-/* Changes of the run that a plan may make if nothing fits otherwise. */
+/* Changes of the run that a plan may make if nothing fits otherwise; and retries. */
 typedef enum ms_allowance {
     MS_ALLOW_HOST_OPTIMIZER = 1,
-    MS_ALLOW_HOST_PARAMETERS = 2 /* and the optimizer */
+    MS_ALLOW_HOST_PARAMETERS = 2, /* and the optimizer */
+    MS_ALLOW_RETRIES = 4          /* of the allocator, and the whole budget */
 } ms_allowance;
 
 /* The value of --target for all trainers. */

@@ -160,8 +160,14 @@ static void summarize(ms_simulated *simulated)
 ms_status ms_simulated_profile(ms_simulated *s, ms_error *err)
 {
     const ms_run_config *run = s->job.run;
-    return ms_profile_build(&s->simulation.trace, run->device, run->allocator.kind, &s->profile,
-                            err);
+    ms_step_time *time = &s->profile.time;
+    ms_status status =
+        ms_profile_build(&s->simulation.trace, run->device, run->allocator.kind, &s->profile, err);
+    if (status == MS_OK) {
+        time->retry_ms = ms_usage_retry_ms(&s->usage);
+        time->step_ms += time->retry_ms;
+    }
+    return status;
 }
 
 ms_status ms_simulated_summarize(ms_simulated *s, ms_error *err)

@@ -7,7 +7,7 @@
 
 #include "simulate/simulate.h"
 
-/* Fills the profile from the simulation. */
+/* Fills the profile from the simulation, and what retries of the usage cost. */
 ms_status ms_simulated_profile(ms_simulated *simulated, ms_error *err);
 /* Of a step, from the profile; 0: unknown, as of devices without rates and in a pipeline, where a
  * step takes as long as all ranks need together. */

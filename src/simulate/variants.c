@@ -28,6 +28,7 @@ static ms_status measure_in(ms_variant *v, ms_arena *arena)
     v->device_bytes = simulated.judgement.device_bytes.expected;
     v->peak_bytes = simulated.usage.peak_bytes;
     v->retries = simulated.usage.retries;
+    v->retry_ms = ms_usage_retry_ms(&simulated.usage);
     v->reason = simulated.judgement.reason;
     ms_simulated_free(&simulated);
     return MS_OK;

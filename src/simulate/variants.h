@@ -17,6 +17,7 @@ typedef struct ms_variant {
     uint64_t device_bytes; /* expected */
     uint64_t peak_bytes;
     uint64_t retries; /* of the allocator, in all steps */
+    double retry_ms;  /* of the steady step */
     ms_fit_reason reason;
     ms_status status; /* MS_ERR_CONFIG: the run keeps an operator that the variant lacks */
     ms_error err;

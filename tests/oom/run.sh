@@ -90,15 +90,15 @@ if [ -x "$program" ]; then
     program_case "plan for operators" plan --ops tests/golden/cli/plan/ops/files/operators.json --memory-budget 0.5 -o -
     run="--config tests/oom/llama.json --batch 16 --seq 1024 --quiet"
     # shellcheck disable=SC2086
-    program_case "plan for a run" plan $run --planner greedy --budget 650MiB
+    program_case "plan for a run" plan $run --planner greedy --budget 1170MiB
     # shellcheck disable=SC2086
-    program_case "plan for a rank" plan $run --budget 650MiB --parallel fsdp1=2 --target hf
+    program_case "plan for a rank" plan $run --budget 1800MiB --parallel fsdp1=2 --target hf
     # shellcheck disable=SC2086
-    program_case "plan as JSON" plan $run --planner rules --budget 650MiB --format json
+    program_case "plan as JSON" plan $run --planner rules --budget 1170MiB --format json
     # shellcheck disable=SC2086
-    program_case "plan as a page" plan $run --planner rules --budget 650MiB --format html
+    program_case "plan as a page" plan $run --planner rules --budget 1170MiB --format html
     # shellcheck disable=SC2086
-    program_case "plan for a trainer" plan $run --target hf --budget 700MiB --format md
+    program_case "plan for a trainer" plan $run --target hf --budget 1150MiB --format md
     program_case "run as planned" analyze --config tests/oom/llama.json --plan tests/oom/plan.json -o -
     program_case "training arguments" analyze --config tests/oom/llama.json --training-args tests/oom/axolotl.yaml --ignore-sharding -o -
     program_case "findings" analyze --config tests/oom/llama.json --batch 16 --seq 2048 --quantize nf4 --lora r=4 -o -

@@ -28,6 +28,18 @@ typedef enum ms_rules_mode {
     MS_RULES_AGGRESSIVE
 } ms_rules_mode;
 
+/* Bytes of the budget that a plan leaves; see plan/needs/margin.h. */
+typedef struct ms_plan_margin {
+    uint64_t context_bytes;      /* the CUDA context's upper end, beyond the expected value */
+    uint64_t communicator_bytes; /* NCCL's buffers of all communicators */
+    uint32_t communicators;
+} ms_plan_margin;
+
+static inline uint64_t ms_plan_margin_bytes(const ms_plan_margin *margin)
+{
+    return margin->context_bytes + margin->communicator_bytes;
+}
+
 typedef struct ms_step_task {
     const ms_model_config *model;
     const ms_run_config *run; /* its budget is the plan's; its own treatments are ignored */
@@ -41,6 +53,10 @@ typedef struct ms_step_task {
     bool is_host_half;       /* max_host_bytes is half of this host's memory, by default */
     uint32_t moved;          /* ms_allowance bits in use, because nothing fits otherwise */
     bool alone;              /* no comparison with other planners */
+    bool allows_retries;     /* of the allocator; their time is the step's */
+    ms_plan_margin margin;   /* of the run's budget, that the plan leaves */
+    uint64_t left_bytes;     /* the margin, where it was taken from the run's budget before */
+    uint64_t whole_bytes;    /* that budget; 0: nothing was taken */
     const ms_stop *stop;     /* end with the best plan found; or NULL */
 } ms_step_task;
 

@@ -119,7 +119,7 @@ static ms_status find_link(ms_arena *arena, const ms_step_task *task, ms_step_pl
     if (status != MS_OK)
         return status;
     plan->needs.link_bytes_per_s = task->run->device->host_link_bytes_per_s;
-    plan->needs.half_link_ms = simulated.profile.time.step_ms;
+    plan->needs.half_link_ms = simulated.profile.time.step_ms + plan->plan.time.retry_ms;
     ms_simulated_free(&simulated);
     return MS_OK;
 }

@@ -138,7 +138,8 @@ static ms_status no_memory(const ms_search *base, attempt *attempts, uint32_t co
 static ms_status adopt(ms_search *search, const attempt *a)
 {
     ms_step_plan *plan = search->plan;
-    if (a->status != MS_OK || !a->search.has_best || !ms_reason_fits(a->plan.plan.reason) ||
+    if (a->status != MS_OK || !a->search.has_best ||
+        !ms_step_plan_accepts(search->task, &a->plan.plan) ||
         a->plan.plan.time.step_ms >= plan->plan.time.step_ms)
         return MS_OK;
     ms_alternative kept;
@@ -152,6 +153,7 @@ static ms_status adopt(ms_search *search, const attempt *a)
     plan->plan = kept.figures;
     plan->bound_ms = bound < kept.figures.time.step_ms ? bound : kept.figures.time.step_ms;
     plan->gap = 1 - plan->bound_ms / kept.figures.time.step_ms;
+    ms_step_plan_claim(search->task, plan);
     return MS_OK;
 }
 
@@ -272,7 +274,7 @@ ms_status ms_suggest_allocator(ms_search *search)
     run_attempt(&a, 0);
     ms_status status = collect(search, &a, 1, &plan->suggestions);
     bool is_faster = plan->suggestions.count > 0 && plan->suggestions.items[0].has_figures &&
-                     ms_reason_fits(plan->suggestions.items[0].figures.reason) &&
+                     ms_step_plan_accepts(&a.task, &plan->suggestions.items[0].figures) &&
                      plan->suggestions.items[0].figures.time.step_ms <
                          plan->plan.time.step_ms * (1 - worth_telling);
     if (!is_faster)

@@ -79,8 +79,8 @@ static ms_status carry_over(const ms_step_task *task, point *points, uint32_t co
                                        &before->plan.plan.treatments, &figures, err);
         if (status != MS_OK)
             continue;
-        if (!ms_reason_fits(
-                figures.reason)) /* then it is to be run with the smaller one as its limit */
+        /* otherwise it is to be run with the smaller one as its limit */
+        if (!ms_step_plan_accepts(&p->task, &figures))
             figures = before->plan.plan;
         double bound = p->search.has_best ? p->plan.bound_ms : before->plan.bound_ms;
         p->plan.plan = figures;
@@ -96,7 +96,8 @@ static ms_status carry_over(const ms_step_task *task, point *points, uint32_t co
 static ms_status keep_point(ms_arena *arena, const ms_step_task *task, const point *p,
                             ms_curve *curve, ms_error *err)
 {
-    ms_curve_point kept = {.budget_bytes = p->run.budget_bytes,
+    const uint64_t budget_bytes = p->run.budget_bytes + task->left_bytes;
+    ms_curve_point kept = {.budget_bytes = budget_bytes,
                            .figures = p->plan.plan,
                            .bound_ms = p->plan.bound_ms,
                            .gap = p->plan.gap};
@@ -106,6 +107,8 @@ static ms_status keep_point(ms_arena *arena, const ms_step_task *task, const poi
                                           : MS_OK;
     if (status != MS_OK)
         return status;
+    if (p->search.has_best)
+        ms_step_figures_judge(&kept.figures, budget_bytes);
     if (!ms_vec_push(&curve->points, kept))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
     return MS_OK;
@@ -160,6 +163,8 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     ms_step_task free_task = *task;
     ms_budget_lift(&unlimited);
     free_task.run = &unlimited;
+    free_task.margin = (ms_plan_margin){0}; /* points are planned within their budget less that */
+    free_task.left_bytes = ms_plan_margin_bytes(&task->margin);
     ms_search base = {.arena = arena,
                       .task = &free_task,
                       .plan = &plan,

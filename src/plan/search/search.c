@@ -45,15 +45,18 @@ static ms_status run_proof(ms_search *s, const ms_assignment *assignment, ms_pro
     if (status != MS_OK)
         return status;
     proof->fits = ms_reason_fits(simulated.judgement.reason);
+    proof->has_retries = simulated.usage.retries > 0;
+    proof->retry_ms = ms_usage_retry_ms(&simulated.usage);
     proof->wanted_bytes = ms_simulated_wanted_bytes(&simulated);
     ms_simulated_free(&simulated);
     return ms_assignment_copy(s->arena, &s->costs, assignment, &proof->assignment, s->err);
 }
 
-static ms_status prove(ms_search *s, const ms_assignment *assignment, bool *yes)
+/* *proof: of the assignment, also if it was simulated before. */
+static ms_status prove(ms_search *s, const ms_assignment *assignment, const ms_proof **proof)
 {
-    const ms_proof *proof = find_proof(s, assignment);
-    if (!proof) {
+    *proof = find_proof(s, assignment);
+    if (!*proof) {
         ms_proof *made = ms_arena_array(s->arena, ms_proof, 1);
         if (!made)
             return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a proof");
@@ -61,10 +64,9 @@ static ms_status prove(ms_search *s, const ms_assignment *assignment, bool *yes)
         if (status != MS_OK)
             return status;
         made->before = s->proofs;
-        proof = s->proofs = made;
+        *proof = s->proofs = made;
     }
-    *yes = proof->fits;
-    s->wanted_bytes = proof->wanted_bytes;
+    s->wanted_bytes = (*proof)->wanted_bytes;
     return MS_OK;
 }
 
@@ -76,15 +78,19 @@ bool ms_search_knows(const ms_search *s, const ms_assignment *assignment)
 /* Keeps the assignment if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_assignment *assignment, bool *yes)
 {
-    ms_status status = prove(s, assignment, yes);
-    double ms = ms_assignment_sum(&s->costs, assignment).step_ms;
-    if (status == MS_OK && *yes && (!s->has_best || ms < s->best_ms)) {
+    const ms_proof *proof;
+    ms_status status = prove(s, assignment, &proof);
+    *yes = status == MS_OK && proof->fits && (!proof->has_retries || ms_search_takes_retries(s));
+    if (!*yes)
+        return status;
+    double ms = ms_assignment_sum(&s->costs, assignment).step_ms + proof->retry_ms;
+    if (!s->has_best || ms < s->best_ms) {
         s->has_best = true;
-        s->is_best_proven = false;
         s->best = *assignment;
         s->best_ms = ms;
+        s->retry_ms = proof->retry_ms;
     }
-    return status;
+    return MS_OK;
 }
 
 ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
@@ -124,10 +130,7 @@ static ms_status try_task(ms_search *s, ms_choose_fn with, const ms_choose_task 
         s->wanted_bytes = sum.peak_bytes;
         return MS_OK;
     }
-    status = ms_search_consider(s, &chosen->assignment, yes);
-    if (status == MS_OK && *yes)
-        s->is_best_proven = with == ms_choose_milp && chosen->outcome == MS_SOLVER_PROVEN;
-    return status;
+    return ms_search_consider(s, &chosen->assignment, yes);
 }
 
 ms_status ms_search_try(ms_search *s, ms_choose_fn with, ms_chosen *chosen, bool *yes)
@@ -295,7 +298,7 @@ static ms_status join_branch(ms_search *s, const branch *b)
         return b->status;
     s->has_best = true;
     s->best_ms = b->search.best_ms;
-    s->is_best_proven = b->search.is_best_proven;
+    s->retry_ms = b->search.retry_ms;
     return ms_assignment_copy(s->arena, &s->costs, &b->search.best, &s->best, s->err);
 }
 

@@ -15,6 +15,8 @@ typedef struct ms_proof {
     const struct ms_proof *before;
     ms_assignment assignment;
     bool fits;
+    bool has_retries; /* in any step */
+    double retry_ms;  /* of a steady step: its retries */
     uint64_t wanted_bytes;
 } ms_proof;
 
@@ -30,15 +32,16 @@ typedef struct ms_search {
     bool is_one_of_many;     /* other searches run in parallel: uses no threads, fewer attempts */
     bool is_aside;           /* its bound is not reported: any good plan will do */
     bool has_no_queues;      /* of the tasks: see choose_task.h */
+    bool forbids_retries;    /* for now, though the task allows them */
     uint32_t loss;           /* the only option of the loss, or MS_ANY_LOSS */
     uint64_t wanted_bytes;   /* requested by the last assignment that did not fit */
     bool is_ruled_out;       /* no assignment is within the limit, for any allocator */
     const ms_proof *proofs;  /* at this budget, by this search and those it was forked from */
     /* The best assignment verified by simulation: */
     bool has_best;
-    bool is_best_proven; /* proven to be the fastest within its limit */
     ms_assignment best;
-    double best_ms; /* by the cost model */
+    double best_ms;  /* by the cost model, with its retries */
+    double retry_ms; /* of that: retries in each step */
 } ms_search;
 
 typedef ms_status (*ms_choose_fn)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
@@ -48,6 +51,12 @@ typedef ms_status (*ms_choose_fn)(ms_arena *arena, const ms_choose_task *task, m
 static inline uint32_t ms_search_loss_count(const ms_search *s)
 {
     return s->techniques & MS_MAY_CHUNK_LOSS ? s->costs.loss_count : 1;
+}
+
+/* Whether a plan may have retries. */
+static inline bool ms_search_takes_retries(const ms_search *s)
+{
+    return s->task->allows_retries && !s->forbids_retries;
 }
 
 /* A selection task with this search's settings. */

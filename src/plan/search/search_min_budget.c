@@ -39,7 +39,8 @@ static ms_status try_budget(ms_search *s, trial *t, uint64_t budget, bool *yes)
 {
     ms_budget_set(&t->variation.run, budget);
     ms_status status = ms_simulate_again(&t->simulated, &t->variation.run, s->err);
-    *yes = ms_reason_fits(t->simulated.judgement.reason);
+    *yes = ms_reason_fits(t->simulated.judgement.reason) &&
+           (ms_search_takes_retries(s) || t->simulated.usage.retries == 0);
     return status;
 }
 

@@ -38,7 +38,8 @@ ms_status ms_search_take_kept(ms_search *s)
     if (status != MS_OK)
         return status;
     s->has_best = true;
-    s->best_ms = ms_assignment_sum(&s->costs, &s->best).step_ms;
+    s->retry_ms = s->plan->keep_all.time.retry_ms;
+    s->best_ms = ms_assignment_sum(&s->costs, &s->best).step_ms + s->retry_ms;
     return MS_OK;
 }
 
@@ -66,13 +67,11 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
     double bound = has_bound ? first->bound : bound_without_limit(s);
     /* Other ranks are waited for longer than the bound knows. */
     if (ms_collectives_keep_is_fastest(&s->costs))
-        bound = fmax(bound, s->plan->keep_all.time.step_ms);
+        bound = fmax(bound, s->plan->keep_all.time.step_ms - s->plan->keep_all.time.retry_ms);
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
-    bool is_closed = s->plan->gap <= s->task->gap;
-    bool is_proven =
-        is_closed || (s->is_best_proven && !s->costs.collectives && !ms_stop_asked(s->task->stop));
-    s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
+    s->plan->has_gap = true;
+    ms_step_plan_claim(s->task, s->plan);
 }
 
 ms_status ms_search_prepare(ms_search *s, const ms_target *target)

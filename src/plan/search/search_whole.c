@@ -6,6 +6,7 @@
 #include "plan/search/search_local.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_stages.h"
+#include "plan/search/simulate.h"
 
 static bool needs_simpler(const ms_search *s)
 {
@@ -26,29 +27,62 @@ static ms_status find_any(ms_search *s)
     return status;
 }
 
+/* The best of a search that is followed by another one. */
+typedef struct incumbent {
+    ms_assignment best;
+    double best_ms, retry_ms;
+} incumbent;
+
+static incumbent put_aside(ms_search *s)
+{
+    const incumbent i = {s->best, s->best_ms, s->retry_ms};
+    s->has_best = false;
+    return i;
+}
+
+/* Takes it back unless the second search found a faster one. */
+static void take_back(ms_search *s, const incumbent *i)
+{
+    if (s->has_best && s->best_ms < i->best_ms)
+        return;
+    s->has_best = true;
+    s->best = i->best;
+    s->best_ms = i->best_ms;
+    s->retry_ms = i->retry_ms;
+}
+
 /* Far from the bound an allocator decides, and what it takes is a matter of luck: the same once
  * more from other assignments. */
 static const double far_from_bound = 0.04;
 
 static ms_status search_again(ms_search *s, double bound_ms)
 {
-    const ms_assignment best = s->best;
-    const double best_ms = s->best_ms;
-    const bool is_best_proven = s->is_best_proven;
     ms_chosen second;
-    if (!s->has_best || ms_reason_fits(s->plan->keep_all.reason) ||
-        !(bound_ms < best_ms * (1 - far_from_bound)))
+    if (!s->has_best || ms_step_plan_accepts(s->task, &s->plan->keep_all) ||
+        !(bound_ms < s->best_ms * (1 - far_from_bound)))
         return MS_OK;
-    s->has_best = false;
+    const incumbent first = put_aside(s);
     s->has_no_queues = true;
     ms_status status = ms_search_run(s, ms_choose_milp, &second);
     s->has_no_queues = false;
-    if (!s->has_best || s->best_ms >= best_ms) {
-        s->has_best = true;
-        s->best = best;
-        s->best_ms = best_ms;
-        s->is_best_proven = is_best_proven;
-    }
+    take_back(s, &first);
+    return status;
+}
+
+/* What has retries may be slower than what has none, which the search did not look for. */
+static ms_status search_without_retries(ms_search *s)
+{
+    ms_chosen second;
+    if (!s->has_best || !(s->retry_ms > 0) || s->plan->held_budget_bytes > 0 ||
+        ms_stop_asked(s->task->stop))
+        return MS_OK;
+    const incumbent first = put_aside(s);
+    s->forbids_retries = true;
+    ms_status status = ms_search_run(s, ms_choose_milp, &second);
+    if (status == MS_OK && s->has_best)
+        status = ms_search_local(s, second.bound);
+    s->forbids_retries = false;
+    take_back(s, &first);
     return status;
 }
 
@@ -56,7 +90,7 @@ ms_status ms_search_whole(ms_search *s, ms_chosen *first)
 {
     ms_status status = MS_OK;
     *first = (ms_chosen){0};
-    if (ms_reason_fits(s->plan->keep_all.reason)) /* attention in pieces may be faster */
+    if (ms_step_plan_accepts(s->task, &s->plan->keep_all)) /* attention in pieces may be faster */
         status = ms_search_take_kept(s);
     if (status == MS_OK)
         status = ms_search_run(s, ms_choose_milp, first);
@@ -69,5 +103,5 @@ ms_status ms_search_whole(ms_search *s, ms_chosen *first)
         status = ms_search_restart(s, first->bound);
     if (status == MS_OK && !fits_none)
         status = ms_search_local(s, first->bound);
-    return status;
+    return status == MS_OK ? search_without_retries(s) : status;
 }

@@ -29,6 +29,14 @@ static void read_figures(const ms_simulated *simulated, ms_step_figures *f)
     memcpy(f->category_bytes, simulated->peak.category_bytes, sizeof f->category_bytes);
 }
 
+bool ms_step_figures_judge(ms_step_figures *f, uint64_t budget_bytes)
+{
+    if (f->reason != MS_FIT_UPPER_END && f->reason != MS_FIT_WITHIN_BUDGET)
+        return false;
+    f->reason = f->high_device_bytes > budget_bytes ? MS_FIT_UPPER_END : MS_FIT_WITHIN_BUDGET;
+    return true;
+}
+
 ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,
                                 ms_step_figures *figures, ms_error *err)
@@ -138,4 +146,18 @@ ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_st
     memcpy(layers, from->treatments.layers, num_layers * sizeof *layers);
     to->treatments.layers = layers;
     return copy_kept_ops(arena, num_layers, layers, err);
+}
+
+bool ms_step_plan_accepts(const ms_step_task *task, const ms_step_figures *f)
+{
+    const uint64_t budget_bytes = task->run->budget_bytes;
+    if (!ms_reason_fits(f->reason) || (f->retries > 0 && !task->allows_retries))
+        return false;
+    return budget_bytes == 0 ||
+           f->device_bytes + ms_plan_margin_bytes(&task->margin) <= budget_bytes;
+}
+
+void ms_step_plan_claim(const ms_step_task *task, ms_step_plan *plan)
+{
+    plan->outcome = plan->gap <= task->gap ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }

@@ -14,6 +14,7 @@
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_whole.h"
+#include "plan/search/simulate.h"
 #include "plan/trainers/targets.h"
 #include "text/size.h"
 #include "plan/search/alternatives.h"
@@ -32,7 +33,7 @@ static ms_status keep_all(ms_search *s)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
     s->plan->plan = s->plan->keep_all;
     s->plan->outcome = MS_PLAN_LIMIT;
-    s->has_best = ms_reason_fits(s->plan->plan.reason);
+    s->has_best = ms_step_plan_accepts(s->task, &s->plan->plan);
     return MS_OK;
 }
 
@@ -70,7 +71,7 @@ static ms_status plan_by_rules(ms_search *s)
     s->best = answer.assignment;
     s->plan->outcome = MS_PLAN_LIMIT;
     status = ms_search_finish(s);
-    s->has_best = ms_reason_fits(s->plan->plan.reason);
+    s->has_best = ms_step_plan_accepts(s->task, &s->plan->plan);
     return status;
 }
 
@@ -134,8 +135,9 @@ static ms_status plan_with(ms_search *s, const ms_target *target)
 static ms_status fail_infeasible(ms_search *s, const ms_target *target)
 {
     char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
-    ms_size_format(s->plan->budget_bytes, budget, sizeof budget);
-    ms_size_format(s->plan->least_budget_bytes, least, sizeof least);
+    const uint64_t whole_bytes = s->task->whole_bytes;
+    ms_size_format(whole_bytes ? whole_bytes : s->plan->budget_bytes, budget, sizeof budget);
+    ms_size_format(s->plan->least_budget_bytes + s->task->left_bytes, least, sizeof least);
     s->plan->outcome = MS_PLAN_INFEASIBLE;
     s->plan->is_ruled_out = s->is_ruled_out;
     if (s->task->planner != MS_PLANNER_MILP && target->is_free)
@@ -232,7 +234,7 @@ static ms_status compare(ms_search *s, const ms_target *target)
         return MS_OK;
     if (!s->has_best)
         return ms_suggest_changes(s);
-    if (ms_reason_fits(s->plan->keep_all.reason))
+    if (ms_step_plan_accepts(s->task, &s->plan->keep_all))
         return MS_OK;
     ms_status status = ms_compare_planners(s);
     if (status == MS_OK)
@@ -244,7 +246,7 @@ static ms_status compare(ms_search *s, const ms_target *target)
 static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 {
     ms_planner planner = s->task->planner;
-    return target->is_free && ms_reason_fits(s->plan->keep_all.reason) &&
+    return target->is_free && ms_step_plan_accepts(s->task, &s->plan->keep_all) &&
            planner == MS_PLANNER_NONE;
 }
 

@@ -86,6 +86,7 @@ typedef struct ms_step_plan {
                                     less than the budget; 0: with all of the budget */
     uint64_t least_budget_bytes; /* infeasible: the smallest with a plan, context included */
     bool is_ruled_out;           /* infeasible: no mix of options fits, for any allocator */
+    bool has_gap;                /* gap is known: the planner has a bound */
     double bound_ms, gap; /* bound: no mix of the measured options is faster, by the cost model with
                              an ideal allocator; gap: (step_ms - bound_ms) / step_ms. If nothing is
                              treated, only that was measured */

@@ -388,11 +388,10 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
     ms_calibrated_html(out, v->run, v->arena);
     if (v->plan) {
         write_headroom(out, v);
-        ms_html_paragraph(out, "note", v->proof);
-        if (*v->evaluation)
-            ms_html_paragraph(out, "note", v->evaluation);
-        if (*v->steep)
-            ms_html_paragraph(out, "note", v->steep);
+        const char *const notes[] = {v->proof, v->margin, v->evaluation, v->steep};
+        for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+            if (*notes[i])
+                ms_html_paragraph(out, "note", notes[i]);
         if (*v->times_note && v->plan->plan.time.step_ms > 0)
             ms_html_paragraph(out, "note", v->times_note);
     }

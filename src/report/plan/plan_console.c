@@ -35,6 +35,8 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
         ms_page_note(p, ms_fit_why_label, v->why);
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     ms_page_paragraph(p, v->proof);
+    if (*v->margin)
+        ms_page_paragraph(p, v->margin);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
     if (*v->evaluation)
         ms_page_paragraph(p, v->evaluation);
@@ -136,6 +138,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
 {
     double compute[MS_PLAN_COLUMNS], again[MS_PLAN_COLUMNS], exposed[MS_PLAN_COLUMNS];
     double step[MS_PLAN_COLUMNS], cost[MS_PLAN_COLUMNS], tokens[MS_PLAN_COLUMNS];
+    double retry[MS_PLAN_COLUMNS];
     char text[MS_FIXED_TEXT], label[64];
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++) {
         const ms_step_time *t = &v->columns[i].figures->time;
@@ -143,6 +146,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
         compute[i] = t->compute_ms - t->recompute_ms;
         again[i] = t->recompute_ms;
         exposed[i] = t->exposed_ms;
+        retry[i] = t->retry_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
         tokens[i] = ms_run_tokens_per_s(v->run, t->step_ms);
     }
@@ -155,6 +159,8 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
     numbers_row(p, "computing", compute, 1);
     numbers_row(p, "recomputing", again, 1);
     numbers_row(p, v->waiting, exposed, 1);
+    if (retry[0] + retry[1] + retry[2] > 0)
+        numbers_row(p, "returning cached memory", retry, 1);
     numbers_row(p, "together", step, 1);
     row_label(p, "vs. keeping everything");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)

@@ -53,6 +53,7 @@ static void write_some(ms_json_writer *w, const ms_plan_view *view, const ms_ste
     number_or_null(w, "recompute_ms", timed, f->time.recompute_ms, 3);
     number_or_null(w, "exposed_copy_ms", timed, f->time.exposed_ms, 3);
     number_or_null(w, "copy_ms", timed, f->time.copy_ms, 3);
+    number_or_null(w, "retry_ms", timed, f->time.retry_ms, 3);
     double overhead = is_same_run ? ms_plan_overhead(view, f->time.step_ms) : NAN;
     ms_json_double(w, "overhead_pct", 100 * overhead, 3);
     ms_json_string(w, "treat", f->treat);
@@ -73,13 +74,25 @@ static void write_tokens(ms_json_writer *w, const ms_plan_view *v)
                    ms_run_tokens_per_s_per_gpu(v->run, step_ms), 4);
 }
 
+/* What is left of the budget, and whether steps may return cached memory. */
+static void write_margin(ms_json_writer *w, const ms_plan_view *v)
+{
+    const ms_step_task *task = v->answer->task;
+    ms_json_object_inline(w, "margin");
+    ms_json_uint(w, "bytes", ms_plan_margin_bytes(&task->margin));
+    ms_json_uint(w, "context_bytes", task->margin.context_bytes);
+    ms_json_uint(w, "communicator_bytes", task->margin.communicator_bytes);
+    ms_json_bool(w, "allows_retries", task->allows_retries);
+    ms_json_close(w);
+}
+
 static void write_proof(ms_json_writer *w, const ms_plan_view *v)
 {
     const ms_step_plan *p = v->plan;
     bool known = !v->is_infeasible && p->bound_ms > 0;
-    bool assumed = !v->is_infeasible && v->run->device->has_assumed_rates;
+    bool assumed = !v->is_infeasible && v->run->device->has_assumed_rates && p->has_gap;
     number_or_null(w, "bound_ms", known, p->bound_ms, 3);
-    number_or_null(w, "gap", known || (assumed && p->outcome == MS_PLAN_OPTIMAL), p->gap, 6);
+    number_or_null(w, "gap", known || assumed, p->gap, 6);
     ms_json_double(w, "solve_ms", p->solve_ms, 3);
     ms_json_uint(w, "simulations", p->simulations);
 }
@@ -286,6 +299,7 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
         ms_json_uint(&w, "least_budget_bytes", v->least_budget_bytes);
     else
         ms_json_null(&w, "least_budget_bytes");
+    write_margin(&w, v);
     write_figures(&w, v, v->figures);
     write_tokens(&w, v);
     ms_json_string(&w, "optimizer_device", ms_place_names[v->run->training.optimizer_device]);

@@ -104,12 +104,14 @@ static void write_time(FILE *out, const ms_plan_view *v)
 {
     double compute[MS_PLAN_COLUMNS], again[MS_PLAN_COLUMNS], exposed[MS_PLAN_COLUMNS];
     double step[MS_PLAN_COLUMNS], cost[MS_PLAN_COLUMNS], tokens[MS_PLAN_COLUMNS];
+    double retry[MS_PLAN_COLUMNS];
     char text[MS_FIXED_TEXT];
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++) {
         const ms_step_time *t = &v->columns[i].figures->time;
         compute[i] = t->compute_ms - t->recompute_ms;
         again[i] = t->recompute_ms;
         exposed[i] = t->exposed_ms;
+        retry[i] = t->retry_ms;
         step[i] = t->step_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
         tokens[i] = ms_run_tokens_per_s(v->run, t->step_ms);
@@ -126,6 +128,8 @@ static void write_time(FILE *out, const ms_plan_view *v)
     numbers_row(out, "computing", compute, 3);
     numbers_row(out, "recomputing", again, 3);
     numbers_row(out, v->waiting, exposed, 3);
+    if (retry[0] + retry[1] + retry[2] > 0)
+        numbers_row(out, "returning cached memory", retry, 3);
     numbers_row(out, "**together**", step, 3);
     fputs("| vs. keeping everything |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
@@ -240,6 +244,8 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     if (*v->why)
         ms_markdown_note(out, ms_fit_why_label, v->why);
     ms_markdown_note(out, "Note:", v->run->several_gpus.text);
+    if (*v->margin)
+        fprintf(out, "\n%s.\n", v->margin);
     if (*v->evaluation)
         fprintf(out, "\n%s.\n", v->evaluation);
     if (*v->steep)

@@ -76,7 +76,7 @@ static const char *unheld_text(const ms_plan_view *v)
 static const char *retries_text(const ms_plan_view *v)
 {
     const ms_step_figures *f = v->figures;
-    char released[MS_GIB_TEXT];
+    char released[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
     if (f->retries == 0)
         return "";
     if (f->step_retries == 0)
@@ -88,9 +88,10 @@ static const char *retries_text(const ms_plan_view *v)
     return ms_arena_printf(v->arena,
                            "in each step the allocator meets the limit %" PRIu64 " time%s: it then "
                            "waits for the device and returns cached memory (%s GiB in all), which "
-                           "is allocated again; the step's time does not include this",
+                           "is allocated again: %s ms of the step, without the waiting",
                            f->step_retries, f->step_retries > 1 ? "s" : "",
-                           ms_gib(f->step_retry_bytes, released));
+                           ms_gib(f->step_retry_bytes, released),
+                           ms_fixed(f->time.retry_ms, 1, ms));
 }
 
 static double half_link_share(const ms_plan_view *v)

@@ -37,6 +37,37 @@ const char *ms_plan_host_note(const ms_plan_view *view)
         ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }
 
+/* " and 0.64 for NCCL's buffers (1 communicator)", or "". */
+static const char *communicators_text(const ms_plan_view *view)
+{
+    const ms_plan_margin *margin = &view->answer->task->margin;
+    char gib[MS_GIB_TEXT];
+    if (margin->communicators == 0)
+        return "";
+    return ms_arena_printf(view->arena, " and %s for NCCL's buffers (%" PRIu32 " communicator%s)",
+                           ms_gib(margin->communicator_bytes, gib), margin->communicators,
+                           margin->communicators > 1 ? "s" : "");
+}
+
+const char *ms_plan_margin_note(const ms_plan_view *view)
+{
+    const ms_plan_margin *margin = &view->answer->task->margin;
+    const char *communicators = communicators_text(view);
+    char all[MS_GIB_TEXT], context[MS_GIB_TEXT];
+    if (view->budget_bytes == 0 || view->run->device->is_cpu || !communicators)
+        return communicators ? "" : NULL;
+    if (view->answer->task->allows_retries)
+        return "with --allow retries it may use all of the budget, and return cached memory";
+    if (ms_plan_margin_bytes(margin) == 0)
+        return "no step returns cached memory: --allow retries allows it";
+    return ms_arena_printf(
+        view->arena,
+        "no step returns cached memory, and %s GiB of the budget are left: %s for the upper end of "
+        "the CUDA context%s; --allow retries takes all",
+        ms_gib(ms_plan_margin_bytes(margin), all), ms_gib(margin->context_bytes, context),
+        communicators);
+}
+
 static const char *why_infeasible(const ms_plan_view *view)
 {
     ms_planner planner = view->answer->task->planner;
@@ -52,6 +83,15 @@ static const char *why_infeasible(const ms_plan_view *view)
                : "other combinations of these options are not ruled out";
 }
 
+/* What the time of a step and its bound leave out; docs/times.md has it in full. */
+static const char *clock_text(const ms_plan_view *view)
+{
+    const bool has_retries = view->figures->time.retry_ms > 0;
+    return has_retries
+               ? ", by a clock without the launches of kernels by the host and the waits of retries"
+               : ", by a clock without the launches of kernels by the host";
+}
+
 /* A plan this near to the bound is called proven, a larger --gap or not. */
 static const double closed_gap = 0.001;
 
@@ -63,8 +103,7 @@ const char *ms_plan_proof_note(const ms_plan_view *view)
     char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
     if (view->is_infeasible)
         return why_infeasible(view);
-    if (view->run->device->has_assumed_rates && *view->figures->treat &&
-        p->outcome == MS_PLAN_OPTIMAL)
+    if (view->run->device->has_assumed_rates && *view->figures->treat && p->has_gap)
         return ms_arena_printf(view->arena, "compared at assumed rates: gap %s %%",
                                ms_fixed(100 * p->gap, 3, gap));
     if (!(p->bound_ms > 0))
@@ -77,13 +116,13 @@ const char *ms_plan_proof_note(const ms_plan_view *view)
     if (p->gap <= view->answer->task->gap && p->gap <= closed_gap)
         return ms_arena_printf(
             view->arena,
-            "no combination of these options%s is faster than %s ms: gap %s %%, proven", options,
-            bound, gap);
+            "no combination of these options%s is faster than %s ms%s: gap %s %%, proven", options,
+            bound, clock_text(view), gap);
     ms_fixed(100 * (view->figures->time.step_ms / p->bound_ms - 1), 3, gap);
     return ms_arena_printf(view->arena,
                            "within %s %% of the best possible: no combination of these options%s "
-                           "is faster than %s ms%s",
-                           gap, options, bound,
+                           "is faster than %s ms%s%s",
+                           gap, options, bound, clock_text(view),
                            p->outcome == MS_PLAN_STOPPED ? "; stopped"
                            : p->is_cut                   ? "; --time-limit ended the search"
                                                          : "");

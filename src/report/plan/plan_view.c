@@ -346,11 +346,12 @@ static bool fill_plan(ms_plan_view *view)
     view->why = why(view);
     view->tone = verdict_of(view);
     view->proof = proof(view);
+    view->margin = ms_plan_margin_note(view);
     view->steep = ms_plan_steep_note(view);
     view->evaluation = ms_plan_evaluation_note(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->why && view->proof && view->steep && view->evaluation &&
-           view->kept_layers;
+    return view->verdict && view->why && view->proof && view->margin && view->steep &&
+           view->evaluation && view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)

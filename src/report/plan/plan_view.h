@@ -40,6 +40,7 @@ typedef struct ms_plan_view {
     const char *why;                 /* it is tight, and what to do about it; or "" */
     ms_fit_verdict tone;             /* of the verdict: good news, in between, bad */
     const char *proof;               /* how far from the best it can be: a sentence */
+    const char *margin;              /* what is left of the budget, or "" */
     const char *evaluation;          /* that it needs more than the step, or "" */
     const char *steep;               /* that a little more memory makes it much faster, or "" */
     const char *moved;   /* options that put things on the host that nothing fits without, or "" */

@@ -57,8 +57,9 @@ def faults(answer, done, budget, best_ms, left):
         if rival.get("fits") and rival["step_ms"] < ms * (1 - 1e-9):
             yield "%.3f ms, %s takes %.3f ms" % (ms, rival["name"], rival["step_ms"])
     fine = any(t["treatment"] != "keep" for t in answer["treatments"])
-    if (answer["gap"] or 0) > 0.001 and fine and device < (1 - left) * budget:
-        yield "%.1f %% of the budget left" % (100 * (1 - device / budget))
+    used = device + answer["margin"]["bytes"]
+    if (answer["gap"] or 0) > 0.001 and fine and used < (1 - left) * budget:
+        yield "%.1f %% of the budget left" % (100 * (1 - used / budget))
 
 
 def sweep(program, words, show):

@@ -101,10 +101,11 @@ def check_rows(program, words, summary):
 
 
 def check_plan(program, words, summary):
-    """Keeping everything is the run itself."""
+    """Keeping everything is the run itself, where the plan may use what the run may."""
     if any(w in words for w in ("--checkpointing", "--eval-batch", "cpu")):
         return
-    _, out = run(program, "plan", *words, "-q", "--planner", "none", "--format", "json", codes=(0, 3))
+    _, out = run(program, "plan", *words, "-q", "--planner", "none", "--allow", "retries", "--format", "json",
+                 codes=(0, 3))
     plan = json.loads(out)
     for way in (plan, plan["keep_all"]):
         for key in ("fits", "verdict", "verdict_reason"):

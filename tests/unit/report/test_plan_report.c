@@ -67,7 +67,7 @@ static ms_step_figures figures(scene *s, const char *treat, uint64_t peak_mib, d
     f.reason = f.device_bytes > s->run.budget_bytes        ? MS_FIT_OVER_BUDGET
                : f.high_device_bytes > s->run.budget_bytes ? MS_FIT_UPPER_END
                                                            : MS_FIT_WITHIN_BUDGET;
-    f.time = (ms_step_time){step_ms, step_ms - 2, step_ms > 100 ? step_ms - 100 : 0, 2, 7};
+    f.time = (ms_step_time){step_ms, step_ms - 2, step_ms > 100 ? step_ms - 100 : 0, 2, 7, 0};
     return f;
 }
 
@@ -95,6 +95,7 @@ static void set_plan(scene *s, fixture which)
                              .least_budget_bytes = which == INFEASIBLE ? 5 * GIB / 2 : 0,
                              .bound_ms = 112,
                              .gap = 0.25 / 112.25,
+                             .has_gap = true,
                              .solve_ms = 41.5,
                              .simulations = 17,
                              .rules_estimate_bytes = 3 * GIB,
