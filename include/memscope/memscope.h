@@ -125,7 +125,8 @@ typedef struct ms_summary {
     ms_fit_reason verdict_reason;
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
     double step_time_ms;        /* estimate; 0: the device's rates are not known */
-    double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
+    double exposed_copy_ms;     /* of that: waiting for copies, other ranks and updates on the host;
+                                   NaN: the rate of a link that it waits for is not known */
     uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; for an optimizer on the
                                    host, its states and its copies of parameters and gradients */
     /* Of that: parameters that are on the device only while their layer runs. */

@@ -94,6 +94,7 @@ class RunOptions(TypedDict, total=False):
     calibration: File                           # a calibration.json from `memscope calibrate` for that device [none]
     prices: File                                # JSON: US dollars per hour by device, e.g. {"h100-80gb": 2.99} [none]
     mfu: Number                                 # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
+    network: Text                               # of the link between hosts, bytes a second for each device: 50GB [not known]
     torch: Text                                 # version of PyTorch [2.11]
     allocator: Text                             # raw, cuda or cuda-expandable [cuda; raw on cpu]
     max_split_size: Text                        # largest block the allocator splits, e.g. 128MiB, or none [none]
@@ -325,6 +326,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("calibration", "FILE", "none"),
         ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
+        ("network", "RATE", "not known"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
@@ -447,6 +449,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("calibration", "FILE", "none"),
         ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
+        ("network", "RATE", "not known"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
@@ -543,6 +546,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("calibration", "FILE", "none"),
         ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
+        ("network", "RATE", "not known"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
@@ -648,6 +652,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("calibration", "FILE", "none"),
         ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
+        ("network", "RATE", "not known"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),
@@ -747,6 +752,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("calibration", "FILE", "none"),
         ("prices", "FILE", "none"),
         ("mfu", "X", "the rates the device reaches"),
+        ("network", "RATE", "not known"),
         ("torch", "X.Y", "2.11"),
         ("allocator", "NAME", "cuda; raw on cpu"),
         ("max-split-size", "SIZE", "none"),

@@ -44,6 +44,7 @@ typedef struct ms_device {
     double host_link_bytes_per_s;                                     /* each way */
     double host_memory_bytes_per_s; /* an assumption for any host */
     double peer_link_bytes_per_s;   /* total; 0 = none */
+    double network_bytes_per_s; /* between hosts, of each device; as the user says; 0: unknown */
     uint64_t context_low_bytes, context_expected_bytes,
         context_high_bytes;         /* CUDA context (estimated) */
     uint64_t margin_ppm;            /* in use beyond reserved memory, millionths; calibrated */

@@ -8,6 +8,11 @@
 #include "config/resolve/torch_versions.h"
 #include "ledger/ledger.h"
 
+static bool lacks_rate(const ms_ledger *ledger)
+{
+    return ledger->profile->time.lacks_rate;
+}
+
 static bool has_ranks(const ms_ledger *ledger)
 {
     return ledger->run->parallel.layout.kind != MS_PARALLEL_NONE;
@@ -175,6 +180,9 @@ static const struct {
     {is_gpu, "torch.compile and CUDA graphs: the step is run eagerly"},
     {is_cpu, "torch.compile: the step is run eagerly"},
     {is_alone, "more than one device (--parallel predicts one rank of several)"},
+    {lacks_rate,
+     "waits for links whose rate is not known (--network): the step takes longer than its "
+     "time says"},
     {has_ranks, "buffers of NCCL, some hundred MiB for each communicator"},
 };
 

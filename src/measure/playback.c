@@ -37,7 +37,8 @@ static double link_bytes_per_s(const ms_device *device, ms_link link)
         return device->host_memory_bytes_per_s;
     case MS_LINK_PEER:
         return device->peer_link_bytes_per_s;
-    case MS_LINK_NONE:
+    case MS_LINK_NONE: /* between hosts */
+        return device->network_bytes_per_s;
     case MS_LINK_COUNT:
         break;
     }
@@ -55,6 +56,7 @@ double ms_playback_work(ms_playback *playback, uint32_t id)
     const ms_stream *stream = &playback->trace->streams.items[work->stream];
     double rate = link_bytes_per_s(playback->device, (ms_link)stream->link);
     double ms = rate > 0 ? (double)work->bytes / rate * 1e3 : 0;
+    playback->lacks_rate |= !(rate > 0) && work->bytes > 0;
     double *ready = &playback->ready_ms[work->stream];
     double begin = later(*ready, playback->now_ms);
     if (work->after != MS_NONE)

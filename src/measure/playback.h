@@ -20,6 +20,7 @@ typedef struct ms_playback {
     const ms_trace *trace;
     const ms_device *device;
     double now_ms;           /* of the operators' stream */
+    bool lacks_rate;         /* work went over a link whose rate is not known, in no time */
     double *ready_ms;        /* per other stream: when its enqueued work is done */
     ms_playback_span *works; /* per work of the trace; zero until played */
 } ms_playback;

@@ -342,6 +342,7 @@ ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_al
     w.no_memory = !ms_turns_begin(&w.turns, trace) || w.no_memory;
     play(&w);
     ms_turns_end(&w.turns);
+    profile->time.lacks_rate = w.time.lacks_rate;
     ms_playback_free(&w.time);
     ms_vec_free(&w.late);
     sum_time(profile);

@@ -8,6 +8,7 @@
 #ifndef MS_MEASURE_PROFILE_H
 #define MS_MEASURE_PROFILE_H
 
+#include <math.h>
 #include "allocator/allocator.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -54,7 +55,14 @@ typedef struct ms_step_time {
     double copy_ms;  /* both directions, hidden or exposed */
     double retry_ms; /* the allocator returns memory and takes it again (ms_usage_retry_ms); 0 of a
                         profile without a usage */
+    bool lacks_rate; /* a link's rate is not known: the step takes longer, by waits for it */
 } ms_step_time;
+
+/* How long operators wait, in ms; NaN where a link's rate is not known. */
+static inline double ms_step_waiting_ms(const ms_step_time *time)
+{
+    return time->lacks_rate ? NAN : time->exposed_ms;
+}
 
 /* Work of one kind over one link in a step. */
 typedef struct ms_profile_work {

@@ -144,7 +144,7 @@ static void summarize(ms_simulated *simulated)
     summarize_judgement(simulated, s);
     s->step_time_ms = ms_simulated_step_ms(simulated);
     if (has_step_time(run))
-        s->exposed_copy_ms = simulated->profile.time.exposed_ms;
+        s->exposed_copy_ms = ms_step_waiting_ms(&simulated->profile.time);
     s->tokens = ms_run_tokens(run);
     s->tokens_per_s = ms_run_tokens_per_s(run, s->step_time_ms);
     s->tokens_per_s_per_gpu = ms_run_tokens_per_s_per_gpu(run, s->step_time_ms);

@@ -49,7 +49,7 @@ VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python
           "adapter": {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"}, "lora": LORA["lora"], "adapter_dtype": "bf16",
           "quantize": "nf4", "upcast": False, "plan": {"treat": "0=checkpoint"}, "checkpoint_kind": "reentrant",
           "attention": "math", "experts": "eager", "routing": "skewed", "device": "h200", "calibration": support.CALIBRATION, "prices": support.PRICES,
-          "mfu": 0.45, "torch": "2.10", "allocator": "cuda-expandable", "max_split_size": "64MiB", "roundup_power2_divisions": 8, "addresses": "down",
+          "mfu": 0.45, "network": "50GB", "torch": "2.10", "allocator": "cuda-expandable", "max_split_size": "64MiB", "roundup_power2_divisions": 8, "addresses": "down",
           "budget": "70GiB", "parallel": "dp=2", **{name: value for _, values in OF_RANKS for name, value in values.items()}}
 
 

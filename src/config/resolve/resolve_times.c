@@ -47,6 +47,7 @@ ms_status ms_resolve_times(const ms_resolving *c)
     status = calibrate(c, device);
     if (status == MS_OK)
         status = set_mfu(c, device);
+    device->network_bytes_per_s = (double)c->draft->network;
     c->run->device = device;
     return status;
 }

@@ -310,6 +310,9 @@
       "the rates the device reaches", \
       "Device", part, AT(mfu), .minimum = 0.001, .maximum = 1, .default_is_words = true, \
       .report = "mfu", .show_report = show_mfu) \
+    X("network", "RATE", "of the link between hosts, bytes a second for each device: 50GB", "not known", \
+      "Device", size, AT(network), .minimum = 1, .default_is_words = true, .report = "network", \
+      .show_report = show_network) \
     X("torch", "X.Y", "version of PyTorch", "2.11", \
       "Device", version, AT(run.torch), .report = "torch", .show_report = show_torch) \
     X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda; raw on cpu", \

@@ -147,6 +147,14 @@ static void show_mfu(const void *source, ms_arena *arena, ms_config_shown *shown
         *shown = (ms_config_shown){.form = MS_SHOWN_NUMBER, .number = mfu};
 }
 
+static void show_network(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    double rate = ((const ms_run_seen *)source)->run->device->network_bytes_per_s;
+    (void)arena;
+    if (rate > 0)
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = (uint64_t)rate};
+}
+
 static void show_torch(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_config *run = ((const ms_run_seen *)source)->run;

@@ -39,6 +39,7 @@ typedef struct ms_run_draft {
     bool keeps_orig_params;                /* --use-orig-params */
     double engine_share;                   /* of the device, held by what generates beside */
     double mfu;                            /* 0: not given */
+    uint64_t network;                      /* bytes a second between hosts; 0: not given */
     const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
     const struct ms_prices *known_prices;  /* content of the file of prices; NULL: none */
     uint64_t is_set[MS_CONFIG_WORDS(MS_RUN_FIELD_COUNT)];

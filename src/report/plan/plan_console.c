@@ -145,7 +145,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
         step[i] = t->step_ms;
         compute[i] = t->compute_ms - t->recompute_ms;
         again[i] = t->recompute_ms;
-        exposed[i] = t->exposed_ms;
+        exposed[i] = ms_step_waiting_ms(t);
         retry[i] = t->retry_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
         tokens[i] = ms_run_tokens_per_s(v->run, t->step_ms);

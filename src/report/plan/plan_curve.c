@@ -59,8 +59,8 @@ bool ms_curve_csv(FILE *out, const ms_plan_view *view)
     for (uint32_t i = 0; i < view->curve->points.count; i++) {
         const ms_curve_point *p = &view->curve->points.items[i];
         const ms_step_figures *f = &p->figures;
-        const double numbers[] = {f->time.step_ms, f->time.recompute_ms, f->time.exposed_ms,
-                                  p->bound_ms, p->gap};
+        const double numbers[] = {f->time.step_ms, f->time.recompute_ms,
+                                  ms_step_waiting_ms(&f->time), p->bound_ms, p->gap};
         const ms_fit_reason reason = ms_plan_reason(view, f);
         fprintf(out, "%" PRIu64 ",%s,%s,%s", p->budget_bytes, ms_fits_cell(reason),
                 ms_fit_cell(reason), ms_fit_reason_name(reason));

@@ -51,7 +51,7 @@ static void write_some(ms_json_writer *w, const ms_plan_view *view, const ms_ste
     number_or_null(w, "step_ms", timed, f->time.step_ms, 3);
     number_or_null(w, "compute_ms", timed, f->time.compute_ms, 3);
     number_or_null(w, "recompute_ms", timed, f->time.recompute_ms, 3);
-    number_or_null(w, "exposed_copy_ms", timed, f->time.exposed_ms, 3);
+    number_or_null(w, "exposed_copy_ms", timed && !f->time.lacks_rate, f->time.exposed_ms, 3);
     number_or_null(w, "copy_ms", timed, f->time.copy_ms, 3);
     number_or_null(w, "retry_ms", timed, f->time.retry_ms, 3);
     double overhead = is_same_run ? ms_plan_overhead(view, f->time.step_ms) : NAN;

@@ -110,7 +110,7 @@ static void write_time(FILE *out, const ms_plan_view *v)
         const ms_step_time *t = &v->columns[i].figures->time;
         compute[i] = t->compute_ms - t->recompute_ms;
         again[i] = t->recompute_ms;
-        exposed[i] = t->exposed_ms;
+        exposed[i] = ms_step_waiting_ms(t);
         retry[i] = t->retry_ms;
         step[i] = t->step_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);

@@ -360,7 +360,9 @@ static bool fill(ms_plan_view *view)
         return false;
     view->title = title(view);
     view->waiting = view->run->parallel.layout.kind == MS_PARALLEL_NONE ? "waiting for the host"
-                                                                        : "waiting for ranks";
+                    : view->plan && view->plan->keep_all.time.lacks_rate
+                        ? "waiting for ranks, not known"
+                        : "waiting for ranks";
     view->rates_note = ms_plan_rates_note(view);
     view->times_note = ms_times_text(view->arena, view->run);
     view->host_note = ms_plan_host_note(view);

@@ -68,8 +68,8 @@ static const char *why_untimed(const ms_view *view)
         return "a rank of a pipeline waits for others, for how long is not predicted";
     if (!(view->summary->step_time_ms > 0))
         return "the times of this device are not known";
-    if (is_between_hosts(view))
-        return "the rate of the link between hosts is not known";
+    if (is_between_hosts(view) && !(view->ledger->run->device->network_bytes_per_s > 0))
+        return "the rate of the link between hosts is not known (--network)";
     if (!(view->ledger->run->device->peer_link_bytes_per_s > 0))
         return "the rate of the link between these devices is not known";
     return NULL;

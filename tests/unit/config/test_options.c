@@ -283,6 +283,7 @@ static const report_run report_runs[] = {
      3},
     {"tensor parallel", {{"config", "llama-3.1-8b"}, {"parallel", "tp=4"}}, 2},
     {"at an MFU", {{"config", "gpt2"}, {"mfu", "0.45"}}, 2},
+    {"with a network", {{"config", "gpt2"}, {"network", "50GB"}}, 2},
     {"priced",
      {{"config", "gpt2"},
       {"prices", "tests/golden/cli/analyze/prices/files/prices.json"},

@@ -67,7 +67,8 @@ static ms_step_figures figures(scene *s, const char *treat, uint64_t peak_mib, d
     f.reason = f.device_bytes > s->run.budget_bytes        ? MS_FIT_OVER_BUDGET
                : f.high_device_bytes > s->run.budget_bytes ? MS_FIT_UPPER_END
                                                            : MS_FIT_WITHIN_BUDGET;
-    f.time = (ms_step_time){step_ms, step_ms - 2, step_ms > 100 ? step_ms - 100 : 0, 2, 7, 0};
+    f.time =
+        (ms_step_time){step_ms, step_ms - 2, step_ms > 100 ? step_ms - 100 : 0, 2, 7, 0, false};
     return f;
 }
 
