@@ -183,7 +183,7 @@ static const struct {
     {lacks_rate,
      "waits for links whose rate is not known (--network): the step takes longer than its "
      "time says"},
-    {has_ranks, "buffers of NCCL, some hundred MiB for each communicator"},
+    {has_ranks, "buffers of NCCL: the upper end has at most 688 MB for each communicator"},
 };
 
 const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)

@@ -45,6 +45,7 @@ ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_
     ms_device_bytes slow = ms_budget_device_bytes(run->device, usage->slow_reserved_bytes);
     if (slow.high > j.device_bytes.high)
         j.device_bytes.high = slow.high;
+    j.device_bytes.high += ms_budget_nccl_bytes(run);
     j.reason = reason_of(&j, out_of_memory, retries);
     return j;
 }

@@ -9,6 +9,21 @@ ms_device_bytes ms_budget_device_bytes(const ms_device *d, uint64_t reserved_byt
         .high = ms_device_used_bytes(d, reserved_bytes, d->context_high_bytes)};
 }
 
+uint32_t ms_communicators_of(const ms_layout *layout)
+{
+    if (layout->kind == MS_PARALLEL_NONE)
+        return 0;
+    return (uint32_t)(layout->shards > 1) + (uint32_t)(layout->copies > 1) +
+           (uint32_t)(layout->tensor > 1) + (uint32_t)(layout->context > 1);
+}
+
+uint64_t ms_budget_nccl_bytes(const ms_run_config *run)
+{
+    static const uint64_t communicator_bytes = 688000000;
+    return run->device->is_cpu ? 0
+                               : ms_communicators_of(&run->parallel.layout) * communicator_bytes;
+}
+
 uint64_t ms_budget_capacity(const ms_device *device, uint64_t budget_bytes)
 {
     if (budget_bytes == 0)

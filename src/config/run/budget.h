@@ -18,6 +18,13 @@ typedef struct ms_device_bytes {
 /* The device bytes for these reserved bytes. */
 ms_device_bytes ms_budget_device_bytes(const ms_device *device, uint64_t reserved_bytes);
 
+/* Groups of ranks that speak to each other, one communicator each. */
+uint32_t ms_communicators_of(const ms_layout *layout);
+/* What NCCL's buffers take at most, outside the allocator: 688 MB for each communicator of more
+ * than two ranks, as users of PyTorch measured them on four A100. They grow with the channels and
+ * peers that are in use. */
+uint64_t ms_budget_nccl_bytes(const ms_run_config *run);
+
 /* The bytes that may be reserved within a budget, with the expected context: at least 1, as 0 would
  * be no limit. */
 uint64_t ms_budget_capacity(const ms_device *device, uint64_t budget_bytes);

@@ -4,29 +4,15 @@
 #include "config/run/budget.h"
 #include "plan/search/simulate.h"
 
-/* Bytes of NCCL's buffers for one communicator of more than two ranks, as users of PyTorch measured
- * them on four A100; they grow with the channels and peers that are in use. */
-static const uint64_t communicator_bytes = 688000000;
-
-/* Groups of ranks that speak to each other, one communicator each. */
-static uint32_t communicators_of(const ms_layout *layout)
-{
-    if (layout->kind == MS_PARALLEL_NONE)
-        return 0;
-    return (uint32_t)(layout->shards > 1) + (uint32_t)(layout->copies > 1) +
-           (uint32_t)(layout->tensor > 1) + (uint32_t)(layout->context > 1);
-}
-
 ms_plan_margin ms_plan_margin_of(const ms_run_config *run)
 {
     const ms_device *device = run->device;
     if (device->is_cpu)
         return (ms_plan_margin){0};
-    const uint32_t count = communicators_of(&run->parallel.layout);
     return (ms_plan_margin){.context_bytes =
                                 device->context_high_bytes - device->context_expected_bytes,
-                            .communicators = count,
-                            .communicator_bytes = count * communicator_bytes};
+                            .communicators = ms_communicators_of(&run->parallel.layout),
+                            .communicator_bytes = ms_budget_nccl_bytes(run)};
 }
 
 /* ---- the whole budget ---- */
