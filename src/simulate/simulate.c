@@ -179,7 +179,9 @@ ms_status ms_simulate_again(ms_simulated *s, const ms_run_config *run, ms_error 
 
 ms_simulated ms_simulated_lend(const ms_simulated *whole)
 {
-    return (ms_simulated){.job = {whole->job.model, whole->job.run, ms_simulated_evaluation(whole)},
+    return (ms_simulated){.job = {.model = whole->job.model,
+                                  .run = whole->job.run,
+                                  .evaluation = ms_simulated_evaluation(whole)},
                           .detail = whole->detail,
                           .is_whole = true,
                           .is_lent = true,

@@ -219,7 +219,7 @@ static ms_status take_constant(building *b, const ms_launch_setting *s, uint32_t
     made->text = s->constant;
     made->start = made->key_start;
     made->bytes = made->key_bytes;
-    if (is_of_word(b, s))
+    if (is_of_word(b, s) || !s->key || !s->constant)
         return MS_OK;
     /* What words come to stands behind them: "num_processes=4". */
     made->key_start = b->text.count + 1;

@@ -309,19 +309,26 @@ ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
 
 /* ---- what is known of a key ---- */
 
+/* Whether it is a member of an object, "/offload", that is read. */
+static bool is_inner(const char *member, ms_training_format format)
+{
+    for (size_t i = 0; i < sizeof inner_rows / sizeof inner_rows[0]; i++)
+        if ((inner_rows[i].formats & 1U << format) && strcmp(inner_rows[i].pointer, member) == 0)
+            return true;
+    return false;
+}
+
 ms_training_key_use ms_training_key_use_of(const char *path, ms_training_format format)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const key_row *row = &rows[i];
-        size_t bytes = strlen(row->pointer + 1);
-        if (!(row->formats & 1U << format) || strncmp(row->pointer + 1, path, bytes) != 0)
-            continue;
-        if (!path[bytes])
-            return row->form == FORM_OBJECT ? MS_KEY_USE_INSIDE : MS_KEY_USE_READ;
-        for (size_t k = 0; k < sizeof inner_rows / sizeof inner_rows[0]; k++)
-            if (row->form == FORM_OBJECT && (inner_rows[k].formats & 1U << format) &&
-                strcmp(inner_rows[k].pointer, path + bytes) == 0)
-                return MS_KEY_USE_READ;
+        const bool is_object = row->form == FORM_OBJECT;
+        const ms_key_match match =
+            row->formats & 1U << format ? ms_key_row_match(row->pointer + 1, path) : MS_KEY_APART;
+        if (match == MS_KEY_EXACT)
+            return is_object ? MS_KEY_USE_INSIDE : MS_KEY_USE_READ;
+        if (match == MS_KEY_ABOVE && is_object && is_inner(path + strlen(row->pointer + 1), format))
+            return MS_KEY_USE_READ;
     }
     return MS_KEY_USE_NONE;
 }
