@@ -10,7 +10,7 @@
 
 static bool lacks_rate(const ms_ledger *ledger)
 {
-    return ledger->profile->time.lacks_rate;
+    return ledger->profile && ledger->profile->time.lacks_rate;
 }
 
 static bool has_ranks(const ms_ledger *ledger)

@@ -62,6 +62,7 @@ for path in "$top/README.md" "$top"/docs/*.md; do
         named=$(echo "$command" | sed -n 's/.* -o \([^ ]*\).*/\1/p')
         case $named in -) named= ;; esac
         case $command in memscope\ *) most=1 ;; *) most=0 ;; esac
+        [ $status -ne 4 ] || [ $most -eq 0 ] || status=0 # what is not predicted decides
         if [ $status -gt $most ] || grep -q '^memscope: ' "$work/err" || { [ -n "$named" ] && [ ! -s "$named" ]; }; then
             echo "$(basename "$path"): $command: exit $status"
             head -3 "$work/err"

@@ -191,7 +191,7 @@ def run(folder, words, **more):
     environment.update(more)
     done = subprocess.run([PROGRAM, *words], cwd=folder, env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=120,
                           check=False)
-    need(done.returncode in (0, 1, 2, 3), f"exit {done.returncode}: {words} {done.stderr[-400:]!r}")
+    need(done.returncode in (0, 1, 2, 3, 4), f"exit {done.returncode}: {words} {done.stderr[-400:]!r}")
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

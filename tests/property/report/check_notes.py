@@ -173,15 +173,16 @@ def check_texts(report, program, arguments):
     }
     for form, before in plain.items():
         text = before(write(program, arguments, form))
-        for note in report["notes"]:
+        shown = [note for note in report["notes"] if form != "console" or note["name"] != "input"]  # the program says those as it reads
+        for note in shown:
             assert note["text"] in text, (form, note["text"], text[-2000:])
         marks = {"console": "note: ", "md": "- Note: ", "html": "<strong>Note:</strong>"}
-        assert text.count(marks[form]) == len(report["notes"]), (form, text[-2000:])
+        assert text.count(marks[form]) == len(shown), (form, text[-2000:])
 
 
 def check_run(program, arguments, expected):
     report = report_of(program, arguments)
-    assert [note["name"] for note in report["notes"]] == expected, report["notes"]
+    assert [note["name"] for note in report["notes"] if note["name"] != "input"] == expected, report["notes"]
     check_remedies(report, program, arguments)
     check_suggestions_hold(report, program, arguments)
     for note in report["notes"]:

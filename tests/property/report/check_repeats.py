@@ -19,7 +19,7 @@ COMMANDS = "analyze plan fit sweep stream infer check baseline calibrate compare
 BY_KIND = {"N": ["2", "3"], "X": ["1", "2"], "YESNO": ["yes", "no"], "SIZE": ["1GiB", "2GiB"], "FILE": ["a.json", "b.json"], "PATH": ["a", "b"],
            "DIR": ["a", "b"], "PROGRAM": ["a", "b"], "X.Y": ["2.10", "2.11"], "WxH": ["112x112", "224x224"], "SECONDS": ["5", "6"],
            "N|worst|all": ["0", "worst"], "R|all": ["0", "all"], "K/N": ["1/2", "2/2"], "FRACTION": ["0.5", "0.6"], "MS": ["1", "2"]}
-BY_NAME = {"quantize": ["nf4", "int8"], "lora": ["r=4", "r=8"], "treat": ["0=checkpoint", "0=keep"], "parallel": ["dp=2", "dp=4"],
+BY_NAME = {"network": ["50GB", "60GB"], "quantize": ["nf4", "int8"], "lora": ["r=4", "r=8"], "treat": ["0=checkpoint", "0=keep"], "parallel": ["dp=2", "dp=4"],
            "liger": ["rope", "rms-norm"], "checkpointing": ["all", "first:1"], "offload-ratio": ["0.5", "0.6"], "prefetch": ["1", "2"],
            "phase": ["prefill", "decode"], "gpu-memory-utilization": ["0.5", "0.6"], "backend": ["host", "cuda"]}
 REPEATABLE = {"output", "offload-tag", "override-tensor", "training-args"}
