@@ -29,7 +29,7 @@ static bool names_model(const char *key)
 static bool matters(const ms_launch *l, const char *key)
 {
     char *path = ms_arena_strdup(l->arena, key);
-    for (char *dot = path; dot && (dot = strchr(dot, '.')) != NULL;)
+    for (char *dot = path ? strchr(path, '.') : NULL; dot; dot = strchr(dot, '.'))
         *dot = '/';
     for (int i = 0; path && i < MS_TRAINING_FORMAT_COUNT; i++)
         if (ms_training_key_use_of(path, (ms_training_format)i) != MS_KEY_USE_NONE ||
