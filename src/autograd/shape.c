@@ -19,7 +19,7 @@ uint64_t ms_elements(const ms_shape *shape)
     ms_size n = ms_size_of(1);
     for (uint32_t i = 0; i < shape->rank; i++)
         n = ms_size_mul(n, shape->dims[i].value);
-    return n.overflow ? UINT64_MAX : n.bytes;
+    return ms_size_capped(n);
 }
 
 uint64_t ms_tensor_bytes(ms_tape *tape, ms_tensor tensor)
@@ -27,7 +27,7 @@ uint64_t ms_tensor_bytes(ms_tape *tape, ms_tensor tensor)
     const ms_tensor_info *info = ms_info(tape, tensor);
     ms_size bytes =
         ms_size_mul(ms_size_of(ms_elements(&info->shape)), ms_dtype_bytes((ms_dtype)info->dtype));
-    return bytes.overflow ? UINT64_MAX : bytes.bytes;
+    return ms_size_capped(bytes);
 }
 
 bool ms_same_shape(const ms_shape *a, const ms_shape *b)

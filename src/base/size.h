@@ -32,6 +32,12 @@ static inline ms_size ms_size_add(ms_size a, uint64_t n)
     return r;
 }
 
+/* The bytes; UINT64_MAX where they overflowed. */
+static inline uint64_t ms_size_capped(ms_size a)
+{
+    return a.overflow ? UINT64_MAX : a.bytes;
+}
+
 /* Rounds up to a multiple of `step` (> 0). */
 static inline ms_size ms_size_round_up(ms_size a, uint64_t step)
 {

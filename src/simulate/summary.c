@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/size.h"
 #include "config/run/tokens.h"
 #include "measure/lifetime.h"
 #include "measure/scopes.h"
@@ -100,9 +101,8 @@ void ms_summary_set_reason(ms_summary *s, ms_fit_reason reason)
 /* With the most that the keys add which the figures are without. */
 static uint64_t high_bytes(const ms_simulated *s)
 {
-    const uint64_t high = s->judgement.device_bytes.high;
-    const uint64_t more = ms_read_keys_most_bytes(&s->job.run->keys);
-    return more > UINT64_MAX - high ? UINT64_MAX : high + more;
+    const ms_size high = ms_size_of(s->judgement.device_bytes.high);
+    return ms_size_capped(ms_size_add(high, ms_read_keys_most_bytes(&s->job.run->keys)));
 }
 
 ms_fit_reason ms_simulated_reason(const ms_simulated *s)

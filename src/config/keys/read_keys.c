@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/size.h"
+
 const char *const ms_key_reading_names[] = {
     [MS_KEY_USED] = "used",
     [MS_KEY_DEFAULT] = "default",
@@ -88,12 +90,11 @@ void ms_read_keys_bound(ms_read_keys *keys, const struct ms_model_config *model,
 
 uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys)
 {
-    uint64_t sum = 0;
+    ms_size sum = {0};
     for (uint32_t i = 0; i < keys->count; i++)
         if (ms_key_is_left_out(&keys->items[i]))
-            sum = keys->items[i].most_bytes > UINT64_MAX - sum ? UINT64_MAX
-                                                               : sum + keys->items[i].most_bytes;
-    return sum;
+            sum = ms_size_add(sum, keys->items[i].most_bytes);
+    return ms_size_capped(sum);
 }
 
 ms_fit_reason ms_reason_with_keys(ms_fit_reason reason, const ms_read_keys *keys)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "config/trainers/keys/key_walk.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
@@ -104,7 +105,7 @@ static uint64_t of_wide_ends(const ms_model_config *model, const ms_run_config *
     ms_size elements = ms_size_mul(ms_size_of(model->vocab_size), MATRICES);
     elements = ms_size_add(elements, NORMS * model->num_layers);
     const ms_size bytes = ms_size_mul(ms_size_mul(elements, model->hidden_size), BYTES);
-    return bytes.overflow ? UINT64_MAX : bytes.bytes;
+    return ms_size_capped(bytes);
 }
 
 /* Without an adapter, axolotl casts them back only where attention needs it. */
@@ -114,12 +115,13 @@ static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
         r->file.given[MS_TOPIC_ATTENTION] || ms_training_flag(r, MS_TOPIC_FLASH, false) ||
         strcmp(dtype, "fp32") == 0)
         return MS_OK;
-    ms_status status =
-        ms_training_note_key(r, MS_TOPIC_COUNT, "base_model", MS_EFFECT_ADDS,
-                             "axolotl keeps embeddings, head and norms in fp32 here");
-    if (status == MS_OK)
-        r->keys->items[r->keys->count - 1].bound = of_wide_ends;
-    return status;
+    return ms_training_add_read_key(
+        r, r->root, "base_model",
+        (ms_read_key){.value = "by default",
+                      .meaning = "axolotl keeps embeddings, head and norms in fp32 here",
+                      .reading = MS_KEY_NOT_PREDICTED,
+                      .effect = MS_EFFECT_ADDS,
+                      .bound = of_wide_ends});
 }
 
 /* ---- FSDP ---- */

@@ -75,11 +75,11 @@ ms_status ms_training_note_key(ms_training_reading *r, ms_training_topic topic, 
                                ms_key_effect effect, const char *meaning)
 {
     const bool is_given = topic != MS_TOPIC_COUNT && r->file.given[topic];
-    ms_status status = ms_training_add_key(r, is_given ? r->file.values[topic] : r->root, key,
-                                           MS_KEY_NOT_PREDICTED, effect, meaning);
-    if (status == MS_OK && !is_given)
-        r->keys->items[r->keys->count - 1].value = "by default";
-    return status;
+    return ms_training_add_read_key(r, is_given ? r->file.values[topic] : r->root, key,
+                                    (ms_read_key){.value = is_given ? NULL : "by default",
+                                                  .meaning = meaning,
+                                                  .reading = MS_KEY_NOT_PREDICTED,
+                                                  .effect = effect});
 }
 
 ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topic topic,
@@ -87,10 +87,11 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
                                         uint64_t (*bound)(const ms_model_config *model,
                                                           const struct ms_run_config *run))
 {
-    ms_status status = ms_training_leave_out(r, topic, MS_EFFECT_ADDS, meaning);
-    if (status == MS_OK)
-        r->keys->items[r->keys->count - 1].bound = bound;
-    return status;
+    return ms_training_add_read_key(r, r->file.values[topic], NULL,
+                                    (ms_read_key){.meaning = meaning,
+                                                  .reading = MS_KEY_NOT_PREDICTED,
+                                                  .effect = MS_EFFECT_ADDS,
+                                                  .bound = bound});
 }
 
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)

@@ -39,19 +39,24 @@ static const char *text_of(ms_arena *arena, ms_json_value value)
     return copy;
 }
 
-ms_status ms_training_add_key(const ms_training_reading *r, ms_json_value value, const char *path,
-                              ms_key_reading reading, ms_key_effect effect, const char *meaning)
+ms_status ms_training_add_read_key(const ms_training_reading *r, ms_json_value value,
+                                   const char *path, ms_read_key key)
 {
     ms_error at = {0};
     ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-    const ms_read_key key = {.file = ms_arena_strdup(r->arena, ms_json_file_name(value)),
-                             .line = at.line,
-                             .key = ms_arena_strdup(r->arena, path ? path : at.pointer + 1),
-                             .value = text_of(r->arena, value),
-                             .meaning = meaning,
-                             .reading = reading,
-                             .effect = effect};
+    key.file = ms_arena_strdup(r->arena, ms_json_file_name(value));
+    key.line = at.line;
+    key.key = ms_arena_strdup(r->arena, path ? path : at.pointer + 1);
+    if (!key.value)
+        key.value = text_of(r->arena, value);
     return ms_read_keys_add(r->keys, r->arena, key, r->err);
+}
+
+ms_status ms_training_add_key(const ms_training_reading *r, ms_json_value value, const char *path,
+                              ms_key_reading reading, ms_key_effect effect, const char *meaning)
+{
+    return ms_training_add_read_key(
+        r, value, path, (ms_read_key){.reading = reading, .effect = effect, .meaning = meaning});
 }
 
 /* The option that a value set; "" where it decided with others. */

@@ -13,7 +13,12 @@
 ms_status ms_training_walk_keys(const ms_training_reading *r, ms_training_format format,
                                 ms_json_value root, const char *path);
 
-/* Adds one key; `path` NULL: by its place in its document. The meaning must be in the arena. */
+/* Adds one key, of which the caller gives reading, effect, meaning and, where it is known, the
+ * bound; `path` NULL: by its place in its document. A value of NULL: the text in the file. The
+ * texts must be in the arena. */
+ms_status ms_training_add_read_key(const ms_training_reading *r, ms_json_value value,
+                                   const char *path, ms_read_key key);
+/* The same, without a bound. */
 ms_status ms_training_add_key(const ms_training_reading *r, ms_json_value value, const char *path,
                               ms_key_reading reading, ms_key_effect effect, const char *meaning);
 

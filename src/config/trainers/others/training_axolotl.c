@@ -108,7 +108,7 @@ static uint64_t of_columns(const ms_model_config *model, const ms_run_config *ru
     (void)model;
     const ms_size bytes =
         ms_size_mul(ms_size_mul(ms_size_of(run->batch), run->seq_tokens), COLUMNS * BYTES);
-    return bytes.overflow ? UINT64_MAX : bytes.bytes;
+    return ms_size_capped(bytes);
 }
 
 static const struct {
@@ -131,10 +131,11 @@ static ms_status add_little(ms_training_reading *r, ms_json_value root)
         if (!ms_json_find(root, little[i].key, &value) ||
             ms_json_get_bool(value, &truth, NULL) != MS_OK || truth != little[i].when)
             continue;
-        status = ms_training_add_key(r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
-                                     little[i].meaning);
-        if (status == MS_OK)
-            r->keys->items[r->keys->count - 1].bound = little[i].bound;
+        status = ms_training_add_read_key(r, value, NULL,
+                                          (ms_read_key){.meaning = little[i].meaning,
+                                                        .reading = MS_KEY_NOT_PREDICTED,
+                                                        .effect = MS_EFFECT_ADDS,
+                                                        .bound = little[i].bound});
     }
     return status;
 }
