@@ -217,15 +217,25 @@ ms_status ms_json_expect(ms_json_value value, ms_json_kind kind, ms_error *err)
     return ms_json_kind_of(value) == kind ? MS_OK : fail_found(value, kind_names[kind], err);
 }
 
+size_t ms_json_number_text(ms_json_value value, char text[MS_JSON_MAX_NUMBER_BYTES + 1])
+{
+    size_t bytes, length = 0;
+    const char *source = ms_json_source_text(value, &bytes);
+    for (size_t i = 0; i < bytes && length < MS_JSON_MAX_NUMBER_BYTES; i++)
+        if (source[i] != '_')
+            text[length++] = source[i];
+    text[length] = '\0';
+    return length;
+}
+
 ms_status ms_json_get_count(ms_json_value value, uint64_t minimum, uint64_t maximum,
                             uint64_t *count, ms_error *err)
 {
-    size_t bytes;
-    const char *text = ms_json_source_text(value, &bytes);
+    char text[MS_JSON_MAX_NUMBER_BYTES + 1];
     uint64_t number = 0;
     if (ms_json_kind_of(value) == MS_JSON_NUMBER &&
-        ms_number_count(text, bytes, &number) == MS_COUNT_OK && number >= minimum &&
-        number <= maximum) {
+        ms_number_count(text, ms_json_number_text(value, text), &number) == MS_COUNT_OK &&
+        number >= minimum && number <= maximum) {
         *count = number;
         return MS_OK;
     }

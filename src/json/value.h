@@ -51,6 +51,8 @@ bool ms_json_find(ms_json_value object, const char *key, ms_json_value *member);
 /* Follows a pointer such as "/model/num_heads". */
 bool ms_json_find_pointer(ms_json_value value, const char *pointer, ms_json_value *found);
 
+/* The text of a number without what YAML groups its digits by, and its length. */
+size_t ms_json_number_text(ms_json_value value, char text[MS_JSON_MAX_NUMBER_BYTES + 1]);
 /* Digits only: 1.0 and 1e3 are no counts. Bounds are inclusive. */
 ms_status ms_json_get_count(ms_json_value value, uint64_t minimum, uint64_t maximum,
                             uint64_t *count, ms_error *err);

@@ -37,6 +37,21 @@ static bool is_number(const char *text)
     return *p == '\0' && bytes <= MS_JSON_MAX_NUMBER_BYTES && ms_number_is_finite(text, bytes);
 }
 
+/* YAML 1.1 groups the digits of a whole number: 500_000. */
+static bool ungroup(const char *text, char number[MS_JSON_MAX_NUMBER_BYTES + 1])
+{
+    size_t bytes = 0;
+    const char *digits = text + (*text == '-');
+    memset(number, 0, MS_JSON_MAX_NUMBER_BYTES + 1);
+    if (!strchr(text, '_') || strspn(digits, "0123456789_") != strlen(digits) || *digits == '_' ||
+        strlen(text) > MS_JSON_MAX_NUMBER_BYTES)
+        return false;
+    for (; *text; text++)
+        if (*text != '_')
+            number[bytes++] = *text;
+    return is_number(number);
+}
+
 cJSON *ms_yaml_plain(const char *text, ms_json_kind *kind)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
@@ -55,6 +70,9 @@ cJSON *ms_yaml_plain(const char *text, ms_json_kind *kind)
     *kind = MS_JSON_NUMBER;
     if (is_number(text))
         return cJSON_Parse(text);
+    char number[MS_JSON_MAX_NUMBER_BYTES + 1];
+    if (ungroup(text, number))
+        return cJSON_Parse(number);
     *kind = MS_JSON_STRING;
     return cJSON_CreateString(text);
 }

@@ -44,6 +44,15 @@ static bool ends_with_part(const char *name, const char *part)
            (length == bytes || name[length - bytes - 1] == '.');
 }
 
+bool ms_adapter_exchanges_name(const char *model_type, const char *name)
+{
+    const char *const *names = names_of(model_type);
+    for (int i = 0; names && i < MOST_NAMES; i++)
+        if (ends_with_part(name, names[i]))
+            return true;
+    return false;
+}
+
 static bool is_listed(const ms_module_list *targets, const char *name)
 {
     for (uint32_t i = 0; i < targets->count; i++)

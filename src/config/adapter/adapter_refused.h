@@ -9,6 +9,8 @@
 
 /* Whether PEFT exchanges targets of this family, so that `all-linear` is refused. */
 bool ms_adapter_exchanges(const char *model_type);
+/* Whether that target is one of them. */
+bool ms_adapter_exchanges_name(const char *model_type, const char *name);
 /* Refuses targets that PEFT 0.21 exchanges for stacked experts and their router before it looks for
  * modules: those that had these names in transformers 4, `all-linear` included
  * (peft/utils/transformers_weight_conversion.py). MS_ERR_CONFIG with other targets to name. */

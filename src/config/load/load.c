@@ -14,31 +14,15 @@
 #include "config/load/named_model.h"
 #include "config/load/again.h"
 #include "config/load/as_configured.h"
+#include "config/load/loading.h"
 #include "config/load/run_file.h"
 #include "config/trainers/keys/key_walk.h"
 #include "json/read.h"
 
 /* ---- runs ---- */
 
-typedef struct loading {
-    ms_arena *arena;
-    const ms_family_list *families;
-    ms_run_draft draft;
-    ms_run_origins origins;
-    ms_model_config *model;
-    ms_run_config *run;
-    ms_adapter *adapter;
-    ms_settings_files files; /* of training settings, as long as their places are needed */
-    ms_notes *notes, unsupported;
-    ms_read_keys keys;
-    ms_error *err;
-    bool is_run;       /* a run file, though it names no model itself */
-    const char *asked; /* a field; *place is where the files say it. NULL: none */
-    ms_error *place;
-} loading;
-
 /* Flags win. */
-static ms_status apply_settings(loading *l, const ms_run_setting *settings, size_t count)
+static ms_status apply_settings(ms_loading *l, const ms_run_setting *settings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         int index = ms_run_field_find(settings[i].field);
@@ -53,112 +37,14 @@ static ms_status apply_settings(loading *l, const ms_run_setting *settings, size
     return MS_OK;
 }
 
-static bool in_file(const loading *l, const char *field)
-{
-    return l->origins.in_file[ms_run_field_find(field)];
-}
-
-/* Reads the file that a field names, if any, beside the run file if that names it. */
-static ms_status read_beside(loading *l, const char *field, const char *path, const char *run_path,
-                             ms_status (*take)(loading *l, ms_json_value root))
-{
-    ms_json_source source;
-    char *text = NULL;
-    ms_json *document = NULL;
-    if (!ms_run_field_is_set(&l->draft, field))
-        return MS_OK;
-    if (in_file(l, field))
-        path = ms_path_beside(l->arena, run_path, path);
-    if (!path)
-        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
-    ms_status status = ms_json_read(ms_arena_inputs(l->arena), path, &source, &text, l->err);
-    if (status == MS_OK)
-        status = ms_json_parse(&source, &document, l->err);
-    if (status == MS_OK)
-        status = take(l, ms_json_root(document));
-    ms_json_free(document);
-    free(text);
-    return status;
-}
-
-/* ---- plans ---- */
-
-/* A plan and a field with the same effect exclude each other; a flag wins over the run file. */
-static ms_status settle_plan(loading *l, const char *other)
-{
-    if (!ms_run_field_is_set(&l->draft, "plan") || !ms_run_field_is_set(&l->draft, other))
-        return MS_OK;
-    if (in_file(l, "plan") == in_file(l, other))
-        return ms_fail(l->err, MS_ERR_USAGE,
-                       "a plan states how each layer is treated, and so does "
-                       "%s: give one of them",
-                       other);
-    ms_run_field_unset(&l->draft, in_file(l, "plan") ? "plan" : other);
-    return MS_OK;
-}
-
-static ms_status take_field(loading *l, ms_json_value value, const char *field)
-{
-    const char *text = NULL;
-    ms_error reason = {0};
-    ms_status status = ms_json_get_string(value, &text, l->err);
-    if (status != MS_OK || !*text)
-        return status;
-    status = ms_run_field_set(&l->draft, l->arena, field, text, &reason);
-    if (status != MS_OK)
-        return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
-                            reason.text + strlen(field) + strlen(": ")); /* the place names it */
-    ms_error *place = ms_arena_array(l->arena, ms_error, 1);
-    if (!place)
-        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a place");
-    ms_json_error_set(place, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s", field);
-    l->origins.in_file[ms_run_field_find(field)] = false;
-    l->origins.places[ms_run_field_find(field)] = place;
-    return MS_OK;
-}
-
-/* Where the optimizer or the parameters are was said by the plan, unless it was said beside it. */
-static ms_status take_place(loading *l, ms_json_value root, const char *field, const char *key)
-{
-    ms_json_value value;
-    bool said = ms_run_field_is_set(&l->draft, field) && (!in_file(l, field) || in_file(l, "plan"));
-    if (said || !ms_json_find(root, key, &value))
-        return MS_OK;
-    return take_field(l, value, field);
-}
-
-static ms_status take_plan(loading *l, ms_json_value root)
-{
-    ms_json_value value;
-    if (!ms_json_find(root, "treat", &value))
-        return ms_json_fail(
-            l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-            "it has no \"treat\": expected the output of `memscope plan -o plan.json`");
-    ms_status status = take_field(l, value, "treat");
-    if (status == MS_OK)
-        status = take_place(l, root, "optimizer-device", "optimizer_device");
-    if (status == MS_OK)
-        status = take_place(l, root, "parameter-device", "parameter_device");
-    return status;
-}
-
-/* The treatments of a plan stand for those that could have been given. */
-static ms_status apply_plan(loading *l, const char *run_path)
-{
-    ms_status status = settle_plan(l, "treat");
-    if (status == MS_OK)
-        status = settle_plan(l, "checkpointing");
-    return status == MS_OK ? read_beside(l, "plan", l->draft.plan, run_path, take_plan) : status;
-}
-
 /* ---- training arguments ---- */
 
-static ms_launched launched(loading *l, const char *run_path)
+static ms_launched launched(ms_loading *l, const char *run_path)
 {
     return (ms_launched){l->arena, run_path, &l->draft, &l->origins};
 }
 
-static ms_status apply_training_args(loading *l, const char *run_path)
+static ms_status apply_training_args(ms_loading *l, const char *run_path)
 {
     const ms_launched run = launched(l, run_path);
     const ms_told told = {l->notes, &l->unsupported, &l->keys};
@@ -168,7 +54,7 @@ static ms_status apply_training_args(loading *l, const char *run_path)
 
 /* ---- adapters ---- */
 
-static ms_status take_adapter(loading *l, ms_json_value root)
+static ms_status take_adapter(ms_loading *l, ms_json_value root)
 {
     l->adapter = ms_arena_array(l->arena, ms_adapter, 1);
     if (!l->adapter)
@@ -176,11 +62,11 @@ static ms_status take_adapter(loading *l, ms_json_value root)
     return ms_adapter_read(l->arena, root, l->adapter, l->err);
 }
 
-static ms_status apply_adapter(loading *l, const char *run_path)
+static ms_status apply_adapter(ms_loading *l, const char *run_path)
 {
     ms_status status = ms_run_adapter_check(&l->draft, l->run, l->err);
     if (status == MS_OK)
-        status = read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
+        status = ms_loading_read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
     if (status == MS_OK)
         status = ms_run_adapter_resolve(l->arena, &l->draft, l->model, l->adapter, l->run, l->err);
     if (status == MS_OK)
@@ -188,7 +74,7 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     return status;
 }
 
-static ms_status take_calibration(loading *l, ms_json_value root)
+static ms_status take_calibration(ms_loading *l, ms_json_value root)
 {
     ms_calibration *measured = ms_arena_array(l->arena, ms_calibration, 1);
     if (!measured)
@@ -197,12 +83,13 @@ static ms_status take_calibration(loading *l, ms_json_value root)
     return ms_calibration_read(l->arena, root, measured, l->err);
 }
 
-static ms_status apply_calibration(loading *l, const char *run_path)
+static ms_status apply_calibration(ms_loading *l, const char *run_path)
 {
-    return read_beside(l, "calibration", l->draft.calibration, run_path, take_calibration);
+    return ms_loading_read_beside(l, "calibration", l->draft.calibration, run_path,
+                                  take_calibration);
 }
 
-static ms_status take_prices(loading *l, ms_json_value root)
+static ms_status take_prices(ms_loading *l, ms_json_value root)
 {
     ms_prices *prices = ms_arena_array(l->arena, ms_prices, 1);
     if (!prices)
@@ -211,16 +98,16 @@ static ms_status take_prices(loading *l, ms_json_value root)
     return ms_prices_read(l->arena, root, prices, l->err);
 }
 
-static ms_status apply_prices(loading *l, const char *run_path)
+static ms_status apply_prices(ms_loading *l, const char *run_path)
 {
-    return read_beside(l, "prices", l->draft.prices, run_path, take_prices);
+    return ms_loading_read_beside(l, "prices", l->draft.prices, run_path, take_prices);
 }
 
 /* ---- all of it ---- */
 
 /* The type of the weights is the run's, so the config's is refused only where nobody says another.
  */
-static ms_status check_stored_type(loading *l, const char *run_path)
+static ms_status check_stored_type(ms_loading *l, const char *run_path)
 {
     (void)run_path;
     if (!l->model->is_fp8 || ms_run_field_is_set(&l->draft, "dtype"))
@@ -230,13 +117,13 @@ static ms_status check_stored_type(loading *l, const char *run_path)
                    "another type with dtype");
 }
 
-static ms_status as_configured(loading *l, const char *run_path)
+static ms_status as_configured(ms_loading *l, const char *run_path)
 {
     (void)run_path;
     return ms_run_as_configured(l->arena, l->model, &l->draft, l->notes, &l->unsupported, l->err);
 }
 
-static ms_status resolve(loading *l, const char *run_path)
+static ms_status resolve(ms_loading *l, const char *run_path)
 {
     (void)run_path;
     ms_status status =
@@ -247,7 +134,7 @@ static ms_status resolve(loading *l, const char *run_path)
 }
 
 /* The files it came from are closed soon; texts of a draft are in the arena. */
-static ms_status keep_draft(loading *l)
+static ms_status keep_draft(ms_loading *l)
 {
     ms_run_draft *kept = ms_arena_array(l->arena, ms_run_draft, 1);
     if (!kept)
@@ -257,12 +144,13 @@ static ms_status keep_draft(loading *l)
     return MS_OK;
 }
 
-static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,
-                               const ms_run_setting *settings, size_t count)
+static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root,
+                           const ms_run_setting *settings, size_t count)
 {
-    static ms_status (*const steps[])(loading * l, const char *run_path) = {
-        check_stored_type, apply_training_args, apply_plan, as_configured,
-        apply_calibration, apply_prices,        resolve,    apply_adapter};
+    static ms_status (*const steps[])(ms_loading * l, const char *run_path) = {
+        check_stored_type, apply_training_args, ms_loading_apply_plan,
+        as_configured,     apply_calibration,   apply_prices,
+        resolve,           apply_adapter};
     const ms_launched run = launched(l, in->path);
     ms_json_value member;
     ms_status status;
@@ -279,12 +167,45 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     }
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++) {
+        l->is_resolving = steps[i] == resolve || steps[i] == apply_adapter;
         status = steps[i](l, in->path);
+    }
     return status == MS_OK ? keep_draft(l) : status;
 }
 
-static void tell_place(const loading *l)
+/* Where ZeRO-3 of a file is not predicted, FSDP2 stands for it. */
+static ms_status load_document(ms_loading *l, const ms_input *in, ms_json_value root,
+                               const ms_run_setting *settings, size_t count)
+{
+    ms_loading before = *l;
+    ms_error first = {0}, second = {0};
+    const uint32_t notes = l->notes ? l->notes->count : 0;
+    l->err = &first;
+    ms_status status = load_once(l, in, root, settings, count);
+    const bool is_refused = l->is_resolving && (status == MS_ERR_CONFIG || status == MS_ERR_USAGE);
+    if (is_refused && l->draft.has_zero3) {
+        ms_settings_files_close(&l->files);
+        if (l->notes)
+            l->notes->count = notes;
+        *l = before;
+        *l->run = (ms_run_config){0};
+        *l->model = (ms_model_config){0};
+        l->draft.shards_instead = true;
+        l->err = &second;
+        status = load_once(l, in, root, settings, count);
+        if (status == MS_ERR_NOMEM)
+            first = second;
+        else if (status != MS_OK)
+            status = first.status;
+    }
+    l->err = before.err;
+    if (status != MS_OK && before.err && before.err->status == MS_OK)
+        *before.err = first;
+    return status;
+}
+
+static void tell_place(const ms_loading *l)
 {
     int index = l->asked ? ms_run_field_find(l->asked) : -1;
     if (index >= 0 && l->origins.in_file[index])
@@ -292,7 +213,7 @@ static void tell_place(const loading *l)
                           "here");
 }
 
-static ms_status load_config(loading *l, const char *config, const ms_run_setting *settings,
+static ms_status load_config(ms_loading *l, const char *config, const ms_run_setting *settings,
                              size_t count)
 {
     ms_input in = {0};
@@ -308,7 +229,7 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
     return status;
 }
 
-static ms_status load_value(loading *l, ms_json_value value, const char *path,
+static ms_status load_value(ms_loading *l, ms_json_value value, const char *path,
                             const ms_run_setting *settings, size_t count)
 {
     const ms_input in = {.path = path};
@@ -324,21 +245,22 @@ static ms_status load_value(loading *l, ms_json_value value, const char *path,
     return status;
 }
 
-static loading begin(ms_arena *arena, const ms_family_list *families, ms_loaded into, ms_error *err)
+static ms_loading begin(ms_arena *arena, const ms_family_list *families, ms_loaded into,
+                        ms_error *err)
 {
-    return (loading){.arena = arena,
-                     .families = families,
-                     .model = into.model,
-                     .run = into.run,
-                     .notes = into.notes,
-                     .err = err};
+    return (ms_loading){.arena = arena,
+                        .families = families,
+                        .model = into.model,
+                        .run = into.run,
+                        .notes = into.notes,
+                        .err = err};
 }
 
 ms_status ms_config_load_value(ms_arena *arena, const ms_family_list *families, ms_json_value value,
                                const char *path, const ms_run_setting *settings, size_t count,
                                ms_loaded into, ms_error *err)
 {
-    loading l = begin(arena, families, into, err);
+    ms_loading l = begin(arena, families, into, err);
     return load_value(&l, value, path, settings, count);
 }
 
@@ -348,7 +270,7 @@ bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_j
     ms_model_config model;
     ms_run_config run;
     ms_error err = *place = (ms_error){0};
-    loading l = begin(arena, families, (ms_loaded){&model, &run, NULL}, &err);
+    ms_loading l = begin(arena, families, (ms_loaded){&model, &run, NULL}, &err);
     l.asked = field;
     l.place = place;
     ms_status status = load_value(&l, value, path, NULL, 0);
@@ -361,7 +283,7 @@ ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
                          const ms_run_setting *settings, size_t count, ms_loaded into,
                          ms_error *err)
 {
-    loading l = begin(arena, families, into, err);
+    ms_loading l = begin(arena, families, into, err);
     const char *config = NULL;
     ms_status status = ms_config_find_model(arena, settings, count, &config, err);
     return status == MS_OK ? load_config(&l, config, settings, count) : status;
@@ -380,7 +302,7 @@ ms_status ms_config_load_device(ms_arena *arena, const ms_run_setting *settings,
                                 const char *owner, ms_run_config *run, ms_notes *notes,
                                 ms_error *err)
 {
-    loading l = begin(arena, NULL, (ms_loaded){NULL, run, notes}, err);
+    ms_loading l = begin(arena, NULL, (ms_loaded){NULL, run, notes}, err);
     for (size_t i = 0; i < count; i++)
         if (!is_of_device(settings[i].field))
             return ms_fail(err, MS_ERR_USAGE, "%s: leave it out, because %s has a step of its own",

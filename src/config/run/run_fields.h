@@ -32,6 +32,8 @@ typedef struct ms_run_draft {
     bool is_moved;  /* by the trainer whose file it is, a model that was built on the host */
     bool is_loaded; /* by it, with device_map, where there are no other ranks */
     bool is_launched_apart; /* a launcher has a file beside the trainer's */
+    bool has_zero3;         /* a file shards by ZeRO-3 */
+    bool shards_instead;    /* which is not predicted for it: FSDP2 stands for it */
     bool is_inference;      /* nothing is trained */
     bool reshards;          /* --reshard-after-forward */
     bool reshards_after_backward;

@@ -17,7 +17,7 @@
 #include "config/trainers/others/training_sft.h"
 #include "config/trainers/recipes/training_tune.h"
 #include "config/trainers/step/training_checkpoints.h"
-#include "config/trainers/training_adapter.h"
+#include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/training_attention.h"
 #include "config/trainers/training_evaluation.h"
 #include "config/trainers/training_loss.h"
@@ -25,7 +25,7 @@
 #include "config/trainers/training_precision.h"
 #include "config/trainers/training_reading.h"
 #include "config/trainers/training_recipes.h"
-#include "config/trainers/training_fsdp.h"
+#include "config/trainers/fsdp/training_fsdp.h"
 #include "config/trainers/training_sharding.h"
 #include "config/trainers/training_zero.h"
 #include "json/read.h"
@@ -217,7 +217,7 @@ static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_z
     *is_zero = strcmp(s->library, "DeepSpeed") == 0;
     bool is_fsdp = strcmp(s->library, "FSDP") == 0;
     if (format == MS_TRAINING_TORCHTUNE || format == MS_TRAINING_TITAN)
-        return is_fsdp;
+        return true;
     return is_fsdp || *is_zero;
 }
 
@@ -270,7 +270,7 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     if (has_layout(r))
         return note_layout(r, &s);
     if (s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding)
-        return ms_training_refuse_sharding(&t);
+        return ms_training_share_otherwise(&t);
     if (s.widens && !is_one && !r->draft->ignore_sharding)
         return ms_training_refuse_whole(&t);
     bool has_world = ms_run_field_is_set(r->draft, "world");

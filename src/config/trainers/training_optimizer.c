@@ -7,40 +7,86 @@
 #include <string.h>
 
 #include "text/nearest.h"
+#include "config/run/optimizer.h"
 #include "config/trainers/training_reading.h"
 
 static const struct {
     const char *name, *optimizer;
-    const char *impl; /* NULL: what PyTorch takes by itself */
+    const char *impl;     /* NULL: what PyTorch takes by itself */
+    ms_key_effect effect; /* none, unless `optimizer` is another, which stands for it */
 } optimizers[] = {
-    {"adamw_torch", "adamw", NULL},
-    {"adamw_torch_fused", "adamw", "fused"},
-    {"sgd", "sgd", NULL},
-    {"adagrad", "adagrad", NULL},
-    {"rmsprop", "rmsprop", NULL},
-    {"adafactor", "adafactor", "loop"},
-    {"adamw_bnb_8bit", "trainer-adamw-8bit", "fused"},
-    {"adamw_8bit", "trainer-adamw-8bit", "fused"},
-    {"paged_adamw_8bit", "trainer-paged-adamw-8bit", "fused"},
-    {"paged_adamw_32bit", "paged-adamw", "fused"},
-    {"lion_32bit", "lion", "fused"},
-    {"lion_8bit", "trainer-lion-8bit", "fused"},
-    {"paged_lion_32bit", "paged-lion", "fused"},
-    {"paged_lion_8bit", "trainer-paged-lion-8bit", "fused"},
-    {"torch.optim.AdamW", "adamw", NULL},
-    {"torch.optim.Adam", "adam", NULL},
-    {"torch.optim.SGD", "sgd", NULL},
-    {"torch.optim.Adagrad", "adagrad", NULL},
-    {"torch.optim.RMSprop", "rmsprop", NULL},
-    {"torch.optim.Adafactor", "adafactor-torch", "loop"},
-    {"adamw_torch_8bit", "adamw-8bit", "fused"}, /* of torchao: see note_torchao */
-    {"adamw_torch_4bit", "adamw-8bit", "fused"},
-    {"torchao.optim.AdamW8bit", "adamw-8bit", "fused"},
-    {"torchao.optim.AdamW4bit", "adamw-8bit", "fused"},
-    {"torchao.optim.AdamWFp8", "adamw-8bit", "fused"},
-    {"bitsandbytes.optim.AdamW8bit", "adamw-8bit", "fused"},
-    {"bitsandbytes.optim.PagedAdamW", "paged-adamw", "fused"},
-    {"bitsandbytes.optim.PagedAdamW8bit", "paged-adamw-8bit", "fused"},
+    {"adamw_torch", "adamw", NULL, MS_EFFECT_NONE},
+    {"adamw_torch_fused", "adamw", "fused", MS_EFFECT_NONE},
+    {"sgd", "sgd", NULL, MS_EFFECT_NONE},
+    {"adagrad", "adagrad", NULL, MS_EFFECT_NONE},
+    {"rmsprop", "rmsprop", NULL, MS_EFFECT_NONE},
+    {"adafactor", "adafactor", "loop", MS_EFFECT_NONE},
+    {"adamw_bnb_8bit", "trainer-adamw-8bit", "fused", MS_EFFECT_NONE},
+    {"adamw_8bit", "trainer-adamw-8bit", "fused", MS_EFFECT_NONE},
+    {"paged_adamw_8bit", "trainer-paged-adamw-8bit", "fused", MS_EFFECT_NONE},
+    {"paged_adamw_32bit", "paged-adamw", "fused", MS_EFFECT_NONE},
+    {"lion_32bit", "lion", "fused", MS_EFFECT_NONE},
+    {"lion_8bit", "trainer-lion-8bit", "fused", MS_EFFECT_NONE},
+    {"paged_lion_32bit", "paged-lion", "fused", MS_EFFECT_NONE},
+    {"paged_lion_8bit", "trainer-paged-lion-8bit", "fused", MS_EFFECT_NONE},
+    {"torch.optim.AdamW", "adamw", NULL, MS_EFFECT_NONE},
+    {"torch.optim.Adam", "adam", NULL, MS_EFFECT_NONE},
+    {"torch.optim.SGD", "sgd", NULL, MS_EFFECT_NONE},
+    {"torch.optim.Adagrad", "adagrad", NULL, MS_EFFECT_NONE},
+    {"torch.optim.RMSprop", "rmsprop", NULL, MS_EFFECT_NONE},
+    {"torch.optim.Adafactor", "adafactor-torch", "loop", MS_EFFECT_NONE},
+    {"bitsandbytes.optim.AdamW8bit", "adamw-8bit", "fused", MS_EFFECT_NONE},
+    {"bitsandbytes.optim.PagedAdamW", "paged-adamw", "fused", MS_EFFECT_NONE},
+    {"bitsandbytes.optim.PagedAdamW8bit", "paged-adamw-8bit", "fused", MS_EFFECT_NONE},
+    /* torchao's have states of as many bits in blocks of other sizes, and step in compiled kernels
+     */
+    {"adamw_torch_8bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"adamw_torch_4bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"ao_adamw_8bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"ao_adamw_4bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"ao_adamw_fp8", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"torchao.optim.AdamW8bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"torchao.optim.AdamW4bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"torchao.optim.AdamWFp8", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    /* two states, or what comes near */
+    {"adamw_apex_fused", "adamw", "fused", MS_EFFECT_EITHER},
+    {"adamw_anyprecision", "adamw", "loop", MS_EFFECT_EITHER},
+    {"optimi_adamw", "adamw", NULL, MS_EFFECT_EITHER},
+    {"adopt_adamw", "adamw", NULL, MS_EFFECT_EITHER},
+    {"stable_adamw", "adamw", NULL, MS_EFFECT_EITHER},
+    {"schedule_free_adamw", "adamw", NULL, MS_EFFECT_EITHER},
+    {"schedule_free_radam", "adamw", NULL, MS_EFFECT_EITHER},
+    {"flash_adamw", "adamw", "fused", MS_EFFECT_EITHER},
+    {"flash_adam", "adam", "fused", MS_EFFECT_EITHER},
+    /* one more */
+    {"ademamix", "adamw", "fused", MS_EFFECT_ADDS},
+    {"paged_ademamix_32bit", "paged-adamw", "fused", MS_EFFECT_ADDS},
+    {"ademamix_8bit", "trainer-adamw-8bit", "fused", MS_EFFECT_ADDS},
+    {"paged_ademamix_8bit", "trainer-paged-adamw-8bit", "fused", MS_EFFECT_ADDS},
+    {"grokadamw", "adamw", "loop", MS_EFFECT_ADDS},
+    /* smaller ones, and what makes them */
+    {"muon", "adamw", NULL, MS_EFFECT_EITHER},
+    {"dion", "adamw", NULL, MS_EFFECT_EITHER},
+    {"sinkgd", "adamw", NULL, MS_EFFECT_EITHER},
+    {"came_pytorch", "adamw", NULL, MS_EFFECT_EITHER},
+    {"galore_adamw", "adamw", NULL, MS_EFFECT_EITHER},
+    {"galore_adamw_layerwise", "adamw", NULL, MS_EFFECT_EITHER},
+    {"galore_adamw_8bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"galore_adamw_8bit_layerwise", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"q_galore_adamw8bit", "adamw-8bit", "fused", MS_EFFECT_EITHER},
+    {"galore_adafactor", "adafactor", "loop", MS_EFFECT_EITHER},
+    {"galore_adafactor_layerwise", "adafactor", "loop", MS_EFFECT_EITHER},
+    {"apollo_adamw", "adamw", NULL, MS_EFFECT_EITHER},
+    {"apollo_adamw_layerwise", "adamw", NULL, MS_EFFECT_EITHER},
+    {"rmsprop_bnb", "rmsprop", NULL, MS_EFFECT_EITHER},
+    {"rmsprop_bnb_32bit", "rmsprop", NULL, MS_EFFECT_EITHER},
+    {"rmsprop_bnb_8bit", "trainer-lion-8bit", "fused", MS_EFFECT_EITHER},
+    {"schedule_free_sgd", "sgd-momentum", NULL, MS_EFFECT_EITHER},
+    {"flash_sgd", "sgd", NULL, MS_EFFECT_EITHER},
+    {"flash_sgdw", "sgd", NULL, MS_EFFECT_EITHER},
+    {"flash_lion", "lion", "fused", MS_EFFECT_EITHER},
+    {"lomo", "sgd", NULL, MS_EFFECT_EITHER},
+    {"adalomo", "sgd", NULL, MS_EFFECT_EITHER},
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
 
@@ -56,16 +102,6 @@ static const char *default_optimizer(const ms_training_reading *r)
     return older ? "adamw_torch" : "adamw_torch_fused";
 }
 
-static ms_status fail_optimizer(ms_training_reading *r, const char *name)
-{
-    char hint[96];
-    ms_nearest nearest = ms_nearest_same(name);
-    for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
-        ms_nearest_offer(&nearest, optimizers[i].name);
-    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not supported%s", name,
-                            ms_nearest_hint(&nearest, hint, sizeof hint));
-}
-
 /* PyTorch's own choice is foreach on a GPU, a loop on the CPU. */
 static const char *default_impl(const ms_training_reading *r)
 {
@@ -73,30 +109,55 @@ static const char *default_impl(const ms_training_reading *r)
     return on_cpu ? "loop" : "foreach";
 }
 
-/* ---- torchao ---- */
-
-static bool is_torchao(const char *name)
-{
-    static const char module[] = "torchao.";
-    return strcmp(name, "adamw_torch_8bit") == 0 || strcmp(name, "adamw_torch_4bit") == 0 ||
-           strncmp(name, module, sizeof module - 1) == 0;
-}
-
 static bool divides(const ms_training_reading *r)
 {
     return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
 }
 
-/* Its states have as many bits in blocks of other sizes, and it steps in compiled kernels. */
-static ms_status note_torchao(ms_training_reading *r, const char *name)
+static bool is_everywhere(const char *optimizer)
 {
-    if (!is_torchao(name))
-        return MS_OK;
-    return divides(r) ? ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_SAVES,
-                                              "torchao's optimizer; the figures are of AdamW")
-                      : ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_EITHER,
-                                              "torchao's optimizer; the figures are of "
-                                              "bitsandbytes' in 8 bits");
+    for (int i = 0; ms_optimizer_names[i]; i++)
+        if (strcmp(ms_optimizer_names[i], optimizer) == 0)
+            return ms_optimizer_traits_of((ms_optimizer_kind)i)->is_everywhere;
+    return false;
+}
+
+/* Sets the optimizer, which stands for the file's where it has an effect. Ranks that divide the
+ * weights have AdamW in the place of others. */
+static ms_status stand_for(ms_training_reading *r, const char *optimizer, const char *impl,
+                           ms_key_effect effect)
+{
+    const bool is_other = effect != MS_EFFECT_NONE || (divides(r) && !is_everywhere(optimizer));
+    const char *meaning = "";
+    if (is_other && divides(r)) {
+        optimizer = "adamw";
+        effect = effect == MS_EFFECT_ADDS ? effect : MS_EFFECT_EITHER;
+    }
+    ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
+    if (status == MS_OK)
+        status = ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER);
+    if (status == MS_OK && is_other) {
+        meaning = ms_arena_printf(r->arena, "the figures are of %s", optimizer);
+        status = ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, effect, meaning);
+    }
+    return status;
+}
+
+/* A class of one's own may be any optimizer; what PyTorch and the like do not have is a mistake. */
+static ms_status take_unknown(ms_training_reading *r, const char *name)
+{
+    static const char *const packages[] = {"torch.", "bitsandbytes.", "torchao."};
+    char hint[96];
+    ms_nearest nearest = ms_nearest_same(name);
+    bool is_class = strchr(name, '.') != NULL;
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+        is_class = is_class && strncmp(name, packages[i], strlen(packages[i])) != 0;
+    if (is_class)
+        return stand_for(r, "adamw", default_impl(r), MS_EFFECT_EITHER);
+    for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
+        ms_nearest_offer(&nearest, optimizers[i].name);
+    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not supported%s", name,
+                            ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
 ms_status ms_training_set_optimizer(ms_training_reading *r)
@@ -109,18 +170,13 @@ ms_status ms_training_set_optimizer(ms_training_reading *r)
     while (i < OPTIMIZER_COUNT && strcmp(optimizers[i].name, name) != 0)
         i++;
     if (i == OPTIMIZER_COUNT)
-        return fail_optimizer(r, name);
+        return take_unknown(r, name);
     const char *optimizer = optimizers[i].optimizer, *impl = optimizers[i].impl;
-    if (is_torchao(name) && divides(r))
-        optimizer = "adamw"; /* ranks that divide the weights have no other */
     if (r->file.given[MS_TOPIC_MOMENTUM])
         (void)ms_json_get_number(r->file.values[MS_TOPIC_MOMENTUM], 0, 1, &momentum, NULL);
     if (momentum > 0 && strcmp(optimizer, "sgd") == 0)
         optimizer = "sgd-momentum";
     if (!impl)
         impl = ms_training_flag(r, MS_TOPIC_FUSED, false) ? "fused" : default_impl(r);
-    ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
-    if (status == MS_OK)
-        status = ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER);
-    return status == MS_OK ? note_torchao(r, name) : status;
+    return stand_for(r, optimizer, impl, optimizers[i].effect);
 }

@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 #include "config/trainers/keys/key_walk.h"
-#include "config/trainers/training_adapter.h"
+#include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
 #include "config/trainers/training_reading.h"
@@ -160,9 +160,11 @@ static ms_status set_fsdp_types(ms_training_reading *r, const char *dtype, const
     if (widens && ms_run_field_is_set(r->draft, "dtype"))
         ms_run_field_unset(r->draft, "dtype"); /* it is the type that is loaded */
     if (is_own && has_adapter(r))
-        return ms_fail(r->err, MS_ERR_CONFIG,
-                       "training-args: axolotl's FSDP2 makes units of an adapter's matrices, which "
-                       "is not predicted");
+        status = ms_training_note_key(r, MS_TOPIC_ADAPTER, "fsdp_version", MS_EFFECT_EITHER,
+                                      "axolotl's FSDP2, which makes units of an adapter's "
+                                      "matrices");
+    if (status != MS_OK)
+        return status;
     if (strcmp(autocast, "fp16") == 0)
         return ms_training_fail(r, r->file.given[MS_TOPIC_FP16] ? MS_TOPIC_FP16 : from,
                                 "FSDP with fp16 scales the loss, which is not predicted");
@@ -202,6 +204,8 @@ ms_status ms_training_set_precision(ms_training_reading *r)
         from = MS_TOPIC_DTYPE;
         break;
     }
+    if (r->type != MS_TRAINING_TYPE_NONE && strcmp(autocast, "none") == 0) /* DeepSpeed's own */
+        autocast = r->type == MS_TRAINING_TYPE_BF16 ? "bf16" : "fp16";
     if (status == MS_OK && (r->ranks == MS_PARALLEL_FSDP1 || r->ranks == MS_PARALLEL_FSDP2))
         return set_fsdp_types(r, dtype, autocast);
     if (status == MS_OK && r->ranks == MS_PARALLEL_ZERO)

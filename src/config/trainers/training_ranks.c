@@ -7,7 +7,8 @@
 #include <strings.h>
 
 #include "base/locale.h"
-#include "config/trainers/training_adapter.h"
+#include "config/trainers/keys/key_walk.h"
+#include "config/trainers/adapters/training_adapter.h"
 
 /* ---- values ---- */
 
@@ -96,21 +97,26 @@ ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world)
     "everything"
 
 /* Sizes of accelerate's parallelism_config and of axolotl's file. */
+#define NO_TENSORS "tensor parallelism by transformers' plan"
+#define NO_RING "ring attention; in the figures each rank has whole sequences"
+#define NO_EXPERTS "expert parallelism"
 static const struct {
     const char *key;
-    enum { COPIES, SHARDS, REFUSED } use;
-    const char *what; /* that is refused */
+    enum { COPIES, SHARDS, OTHERS } use;
+    ms_key_effect effect; /* of others, which the figures leave out */
+    const char *meaning;
 } sizes[] = {
-    {"dp_replicate_size", COPIES, NULL},
-    {"dp_shard_size", SHARDS, NULL},
-    {"tp_size", REFUSED, "tensor parallelism by transformers' plan"},
-    {"tensor_parallel_size", REFUSED, "tensor parallelism by transformers' plan"},
-    {"cp_size", REFUSED, "context parallelism in accelerate's units of fully_shard"},
-    {"context_parallel_size", REFUSED, "axolotl's ring attention"},
-    {"sequence_parallel_degree", REFUSED, "axolotl's ring attention"},
-    {"sp_size", REFUSED, "sequence parallelism of DeepSpeed"},
-    {"ep_size", REFUSED, "expert parallelism"},
-    {"expert_parallel_size", REFUSED, "expert parallelism"},
+    {"dp_replicate_size", COPIES, MS_EFFECT_NONE, NULL},
+    {"dp_shard_size", SHARDS, MS_EFFECT_NONE, NULL},
+    {"tp_size", OTHERS, MS_EFFECT_EITHER, NO_TENSORS},
+    {"tensor_parallel_size", OTHERS, MS_EFFECT_EITHER, NO_TENSORS},
+    {"cp_size", OTHERS, MS_EFFECT_EITHER, NO_RING},
+    {"context_parallel_size", OTHERS, MS_EFFECT_EITHER, NO_RING},
+    {"sequence_parallel_degree", OTHERS, MS_EFFECT_EITHER, NO_RING},
+    {"sp_size", OTHERS, MS_EFFECT_EITHER,
+     "sequence parallelism of DeepSpeed; in the figures each rank has whole sequences"},
+    {"ep_size", OTHERS, MS_EFFECT_EITHER, NO_EXPERTS},
+    {"expert_parallel_size", OTHERS, MS_EFFECT_EITHER, NO_EXPERTS},
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
@@ -127,13 +133,17 @@ static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, 
         return MS_OK;
     if (!is_count)
         return ms_training_refuse(t, value, "%s: expected a number of ranks", sizes[i].key);
-    if (sizes[i].use != REFUSED)
+    if (sizes[i].use != OTHERS)
         *(sizes[i].use == COPIES ? &t->copies : &t->shards) = (uint64_t)number;
     else if (number > 1 && t->is_given)
         *is_read = false;
-    else if (number > 1)
-        return ms_training_refuse(t, value, "%s: %s is not predicted from a file: " INSTEAD,
-                                  sizes[i].key, sizes[i].what);
+    else if (number > 1) {
+        if (__builtin_mul_overflow(t->others ? t->others : 1, (uint64_t)number, &t->others) ||
+            t->others > MS_MOST_RANKS)
+            return ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS);
+        t->is_divided = true;
+        return ms_training_set_aside(t, value, sizes[i].effect, sizes[i].meaning);
+    }
     return MS_OK;
 }
 
@@ -164,12 +174,9 @@ ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read)
     *is_read = true;
     if (ms_json_find_pointer(t->root, "/model_init_kwargs/tp_plan", &v) &&
         !ms_training_says_nothing(v)) {
-        *is_read = false;
-        return t->is_given ? MS_OK
-                           : ms_training_refuse(t, v,
-                                                "tp_plan: tensor parallelism by "
-                                                "transformers' plan is not predicted from a "
-                                                "file: " INSTEAD);
+        t->is_divided = true;
+        *is_read = !t->is_given;
+        status = t->is_given ? MS_OK : ms_training_set_aside(t, v, MS_EFFECT_EITHER, NO_TENSORS);
     }
     if (!is_axolotl(t) && !ms_json_find(t->root, "parallelism_config", &mesh))
         return MS_OK;
@@ -189,6 +196,12 @@ ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read)
 }
 
 /* ---- what is not read ---- */
+
+ms_status ms_training_set_aside(const ms_training_ranks *t, ms_json_value value,
+                                ms_key_effect effect, const char *meaning)
+{
+    return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, effect, meaning);
+}
 
 /* Megatron's keys, as many as fit a sentence. */
 static ms_status refuse_megatron(const ms_training_ranks *t)
@@ -225,13 +238,13 @@ ms_status ms_training_refuse_whole(const ms_training_ranks *t)
                         is_fsdp ? "NO_SHARD of FSDP" : "DeepSpeed without a stage of ZeRO");
 }
 
-ms_status ms_training_refuse_sharding(ms_training_ranks *t)
+ms_status ms_training_share_otherwise(ms_training_ranks *t)
 {
     ms_json_value value = t->sharding->value;
     ms_json_kind kind = ms_json_kind_of(value);
     bool is_container = kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY, is_read;
     ms_status status = ms_training_read_mesh(t, &is_read);
-    if (status != MS_OK)
+    if (status != MS_OK || (t->is_divided && t->shards <= 1))
         return status;
     if (strcasecmp(ms_training_value_text(value), "MEGATRON_LM") == 0)
         return refuse_megatron(t);

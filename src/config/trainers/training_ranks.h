@@ -17,20 +17,23 @@ typedef struct ms_training_ranks {
     bool is_launched;        /* the file is accelerate's own, whose defaults are its launcher's */
     bool is_given;           /* --parallel says how ranks share the training */
     uint64_t copies, shards; /* of the mesh of ranks; 0: the file does not say */
+    uint64_t others;         /* ranks of each of them that divide something else; 0: one */
+    bool is_divided;         /* in a way that the figures leave out */
 } ms_training_ranks;
 
 /* How many ranks there are: by the file, or --world. Asks for it if neither says so, and refuses
  * two numbers that differ. */
 ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world);
 
-/* Reads the sizes of the mesh of ranks: of accelerate's parallelism_config, or axolotl's. Refuses
- * those of techniques that are not predicted from a file, by name; if --parallel is given,
- * `*is_read` is false instead. */
+/* Reads the sizes of the mesh of ranks: of accelerate's parallelism_config, or axolotl's. Those of
+ * techniques that are not predicted from a file are left out of the figures, as if their ranks had
+ * shards too; if --parallel is given, `*is_read` is false instead. */
 ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read);
 /* Fails: every GPU holds everything, and weights in fp32 besides. */
 ms_status ms_training_refuse_whole(const ms_training_ranks *t);
-/* Fails: names what the file shards by, which is not read. */
-ms_status ms_training_refuse_sharding(ms_training_ranks *t);
+/* Leaves out what divides the work of a model that is whole on every GPU; fails where something
+ * else shards, which is not read. */
+ms_status ms_training_share_otherwise(ms_training_ranks *t);
 
 /* Sets a field unless it is set; its name is remembered for the note. */
 ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text);
@@ -41,6 +44,10 @@ ms_status ms_training_set_layout(const ms_training_ranks *t, const char *layout,
 /* Fails at a value: what it says is not predicted. */
 #define ms_training_refuse(t, value, ...)                                                          \
     ms_json_fail((t)->r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, __VA_ARGS__)
+
+/* Leaves out of the figures what a value asks for. */
+ms_status ms_training_set_aside(const ms_training_ranks *t, ms_json_value value,
+                                ms_key_effect effect, const char *meaning);
 
 /* true and false, also as texts; `absent` for what is neither. */
 bool ms_training_truth(ms_json_value value, bool absent);

@@ -25,8 +25,13 @@ const char *ms_training_text(const ms_training_reading *r, ms_training_topic top
 
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic)
 {
+    char number[MS_JSON_MAX_NUMBER_BYTES + 1];
     size_t bytes;
     const char *text = ms_json_source_text(r->file.values[topic], &bytes);
+    if (ms_json_kind_of(r->file.values[topic]) == MS_JSON_NUMBER) {
+        bytes = ms_json_number_text(r->file.values[topic], number);
+        text = number;
+    }
     return ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
 }
 

@@ -45,8 +45,11 @@ static ms_status layout_of(const ms_training_ranks *t, const char *replicate, co
     if (copies < 1)
         return ms_training_refuse(t, value, "expected a number of copies");
     int64_t shards = degree_of(t, shard, -1, &value);
-    if (shards == 0 || shards == 1)
+    const bool is_many = t->others > 1 && shards == 1;
+    if (shards == 0 || (shards == 1 && !is_many))
         return ms_training_refuse(t, value, "only a model that is sharded is predicted");
+    if (shards > 0 && t->others)
+        shards *= (int64_t)t->others; /* both are bounded by the most ranks there can be */
     ms_status status = MS_OK;
     uint64_t count = (uint64_t)copies;
     if (shards < 0) {
@@ -62,16 +65,28 @@ static ms_status layout_of(const ms_training_ranks *t, const char *replicate, co
     return status;
 }
 
-/* Degrees that are 1, or absent. */
-static ms_status check_degrees(const ms_training_ranks *t, const char *const *pointers)
+/* Ranks that divide something else than the model's shards have shards in the figures, too. */
+static ms_status take_degrees(ms_training_ranks *t, const char *const *pointers)
 {
     ms_json_value value;
-    for (size_t i = 0; pointers[i]; i++)
-        if (degree_of(t, pointers[i], 1, &value) != 1)
-            return ms_training_refuse(t, value,
-                                      "%s: only data parallelism is predicted from this file",
+    ms_status status = MS_OK;
+    for (size_t i = 0; pointers[i] && status == MS_OK; i++) {
+        int64_t degree = degree_of(t, pointers[i], 1, &value);
+        if (degree == 1)
+            continue;
+        if (degree < 1)
+            return ms_training_refuse(t, value, "%s: expected a number of ranks",
                                       ms_json_key(value));
-    return MS_OK;
+        status = ms_training_set_aside(t, value, MS_EFFECT_EITHER,
+                                       "ranks that divide more than the batch; in the figures they "
+                                       "have shards and whole batches, too");
+        bool is_in_others = strstr(pointers[i], "expert") != NULL; /* ranks of the shards */
+        if (!is_in_others &&
+            (__builtin_mul_overflow(t->others ? t->others : 1, (uint64_t)degree, &t->others) ||
+             t->others > MS_MOST_RANKS))
+            return ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS);
+    }
+    return status;
 }
 
 /* ---- torchtune ---- */
@@ -123,7 +138,7 @@ ms_status ms_training_read_recipe(ms_training_ranks *t, bool *is_read)
 {
     static const char *const degrees[] = {"/tensor_parallel_dim", "/context_parallel_dim", NULL};
     const char *layout = NULL;
-    ms_status status = check_degrees(t, degrees);
+    ms_status status = take_degrees(t, degrees);
     if (status == MS_OK)
         status = note_units(t);
     if (status == MS_OK)
@@ -237,7 +252,7 @@ ms_status ms_training_read_titan(ms_training_ranks *t, bool *is_read)
     static const char *const reductions[] = {"float32", "bfloat16"};
     const char *layout = NULL;
     ms_json_value value;
-    ms_status status = check_degrees(t, degrees);
+    ms_status status = take_degrees(t, degrees);
     if (status == MS_OK)
         status = layout_of(t, "/parallelism/data_parallel_replicate_degree",
                            "/parallelism/data_parallel_shard_degree", &layout);

@@ -18,12 +18,15 @@ static ms_status take_optimizer(const ms_training_ranks *t)
     if (!ms_json_find_pointer(t->config, "/optimizer/type", &value))
         return MS_OK;
     const char *type = ms_training_value_text(value);
-    if (strcasecmp(type, "adamw") != 0 && strcasecmp(type, "adam") != 0)
-        return ms_training_refuse(t, value, "'%.40s': AdamW and Adam are predicted", type);
-    ms_status status = ms_training_set_option(t, "optimizer", "adamw");
+    const bool is_adam = strcasecmp(type, "adamw") == 0 || strcasecmp(type, "adam") == 0;
+    ms_status status =
+        is_adam ? MS_OK
+                : ms_training_set_aside(t, value, MS_EFFECT_EITHER, "the figures are of AdamW");
+    if (status == MS_OK)
+        status = ms_training_set_option(t, "optimizer", "adamw");
     if (status == MS_OK)
         status = ms_training_set_option(t, "optimizer-impl", "fused");
-    return status == MS_OK
+    return status == MS_OK && is_adam
                ? ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
                              "DeepSpeed's %.40s; the optimizer is PyTorch's fused AdamW", type)
                : status;
@@ -31,18 +34,59 @@ static ms_status take_optimizer(const ms_training_ranks *t)
 
 /* ---- all of it ---- */
 
+static bool offloads(const ms_training_ranks *t)
+{
+    static const char *const pointers[] = {"/zero_optimization/offload_optimizer/device",
+                                           "/zero_optimization/offload_param/device",
+                                           "/offload_optimizer_device", "/offload_param_device"};
+    ms_json_value value;
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
+        if (ms_json_find_pointer(t->config, pointers[i], &value) &&
+            strcmp(ms_training_value_text(value), "cpu") == 0)
+            return true;
+    return false;
+}
+
+/* Of ZeRO-3 that is not predicted: FSDP2 of as many ranks; of one rank the second stage. */
+static ms_status shard_instead(const ms_training_ranks *t, ms_json_value place, uint64_t world,
+                               bool *is_read)
+{
+    const bool is_one = world == 1;
+    ms_status status = ms_training_set_aside(
+        t, place, MS_EFFECT_EITHER,
+        is_one ? "ZeRO-3 of one rank, which is not predicted; the figures are of ZeRO-2"
+               : "ZeRO-3, which is not predicted here; the figures are of FSDP2");
+    if (status == MS_OK)
+        status = ms_training_set_layout(
+            t, ms_arena_printf(t->r->arena, is_one ? "zero=2,dp=%" PRIu64 : "fsdp=%" PRIu64, world),
+            is_read);
+    if (status != MS_OK || is_one || !*is_read || !offloads(t))
+        return status;
+    return ms_training_set_option(t, "fsdp-offload", "yes");
+}
+
+static bool is_sharded_instead(const ms_training_ranks *t)
+{
+    return t->r->draft->run.parallel.layout.kind == MS_PARALLEL_FSDP2;
+}
+
 static ms_status set_layout(const ms_training_ranks *t, ms_json_value place, double stage,
                             bool *is_read)
 {
     uint64_t world = 0;
+    if (stage == 0)
+        return ms_training_refuse_whole(t);
     if (stage != 1 && stage != 2 && stage != 3)
         return ms_training_refuse(t, place, "expected stage 1, 2 or 3");
     ms_status status = ms_training_world(t, &world);
-    return status == MS_OK
-               ? ms_training_set_layout(
-                     t, ms_arena_printf(t->r->arena, "zero=%d,dp=%" PRIu64, (int)stage, world),
-                     is_read)
-               : status;
+    if (status != MS_OK)
+        return status;
+    if (stage == 3 && t->r->draft->shards_instead)
+        return shard_instead(t, place, world, is_read);
+    status = ms_training_set_layout(
+        t, ms_arena_printf(t->r->arena, "zero=%d,dp=%" PRIu64, (int)stage, world), is_read);
+    t->r->draft->has_zero3 = *is_read && stage == 3;
+    return status;
 }
 
 /* accelerate's keys: zero_stage, offload_optimizer_device, ... */
@@ -52,9 +96,10 @@ static ms_status read_short(ms_training_ranks *t, bool *is_read)
     bool has_stage = ms_json_find(t->config, "zero_stage", &value);
     double stage = has_stage ? ms_training_value_number(value) : 2;
     ms_status status = set_layout(t, has_stage ? value : place, stage, is_read);
-    if (status == MS_OK && *is_read)
-        status = ms_training_zero_take_short(t);
-    return status == MS_OK && *is_read ? ms_training_zero_take_numbers(t) : status;
+    if (status != MS_OK || !*is_read || is_sharded_instead(t))
+        return status;
+    status = ms_training_zero_take_short(t);
+    return status == MS_OK ? ms_training_zero_take_numbers(t) : status;
 }
 
 /* Of the configuration, but for its stage. */
@@ -80,7 +125,11 @@ static ms_status read_whole(ms_training_ranks *t, bool *is_read)
         return ms_json_fail(t->r->err, t->config, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "zero_optimization has no stage");
     status = set_layout(t, stage, ms_training_value_number(stage), is_read);
-    return status == MS_OK && *is_read ? take_all(t, zero) : status;
+    if (status != MS_OK || !*is_read)
+        return status;
+    if (is_sharded_instead(t))
+        return ms_training_zero_take_types(t);
+    return take_all(t, zero);
 }
 
 /* Trainer makes two groups of parameters, but has DeepSpeed make its own optimizer, which has one
@@ -110,9 +159,9 @@ ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_re
     if (status == MS_OK && *is_read && on_host)
         status = ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
                              "DeepSpeedCPUAdam; the optimizer on the host is PyTorch's");
-    if (status == MS_OK && *is_read)
+    if (status == MS_OK && *is_read && !is_sharded_instead(t))
         status = set_groups(t);
-    if (status != MS_OK || !*is_read || !t->is_launched ||
+    if (status != MS_OK || !*is_read || !t->is_launched || is_sharded_instead(t) ||
         !ms_json_find_pointer(t->root, "/deepspeed_config/zero3_init_flag", &value))
         return status;
     bool is_third = t->r->draft->run.parallel.layout.stage == 3;

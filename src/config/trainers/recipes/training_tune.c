@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/trainers/training_adapter.h"
+#include "config/trainers/adapters/training_adapter.h"
 
 static bool has_ranks(const ms_training_reading *r)
 {

@@ -10,13 +10,14 @@
 /* ---- what a key stands for ---- */
 
 typedef enum key_use {
-    USE_COUNT,   /* elements; "auto" by the hidden size */
-    USE_ANSWER,  /* true and false */
-    USE_PLACE,   /* {"device": "cpu"} */
-    USE_PLAIN,   /* read elsewhere, or of no consequence for memory */
-    USE_REFUSED, /* refused if it says something */
-    USE_SHARE,   /* refused unless it is 1 */
-    USE_INSIDE   /* an object, whose keys are those of `inside` */
+    USE_COUNT,    /* elements; "auto" by the hidden size */
+    USE_ANSWER,   /* true and false */
+    USE_PLACE,    /* {"device": "cpu"} */
+    USE_PLAIN,    /* read elsewhere, or of no consequence for memory */
+    USE_REFUSED,  /* refused if it says something */
+    USE_LEFT_OUT, /* the figures are without it, if it says something */
+    USE_SHARE,    /* the same, unless it is 1 */
+    USE_INSIDE    /* an object, whose keys are those of `inside` */
 } key_use;
 
 typedef struct key_row {
@@ -24,7 +25,7 @@ typedef struct key_row {
     key_use use;
     const char *field;     /* the option, or what the key stands for */
     double squares, times; /* "auto": hidden size squared, and once */
-    const char *way_out;   /* of what is refused, or NULL */
+    ms_key_effect effect;  /* of what is left out; none: either */
     const struct key_table *inside;
 } key_row;
 
@@ -46,10 +47,14 @@ typedef struct key_table {
         .key = name, .use = USE_REFUSED, .field = what                                             \
     }
 
-#define REFUSED_STATES(name, type)                                                                 \
+#define LEFT_OUT(name, what)                                                                       \
     {                                                                                              \
-        .key = name, .use = USE_REFUSED, .field = "states in " type,                               \
-        .way_out = "; without this key the figures are of states in fp32, which need more"         \
+        .key = name, .use = USE_LEFT_OUT, .field = what                                            \
+    }
+#define HALF_STATES(name, type)                                                                    \
+    {                                                                                              \
+        .key = name, .use = USE_LEFT_OUT, .effect = MS_EFFECT_SAVES,                               \
+        .field = "states in " type "; the figures are of states in fp32"                           \
     }
 
 /* clang-format off */
@@ -58,8 +63,8 @@ static const key_row bf16_rows[] = {
     PLAIN("auto_cast"),
     PLAIN("immediate_grad_update"),
     PLAIN("check_grad_overflow"),
-    REFUSED_STATES("bf16_master_weights_and_grads", "bf16"),
-    REFUSED_STATES("bf16_optimizer_states", "bf16"),
+    HALF_STATES("bf16_master_weights_and_grads", "bf16"),
+    HALF_STATES("bf16_optimizer_states", "bf16"),
 };
 static const key_table of_bf16 = TABLE(bf16_rows);
 
@@ -72,8 +77,8 @@ static const key_row fp16_rows[] = {
     PLAIN("consecutive_hysteresis"),
     PLAIN("min_loss_scale"),
     PLAIN("opt_level"), /* of Apex, which older files have */
-    REFUSED("auto_cast", "inputs that are cast"),
-    REFUSED_STATES("fp16_master_weights_and_grads", "fp16"),
+    LEFT_OUT("auto_cast", "inputs that are cast"),
+    HALF_STATES("fp16_master_weights_and_grads", "fp16"),
 };
 static const key_table of_fp16 = TABLE(fp16_rows);
 
@@ -87,9 +92,9 @@ static const key_row optimizer_rows[] = {
     PLAIN("pipeline_write"),
     PLAIN("fast_init"),
     PLAIN("cpuadam_cores_perc"),
-    {.key = "ratio", .use = USE_SHARE, .field = "an optimizer of which a part stays on the device",
-     .way_out = "; give 1 for all of it on the host, or leave offload_optimizer out"},
-    REFUSED("super_offload", "SuperOffload"),
+    {.key = "ratio", .use = USE_SHARE, .effect = MS_EFFECT_ADDS,
+     .field = "an optimizer of which a part stays on the device; in the figures none does"},
+    LEFT_OUT("super_offload", "SuperOffload"),
 };
 static const key_table of_optimizer = TABLE(optimizer_rows);
 
@@ -118,18 +123,18 @@ static const key_row inner_rows[] = {
     PLAIN("reduce_scatter"),
     PLAIN("memory_efficient_linear"),
     PLAIN("round_robin_gradients"),
-    REFUSED("cpu_offload", "an old key for offload_optimizer"),
-    REFUSED("cpu_offload_params", "an old key for offload_param"),
-    REFUSED("zero_hpz_partition_size", "ZeRO++"),
-    REFUSED("zero_quantized_weights", "ZeRO++"),
-    REFUSED("zero_quantized_gradients", "ZeRO++"),
-    REFUSED("zero_quantized_nontrainable_weights", "ZeRO++"),
-    REFUSED("mics_shard_size", "MiCS"),
-    REFUSED("stage3_module_granularity_threshold", "modules that are gathered as one"),
-    REFUSED("stage3_use_all_reduce_for_fetch_params", "all-reduces of parameters"),
-    REFUSED("stage3_model_persistence_threshold", "a limit of persistent parameters"),
-    REFUSED("zenflow", "ZenFlow"),
-    REFUSED("leaf_module", "modules that are gathered as one"),
+    REFUSED("cpu_offload", "an old key, which DeepSpeed no longer takes: give offload_optimizer"),
+    REFUSED("cpu_offload_params", "an old key, which DeepSpeed no longer takes: give offload_param"),
+    LEFT_OUT("zero_hpz_partition_size", "ZeRO++"),
+    LEFT_OUT("zero_quantized_weights", "ZeRO++"),
+    LEFT_OUT("zero_quantized_gradients", "ZeRO++"),
+    LEFT_OUT("zero_quantized_nontrainable_weights", "ZeRO++"),
+    LEFT_OUT("mics_shard_size", "MiCS"),
+    LEFT_OUT("stage3_module_granularity_threshold", "modules that are gathered as one"),
+    LEFT_OUT("stage3_use_all_reduce_for_fetch_params", "all-reduces of parameters"),
+    LEFT_OUT("stage3_model_persistence_threshold", "a limit of persistent parameters"),
+    LEFT_OUT("zenflow", "ZenFlow"),
+    LEFT_OUT("leaf_module", "modules that are gathered as one"),
     PLAIN("allgather_partitions"),
     PLAIN("allgather_bucket_size"),
     PLAIN("stage3_gather_16bit_weights_on_model_save"),
@@ -145,7 +150,7 @@ static const key_table inner_keys = TABLE(inner_rows);
 static const key_row outer_rows[] = {
     PLAIN("zero_optimization"),
     {.key = "bf16", .use = USE_INSIDE, .inside = &of_bf16},
-    REFUSED("bfloat16", "an old key for bf16"),
+    REFUSED("bfloat16", "an old key: give bf16"),
     {.key = "fp16", .use = USE_INSIDE, .inside = &of_fp16},
     PLAIN("optimizer"),
     PLAIN("data_types"),
@@ -170,14 +175,14 @@ static const key_row outer_rows[] = {
     PLAIN("flops_profiler"),
     PLAIN("memory_breakdown"),
     PLAIN("aio"),
-    REFUSED("elasticity", "batches that the number of GPUs decides"),
+    LEFT_OUT("elasticity", "batches that the number of GPUs decides"),
     PLAIN("communication_data_type"), /* not predicted */
-    REFUSED("amp", "Apex"),
-    REFUSED("torch_autocast", "autocast of DeepSpeed"),
-    REFUSED("tensor_parallel", "tensor parallelism of DeepSpeed"),
-    REFUSED("sequence_parallel_size", "sequence parallelism of DeepSpeed"),
-    REFUSED("compile", "DeepCompile"),
-    REFUSED("compression_training", "compression"),
+    LEFT_OUT("amp", "Apex"),
+    LEFT_OUT("torch_autocast", "autocast of DeepSpeed"),
+    LEFT_OUT("tensor_parallel", "tensor parallelism of DeepSpeed"),
+    LEFT_OUT("sequence_parallel_size", "sequence parallelism of DeepSpeed"),
+    LEFT_OUT("compile", "DeepCompile"),
+    LEFT_OUT("compression_training", "compression"),
 };
 static const key_table outer_keys = TABLE(outer_rows);
 
@@ -206,8 +211,13 @@ static bool says_something(ms_json_value value)
 
 static ms_status refuse(const ms_training_ranks *t, const key_row *row, ms_json_value value)
 {
-    return ms_training_refuse(t, value, "%s: %s: not predicted%s", row->key, row->field,
-                              row->way_out ? row->way_out : "");
+    return ms_training_refuse(t, value, "%s: %s", row->key, row->field);
+}
+
+static ms_status leave_out(const ms_training_ranks *t, const key_row *row, ms_json_value value)
+{
+    return ms_training_set_aside(
+        t, value, row->effect == MS_EFFECT_NONE ? MS_EFFECT_EITHER : row->effect, row->field);
 }
 
 static ms_status set_count(const ms_training_ranks *t, const key_row *row, ms_json_value value)
@@ -234,10 +244,18 @@ static ms_status set_place(const ms_training_ranks *t, const key_row *row, ms_js
     if (ms_json_kind_of(device) == MS_JSON_NULL || ms_json_kind_of(device) == MS_JSON_OBJECT ||
         strcmp(place, "none") == 0 || ms_training_zero_is_auto(device))
         return MS_OK;
-    if (strcmp(place, "cpu") != 0)
-        return ms_training_refuse(t, device, "%s to '%.20s' is not predicted", row->key, place);
-    ms_status status = ms_training_set_option(
-        t, row->field, strcmp(row->field, "offload-param") == 0 ? "yes" : "host");
+    const bool is_disk = strcmp(place, "nvme") == 0;
+    const bool is_param = strcmp(row->field, "offload-param") == 0;
+    if (is_param && t->r->draft->shards_instead) /* ZeRO-2 has none */
+        return MS_OK;
+    if (!is_disk && strcmp(place, "cpu") != 0)
+        return ms_training_refuse(t, device, "%s to '%.20s': expected cpu, nvme or none", row->key,
+                                  place);
+    ms_status status = is_disk ? ms_training_set_aside(t, device, MS_EFFECT_EITHER,
+                                                       "a disk; the figures are of the host")
+                               : MS_OK;
+    if (status == MS_OK)
+        status = ms_training_set_option(t, row->field, is_param ? "yes" : "host");
     return status == MS_OK && row->inside ? take_keys(t, value, row->inside) : status;
 }
 
@@ -269,8 +287,10 @@ static ms_status take_key(const ms_training_ranks *t, const key_row *row, ms_jso
         return set_place(t, row, value);
     case USE_REFUSED:
         return says_something(value) ? refuse(t, row, value) : MS_OK;
+    case USE_LEFT_OUT:
+        return says_something(value) ? leave_out(t, row, value) : MS_OK;
     case USE_SHARE:
-        return ms_training_value_number(value) != 1 ? refuse(t, row, value) : MS_OK;
+        return ms_training_value_number(value) != 1 ? leave_out(t, row, value) : MS_OK;
     case USE_INSIDE:
         return take_inside(t, row, value);
     case USE_PLAIN:
