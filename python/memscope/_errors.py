@@ -16,25 +16,27 @@ class _Fields:
     column: int  # in characters, from 1
     pointer: str  # RFC 6901 path into the file, or the name of an option
     excerpt: str  # the line of the file
+    more: tuple[str, ...]  # what else is refused of the same input, with its places
 
     def _fill(self, text: str, status: str, file: str, line: int, column: int, pointer: str,
-              excerpt: str) -> None:
+              excerpt: str, more: tuple[str, ...]) -> None:
+        self.more = more
         self.text, self.status, self.file = text, status, file
         self.line, self.column, self.pointer, self.excerpt = line, column, pointer, excerpt
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
         pointer = f"{self.pointer}: " if self.pointer else ""
-        return (place if self.file else "") + pointer + self.text
+        return "\n".join(((place if self.file else "") + pointer + self.text, *self.more))
 
 
 class MemscopeError(_Fields, Exception):
     """Any failure but an interruption."""
 
     def __init__(self, text: str, status: str = "", file: str = "", line: int = 0, column: int = 0,
-                 pointer: str = "", excerpt: str = "") -> None:
-        super().__init__(text, status, file, line, column, pointer, excerpt)
-        self._fill(text, status, file, line, column, pointer, excerpt)
+                 pointer: str = "", excerpt: str = "", more: tuple[str, ...] = ()) -> None:
+        super().__init__(text, status, file, line, column, pointer, excerpt, more)
+        self._fill(text, status, file, line, column, pointer, excerpt, more)
 
 
 class DoesNotFitError(MemscopeError):
@@ -70,9 +72,9 @@ class Stopped(_Fields, KeyboardInterrupt):
     plan: Any | None = None
 
     def __init__(self, text: str, status: str = "", file: str = "", line: int = 0, column: int = 0,
-                 pointer: str = "", excerpt: str = "") -> None:
-        super().__init__(text, status, file, line, column, pointer, excerpt)
-        self._fill(text, status, file, line, column, pointer, excerpt)
+                 pointer: str = "", excerpt: str = "", more: tuple[str, ...] = ()) -> None:
+        super().__init__(text, status, file, line, column, pointer, excerpt, more)
+        self._fill(text, status, file, line, column, pointer, excerpt, more)
 
 
 class Note(UserWarning):

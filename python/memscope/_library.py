@@ -67,9 +67,10 @@ def library() -> Any:
 def fault_of(err: Any) -> MemscopeError | Stopped:
     name, exit_status = _c.STATUSES[err.status]
     words = [word.decode("utf-8", "backslashreplace")
-             for word in (err.text, err.file, err.pointer, err.excerpt)]
+             for word in (err.text, err.file, err.pointer, err.excerpt, err.more)]
     fault: MemscopeError | Stopped = CLASSES[exit_status](
-        words[0], name, words[1], err.line, err.column, words[2], words[3])
+        words[0], name, words[1], err.line, err.column, words[2], words[3],
+        tuple(words[4].splitlines()))
     return fault
 
 

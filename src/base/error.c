@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,33 @@ void ms_error_set(ms_error *err, ms_status status, const char *format, ...)
     va_start(args, format);
     ms_error_vset(err, status, format, args);
     va_end(args);
+}
+
+bool ms_status_is_of_input(ms_status status)
+{
+    return status != MS_OK && ms_status_exit_code(status) == ms_status_exit_code(MS_ERR_USAGE);
+}
+
+void ms_error_add(ms_error *err, const ms_error *other)
+{
+    char file[sizeof other->file], pointer[sizeof other->pointer];
+    if (!err || other->status == MS_OK)
+        return;
+    if (err->status == MS_OK) {
+        *err = *other;
+        return;
+    }
+    const size_t used = strlen(err->more), room = sizeof err->more - used;
+    ms_printable(other->file, file, sizeof file);
+    ms_printable(other->pointer, pointer, sizeof pointer);
+    char place[32] = "";
+    if (other->line)
+        snprintf(place, sizeof place, ":%" PRIu32 ":%" PRIu32, other->line, other->column);
+    const int length =
+        snprintf(err->more + used, room, "%s%s%s%s%s%s\n%s", file, place, *file ? ": " : "",
+                 pointer, *pointer ? ": " : "", other->text, other->more);
+    if (length < 0 || (size_t)length >= room)
+        err->more[used] = '\0';
 }
 
 void ms_error_copy_place(ms_error *err, const ms_error *from)

@@ -3,6 +3,7 @@
 #define MS_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "memscope/error.h"
 
@@ -11,6 +12,12 @@ __attribute__((format(printf, 3, 4))) void ms_error_set(ms_error *err, ms_status
                                                         const char *format, ...);
 __attribute__((format(printf, 3, 0))) void ms_error_vset(ms_error *err, ms_status status,
                                                          const char *format, va_list args);
+
+/* Whether the input is at fault, so that the rest of it may be looked at for further faults. */
+bool ms_status_is_of_input(ms_status status);
+/* Adds a failure to those that are recorded: the first as it is, others to `more`, as long as there
+ * is room. err may be NULL. */
+void ms_error_add(ms_error *err, const ms_error *other);
 
 /* Copies the place (file, line, excerpt, ...) of another error; err may be NULL. */
 void ms_error_copy_place(ms_error *err, const ms_error *from);

@@ -76,6 +76,7 @@ int ms_cli_complain(const ms_error *err)
     fprintf(stderr, "%s\n", err->text[0] ? err->text : ms_status_text(err->status));
     if (err->excerpt[0])
         print_caret(err);
+    fputs(err->more, stderr);
     return ms_status_exit_code(err->status);
 }
 

@@ -246,9 +246,10 @@ static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_jso
 }
 
 /* Before anything else of the file, so that this is what its user reads first. */
-static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
-                               ms_training_format format)
+static ms_status heed_sharding(ms_training_reading *r)
 {
+    const ms_json_value root = r->root;
+    const ms_training_format format = r->file.format;
     ms_sharding s;
     bool is_zero = false, is_read = false;
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
@@ -313,11 +314,40 @@ static ms_status note_remote_code(ms_training_reading *r)
     return MS_OK;
 }
 
+static ms_status find_sft(ms_training_reading *r)
+{
+    ms_status status = ms_training_find_sft(r, r->root);
+    r->draft->is_loaded = r->is_sft;
+    return status;
+}
+
+static ms_status read_topics(ms_training_reading *r)
+{
+    return ms_training_file_read(r->root, r->file.format, &r->file, r->err);
+}
+
+static ms_status set_of_others(ms_training_reading *r)
+{
+    ms_status status = ms_training_set_of_trainer(r, r->root);
+    if (status == MS_OK)
+        status = ms_training_set_engine(r, r->root);
+    return status == MS_OK ? ms_training_set_axolotl(r, r->root) : status;
+}
+
+static ms_status walk_keys(ms_training_reading *r)
+{
+    return ms_training_walk_keys(r, r->file.format, r->root, "");
+}
+
+/* What is refused does not keep the rest from being read, so that all of it is told at once. */
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
                                 ms_run_draft *draft, ms_run_origins *origins, ms_told told,
                                 ms_error *err)
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
+        find_sft,
+        heed_sharding,
+        read_topics,
         set_numbers,
         set_clip,
         ms_training_set_optimizer,
@@ -330,7 +360,10 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_set_between_steps,
         note_own_model,
         note_remote_code,
+        set_of_others,
+        walk_keys,
     };
+    ms_error one = {0};
     ms_training_reading r = {.arena = arena,
                              .root = root,
                              .model = model,
@@ -339,25 +372,21 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .notes = told.notes,
                              .unsupported = told.unsupported,
                              .keys = told.keys,
-                             .err = err};
+                             .err = &one};
     ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);
+    if (status != MS_OK)
+        return status;
     r.file.format = format;
-    draft->is_moved = status == MS_OK && ms_training_moves_model(format, root);
-    if (status == MS_OK)
-        status = ms_training_find_sft(&r, root);
-    draft->is_loaded = r.is_sft;
-    if (status == MS_OK)
-        status = heed_sharding(&r, root, format);
-    if (status == MS_OK)
-        status = ms_training_file_read(root, format, &r.file, err);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
+    draft->is_moved = ms_training_moves_model(format, root);
+    ms_status first = MS_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        one = (ms_error){0};
         status = steps[i](&r);
-    if (status == MS_OK)
-        status = ms_training_set_of_trainer(&r, root);
-    if (status == MS_OK)
-        status = ms_training_set_engine(&r, root);
-    if (status == MS_OK)
-        status = ms_training_set_axolotl(&r, root);
-    return status == MS_OK ? ms_training_walk_keys(&r, r.file.format, root, "") : status;
+        ms_error_add(err, &one);
+        first = first == MS_OK ? status : first;
+        if (status != MS_OK && !ms_status_is_of_input(status))
+            return status;
+    }
+    return first;
 }

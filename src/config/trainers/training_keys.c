@@ -208,16 +208,18 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
                            ms_training_file *file, ms_error *err)
 {
     ms_status status = MS_OK;
-    for (size_t i = 0; i < count && status == MS_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
+        ms_error one = {0};
         ms_json_value value;
         const key_row *row = &from[i];
         if (!(row->formats & 1U << file->format) || file->given[row->topic] ||
             !ms_json_find_pointer(root, row->pointer, &value) ||
             ms_json_kind_of(value) == MS_JSON_NULL || is_of_deepspeed(root, value))
             continue;
-        status = check_form(value, row->form, err);
-        file->given[row->topic] = true;
+        file->given[row->topic] = check_form(value, row->form, &one) == MS_OK;
         file->values[row->topic] = value;
+        ms_error_add(err, &one);
+        status = one.status != MS_OK && status == MS_OK ? one.status : status;
     }
     return status;
 }

@@ -145,6 +145,10 @@ static void write_keys(char *out, const ms_read_keys *keys)
 static void write_error(char *out, const ms_error *err)
 {
     put(out, "%" PRIu32 ":%" PRIu32 "\n%s\n%s\n", err->line, err->column, err->pointer, err->text);
+    for (const char *line = err->more; *line; line = strchr(line, '\n') + 1) {
+        const char *name = strstr(line, "args.");
+        put(out, "%.*s\n", (int)strcspn(name, "\n"), name);
+    }
 }
 
 /* UPDATE=1 rewrites what is expected; read the difference. */
