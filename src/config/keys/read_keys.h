@@ -59,6 +59,7 @@ typedef struct ms_read_key {
 typedef struct ms_read_keys {
     ms_read_key *items;
     uint32_t count, capacity;
+    const char *versions; /* of the frameworks: "transformers 5.23, accelerate 1.15"; NULL: none */
 } ms_read_keys;
 
 /* Appends a copy; its texts must be in the arena already. Fails when memory is short. */

@@ -49,6 +49,10 @@ static ms_status apply_training_args(ms_loading *l, const char *run_path)
     const ms_launched run = launched(l, run_path);
     const ms_told told = {l->notes, &l->unsupported, &l->keys};
     ms_status status = ms_launched_apply(&run, l->model, &l->files, told, l->err);
+    if (status == MS_OK && l->draft.assume_version && !l->keys.versions)
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "assume-version: this run has no training arguments, whose framework it "
+                       "could be of");
     return status == MS_OK ? ms_read_keys_assume(&l->keys, l->draft.assume, l->err) : status;
 }
 

@@ -24,6 +24,9 @@
     X("assume", "LIST", \
       "keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless", \
       "none", "Training", word, AT(assume), .default_is_words = true) \
+    X("assume-version", "LIST", \
+      "versions of frameworks that the training arguments are for, e.g. accelerate=1.10", \
+      "those of the manual", "Training", word, AT(assume_version), .default_is_words = true) \
     X("batch", "N", "sequences per micro-batch", "1", \
       "Training", count, AT(run.batch), .minimum = 1, .maximum = 1 << 20, .report = "batch") \
     X("seq", "N", "tokens per sequence", "2048", \

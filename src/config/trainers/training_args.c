@@ -12,6 +12,7 @@
 
 #include "config/model/input.h"
 #include "config/trainers/keys/key_walk.h"
+#include "config/trainers/keys/versions.h"
 #include "config/trainers/others/training_axolotl.h"
 #include "config/trainers/others/training_engine.h"
 #include "config/trainers/others/training_sft.h"
@@ -345,6 +346,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                                 ms_error *err)
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
+        ms_training_check_versions,
         find_sft,
         heed_sharding,
         read_topics,
@@ -362,6 +364,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         note_remote_code,
         set_of_others,
         walk_keys,
+        ms_training_tell_versions,
     };
     ms_error one = {0};
     ms_training_reading r = {.arena = arena,

@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "config/trainers/keys/key_walk.h"
+#include "config/trainers/keys/versions.h"
 #include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
@@ -65,7 +66,8 @@ static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
  * says. */
 static ms_status hf_weights(ms_training_reading *r, const char **dtype)
 {
-    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, r->is_sft ? "fp32" : "auto");
+    const bool widens = r->is_sft || ms_training_is_before(r, MS_FRAMEWORK_TRANSFORMERS, 5, 0);
+    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, widens ? "fp32" : "auto");
     if (strcmp(*dtype, "auto") != 0)
         return MS_OK;
     *dtype = stored_dtype(r);

@@ -339,7 +339,7 @@ static bool fill_plan(ms_plan_view *view)
     view->is_restricted = target && !target->is_free;
     fill_categories(view);
     view->moved = task->moved ? moves[task->moved].options : "";
-    view->verdict = plan_verdict(view);
+    view->verdict = ms_inputs_dated(view->arena, &view->run->keys, plan_verdict(view));
     if (view->verdict && view->is_infeasible && verdict_of(view) == MS_VERDICT_UNKNOWN)
         view->verdict = ms_arena_printf(
             view->arena, "unknown, and without what is not predicted: %s", view->verdict);

@@ -23,6 +23,12 @@ bool ms_inputs_are_there(const ms_read_keys *keys)
     return keys->count > 0;
 }
 
+const char *ms_inputs_dated(ms_arena *arena, const ms_read_keys *keys, const char *verdict)
+{
+    return verdict && keys->versions ? ms_arena_printf(arena, "%s, as %s", verdict, keys->versions)
+                                     : verdict;
+}
+
 /* ---- what decides a verdict ---- */
 
 const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys)
@@ -93,6 +99,8 @@ void ms_inputs_console(const ms_page *page, const ms_read_keys *keys)
             ms_page_say(page, "%s:%" PRIu32 ": %s %s: %s", key->file, key->line, key->key,
                         key->value, read_as(key, text, sizeof text));
     }
+    if (keys->versions)
+        ms_page_say(page, "with the defaults of %s", keys->versions);
     ms_page_say(page,
                 "%" PRIu32 " keys set the run, %" PRIu32
                 " do not change its memory (each is listed "
@@ -105,9 +113,13 @@ void ms_inputs_markdown(FILE *out, const ms_read_keys *keys)
     char text[MOST_READ_AS];
     if (!ms_inputs_are_there(keys))
         return;
-    fputs("\n## How the files were read\n\n| file | line | key | value | read as |\n"
-          "|---|---:|---|---|---|\n",
-          out);
+    fputs("\n## How the files were read\n\n", out);
+    if (keys->versions) {
+        fputs("With the defaults of ", out);
+        ms_markdown_text(out, keys->versions);
+        fputs(":\n\n", out);
+    }
+    fputs("| file | line | key | value | read as |\n|---|---:|---|---|---|\n", out);
     for (uint32_t i = 0; i < keys->count; i++) {
         const ms_read_key *key = &keys->items[i];
         fputs("| ", out);
@@ -157,4 +169,6 @@ void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys)
         ms_json_close(w);
     }
     ms_json_close(w);
+    if (keys->versions)
+        ms_json_string(w, "versions", keys->versions);
 }

@@ -16,13 +16,17 @@ const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys);
 /* The names of the keys that are left out: "qat, rl". "": there are none; NULL: out of memory. */
 const char *ms_inputs_left_out(ms_arena *arena, const ms_read_keys *keys);
 
+/* A verdict with the versions that the files are read by: "..., as transformers 5.23". NULL: out of
+ * memory, or no verdict. */
+const char *ms_inputs_dated(ms_arena *arena, const ms_read_keys *keys, const char *verdict);
+
 bool ms_inputs_are_there(const ms_read_keys *keys);
 /* At a terminal the keys that the user should know of, and how many there are besides; elsewhere
  * all. */
 void ms_inputs_console(const ms_page *page, const ms_read_keys *keys);
 void ms_inputs_markdown(FILE *out, const ms_read_keys *keys);
 void ms_inputs_html(FILE *out, const ms_read_keys *keys); /* without the heading */
-/* The member "inputs", a list. */
+/* The members "inputs", a list, and "versions", a text. */
 void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys);
 
 #endif

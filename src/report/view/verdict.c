@@ -89,8 +89,9 @@ const char *ms_view_verdict(const ms_view *view)
     ms_gib(s->budget_bytes, t.budget);
     if (s->verdict_reason == MS_FIT_OVER_BUDGET)
         ms_gib(s->expected_device_bytes - s->budget_bytes, t.missing);
-    return view->ledger->run->parallel.ranks.count > 1 ? verdict_of_worst(view, &t)
-                                                       : verdict_of_one(view, &t);
+    const char *verdict = view->ledger->run->parallel.ranks.count > 1 ? verdict_of_worst(view, &t)
+                                                                      : verdict_of_one(view, &t);
+    return ms_inputs_dated(view->arena, &view->ledger->run->keys, verdict);
 }
 
 /* Why it needs that much, and why the verdict is not a plain one. */

@@ -10,6 +10,7 @@
 
 #include "config/trainers/fsdp/training_fsdp_keys.h"
 #include "config/trainers/keys/key_walk.h"
+#include "config/trainers/keys/versions.h"
 
 /* ---- version and strategy ---- */
 
@@ -331,7 +332,9 @@ static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
         status = check_keys(t, f->is_first || f->is_packed);
     if (status == MS_OK)
         status = set_checkpoints(t);
-    return status == MS_OK ? ms_training_set_option(t, "no-sync", "yes") : status;
+    /* accelerate 1.11 is the first in which FSDP2 waits for the last micro-step */
+    const bool waits = f->is_first || !ms_training_is_before(t->r, MS_FRAMEWORK_ACCELERATE, 1, 11);
+    return status == MS_OK && waits ? ms_training_set_option(t, "no-sync", "yes") : status;
 }
 
 /* accelerate prefers the strategy that its launcher always hands on, FULL_SHARD unless

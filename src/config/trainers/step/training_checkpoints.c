@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/trainers/keys/versions.h"
+
 static bool checkpoints(const ms_training_reading *r)
 {
     if (r->file.format == MS_TRAINING_FACTORY)
@@ -18,7 +20,8 @@ static bool is_reentrant(const ms_training_reading *r)
 {
     static const char *const own[] = {"every_n_layers", "offload"};
     const ms_training_file *file = &r->file;
-    bool absent = file->format == MS_TRAINING_FACTORY || file->format == MS_TRAINING_AXOLOTL;
+    bool absent = file->format == MS_TRAINING_FACTORY || file->format == MS_TRAINING_AXOLOTL ||
+                  ms_training_is_before(r, MS_FRAMEWORK_TRANSFORMERS, 5, 0);
     if (file->given[MS_TOPIC_CHECKPOINT_KWARGS]) {
         ms_json_value kwargs = file->values[MS_TOPIC_CHECKPOINT_KWARGS], v;
         uint32_t handed_on = ms_json_length(kwargs);
