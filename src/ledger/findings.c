@@ -27,6 +27,40 @@ static bool is_shown(const ms_variant *v)
     return true;
 }
 
+/* ---- settings that are predicted between two ends ---- */
+
+static bool has_other_end(const ms_ledger *ledger)
+{
+    return ledger->run->other_end != NULL;
+}
+
+/* Whether both ends fit, or neither does; "" without a budget. */
+static const char *verdict_of_ends(const ms_ledger *ledger, const ms_remedy *other)
+{
+    const ms_summary *s = ledger->summary;
+    if (!s->budget_bytes)
+        return "";
+    const bool fits = s->fits, other_fits = ms_reason_fits(other->reason);
+    return fits && other_fits   ? ": both fit"
+           : fits || other_fits ? ": one of them fits"
+                                : ": neither fits";
+}
+
+static ms_status tell_other_end(ms_telling *f)
+{
+    const ms_remedy *r = f->found.remedy_count ? &f->found.remedies[0] : NULL;
+    const char *keys = ms_read_keys_with_other_end(&f->ledger->run->keys, f->arena);
+    if (!r || !keys)
+        return MS_OK;
+    f->found.text = ms_arena_printf(
+        f->arena, "%s: between %s, as in these figures, and %s with %s%s", keys,
+        ms_telling_size(f, f->ledger->summary->expected_device_bytes),
+        ms_telling_size(f, r->device_bytes), r->option, verdict_of_ends(f->ledger, r));
+    f->found.bytes = r->device_bytes;
+    f->found.remedy_count = 0; /* it is none */
+    return MS_OK;
+}
+
 /* ---- a quantised base without checkpoints ---- */
 
 static bool lacks_checkpoints(const ms_ledger *ledger)
@@ -299,6 +333,7 @@ typedef struct finding_row {
 } finding_row;
 
 static const finding_row rows[] = {
+    {"between-two-ends", has_other_end, {&ms_other_end_change}, is_shown, tell_other_end},
     {"peft-checkpoints", lacks_checkpoints, {&ms_peft_change}, is_shown, tell_checkpoints},
     {"padded-batches", may_be_padded, {&ms_padding_change, NULL}, is_shown, tell_padding},
     {"fp32-after-quantizing",

@@ -138,12 +138,18 @@ static bool checkpoint_as_peft(ms_variation *v, const char **option)
            set_again(v, (const char *const[]){"checkpointing", "all", NULL}, option);
 }
 
+static bool go_to_other_end(ms_variation *v, const char **option)
+{
+    return v->run.other_end && set_again(v, v->run.other_end, option);
+}
+
 static bool pad_batches(ms_variation *v, const char **option)
 {
     return set_again(v, (const char *const[]){"padding", "yes", NULL}, option);
 }
 
 const ms_change ms_allocator_change = {"expandable segments", true, use_expandable};
+const ms_change ms_other_end_change = {"the other end", false, go_to_other_end};
 const ms_change ms_autocast_change = {"autocast", false, use_autocast};
 const ms_change ms_upcast_change = {"no weights in fp32", false, skip_upcast};
 const ms_change ms_half_change = {"fp16", false, use_fp16};

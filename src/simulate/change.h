@@ -28,8 +28,9 @@ extern const ms_change ms_allocator_change;
 /* Autocast in the device's half precision, for a run in fp32; a quantised base whose
  * other weights keep their dtype; fp16 instead of bf16; mixed precision with fp32 weights, where no
  * type was given; no layer checkpointed, where the option does it;
- * FSDP2 instead of ZeRO over as many ranks, for a base in 4 bits; batches with padding. */
-extern const ms_change ms_autocast_change, ms_upcast_change, ms_half_change, ms_mixed_change,
+ * FSDP2 instead of ZeRO over as many ranks, for a base in 4 bits; batches with padding. First: the
+ * other end of what keys may come to that the figures leave out. */
+extern const ms_change ms_other_end_change, ms_autocast_change, ms_upcast_change, ms_half_change, ms_mixed_change,
     ms_keep_change, ms_divide_change, ms_padding_change;
 
 /* A quantised base that PEFT prepares, and nobody has said which layers are checkpointed: PEFT's

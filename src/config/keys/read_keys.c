@@ -97,6 +97,44 @@ uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys)
     return ms_size_capped(sum);
 }
 
+/* Left out, and with another end. */
+static bool has_other_end(const ms_read_key *key)
+{
+    return ms_key_is_open(key) && key->other_field;
+}
+
+ms_status ms_read_keys_other_end(const ms_read_keys *keys, ms_arena *arena,
+                                 const char *const **settings, ms_error *err)
+{
+    uint32_t count = 0;
+    *settings = NULL;
+    for (uint32_t i = 0; i < keys->count; i++)
+        count += has_other_end(&keys->items[i]);
+    if (!count)
+        return MS_OK;
+    const char **list = ms_arena_array(arena, const char *, 2 * (size_t)count + 1);
+    if (!list)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for what keys may come to");
+    count = 0;
+    for (uint32_t i = 0; i < keys->count; i++)
+        if (has_other_end(&keys->items[i])) {
+            list[count++] = keys->items[i].other_field;
+            list[count++] = keys->items[i].other_value;
+        }
+    list[count] = NULL;
+    *settings = list;
+    return MS_OK;
+}
+
+const char *ms_read_keys_with_other_end(const ms_read_keys *keys, ms_arena *arena)
+{
+    const char *text = "";
+    for (uint32_t i = 0; text && i < keys->count; i++)
+        if (has_other_end(&keys->items[i]))
+            text = ms_arena_printf(arena, "%s%s%s", text, *text ? " and " : "", keys->items[i].key);
+    return text;
+}
+
 ms_fit_reason ms_reason_with_keys(ms_fit_reason reason, const ms_read_keys *keys)
 {
     bool fits = ms_reason_fits(reason);

@@ -54,6 +54,9 @@ typedef struct ms_read_key {
     /* Of what adds: the most that it adds, in bytes; NULL: it is not known. */
     uint64_t (*bound)(const struct ms_model_config *model, const struct ms_run_config *run);
     uint64_t most_bytes; /* from `bound`, once the run is resolved */
+    /* A field of the run, and its value, with which the figures are those of the other end of what
+     * the key may come to; NULL: none is known. */
+    const char *other_field, *other_value;
 } ms_read_key;
 
 typedef struct ms_read_keys {
@@ -75,6 +78,14 @@ void ms_read_keys_bound(ms_read_keys *keys, const struct ms_model_config *model,
                         const struct ms_run_config *run);
 /* What they add at most together; UINT64_MAX stands for more. */
 uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys);
+
+/* Fields and values of the run with which the figures are those of the other end of what the keys
+ * that are left out may come to, and NULL at the end; the arena owns them. *settings is NULL where
+ * no key has one. Fails when memory is short. */
+ms_status ms_read_keys_other_end(const ms_read_keys *keys, ms_arena *arena,
+                                 const char *const **settings, ms_error *err);
+/* The names of those keys, as "checkpoints and tensor_parallel". NULL: out of memory. */
+const char *ms_read_keys_with_other_end(const ms_read_keys *keys, ms_arena *arena);
 
 /* The reason of a verdict about figures, by what is left out of them: what only adds cannot make a
  * step fit that does not, and what only saves cannot make one too large that fits. */

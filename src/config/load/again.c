@@ -117,6 +117,7 @@ ms_status ms_run_resolve_again(ms_arena *arena, const ms_run_config *before,
     run->watch = before->watch;
     run->unsupported = before->unsupported;
     run->keys = before->keys;
+    run->other_end = before->other_end;
     run->several_gpus = before->several_gpus;
     run->draft = draft;
     return MS_OK;

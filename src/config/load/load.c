@@ -134,6 +134,8 @@ static ms_status resolve(ms_loading *l, const char *run_path)
         ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
     l->run->unsupported = l->unsupported;
     l->run->keys = l->keys;
+    if (status == MS_OK)
+        status = ms_read_keys_other_end(&l->keys, l->arena, &l->run->other_end, l->err);
     return status;
 }
 

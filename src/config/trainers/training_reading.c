@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/trainers/training_reading.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "config/trainers/keys/key_walk.h"
@@ -74,6 +75,26 @@ ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic,
     return ms_training_add_key(r, r->file.values[topic], NULL,
                                effect == MS_EFFECT_NONE ? MS_KEY_HARMLESS : MS_KEY_NOT_PREDICTED,
                                effect, meaning);
+}
+
+const char *ms_training_inputs_on_host(const ms_training_reading *r)
+{
+    return ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu",
+                           r->model->num_layers - 1);
+}
+
+ms_status ms_training_leave_out_host(ms_training_reading *r, ms_training_topic topic,
+                                     const char *meaning)
+{
+    const char *treat = ms_training_inputs_on_host(r);
+    if (!treat)
+        return no_memory(r);
+    return ms_training_add_read_key(r, r->file.values[topic], NULL,
+                                    (ms_read_key){.meaning = meaning,
+                                                  .reading = MS_KEY_NOT_PREDICTED,
+                                                  .effect = MS_EFFECT_SAVES,
+                                                  .other_field = "treat",
+                                                  .other_value = treat});
 }
 
 ms_status ms_training_note_key(ms_training_reading *r, ms_training_topic topic, const char *key,

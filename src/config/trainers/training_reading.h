@@ -58,6 +58,14 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
                                         uint64_t (*bound)(const ms_model_config *model,
                                                           const struct ms_run_config *run));
 
+/* Reads a given topic as one that keeps tensors of layers on the host, in another way than
+ * checkpoints whose inputs are there, which are the other end of it. */
+ms_status ms_training_leave_out_host(ms_training_reading *r, ms_training_topic topic,
+                                     const char *meaning);
+/* Checkpoints of all layers, whose inputs are on the host: a value of --treat. NULL: out of memory.
+ */
+const char *ms_training_inputs_on_host(const ms_training_reading *r);
+
 /* Given and not 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);
 /* Whether the device is the CPU. */

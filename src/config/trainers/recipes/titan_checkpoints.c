@@ -46,10 +46,14 @@ static ms_status set_operators(const ms_training_ranks *t)
     if (has_seven_products(t->r->model) && !ms_training_on_cpu(t->r))
         return ms_training_set_option(t, "treat", kept);
     if (ms_json_find_pointer(t->root, option_key, &value))
-        status = ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
-                                     "operators whose results are kept; here each layer is "
-                                     "recomputed as a whole (--checkpointing none is the most "
-                                     "that it may take)");
+        status = ms_training_add_read_key(
+            t->r, value, NULL,
+            (ms_read_key){.meaning = "operators whose results are kept; in the figures each layer "
+                                     "is recomputed as a whole",
+                          .reading = MS_KEY_NOT_PREDICTED,
+                          .effect = MS_EFFECT_ADDS,
+                          .other_field = "checkpointing",
+                          .other_value = "none"});
     return status == MS_OK ? ms_training_set_option(t, "checkpointing", "all") : status;
 }
 

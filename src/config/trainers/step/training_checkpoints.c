@@ -37,8 +37,8 @@ static ms_status note_offload(ms_training_reading *r, const char *word)
     static const char *const known[] = {"offload", "offload_disk", "unsloth"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], word) == 0)
-            return ms_training_leave_out(r, MS_TOPIC_CHECKPOINTING, MS_EFFECT_SAVES,
-                                         "activation offloading to the host");
+            return ms_training_leave_out_host(r, MS_TOPIC_CHECKPOINTING,
+                                              "activation offloading to the host");
     return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
                             "'%.40s': expected true, false, offload or offload_disk", word);
 }
@@ -49,11 +49,9 @@ static ms_status send_inputs(ms_training_reading *r)
     if (!ms_training_flag(r, MS_TOPIC_INPUT_ON_HOST, false))
         return MS_OK;
     if (r->file.given[MS_TOPIC_EVERY_LAYERS])
-        return ms_training_leave_out(r, MS_TOPIC_INPUT_ON_HOST, MS_EFFECT_SAVES,
-                                     "inputs of every n-th layer on the host");
-    const char *treat =
-        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
-    return ms_training_offer(r, "treat", treat, MS_TOPIC_INPUT_ON_HOST);
+        return ms_training_leave_out_host(r, MS_TOPIC_INPUT_ON_HOST,
+                                          "inputs of every n-th layer on the host");
+    return ms_training_offer(r, "treat", ms_training_inputs_on_host(r), MS_TOPIC_INPUT_ON_HOST);
 }
 
 /* Ranks that divide anything but the batch have the other kind alone, which stands for it. */
