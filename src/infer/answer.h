@@ -15,6 +15,7 @@ typedef struct ms_infer_input {
     const ms_device *device;
     bool is_of_table;       /* of which rows tell no other setting that fits */
     const char *place_note; /* of a device that was not given; NULL: none */
+    const char *name_note;  /* of a model that was taken for another; NULL: none */
     uint64_t
         budget_bytes; /* of each device, or of the host for a device that is the host; 0: none */
     const char *name;

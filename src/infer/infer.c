@@ -100,6 +100,7 @@ static ms_status open_config(const char *model, ms_infer_input *in, ms_error *er
     if (status != MS_OK)
         return status;
     in->text = config.text;
+    in->name_note = config.note;
     status = ms_json_parse(&config.source, &in->document, err);
     if (status == MS_OK)
         status = ms_model_load_value(in->arena, ms_families(), ms_json_root(in->document),
@@ -278,8 +279,10 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
     if (status == MS_OK)
         status = tell_context(in, a, err);
-    if (status == MS_OK && in->place_note && !ms_vec_push(&a->result.notes, in->place_note))
-        status = ms_infer_no_memory(err);
+    const char *const notes[] = {in->name_note, in->place_note};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (status == MS_OK && notes[i] && !ms_vec_push(&a->result.notes, notes[i]))
+            status = ms_infer_no_memory(err);
     if (status != MS_OK)
         return status;
     if (a->choice.refusal)

@@ -225,6 +225,8 @@ static ms_status load_config(ms_loading *l, const char *config, const ms_run_set
     ms_input in = {0};
     ms_json *document = NULL;
     ms_status status = ms_input_open(l->arena, config, MS_WANTED_RUN, &in, l->err);
+    if (status == MS_OK && in.note)
+        status = ms_note_add(l->notes, l->arena, l->err, "%s", in.note);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, l->err);
     if (status == MS_OK)

@@ -142,7 +142,7 @@ static bool look_in_file(const question *q, const char *config, ms_wanted what, 
     ms_input in = {0};
     ms_json *document = NULL;
     ms_error err = {0};
-    bool found = !ms_is_preset(config) && strcmp(config, "-") != 0 &&
+    bool found = !ms_is_built_in(config) && strcmp(config, "-") != 0 &&
                  ms_input_open(q->arena, config, what, &in, &err) == MS_OK &&
                  ms_json_parse(&in.source, &document, &err) == MS_OK &&
                  look_in_root(q, ms_json_root(document), in.path, what, place);

@@ -141,7 +141,7 @@ static ms_status find_in_document(ms_arena *arena, ms_json_value root, const cha
     *config = format == MS_TRAINING_TORCHTUNE ? of_builder(name)
               : format == MS_TRAINING_TITAN   ? with_flavor(arena, root, name)
                                               : name;
-    if (*config && (ms_is_preset(*config) || ms_is_there(*config)))
+    if (*config && (ms_is_built_in(*config) || ms_is_there(*config)))
         return MS_OK;
     if (ms_arena_has_failed(arena))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a model's name");

@@ -30,20 +30,40 @@ static const ms_embedded *find_by_parts(const char *name)
     return NULL;
 }
 
-/* The preset of a name of the Hub, or of one with the same parts; what is at such a path comes
- * first. A model of the Hub has a title. */
-static const ms_embedded *find_hub(const char *name, ms_hub_model *model)
+/* The preset of a name of the Hub, or of one with the same parts. A model of the Hub has a title.
+ */
+static const ms_embedded *find_named(const char *name, ms_hub_model *model)
 {
-    struct stat info;
     *model = (ms_hub_model){.title = NULL};
-    if (stat(name, &info) == 0)
-        return NULL;
     if (ms_hub_find(name, model))
         return ms_preset_find(model->preset);
     const ms_embedded *preset = find_by_parts(name);
     if (!preset && ms_hub_find_by_parts(name, model))
         preset = ms_preset_find(model->preset);
     return preset;
+}
+
+/* What is at such a path comes first. */
+static const ms_embedded *find_hub(const char *name, ms_hub_model *model)
+{
+    struct stat info;
+    if (stat(name, &info) == 0)
+        return NULL;
+    return find_named(name, model);
+}
+
+/* The preset of the name behind an owner who may have published it again: not one whose models are
+ * known, as what has another name there is another model. */
+static const ms_embedded *find_namesake(const char *id, ms_hub_model *model)
+{
+    struct stat info;
+    *model = (ms_hub_model){.title = NULL};
+    if (!ms_hub_is_id(id) || ms_hub_is_author(id) || ms_hub_is_converted(id) ||
+        stat(id, &info) == 0)
+        return NULL;
+    const char *name = strchr(id, '/') + 1;
+    const ms_embedded *preset = ms_preset_find(name);
+    return preset ? preset : find_named(name, model);
 }
 
 /* The text of a built-in config with another value of a key, which it need not have; NULL: out of
@@ -85,6 +105,18 @@ static ms_status open_hub(ms_arena *arena, const ms_embedded *preset, const ms_h
     in->source = (ms_json_source){preset->name, text, strlen(text)};
     in->name = ms_name_equal(title, preset->name) ? preset->name : title;
     return MS_OK;
+}
+
+static ms_status open_namesake(ms_arena *arena, const char *id, const ms_embedded *preset,
+                               const ms_hub_model *model, ms_input *in, ms_error *err)
+{
+    ms_status status = open_hub(arena, preset, model, in, err);
+    if (status != MS_OK)
+        return status;
+    in->note = ms_arena_printf(
+        arena, "'%.100s' is taken for %s, whose name it has, and its own config was not seen: %s",
+        id, in->name, "give that file to be sure");
+    return in->note ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a note");
 }
 
 /* ---- where a config is ---- */
@@ -177,7 +209,9 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
     preset = find_hub(config, &model);
     if (preset)
         return open_hub(arena, preset, &model, in, err);
-    return ms_fail_no_config(arena, config, err);
+    preset = find_namesake(config, &model);
+    return preset ? open_namesake(arena, config, preset, &model, in, err)
+                  : ms_fail_no_config(arena, config, err);
 }
 
 const char *ms_path_beside(ms_arena *arena, const char *run_path, const char *path)
@@ -199,4 +233,10 @@ bool ms_is_preset(const char *name)
 {
     ms_hub_model model;
     return ms_preset_find(name) || find_hub(name, &model);
+}
+
+bool ms_is_built_in(const char *name)
+{
+    ms_hub_model model;
+    return ms_is_preset(name) || find_namesake(name, &model);
 }

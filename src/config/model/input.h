@@ -18,6 +18,7 @@ typedef struct ms_input {
     char *text;       /* to free; NULL for presets */
     const char *path; /* of the file; NULL for presets and standard input */
     const char *name; /* for titles; NULL: use the model type */
+    const char *note; /* of the name, for those who read the report; NULL: none */
 } ms_input;
 
 /* What to look for in a directory: a run file before a model, or only a model. */
@@ -28,6 +29,8 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
 
 /* A built-in model, by its name, or by one that it or a sister has on the Hugging Face Hub. */
 bool ms_is_preset(const char *name);
+/* Or by such a name with an owner that is not known: what is opened has a note. */
+bool ms_is_built_in(const char *name);
 
 /* Whether something is at `path`; whether it is a regular file. */
 bool ms_is_there(const char *path);

@@ -25,6 +25,8 @@ ms_status ms_model_load_named(ms_arena *arena, const ms_family_list *families, c
     ms_input in = {0};
     ms_json *document = NULL;
     ms_status status = ms_input_open(arena, config, MS_WANTED_MODEL, &in, err);
+    if (status == MS_OK && in.note)
+        status = ms_note_add(notes, arena, err, "%s", in.note);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, err);
     if (status == MS_OK)

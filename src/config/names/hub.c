@@ -279,6 +279,19 @@ bool ms_hub_is_converted(const char *name)
     return false;
 }
 
+bool ms_hub_is_author(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t owner = slash ? (size_t)(slash + 1 - name) : 0;
+    for (size_t i = 0; owner > 0 && i < sizeof rows / sizeof rows[0]; i++)
+        for (const char *id = rows[i].ids; *id; id += strspn(id, " ")) {
+            if (strncasecmp(id, name, owner) == 0)
+                return true;
+            id += strcspn(id, " ");
+        }
+    return false;
+}
+
 bool ms_hub_find_by_parts(const char *name, ms_hub_model *model)
 {
     ms_model_name wanted, known;

@@ -25,6 +25,8 @@ bool ms_hub_find(const char *id, ms_hub_model *model);
 /* By the parts of a name (config/names/model_name.h), without an owner or with one who copies
  * models as they are. False also where models of several sizes have them. */
 bool ms_hub_find_by_parts(const char *name, ms_hub_model *model);
+/* Whether an id's owner has models that are known: under another name it is another model. */
+bool ms_hub_is_author(const char *id);
 /* Whether an id is of one who converts models of that family to another layout: no preset is it. */
 bool ms_hub_is_converted(const char *name);
 

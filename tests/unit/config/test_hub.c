@@ -21,7 +21,7 @@ static const hub_case cases[] = {
     {"in the type of its preset", "google/gemma-2-9b", "gemma-2-9b", 0},
     {"packed as its preset", "openai/gpt-oss-20b", "gpt-oss-20b", 0},
     {"a converted family", "unsloth/phi-4", NULL, 0},
-    {"another owner", "somebody/Llama-3.1-8B", NULL, 0},
+    {"another name of an author", "state-spaces/mamba-2.8b", NULL, 0},
     {"only the owner", "meta-llama", NULL, 0},
     {"a beginning", "meta-llama/Llama-3.1-8", NULL, 0},
     {"nothing", "", NULL, 0},
@@ -43,7 +43,12 @@ static const hub_case by_parts[] = {
     {"who copies models", "unsloth/Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768},
     {"who converts that family", "unsloth/Phi-4-mini-instruct", NULL, 0},
     {"a family that is copied", "unsloth/gpt-oss-20b", "gpt-oss-20b", 0},
-    {"who may change them", "somebody/Qwen2.5-7B-Instruct", NULL, 0},
+    {"who may have changed them", "somebody/Qwen2.5-7B-Instruct", "qwen2.5-7b", 32768},
+    {"an owner and a built-in name", "models/Llama-2-7b", "llama-2-7b", 0},
+    {"an owner and packed weights", "somebody/Qwen2.5-7B-Instruct-AWQ", NULL, 0},
+    {"an owner and another name", "somebody/Qwen2.5-7B-Instruct-abliterated", NULL, 0},
+    {"two folders", "data/models/Llama-2-7b", NULL, 0},
+    {"the original layout", "meta-llama/Llama-2-7b", NULL, 0},
     {"blanks", "Llama 3.1 8B Instruct", "llama-3.1-8b", 0},
     {"without a part of the size", "qwen3:30b", NULL, 0},
     {"a long one",
@@ -134,6 +139,22 @@ static void opens(void **state)
     ms_arena_free(arena);
 }
 
+/* What a stranger publishes under a known name may be another model: a note says so. */
+static void notes_namesake(void **state)
+{
+    (void)state;
+    ms_arena *arena = ms_arena_create(0);
+    ms_input in = {.text = NULL};
+    ms_error err = {.status = MS_OK};
+    const char *id = "mhenrichsen/gemma-7b";
+    assert_false(ms_is_preset(id));
+    assert_true(ms_is_built_in(id));
+    assert_int_equal(ms_input_open(arena, id, MS_WANTED_MODEL, &in, &err), MS_OK);
+    assert_string_equal(in.note, "'mhenrichsen/gemma-7b' is taken for gemma-7b, whose name it has, "
+                                 "and its own config was not seen: give that file to be sure");
+    ms_arena_free(arena);
+}
+
 static void has_its_own_type(void **state)
 {
     (void)state;
@@ -176,12 +197,13 @@ static void reads_address(void **state)
 int main(void)
 {
     struct CMUnitTest
-        tests[2 * COUNT_OF(cases) + COUNT_OF(by_parts) + COUNT_OF(hints) + COUNT_OF(addresses) + 1];
+        tests[2 * COUNT_OF(cases) + COUNT_OF(by_parts) + COUNT_OF(hints) + COUNT_OF(addresses) + 2];
     size_t count = ADD_ROWS(tests, finds, cases);
     count += ADD_ROWS(tests + count, opens, cases);
     count += ADD_ROWS(tests + count, opens, by_parts);
     count += ADD_ROWS(tests + count, hints_at, hints);
     count += ADD_ROWS(tests + count, reads_address, addresses);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(has_its_own_type);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(notes_namesake);
     return _cmocka_run_group_tests("models of the Hub", tests, count, NULL, NULL);
 }
