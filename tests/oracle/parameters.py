@@ -51,13 +51,23 @@ ROWS = [
     ("llama-3.1-405b", "llama", UNTIED, "128256/16384/53248/126/128/8", 405853388800, "counted"),
     ("llama-3.2-1b", "llama", TIED, "128256/2048/8192/16/32/8/64", 1235814400, "published"),
     ("llama-3.2-3b", "llama", TIED, "128256/3072/8192/28/24/8/128", 3212749824, "published"),
+    ("codellama-7b", "llama", UNTIED, "32016/4096/11008/32/32/32", 6738546688, "published"),
+    ("codellama-13b", "llama", UNTIED, "32016/5120/13824/40/40/40", 13016028160, "published"),
+    ("codellama-34b", "llama", UNTIED, "32000/8192/22016/48/64/8", 33743970304, "published"),
+    ("open-llama-3b", "llama", UNTIED, "32000/3200/8640/26/32/32", 3426473600, "published"),
+    ("yi-34b", "llama", UNTIED, "64000/7168/20480/60/56/8", 34388917248, "published"),
+    ("xgen-7b-8k", "llama", UNTIED, "51200/4096/11008/32/32/32", 6895702016, "counted"),
     ("tinyllama-1.1b", "llama", UNTIED, "32000/2048/5632/22/32/4", 1100048384, "counted"),
     ("smollm2-135m", "llama", TIED, "49152/576/1536/30/9/3", 134515008, "published"),
     ("mistral-7b-v0.1", "mistral", UNTIED, "32000/4096/14336/32/32/8", 7241732096, "published"),
     ("mistral-7b-v0.3", "mistral", UNTIED, "32768/4096/14336/32/32/8", 7248023552, "published"),
+    ("ministral-8b", "mistral", UNTIED, "131072/4096/12288/36/32/8/128", 8019808256, "published"),
+    ("mistral-small-24b", "mistral", UNTIED, "131072/5120/32768/40/32/8/128", 23572403200, "published"),
     ("mistral-nemo-12b", "mistral", UNTIED, "131072/5120/14336/40/32/8/128", 12247782400, "published"),
     ("qwen2.5-0.5b", "qwen2", TIED, "151936/896/4864/24/14/2", 494032768, "published"),
     ("qwen2.5-1.5b", "qwen2", TIED, "151936/1536/8960/28/12/2", 1543714304, "published"),
+    ("deepseek-r1-distill-qwen-1.5b", "qwen2", UNTIED, "151936/1536/8960/28/12/2", 1777088000, "published"),
+    ("cogito-v1-14b", "qwen2", UNTIED, "151665/5120/13824/48/40/8", 14765947904, "counted"),
     ("qwen2.5-3b", "qwen2", TIED, "151936/2048/11008/36/16/2", 3085938688, "published"),
     ("qwen2.5-7b", "qwen2", UNTIED, "152064/3584/18944/28/28/4", 7615616512, "published"),
     ("qwen2.5-14b", "qwen2", UNTIED, "152064/5120/13824/48/40/8", 14770033664, "counted"),
@@ -73,6 +83,7 @@ ROWS = [
     ("gemma-2-2b", "gemma2", TIED, "256000/2304/9216/26/8/4/256", 2614341888, "published"),
     ("gemma-2-9b", "gemma2", TIED, "256000/3584/14336/42/16/8/256", 9241705984, "published"),
     ("gemma-2-27b", "gemma2", TIED, "256000/4608/36864/46/32/16/128", 27227128320, "published"),
+    ("gemma-3-270m", "gemma3_text", TIED, "262144/640/2048/18/4/1/256", 268098176, "published"),
     ("gemma-3-1b", "gemma3_text", TIED, "262144/1152/6912/26/4/1/256", 999885952, "published"),
     ("gemma-3-4b-text", "gemma3_text", TIED, "262208/2560/10240/34/8/4/256", 3880263168, "published"),
     ("gemma-3-12b-text", "gemma3_text", TIED, "262208/3840/15360/48/16/8/256", 11766034176, "published"),
@@ -98,10 +109,12 @@ ROWS = [
     ("gpt2-medium", "gpt2", TIED, "1024/24/16", 354823168, "counted"),
     ("gpt2-large", "gpt2", TIED, "1280/36/20", 774030080, "counted"),
     ("gpt2-xl", "gpt2", TIED, "1600/48/25", 1557611200, "counted"),
+    ("cerebras-gpt-1.3b", "gpt2", TIED, "2048/24/16", 1315723264, "counted", {"n_positions": 2048, "n_inner": 8192}),
     ("phi-3-mini", "phi3", UNTIED, "32064/3072/8192/32/32/32", 3821079552, "published"),
     ("phi-4", "phi3", UNTIED, "100352/5120/17920/40/40/10", 14659507200, "published"),
     ("phi-4-mini", "phi3", TIED, "200064/3072/8192/32/24/8", 3836021760, "published"),
     ("gpt-neox-20b", "gpt_neox", UNTIED, "50432/6144/24576/44/64", 20554567680, "published"),
+    ("redpajama-incite-3b", "gpt_neox", UNTIED, "50432/2560/10240/32/32", 2775864320, "counted"),
     ("pythia-70m", "gpt_neox", UNTIED, "50304/512/2048/6/8", 70426624, "counted"),
     ("pythia-160m", "gpt_neox", UNTIED, "50304/768/3072/12/12", 162322944, "counted"),
     ("pythia-410m", "gpt_neox", UNTIED, "50304/1024/4096/24/16", 405334016, "counted"),
@@ -130,6 +143,7 @@ ROWS = [
     ("ernie-4.5-21b-a3b", "ernie4_5_moe", TIED, "103424/2560/12288/28/20/4/128/64/6/1536/2", (21825437888, 3352150208), "counted"),
     ("dots-llm1", "dots1", UNTIED, "152064/4096/10944/62/32/32/128/6/1408/2/1", (142774373888, 14016581120), "counted", {"sliding_window": None}),
     ("afm-4.5b", "arcee", UNTIED, "128004/2560/18432/36/20/4/128", 4619184640, "counted"),
+    ("hunyuan-0.5b", "hunyuan_v1_dense", TIED, "120818/1024/3584/24/16/8/128", 539010048, "published"),
     ("lfm2-350m", "lfm2", TIED, "65536/1024/6656/16/16/8", 354483968, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-700m", "lfm2", TIED, "65536/1536/10240/16/24/8", 742489344, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
     ("lfm2-1.2b", "lfm2", TIED, "65536/2048/12288/16/32/8", 1170340608, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
@@ -209,6 +223,28 @@ ROWS = [
     ("whisper-large-v3-turbo", "whisper", TIED, "51866/128/1280/32/4/20/20/5120/5120", 808878080, "published"),
 ]
 
+# Presets as they are, with their towers: name, parameters or those and the active ones, mark.
+PRESETS = [
+    ("qwen3.5-4b", 4539265536, "counted"),
+    ("qwen3.5-9b", 9409813744, "counted"),
+    ("qwen3.5-27b", 27356728560, "counted"),
+    ("qwen3.5-35b-a3b", (35107181936, 3901560176), "counted"),
+    ("qwen3.5-122b-a10b", (122562817776, 10222579440), "counted"),
+    ("qwen3.5-397b-a17b", (396802360816, 17805051376), "counted"),
+    ("gemma-4-31b", 31273086512, "counted"),
+    ("gemma-4-26b-a4b", (25805933872, 4395322672), "counted"),
+]
+
+
+def counted(parameters):
+    total, active = parameters if isinstance(parameters, tuple) else (parameters, parameters)
+    return {"parameters": total, **({"active_parameters": active} if active else {})}
+
+
+def of_preset(name, parameters, mark):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../configs", name + ".json")) as f:
+        return {"id": name, "config": json.load(f), "mark": mark, "measured": counted(parameters)}
+
 
 def case(name, model_type, tied, shapes, parameters, mark, more={}):
     keys = SHAPES.get(model_type, LLAMA)
@@ -223,16 +259,14 @@ def case(name, model_type, tied, shapes, parameters, mark, more={}):
     else:
         config.update(sizes)
     config.update(more)
-    total, active = parameters if isinstance(parameters, tuple) else (parameters, parameters)
-    measured = {"parameters": total, **({"active_parameters": active} if active else {})}
-    return {"id": name, "config": config, "mark": mark, "measured": measured}
+    return {"id": name, "config": config, "mark": mark, "measured": counted(parameters)}
 
 
 def main():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parameters.json")
     with open(path, "w") as f:
         f.write('{\n "require": {"static": "exact=1"},\n "cases": [\n')
-        f.write(",\n".join("  " + json.dumps(case(*row)) for row in ROWS))
+        f.write(",\n".join("  " + json.dumps(row) for row in [case(*r) for r in ROWS] + [of_preset(*r) for r in PRESETS]))
         f.write("\n ]\n}\n")
 
 

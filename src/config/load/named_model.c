@@ -80,6 +80,9 @@ static const char *const flavors[][2] = {
     {"deepseek_v3-671B", "deepseek-ai/DeepSeek-V3"},
     {"deepseek_v2-deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V2-Lite"},
     {"llama4-17bx16e", "meta-llama/Llama-4-Scout-17B-16E"},
+    {"llama3-debugmodel", "torchtitan-llama3-debug"},
+    {"qwen3-debugmodel_moe", "torchtitan-qwen3-moe-debug"},
+    {"deepseek_v3-debugmodel", "torchtitan-deepseek-debug"},
     {"llama4-17bx128e", "meta-llama/Llama-4-Maverick-17B-128E"},
 };
 

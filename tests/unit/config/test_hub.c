@@ -61,6 +61,34 @@ static const hub_case by_parts[] = {
     {"a file", "llama-3.1-8b.json", NULL, 0},
 };
 
+/* Sizes that are not what the name would make one think, and those that a sister has as well. */
+typedef struct size_case {
+    const char *label, *id, *preset, *line;
+} size_case;
+
+static const size_case sizes[] = {
+    {"tokens to fill in", "codellama/CodeLlama-7b-hf", "codellama-7b", "\"vocab_size\": 32016"},
+    {"of 34b without", "codellama/CodeLlama-34b-hf", "codellama-34b", "\"vocab_size\": 32000"},
+    {"cut to the tokenizer", "deepcogito/cogito-v1-preview-qwen-14B", "cogito-v1-14b",
+     "\"vocab_size\": 151665"},
+    {"a head of its own", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B",
+     "deepseek-r1-distill-qwen-1.5b", "\"tie_word_embeddings\": false"},
+    {"a second version", "openlm-research/open_llama_3b_v2", "open-llama-3b",
+     "\"hidden_size\": 3200"},
+    {"a chat model", "01-ai/Yi-34B-Chat", "yi-34b", "\"vocab_size\": 64000"},
+    {"another type", "agentica-org/DeepCoder-14B-Preview", "qwen2.5-14b",
+     "\"torch_dtype\": \"float32\""},
+    {"without packed weights", "axolotl-ai-co/gpt-oss-120b-dequantized", "gpt-oss-120b-bf16",
+     "\"num_local_experts\": 128"},
+    {"with packed weights", "openai/gpt-oss-safeguard-20b", "gpt-oss-20b", "\"mxfp4\""},
+    {"longer", "mistralai/Magistral-Small-2507", "mistral-small-24b",
+     "\"max_position_embeddings\": 131072"},
+    {"published again", "mistral-community/Mixtral-8x22B-v0.1", "mixtral-8x22b-v0.1",
+     "\"vocab_size\": 32000"},
+    {"a base model", "Qwen/Qwen3.5-35B-A3B-Base", "qwen3.5-35b-a3b", "\"num_experts\": 256"},
+    {"a tower", "google/gemma-4-31B", "gemma-4-31b", "\"num_global_key_value_heads\": 4"},
+};
+
 typedef struct hint_case {
     const char *label, *name, *text; /* in the message */
 } hint_case;
@@ -139,6 +167,19 @@ static void opens(void **state)
     ms_arena_free(arena);
 }
 
+static void has_sizes(void **state)
+{
+    const size_case *c = *state;
+    ms_arena *arena = ms_arena_create(0);
+    ms_input in = {.text = NULL};
+    ms_error err = {.status = MS_OK};
+    assert_int_equal(ms_input_open(arena, c->id, MS_WANTED_MODEL, &in, &err), MS_OK);
+    assert_string_equal(in.source.name, c->preset);
+    assert_non_null(strstr(in.source.text, c->line));
+    assert_null(in.note);
+    ms_arena_free(arena);
+}
+
 /* What a stranger publishes under a known name may be another model: a note says so. */
 static void notes_namesake(void **state)
 {
@@ -196,13 +237,14 @@ static void reads_address(void **state)
 
 int main(void)
 {
-    struct CMUnitTest
-        tests[2 * COUNT_OF(cases) + COUNT_OF(by_parts) + COUNT_OF(hints) + COUNT_OF(addresses) + 2];
+    struct CMUnitTest tests[2 * COUNT_OF(cases) + COUNT_OF(by_parts) + COUNT_OF(hints) +
+                            COUNT_OF(addresses) + COUNT_OF(sizes) + 2];
     size_t count = ADD_ROWS(tests, finds, cases);
     count += ADD_ROWS(tests + count, opens, cases);
     count += ADD_ROWS(tests + count, opens, by_parts);
     count += ADD_ROWS(tests + count, hints_at, hints);
     count += ADD_ROWS(tests + count, reads_address, addresses);
+    count += ADD_ROWS(tests + count, has_sizes, sizes);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(has_its_own_type);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(notes_namesake);
     return _cmocka_run_group_tests("models of the Hub", tests, count, NULL, NULL);
