@@ -50,7 +50,7 @@ static ms_status tell_other_end(ms_telling *f)
 {
     const ms_remedy *r = f->found.remedy_count ? &f->found.remedies[0] : NULL;
     const char *keys = ms_read_keys_with_other_end(&f->ledger->run->keys, f->arena);
-    if (!r || !keys)
+    if (!r || !keys || r->saved_device_bytes == 0)
         return MS_OK;
     f->found.text = ms_arena_printf(
         f->arena, "%s: between %s, as in these figures, and %s with %s%s", keys,

@@ -30,8 +30,8 @@ extern const ms_change ms_allocator_change;
  * type was given; no layer checkpointed, where the option does it;
  * FSDP2 instead of ZeRO over as many ranks, for a base in 4 bits; batches with padding. First: the
  * other end of what keys may come to that the figures leave out. */
-extern const ms_change ms_other_end_change, ms_autocast_change, ms_upcast_change, ms_half_change, ms_mixed_change,
-    ms_keep_change, ms_divide_change, ms_padding_change;
+extern const ms_change ms_other_end_change, ms_autocast_change, ms_upcast_change, ms_half_change,
+    ms_mixed_change, ms_keep_change, ms_divide_change, ms_padding_change;
 
 /* A quantised base that PEFT prepares, and nobody has said which layers are checkpointed: PEFT's
  * preparation checkpoints all. */

@@ -100,27 +100,26 @@ uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys)
 /* Left out, and with another end. */
 static bool has_other_end(const ms_read_key *key)
 {
-    return ms_key_is_open(key) && key->other_field;
+    return ms_key_is_open(key) && key->other_end;
 }
 
 ms_status ms_read_keys_other_end(const ms_read_keys *keys, ms_arena *arena,
                                  const char *const **settings, ms_error *err)
 {
-    uint32_t count = 0;
+    size_t count = 0;
     *settings = NULL;
     for (uint32_t i = 0; i < keys->count; i++)
-        count += has_other_end(&keys->items[i]);
+        for (size_t k = 0; has_other_end(&keys->items[i]) && keys->items[i].other_end[k]; k++)
+            count++;
     if (!count)
         return MS_OK;
-    const char **list = ms_arena_array(arena, const char *, 2 * (size_t)count + 1);
+    const char **list = ms_arena_array(arena, const char *, count + 1);
     if (!list)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for what keys may come to");
     count = 0;
     for (uint32_t i = 0; i < keys->count; i++)
-        if (has_other_end(&keys->items[i])) {
-            list[count++] = keys->items[i].other_field;
-            list[count++] = keys->items[i].other_value;
-        }
+        for (size_t k = 0; has_other_end(&keys->items[i]) && keys->items[i].other_end[k]; k++)
+            list[count++] = keys->items[i].other_end[k];
     list[count] = NULL;
     *settings = list;
     return MS_OK;

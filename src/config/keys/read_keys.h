@@ -54,9 +54,9 @@ typedef struct ms_read_key {
     /* Of what adds: the most that it adds, in bytes; NULL: it is not known. */
     uint64_t (*bound)(const struct ms_model_config *model, const struct ms_run_config *run);
     uint64_t most_bytes; /* from `bound`, once the run is resolved */
-    /* A field of the run, and its value, with which the figures are those of the other end of what
-     * the key may come to; NULL: none is known. */
-    const char *other_field, *other_value;
+    /* Fields of the run and their values, with which the figures are those of the other end of what
+     * the key may come to, and NULL at the end; NULL: none is known. */
+    const char *const *other_end;
 } ms_read_key;
 
 typedef struct ms_read_keys {

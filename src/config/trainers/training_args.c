@@ -360,6 +360,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_set_loss,
         ms_training_set_tune,
         ms_training_set_between_steps,
+        ms_training_leave_out_ring,
         note_own_model,
         note_remote_code,
         set_of_others,

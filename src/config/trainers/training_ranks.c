@@ -98,25 +98,22 @@ ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world)
 
 /* Sizes of accelerate's parallelism_config and of axolotl's file. */
 #define NO_TENSORS "tensor parallelism by transformers' plan"
-#define NO_RING "ring attention; in the figures each rank has whole sequences"
 #define NO_EXPERTS "expert parallelism"
 static const struct {
     const char *key;
-    enum { COPIES, SHARDS, OTHERS } use;
-    ms_key_effect effect; /* of others, which the figures leave out */
-    const char *meaning;
+    enum { COPIES, SHARDS, RINGS, OTHERS } use;
+    const char *meaning; /* of others, which the figures leave out */
 } sizes[] = {
-    {"dp_replicate_size", COPIES, MS_EFFECT_NONE, NULL},
-    {"dp_shard_size", SHARDS, MS_EFFECT_NONE, NULL},
-    {"tp_size", OTHERS, MS_EFFECT_EITHER, NO_TENSORS},
-    {"tensor_parallel_size", OTHERS, MS_EFFECT_EITHER, NO_TENSORS},
-    {"cp_size", OTHERS, MS_EFFECT_EITHER, NO_RING},
-    {"context_parallel_size", OTHERS, MS_EFFECT_EITHER, NO_RING},
-    {"sequence_parallel_degree", OTHERS, MS_EFFECT_EITHER, NO_RING},
-    {"sp_size", OTHERS, MS_EFFECT_EITHER,
-     "sequence parallelism of DeepSpeed; in the figures each rank has whole sequences"},
-    {"ep_size", OTHERS, MS_EFFECT_EITHER, NO_EXPERTS},
-    {"expert_parallel_size", OTHERS, MS_EFFECT_EITHER, NO_EXPERTS},
+    {"dp_replicate_size", COPIES, NULL},
+    {"dp_shard_size", SHARDS, NULL},
+    {"tp_size", OTHERS, NO_TENSORS},
+    {"tensor_parallel_size", OTHERS, NO_TENSORS},
+    {"cp_size", RINGS, NULL},
+    {"context_parallel_size", RINGS, NULL},
+    {"sequence_parallel_degree", RINGS, NULL},
+    {"sp_size", RINGS, NULL},
+    {"ep_size", OTHERS, NO_EXPERTS},
+    {"expert_parallel_size", OTHERS, NO_EXPERTS},
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
@@ -133,7 +130,7 @@ static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, 
         return MS_OK;
     if (!is_count)
         return ms_training_refuse(t, value, "%s: expected a number of ranks", sizes[i].key);
-    if (sizes[i].use != OTHERS)
+    if (sizes[i].use == COPIES || sizes[i].use == SHARDS)
         *(sizes[i].use == COPIES ? &t->copies : &t->shards) = (uint64_t)number;
     else if (number > 1 && t->is_given)
         *is_read = false;
@@ -142,7 +139,9 @@ static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, 
             t->others > MS_MOST_RANKS)
             return ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS);
         t->is_divided = true;
-        return ms_training_set_aside(t, value, sizes[i].effect, sizes[i].meaning);
+        return sizes[i].use == RINGS
+                   ? ms_training_take_ring(t, value, (uint64_t)number)
+                   : ms_training_set_aside(t, value, MS_EFFECT_EITHER, sizes[i].meaning);
     }
     return MS_OK;
 }
@@ -256,12 +255,44 @@ ms_status ms_training_share_otherwise(ms_training_ranks *t)
                         MS_ERR_CONFIG, "this file shards over GPUs: " INSTEAD);
 }
 
-/* ---- options ---- */
-
 static ms_status no_memory(const ms_training_reading *r)
 {
     return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for options of several ranks");
 }
+
+/* ---- ranks that share sequences ---- */
+
+ms_status ms_training_take_ring(const ms_training_ranks *t, ms_json_value value, uint64_t ranks)
+{
+    t->r->rings = ranks;
+    t->r->ring = value;
+    return MS_OK;
+}
+
+ms_status ms_training_leave_out_ring(ms_training_reading *r)
+{
+    enum { ONE_SETTING = 3 };
+    if (!r->rings)
+        return MS_OK;
+    const uint64_t tokens = r->draft->run.seq_tokens / r->rings;
+    const char *part = ms_arena_printf(r->arena, "%" PRIu64, tokens);
+    const char **other = ms_arena_array(r->arena, const char *, ONE_SETTING);
+    if (!part || !other)
+        return no_memory(r);
+    other[0] = "seq";
+    other[1] = part;
+    other[2] = NULL;
+    const bool is_known = ms_run_field_is_set(r->draft, "seq") && tokens > 1;
+    return ms_training_add_read_key(
+        r, r->ring, NULL,
+        (ms_read_key){.meaning =
+                          "ranks that share each sequence; in the figures each has whole ones",
+                      .reading = MS_KEY_NOT_PREDICTED,
+                      .effect = MS_EFFECT_EITHER,
+                      .other_end = is_known ? other : NULL});
+}
+
+/* ---- options ---- */
 
 ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text)
 {

@@ -49,6 +49,11 @@ ms_status ms_training_set_layout(const ms_training_ranks *t, const char *layout,
 ms_status ms_training_set_aside(const ms_training_ranks *t, ms_json_value value,
                                 ms_key_effect effect, const char *meaning);
 
+/* Notes that so many ranks share each sequence, to be left out once its length is known. */
+ms_status ms_training_take_ring(const ms_training_ranks *t, ms_json_value value, uint64_t ranks);
+/* Leaves that out of the figures, which are of whole sequences. */
+ms_status ms_training_leave_out_ring(ms_training_reading *r);
+
 /* true and false, also as texts; `absent` for what is neither. */
 bool ms_training_truth(ms_json_value value, bool absent);
 /* A number, also as a text; -1: it is none. */

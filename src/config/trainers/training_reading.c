@@ -86,15 +86,20 @@ const char *ms_training_inputs_on_host(const ms_training_reading *r)
 ms_status ms_training_leave_out_host(ms_training_reading *r, ms_training_topic topic,
                                      const char *meaning)
 {
+    enum { TWO_SETTINGS = 5 };
     const char *treat = ms_training_inputs_on_host(r);
-    if (!treat)
+    const char **other = ms_arena_array(r->arena, const char *, TWO_SETTINGS);
+    if (!treat || !other)
         return no_memory(r);
+    memcpy(
+        other,
+        (const char *const[TWO_SETTINGS]){"checkpoint-kind", "non-reentrant", "treat", treat, NULL},
+        TWO_SETTINGS * sizeof *other);
     return ms_training_add_read_key(r, r->file.values[topic], NULL,
                                     (ms_read_key){.meaning = meaning,
                                                   .reading = MS_KEY_NOT_PREDICTED,
                                                   .effect = MS_EFFECT_SAVES,
-                                                  .other_field = "treat",
-                                                  .other_value = treat});
+                                                  .other_end = other});
 }
 
 ms_status ms_training_note_key(ms_training_reading *r, ms_training_topic topic, const char *key,

@@ -29,6 +29,8 @@ typedef struct ms_training_reading {
     /* several ranks */
     ms_parallel_kind ranks; /* what the file shards with, if that is read */
     const char *ranks_said; /* the options that it implies; NULL: none */
+    uint64_t rings;         /* ranks that share each sequence; 0: none do */
+    ms_json_value ring;     /* the key that says so */
     ms_training_type type;  /* that DeepSpeed's configuration sets */
     bool takes_auto_type;   /* it takes that of the training arguments: "auto" */
     ms_error *err;

@@ -77,9 +77,11 @@ static ms_status take_degrees(ms_training_ranks *t, const char *const *pointers)
         if (degree < 1)
             return ms_training_refuse(t, value, "%s: expected a number of ranks",
                                       ms_json_key(value));
-        status = ms_training_set_aside(t, value, MS_EFFECT_EITHER,
-                                       "ranks that divide more than the batch; in the figures they "
-                                       "have shards and whole batches, too");
+        const bool is_ring = strstr(pointers[i], "context") != NULL;
+        status = is_ring ? ms_training_take_ring(t, value, (uint64_t)degree)
+                         : ms_training_set_aside(t, value, MS_EFFECT_EITHER,
+                                                 "ranks that divide more than the batch; in the "
+                                                 "figures they have shards and whole batches, too");
         bool is_in_others = strstr(pointers[i], "expert") != NULL; /* ranks of the shards */
         if (!is_in_others &&
             (__builtin_mul_overflow(t->others ? t->others : 1, (uint64_t)degree, &t->others) ||

@@ -40,6 +40,7 @@ static bool has_seven_products(const ms_model_config *model)
 /* The results of attention, and of each second product from the first on. */
 static ms_status set_operators(const ms_training_ranks *t)
 {
+    static const char *const keeps_all[] = {"checkpointing", "none", NULL};
     static const char kept[] = "all=selective:cudnn_attention+mm#0+mm#2+mm#4+mm#6";
     ms_json_value value;
     ms_status status = MS_OK;
@@ -52,8 +53,7 @@ static ms_status set_operators(const ms_training_ranks *t)
                                      "is recomputed as a whole",
                           .reading = MS_KEY_NOT_PREDICTED,
                           .effect = MS_EFFECT_ADDS,
-                          .other_field = "checkpointing",
-                          .other_value = "none"});
+                          .other_end = keeps_all});
     return status == MS_OK ? ms_training_set_option(t, "checkpointing", "all") : status;
 }
 
