@@ -44,6 +44,11 @@ static bool is_cuda(const ms_ledger *ledger)
     return is_gpu(ledger) && !is_rocm(ledger);
 }
 
+static bool uses_host(const ms_ledger *ledger)
+{
+    return is_gpu(ledger) && ledger->summary->host_memory_bytes > 0;
+}
+
 static bool uses_cudnn(const ms_ledger *ledger)
 {
     return ledger->simulation->attention == MS_ATTENTION_CUDNN;
@@ -167,6 +172,8 @@ static const struct {
     {is_rocm, "the HIP context and the modules it loads: an estimate with a range, not simulated"},
     {is_cuda, "workspaces of libraries other than cuBLAS (cuDNN, NCCL, Triton autotuning)"},
     {is_rocm, "workspaces of libraries (MIOpen, RCCL, Triton autotuning)"},
+    {uses_host, "blocks that are pinned on the host: PyTorch rounds each up to a power of two, so "
+                "they may take up to twice what is counted"},
     {is_gpu, "other processes on the device, and what the data loader or logging keeps there"},
     {is_cpu, "the Python process, its libraries and the data set"},
     {is_cpu, "rounding and fragmentation in the C library's heap"},
