@@ -7,6 +7,7 @@
 #include "config/launch/launchers.h"
 #include "config/launch/programs.h"
 #include "config/launch/shell.h"
+#include "config/launch/shell_assign.h"
 #include "config/model/input.h"
 #include "json/read.h"
 

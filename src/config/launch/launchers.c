@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "config/launch/shell.h"
+#include "config/launch/shell_assign.h"
 
 typedef struct taking {
     ms_launch *l;
@@ -73,7 +74,7 @@ static bool is_assignment(const char *text)
     return bytes > 0 && text[bytes] == '=' && !isdigit((unsigned char)*text);
 }
 
-static const char wrappers[] = " env nohup exec command time sudo uv poetry run srun mpirun ";
+static const char wrappers[] = " env nohup exec eval command time sudo uv poetry run srun mpirun ";
 
 ms_launch_class ms_launch_class_of(const ms_shell_words *words)
 {
@@ -382,6 +383,11 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
     taking t = {.l = l};
     bool is_one = true;
     ms_status status = skip_front(&t);
+    if (status == MS_OK && t.at < l->count && l->words[t.at].unknown)
+        return ms_launch_fail(l, t.at,
+                              "what starts here is not known, '%.40s' (%.120s): give the launch "
+                              "(--launch 'accelerate launch ...')",
+                              text_at(&t, t.at), l->words[t.at].unknown);
     while (status == MS_OK && is_one)
         status = take_one(&t, &is_one);
     if (status == MS_OK)

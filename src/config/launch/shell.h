@@ -19,9 +19,6 @@ typedef ms_status (*ms_shell_visit)(void *context, const ms_shell *shell,
  * MS_ERR_SYNTAX and MS_ERR_LIMIT have the place. */
 ms_status ms_shell_read(ms_shell *shell, ms_shell_visit visit, void *context);
 
-/* Assigns if the word is NAME=VALUE; `*is_one` says whether it is. */
-ms_status ms_shell_assign(ms_shell *shell, const ms_shell_word *word, bool is_inner, bool *is_one);
-
 /* A word as a shell spells it, between quotes. NULL: out of memory. */
 const char *ms_shell_quote(ms_arena *arena, const char *word);
 

@@ -72,6 +72,12 @@ static void pass(ms_shell *s)
     s->at++;
 }
 
+void ms_shell_skip_line(ms_shell *s)
+{
+    while (s->at < s->source.length && s->source.text[s->at] != '\n')
+        s->at++;
+}
+
 void ms_shell_skip_blanks(ms_shell *s)
 {
     for (;;) {
