@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/launch/launch_class.h"
 #include "config/launch/launchers.h"
 #include "config/launch/programs.h"
 #include "config/launch/shell.h"

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/launch/launch_class.h"
+
 typedef enum style {
     STYLE_ARGUMENTS, /* --key value ..., also of a script of one's own */
     STYLE_AXOLOTL,   /* FILE --key value */
@@ -20,12 +22,6 @@ typedef struct taking {
     style style;
     bool is_trl; /* whose launcher takes its options from among the others */
 } taking;
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -79,7 +75,7 @@ static ms_status check_foreign(const taking *t, const char *name)
     for (size_t i = 0; !is_file && i < sizeof foreign_modules / sizeof *foreign_modules; i++)
         if (starts(name, foreign_modules[i].beginning))
             return refuse_trainer(t->l, t->at, foreign_modules[i].trainer);
-    if (starts(base_name(name), "pretrain_") && ends_in(name, ".py"))
+    if (starts(ms_launch_base_name(name), "pretrain_") && ends_in(name, ".py"))
         for (uint32_t i = t->at + 1; i < t->l->count; i++)
             if (starts(t->l->words[i].text, "--num-layers") ||
                 starts(t->l->words[i].text, "--tensor-model-parallel-size") ||
@@ -335,7 +331,7 @@ static ms_status take_program(taking *t)
 {
     uint32_t at = t->at;
     const ms_launch *l = t->l;
-    const char *name = base_name(text_at(t, at));
+    const char *name = ms_launch_base_name(text_at(t, at));
     if (strcmp(name, "trl") == 0)
         return take_trl(t);
     if (strcmp(name, "llamafactory-cli") == 0 || strcmp(name, "lmf") == 0)
@@ -360,7 +356,7 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
     taking t = {.l = l, .at = at};
     if (at >= l->count)
         return ms_launch_fail(l, l->count - 1, "this launch has no program");
-    const char *name = base_name(l->words[at].text);
+    const char *name = ms_launch_base_name(l->words[at].text);
     ms_status status = take_program(&t);
     return status == MS_OK ? note_uncounted(l, name) : status;
 }

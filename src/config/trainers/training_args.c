@@ -280,7 +280,8 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
                             r->draft->world);
     if (has_world)
         s.processes = r->draft->world;
-    if (s.has_buckets && s.processes > 1 && !is_asked && !r->draft->ignore_sharding)
+    bool is_counted = s.processes > 1 || (s.wraps_one && s.processes == 1);
+    if (s.has_buckets && is_counted && !is_asked && !r->draft->ignore_sharding)
         return take_copies(r, &s);
     return note_several(r, &s);
 }

@@ -122,8 +122,13 @@ static bool allows(const char *values, ms_json_value value)
         return is_among(values, text, strlen(text));
     text = ms_json_source_text(value, &bytes);
     bool truth;
-    if (ms_json_get_bool(value, &truth, NULL) == MS_OK) /* YAML has more words for it */
-        return is_among(values, truth ? "true" : "false", truth ? 4 : 5);
+    if (ms_json_get_bool(value, &truth, NULL) == MS_OK) { /* YAML has more words for it */
+        static const char *const words[2][3] = {{"false", "no", "off"}, {"true", "yes", "on"}};
+        for (int i = 0; i < 3; i++)
+            if (is_among(values, words[truth][i], strlen(words[truth][i])))
+                return true;
+        return false;
+    }
     return is_among(values, text, bytes);
 }
 
