@@ -145,8 +145,6 @@ static ms_status read_item(ms_yaml_builder *b, uint32_t parent, uint32_t item, c
 /* The key that is looked at. */
 static ms_status check_key(ms_yaml_builder *b, const char *key)
 {
-    if (!*key)
-        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "an empty key");
     if (strcmp(key, "<<") == 0)
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a merge key; write out its keys");
     return MS_OK;
