@@ -82,21 +82,17 @@ static bool is_torchao(const char *name)
            strncmp(name, module, sizeof module - 1) == 0;
 }
 
-static bool divides(const ms_training_reading *r)
-{
-    return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
-}
-
 /* Its states have as many bits in blocks of other sizes, and it steps in compiled kernels. */
 static ms_status note_torchao(ms_training_reading *r, const char *name)
 {
     if (!is_torchao(name))
         return MS_OK;
-    return divides(r) ? ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_SAVES,
-                                              "torchao's optimizer; the figures are of AdamW")
-                      : ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_EITHER,
-                                              "torchao's optimizer; the figures are of "
-                                              "bitsandbytes' in 8 bits");
+    return ms_training_divides(r)
+               ? ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_SAVES,
+                                       "torchao's optimizer; the figures are of AdamW")
+               : ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, MS_EFFECT_EITHER,
+                                       "torchao's optimizer; the figures are of "
+                                       "bitsandbytes' in 8 bits");
 }
 
 ms_status ms_training_set_optimizer(ms_training_reading *r)
@@ -111,7 +107,7 @@ ms_status ms_training_set_optimizer(ms_training_reading *r)
     if (i == OPTIMIZER_COUNT)
         return fail_optimizer(r, name);
     const char *optimizer = optimizers[i].optimizer, *impl = optimizers[i].impl;
-    if (is_torchao(name) && divides(r))
+    if (is_torchao(name) && ms_training_divides(r))
         optimizer = "adamw"; /* ranks that divide the weights have no other */
     if (r->file.given[MS_TOPIC_MOMENTUM])
         (void)ms_json_get_number(r->file.values[MS_TOPIC_MOMENTUM], 0, 1, &momentum, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/trainers/training_reading.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "config/trainers/keys/key_walk.h"
@@ -110,4 +111,16 @@ ms_status ms_training_note_batch(ms_training_reading *r, const char *absent)
         "the training arguments give no batch: %s sequences, as the trainer has them "
         "then (--batch)",
         absent);
+}
+
+ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic)
+{
+    const char *treat =
+        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
+    return ms_training_offer(r, "treat", treat, topic);
+}
+
+bool ms_training_divides(const ms_training_reading *r)
+{
+    return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
 }

@@ -58,6 +58,11 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
                                         uint64_t (*bound)(const ms_model_config *model,
                                                           const struct ms_run_config *run));
 
+/* Checkpoints of all layers, whose inputs wait on the host, unless the run has its own treatment. */
+ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic);
+/* Whether the ranks divide anything but the batch. */
+bool ms_training_divides(const ms_training_reading *r);
+
 /* Given and not 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);
 /* Whether the device is the CPU. */

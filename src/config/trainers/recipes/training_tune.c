@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/trainers/recipes/training_tune.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "config/trainers/training_adapter.h"
@@ -90,9 +89,7 @@ static ms_status set_offloading(ms_training_reading *r)
     if (has_ranks(r) || ms_training_on_cpu(r) || ms_run_field_is_set(r->draft, "treat") ||
         ms_run_field_is_set(r->draft, "plan"))
         return ms_training_leave_out(r, topic, MS_EFFECT_SAVES, "saved tensors on the host");
-    const char *treat =
-        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
-    ms_status status = ms_training_offer(r, "treat", treat, topic);
+    ms_status status = ms_training_offer_inputs_on_host(r, topic);
     if (status != MS_OK || !ms_training_flag(r, MS_TOPIC_STREAMS, true))
         return status;
     return ms_training_leave_out_bounded(r, topic,
