@@ -60,11 +60,9 @@ static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plu
     ms_json_value item;
     if (!ms_json_find(root, "plugins", plugins) || ms_json_kind_of(*plugins) != MS_JSON_ARRAY)
         return false;
-    for (bool more = ms_json_first(*plugins, &item); more; more = ms_json_next(&item)) {
-        const char *text = ms_training_value_text(item), *dot = strrchr(text, '.');
-        if (strcmp(dot ? dot + 1 : text, name) == 0)
+    for (bool more = ms_json_first(*plugins, &item); more; more = ms_json_next(&item))
+        if (strcmp(ms_training_last_name(ms_training_value_text(item)), name) == 0)
             return true;
-    }
     return false;
 }
 

@@ -35,8 +35,7 @@ static bool takes_pieces(const ms_training_reading *r)
 /* Models without the last layer hand their states on, and the loss applies it. */
 static ms_status set_loss(ms_training_reading *r)
 {
-    const char *component = ms_training_text(r, MS_TOPIC_LOSS, "");
-    const char *dot = strrchr(component, '.'), *name = dot ? dot + 1 : component;
+    const char *name = ms_training_last_name(ms_training_text(r, MS_TOPIC_LOSS, ""));
     if (!*name || strcmp(name, "CrossEntropyLoss") == 0 || has_own_loss(r))
         return MS_OK;
     if (strcmp(name, "LinearCrossEntropyLoss") == 0 && takes_pieces(r))
