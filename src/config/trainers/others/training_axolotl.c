@@ -96,7 +96,8 @@ static uint64_t of_rows(const ms_model_config *model, const ms_run_config *run)
 {
     enum { ROWS = 31, MATRICES = 2, COPIES = 6, BYTES = 4 };
     (void)run;
-    return model->hidden_size * (ROWS * MATRICES * COPIES * BYTES);
+    return ms_size_capped(
+        ms_size_mul(ms_size_of(model->hidden_size), ROWS * MATRICES * COPIES * BYTES));
 }
 
 /* Columns of the data that the model does not take, of 8 bytes a token. */

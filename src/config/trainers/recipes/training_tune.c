@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "config/trainers/training_adapter.h"
 
 static bool has_ranks(const ms_training_reading *r)
@@ -73,8 +74,10 @@ static ms_status set_in_backward(ms_training_reading *r)
 static uint64_t most_on_the_way(const ms_model_config *model, const struct ms_run_config *run)
 {
     enum { STASH = 5, BACK = 5 };
-    const uint64_t bytes = ms_dtype_info_of(run->dtype)->bytes;
-    return (STASH + BACK) * run->batch * run->seq_tokens * model->hidden_size * bytes;
+    const ms_size tokens = ms_size_mul(ms_size_of(run->batch), run->seq_tokens);
+    const ms_size input =
+        ms_size_mul(ms_size_mul(tokens, model->hidden_size), ms_dtype_info_of(run->dtype)->bytes);
+    return ms_size_capped(ms_size_mul(input, STASH + BACK));
 }
 
 static ms_status set_offloading(ms_training_reading *r)
