@@ -332,6 +332,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         note_own_model,
         note_remote_code,
     };
+    ms_key_rows tables[MS_TRAINING_FORMAT_COUNT] = {{0}};
     ms_training_reading r = {.arena = arena,
                              .root = root,
                              .model = model,
@@ -340,6 +341,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .notes = told.notes,
                              .unsupported = told.unsupported,
                              .keys = told.keys,
+                             .tables = tables,
                              .err = err};
     ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);

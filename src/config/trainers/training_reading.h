@@ -5,6 +5,7 @@
 #ifndef MS_CONFIG_TRAINERS_TRAINING_READING_H
 #define MS_CONFIG_TRAINERS_TRAINING_READING_H
 
+#include "config/trainers/keys/key_table.h"
 #include "config/trainers/training_keys.h"
 
 /* In which DeepSpeed trains. */
@@ -26,6 +27,7 @@ typedef struct ms_training_reading {
     bool is_sft, is_cut;    /* to TRL's own max_length */
     ms_json_value sft_mark; /* the key that says so */
     ms_read_keys *keys;
+    ms_key_rows *tables; /* of keys, by format: see key_table.h */
     /* several ranks */
     ms_parallel_kind ranks; /* what the file shards with, if that is read */
     const char *ranks_said; /* the options that it implies; NULL: none */
@@ -58,7 +60,8 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
                                         uint64_t (*bound)(const ms_model_config *model,
                                                           const struct ms_run_config *run));
 
-/* Checkpoints of all layers, whose inputs wait on the host, unless the run has its own treatment. */
+/* Checkpoints of all layers, whose inputs wait on the host, unless the run has its own treatment.
+ */
 ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic);
 /* Whether the ranks divide anything but the batch. */
 bool ms_training_divides(const ms_training_reading *r);

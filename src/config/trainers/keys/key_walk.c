@@ -204,7 +204,8 @@ ms_status ms_training_walk_keys(const ms_training_reading *r, ms_training_format
                                 ms_json_value root, const char *path)
 {
     walk w = {.r = r, .format = format, .before = *r->keys};
-    ms_status status = ms_key_table_read(r->arena, format, &w.table, r->err);
+    ms_status status = ms_key_table_read(r->arena, format, r->tables, r->err);
+    w.table = r->tables[format];
     return status == MS_OK ? walk_object(&w, root, path) : status;
 }
 
