@@ -6,7 +6,7 @@
 #define MS_CONFIG_LAUNCH_ALLOCATOR_CONF_H
 
 #include "config/keys/read_keys.h"
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 #include "config/run/run_fields.h"
 
 /* Texts are in the run's arena. */

@@ -7,8 +7,8 @@
 #include "config/launch/launch_class.h"
 #include "config/launch/launchers.h"
 #include "config/launch/programs.h"
-#include "config/launch/shell.h"
-#include "config/launch/shell_assign.h"
+#include "config/launch/shell/shell.h"
+#include "config/launch/shell/shell_assign.h"
 #include "config/model/input.h"
 #include "json/read.h"
 

@@ -5,7 +5,7 @@
 #ifndef MS_CONFIG_LAUNCH_LAUNCH_CLASS_H
 #define MS_CONFIG_LAUNCH_LAUNCH_CLASS_H
 
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 /* How sure it is that a command is a launch. */
 typedef enum ms_launch_class {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "config/launch/launch_class.h"
-#include "config/launch/shell.h"
-#include "config/launch/shell_assign.h"
+#include "config/launch/shell/shell.h"
+#include "config/launch/shell/shell_assign.h"
 
 typedef struct taking {
     ms_launch *l;

@@ -2,8 +2,8 @@
  *
  * A shell's text while it is read: the place, variables, the words so far.
  */
-#ifndef MS_CONFIG_LAUNCH_SHELL_STATE_H
-#define MS_CONFIG_LAUNCH_SHELL_STATE_H
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_STATE_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

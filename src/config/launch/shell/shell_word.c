@@ -2,7 +2,7 @@
  *
  * One word of a shell's text, with what it expands to.
  */
-#include "config/launch/shell_word.h"
+#include "config/launch/shell/shell_word.h"
 
 #include <ctype.h>
 #include <string.h>

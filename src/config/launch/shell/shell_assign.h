@@ -2,10 +2,10 @@
  *
  * What a shell's text assigns to variables.
  */
-#ifndef MS_CONFIG_LAUNCH_SHELL_ASSIGN_H
-#define MS_CONFIG_LAUNCH_SHELL_ASSIGN_H
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_ASSIGN_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_ASSIGN_H
 
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 /* Bytes of the name that a text assigns to, 0: none; `*adds` for "+=". */
 size_t ms_shell_assigned(const char *text, bool *adds);

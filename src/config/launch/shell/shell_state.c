@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 #include <stdarg.h>
 #include <string.h>

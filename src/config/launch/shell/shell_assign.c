@@ -2,12 +2,12 @@
  *
  * What a shell's text assigns to variables.
  */
-#include "config/launch/shell_assign.h"
+#include "config/launch/shell/shell_assign.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "config/launch/shell_word.h"
+#include "config/launch/shell/shell_word.h"
 
 /* ---- variables ---- */
 

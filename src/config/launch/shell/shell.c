@@ -2,13 +2,13 @@
  *
  * Commands of a shell's text.
  */
-#include "config/launch/shell.h"
+#include "config/launch/shell/shell.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "config/launch/shell_assign.h"
-#include "config/launch/shell_word.h"
+#include "config/launch/shell/shell_assign.h"
+#include "config/launch/shell/shell_word.h"
 
 /* ---- redirections ---- */
 

@@ -5,10 +5,10 @@
  * variables of the machine, values that a loop or a condition assigns) leaves a word that says why
  * it is not known, which its reader refuses if it matters.
  */
-#ifndef MS_CONFIG_LAUNCH_SHELL_H
-#define MS_CONFIG_LAUNCH_SHELL_H
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_H
 
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 /* A command that is no assignment. `is_inner`: a loop, a condition or a function has it. */
 typedef ms_status (*ms_shell_visit)(void *context, const ms_shell *shell,
