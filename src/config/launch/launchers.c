@@ -270,6 +270,16 @@ static void take_variable(const taking *t, const char *name, double *number)
         *number = (double)strtoul(text, NULL, 10);
 }
 
+/* LLaMA-Factory's command does so for what it starts by torchrun, unless OPTIM_TORCH is 0. */
+static ms_status expand_segments(taking *t)
+{
+    const char *is_on = environment(t, "OPTIM_TORCH");
+    const ms_shell_word value = {"expandable_segments:True", t->l->words[t->at].line, NULL};
+    return is_on && !ms_launch_has_word(" 1 true y ", is_on)
+               ? MS_OK
+               : ms_shell_set(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF", &value, 1, false);
+}
+
 static ms_status set_processes(taking *t)
 {
     ms_launch *l = t->l;
@@ -325,6 +335,10 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
         status = take_one(&t, &is_one);
     if (status == MS_OK)
         status = set_processes(&t);
+    const char *name = ms_launch_base_name(text_at(&t, t.at));
+    if (status == MS_OK && ms_launch_has_word(" llamafactory-cli lmf ", name) &&
+        (l->processes > 1 || t.is_wrapped))
+        status = expand_segments(&t);
     l->is_uncounted = t.is_launched && t.is_unknown && l->processes == 0;
     *at = t.at;
     return status;

@@ -120,6 +120,13 @@ ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_t
     return ms_training_offer(r, "treat", treat, topic);
 }
 
+ms_status ms_training_expand_segments(ms_training_reading *r)
+{
+    return ms_run_field_is_set(r->draft, "allocator") || ms_training_on_cpu(r)
+               ? MS_OK
+               : ms_run_field_set(r->draft, r->arena, "allocator", "cuda-expandable", r->err);
+}
+
 bool ms_training_divides(const ms_training_reading *r)
 {
     return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;

@@ -63,6 +63,8 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
 /* Checkpoints of all layers, whose inputs wait on the host, unless the run has its own treatment.
  */
 ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic);
+/* Expandable segments, as a trainer sets them in its own process, unless an allocator is given. */
+ms_status ms_training_expand_segments(ms_training_reading *r);
 /* Whether the ranks divide anything but the batch. */
 bool ms_training_divides(const ms_training_reading *r);
 

@@ -143,7 +143,9 @@ ms_status ms_training_set_axolotl(ms_training_reading *r, ms_json_value root)
 {
     if (r->file.format != MS_TRAINING_AXOLOTL)
         return MS_OK;
-    ms_status status = note_kernels(r, root);
+    ms_status status = ms_training_expand_segments(r);
+    if (status == MS_OK)
+        status = note_kernels(r, root);
     if (status == MS_OK)
         status = add_little(r, root);
     return status == MS_OK ? take_cut_loss(r, root) : status;

@@ -102,8 +102,8 @@ static ms_status set_offloading(ms_training_reading *r)
 
 ms_status ms_training_set_tune(ms_training_reading *r)
 {
-    static ms_status (*const steps[])(ms_training_reading *) = {set_loss, set_in_backward,
-                                                                set_offloading};
+    static ms_status (*const steps[])(ms_training_reading *) = {
+        set_loss, set_in_backward, set_offloading, ms_training_expand_segments};
     ms_status status = MS_OK;
     bool is_tune = r->file.format == MS_TRAINING_TORCHTUNE;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && is_tune && status == MS_OK; i++)
