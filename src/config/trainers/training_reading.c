@@ -129,5 +129,8 @@ ms_status ms_training_expand_segments(ms_training_reading *r)
 
 bool ms_training_divides(const ms_training_reading *r)
 {
-    return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
+    const ms_layout *given = &r->draft->run.parallel.layout;
+    return r->ranks != MS_PARALLEL_NONE
+               ? r->ranks != MS_PARALLEL_DDP
+               : ms_layout_shards(given) || given->kind == MS_PARALLEL_ZERO;
 }

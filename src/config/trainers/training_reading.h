@@ -65,7 +65,7 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
 ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic);
 /* Expandable segments, as a trainer sets them in its own process, unless an allocator is given. */
 ms_status ms_training_expand_segments(ms_training_reading *r);
-/* Whether the ranks divide anything but the batch. */
+/* Whether the ranks, of the file or as given, divide anything but the batch. */
 bool ms_training_divides(const ms_training_reading *r);
 
 /* Given and not 0. */
