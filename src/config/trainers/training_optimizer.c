@@ -62,8 +62,9 @@ static ms_status fail_optimizer(ms_training_reading *r, const char *name)
     ms_nearest nearest = ms_nearest_same(name);
     for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
         ms_nearest_offer(&nearest, optimizers[i].name);
-    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not supported%s", name,
-                            ms_nearest_hint(&nearest, hint, sizeof hint));
+    return ms_training_fail(r, MS_TOPIC_OPTIMIZER,
+                            "optimizer '%.60s' is not supported%s (--optimizer takes another)",
+                            name, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
 /* PyTorch's own choice is foreach on a GPU, a loop on the CPU. */
@@ -95,6 +96,32 @@ static ms_status note_torchao(ms_training_reading *r, const char *name)
                                        "bitsandbytes' in 8 bits");
 }
 
+/* ---- ranks that divide the weights ---- */
+
+/* Of the optimizers that they have not: what the figures of AdamW in their place are without. Those
+ * of bitsandbytes have no more states than AdamW, and no temporaries. */
+static bool is_elsewhere(const ms_training_reading *r, const char *optimizer, ms_key_effect *effect)
+{
+    for (int i = 0; ms_training_divides(r) && ms_optimizer_names[i]; i++)
+        if (strcmp(ms_optimizer_names[i], optimizer) == 0) {
+            *effect = i >= MS_OPTIMIZER_LION ? MS_EFFECT_SAVES : MS_EFFECT_EITHER;
+            return !ms_optimizer_traits_of((ms_optimizer_kind)i)->is_everywhere;
+        }
+    return false;
+}
+
+static ms_status take_adamw(ms_training_reading *r, ms_key_effect effect)
+{
+    ms_status status = ms_training_offer(r, "optimizer", "adamw", MS_TOPIC_OPTIMIZER);
+    if (status == MS_OK)
+        status = ms_training_offer(r, "optimizer-impl", "fused", MS_TOPIC_OPTIMIZER);
+    return status == MS_OK
+               ? ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, effect,
+                                       "this optimizer on ranks that divide the weights; the "
+                                       "figures are of AdamW")
+               : status;
+}
+
 ms_status ms_training_set_optimizer(ms_training_reading *r)
 {
     const char *name = ms_training_text(r, MS_TOPIC_OPTIMIZER, default_optimizer(r));
@@ -107,8 +134,11 @@ ms_status ms_training_set_optimizer(ms_training_reading *r)
     if (i == OPTIMIZER_COUNT)
         return fail_optimizer(r, name);
     const char *optimizer = optimizers[i].optimizer, *impl = optimizers[i].impl;
+    ms_key_effect effect;
     if (is_torchao(name) && ms_training_divides(r))
         optimizer = "adamw"; /* ranks that divide the weights have no other */
+    else if (is_elsewhere(r, optimizer, &effect))
+        return take_adamw(r, effect);
     if (r->file.given[MS_TOPIC_MOMENTUM])
         (void)ms_json_get_number(r->file.values[MS_TOPIC_MOMENTUM], 0, 1, &momentum, NULL);
     if (momentum > 0 && strcmp(optimizer, "sgd") == 0)

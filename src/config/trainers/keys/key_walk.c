@@ -176,7 +176,8 @@ static ms_status walk_key(walk *w, ms_json_value value, const char *path)
     if (row && row->is_used && w->r->draft->ignore_sharding)
         return add_sharding(w, value, path);
     bool is_of_ranks = strncmp(path, "ddp_", sizeof "ddp_" - 1) == 0;
-    if (row && is_of_ranks && w->r->ranks == MS_PARALLEL_NONE)
+    if (row && is_of_ranks && w->r->ranks == MS_PARALLEL_NONE &&
+        w->r->draft->run.parallel.layout.kind != MS_PARALLEL_DDP)
         return ms_training_add_key(w->r, value, path, MS_KEY_DEFAULT, MS_EFFECT_NONE,
                                    "DistributedDataParallel, which this run is without");
     if (row)
