@@ -103,8 +103,10 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {"a\nb 'c", MS_ERR_SYNTAX, 2},  {"a \"b\nc", MS_ERR_SYNTAX, 1}, {"a ${b", MS_ERR_SYNTAX, 1},
-    {"a\n\n$(b", MS_ERR_SYNTAX, 3}, {"X=(a\nb", MS_ERR_SYNTAX, 1},  {"a `b", MS_ERR_SYNTAX, 1},
+    {"a\nb 'c", MS_ERR_SYNTAX, 2},      {"a \"b\nc", MS_ERR_SYNTAX, 1},
+    {"a ${b", MS_ERR_SYNTAX, 1},        {"a\n\n$(b", MS_ERR_SYNTAX, 3},
+    {"a\nb \\ \n c", MS_ERR_SYNTAX, 2}, {"X=(a\nb", MS_ERR_SYNTAX, 1},
+    {"a `b", MS_ERR_SYNTAX, 1},
 };
 
 static void what_does_not_end_is_refused(void **state)

@@ -315,6 +315,17 @@ static ms_status read_dollar(reading *r, bool is_quoted)
     return put_variable(r, name, is_quoted);
 }
 
+/* A backslash that was meant to continue the line, with blanks behind it. */
+static bool is_broken_line(const ms_shell *s)
+{
+    size_t at = s->at + 1;
+    if (ms_shell_peek(s) != '\\' || (next(s) != ' ' && next(s) != '\t'))
+        return false;
+    while (at < s->source.length && strchr(" \t\r", s->source.text[at]))
+        at++;
+    return at < s->source.length && s->source.text[at] == '\n';
+}
+
 ms_status ms_shell_word_read(ms_shell *s, bool *is_one)
 {
     static const char ends[] = " \t\r\n;|&<>()";
@@ -323,6 +334,10 @@ ms_status ms_shell_word_read(ms_shell *s, bool *is_one)
     size_t start = s->at;
     s->text.count = 0;
     s->unknown = NULL;
+    if (is_broken_line(s))
+        return ms_shell_fail(s, s->line, MS_ERR_SYNTAX,
+                             "a blank stands behind the backslash, so that the line ends here: "
+                             "take it away");
     while (status == MS_OK && !is_at_end(s) &&
            !(ms_shell_peek(s) && strchr(ends, ms_shell_peek(s)))) {
         if (ms_shell_peek(s) == '\\' && (next(s) == '\n' || next(s) == '\r'))
