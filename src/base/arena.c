@@ -93,6 +93,21 @@ void *ms_arena_alloc(ms_arena *arena, size_t count, size_t size)
     return start;
 }
 
+void *ms_arena_grow(ms_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size,
+                    uint32_t least)
+{
+    if (count < *capacity)
+        return items;
+    const uint32_t wider = *capacity ? 2 * *capacity : least;
+    void *grown = wider > count ? ms_arena_alloc(arena, wider, size) : NULL;
+    if (!grown)
+        return NULL;
+    if (count > 0)
+        memcpy(grown, items, count * size);
+    *capacity = wider;
+    return grown;
+}
+
 char *ms_arena_strdup(ms_arena *arena, const char *text)
 {
     size_t length = strlen(text) + 1;

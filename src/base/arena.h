@@ -19,6 +19,11 @@ void ms_arena_free(ms_arena *arena);           /* NULL is fine */
 void *ms_arena_alloc(ms_arena *arena, size_t count, size_t size);
 #define ms_arena_array(arena, type, n) ((type *)ms_arena_alloc((arena), (n), sizeof(type)))
 
+/* Room for one more item: `items` if it has that, else a copy in twice the room, `least` at first,
+ * with its `*capacity`; the arena keeps what was there before. NULL on failure. */
+void *ms_arena_grow(ms_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size,
+                    uint32_t least);
+
 /* Copies of text; NULL on failure. */
 char *ms_arena_strdup(ms_arena *arena, const char *text);
 __attribute__((format(printf, 2, 3))) char *ms_arena_printf(ms_arena *arena, const char *format,

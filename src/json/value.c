@@ -105,8 +105,11 @@ const char *ms_json_file_name(ms_json_value value)
 const char *ms_json_source_text(ms_json_value value, size_t *bytes)
 {
     value = origin_of(value);
-    *bytes = span_of(value)->bytes;
-    return value.document->source.text + span_of(value)->start;
+    const ms_json_span *span = span_of(value);
+    const bool has_own = span->start != span->key_start || span->key_bytes == 0;
+    const char *text = cJSON_IsTrue(value.tree) ? "true" : "false";
+    *bytes = has_own || !cJSON_IsBool(value.tree) ? span->bytes : strlen(text);
+    return has_own || !cJSON_IsBool(value.tree) ? value.document->source.text + span->start : text;
 }
 
 bool ms_json_first(ms_json_value container, ms_json_value *child)

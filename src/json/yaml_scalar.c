@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "json/yaml_scalar.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "json/number.h"
@@ -13,7 +14,7 @@ static bool is_one_of(const char *text, const char *const *words)
 }
 
 /* JSON's grammar. */
-static bool is_number(const char *text)
+static bool is_json_number(const char *text)
 {
     const char *p = text + (*text == '-');
     size_t digits = strspn(p, "0123456789");
@@ -38,22 +39,39 @@ static bool is_number(const char *text)
 }
 
 /* YAML 1.1 groups the digits of a whole number: 500_000. */
-static bool ungroup(const char *text, char number[MS_JSON_MAX_NUMBER_BYTES + 1])
+static bool ungroup(const char *text, char json[MS_JSON_MAX_NUMBER_BYTES + 4])
 {
     size_t bytes = 0;
     const char *digits = text + (*text == '-');
-    memset(number, 0, MS_JSON_MAX_NUMBER_BYTES + 1);
-    if (!strchr(text, '_') || strspn(digits, "0123456789_") != strlen(digits) || *digits == '_' ||
-        strlen(text) > MS_JSON_MAX_NUMBER_BYTES)
+    if (!strchr(text, '_') || strspn(digits, "0123456789_") != strlen(digits) || *digits == '_')
         return false;
     for (; *text; text++)
         if (*text != '_')
-            number[bytes++] = *text;
-    return is_number(number);
+            json[bytes++] = *text;
+    json[bytes] = '\0';
+    return is_json_number(json);
+}
+
+/* Whether it is a number: as JSON has it, or ".5" and "1.", which get zeros in `json`. */
+static bool is_number(const char *text, char json[MS_JSON_MAX_NUMBER_BYTES + 4])
+{
+    const char *point = strchr(text, '.');
+    size_t bytes = strlen(text);
+    if (bytes > MS_JSON_MAX_NUMBER_BYTES)
+        return false;
+    memcpy(json, text, bytes + 1);
+    if (is_json_number(json) || !point)
+        return is_json_number(json) || ungroup(text, json);
+    bool is_first = point == text + (*text == '-');
+    bool is_last = !ms_is_digit(point[1]);
+    snprintf(json, MS_JSON_MAX_NUMBER_BYTES + 4, "%.*s%s.%s%s", (int)(point - text), text,
+             is_first ? "0" : "", is_last ? "0" : "", point + 1);
+    return !(is_first && is_last) && is_json_number(json);
 }
 
 cJSON *ms_yaml_plain(const char *text, ms_json_kind *kind)
 {
+    char json[MS_JSON_MAX_NUMBER_BYTES + 4];
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const trues[] = {"true", "True", "TRUE", "yes", "Yes",
                                         "YES",  "on",   "On",   "ON",  NULL};
@@ -68,11 +86,8 @@ cJSON *ms_yaml_plain(const char *text, ms_json_kind *kind)
     if (is_one_of(text, falses))
         return cJSON_CreateFalse();
     *kind = MS_JSON_NUMBER;
-    if (is_number(text))
-        return cJSON_Parse(text);
-    char number[MS_JSON_MAX_NUMBER_BYTES + 1];
-    if (ungroup(text, number))
-        return cJSON_Parse(number);
+    if (is_number(text, json))
+        return cJSON_Parse(json);
     *kind = MS_JSON_STRING;
     return cJSON_CreateString(text);
 }

@@ -10,7 +10,7 @@
 #include "config/launch/join_settings.h"
 #include "config/launch/launch.h"
 #include "config/launch/launch_document.h"
-#include "config/launch/shell.h"
+#include "config/launch/shell/shell.h"
 #include "fuzz/fuzz.h"
 
 /* Every value is walked to, and has a line. */

@@ -5,6 +5,8 @@
 
 #include "base/size.h"
 
+enum { FIRST_KEYS = 32 }; /* for which there is room at first */
+
 const char *const ms_key_reading_names[] = {
     [MS_KEY_USED] = "used",
     [MS_KEY_DEFAULT] = "default",
@@ -27,27 +29,15 @@ const char *const ms_key_effect_texts[] = {
     [MS_EFFECT_EITHER] = "which may add or save memory",
 };
 
-/* Room for one more; the arena keeps what it had before. */
-static bool reserve(ms_read_keys *keys, ms_arena *arena)
-{
-    if (keys->count < keys->capacity)
-        return true;
-    uint32_t capacity = keys->capacity ? 2 * keys->capacity : 32;
-    ms_read_key *items = ms_arena_array(arena, ms_read_key, capacity);
-    if (!items)
-        return false;
-    if (keys->count > 0)
-        memcpy(items, keys->items, keys->count * sizeof *items);
-    keys->items = items;
-    keys->capacity = capacity;
-    return true;
-}
-
 ms_status ms_read_keys_add(ms_read_keys *keys, ms_arena *arena, ms_read_key key, ms_error *err)
 {
     bool is_whole = key.file && key.key && key.value && key.meaning;
-    if (!is_whole || !reserve(keys, arena))
+    ms_read_key *items = is_whole ? ms_arena_grow(arena, keys->items, keys->count, &keys->capacity,
+                                                  sizeof *keys->items, FIRST_KEYS)
+                                  : NULL;
+    if (!items)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the keys of a file");
+    keys->items = items;
     keys->items[keys->count++] = key;
     return MS_OK;
 }

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/launch/launch_class.h"
 #include "config/launch/launchers.h"
 #include "config/launch/programs.h"
-#include "config/launch/shell.h"
+#include "config/launch/shell/shell.h"
+#include "config/launch/shell/shell_assign.h"
 #include "config/model/input.h"
 #include "json/read.h"
 

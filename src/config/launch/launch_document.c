@@ -205,11 +205,18 @@ static ms_status take_value(building *b, ms_launch_value value, uint32_t index)
 
 /* ---- settings ---- */
 
-/* Whether the word is the option itself: "--bf16" of bf16. */
-static bool is_of_word(const building *b, const ms_launch_setting *s)
+/* Whether the word is the option itself: "--bf16" of bf16; one that has the value, "--n=4", gives
+ * its place. */
+static bool is_of_word(const building *b, const ms_launch_setting *s, node *made)
 {
     ms_launch_option option;
-    return ms_launch_option_at(b->launch, s->word, &option) && strcmp(option.name, s->key) == 0;
+    if (!ms_launch_option_at(b->launch, s->word, &option) || strcmp(option.name, s->key) != 0)
+        return false;
+    if (option.has_value && strcmp(ms_launch_text(b->launch, option.value), s->constant) == 0) {
+        made->start = b->starts[s->word] + option.value.offset;
+        made->bytes = (uint32_t)strlen(s->constant);
+    }
+    return true;
 }
 
 static ms_status take_constant(building *b, const ms_launch_setting *s, uint32_t index)
@@ -219,7 +226,7 @@ static ms_status take_constant(building *b, const ms_launch_setting *s, uint32_t
     made->text = s->constant;
     made->start = made->key_start;
     made->bytes = made->key_bytes;
-    if (is_of_word(b, s) || !s->key || !s->constant)
+    if (!s->key || !s->constant || is_of_word(b, s, made))
         return MS_OK;
     /* What words come to stands behind them: "num_processes=4". */
     made->key_start = b->text.count + 1;
@@ -289,7 +296,7 @@ static ms_status take_setting(building *b, const ms_launch_setting *s)
 static cJSON *scalar_of(const node *n, ms_json_kind *kind)
 {
     *kind = MS_JSON_STRING;
-    return n->is_quoted ? cJSON_CreateString(n->text) : ms_yaml_plain(n->text, kind);
+    return n->is_quoted || !*n->text ? cJSON_CreateString(n->text) : ms_yaml_plain(n->text, kind);
 }
 
 static ms_status emit(building *b, uint32_t at, uint32_t parent, uint32_t item, cJSON *into)

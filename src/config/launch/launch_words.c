@@ -43,6 +43,11 @@ static ms_status check_known(const ms_launch *l, const char *key, ms_launch_valu
     const ms_shell_word *word = &l->words[value.word];
     if (!word->unknown || !matters(l, key))
         return MS_OK;
+    if (value.offset == 0 && *word->text == '-')
+        return ms_launch_fail(l, value.word,
+                              "whether %.60s is there is not known (%.120s): give the launch "
+                              "(--launch 'accelerate launch ...')",
+                              word->text, word->unknown);
     return ms_launch_fail(l, value.word, "%.60s is not known, '%.60s' (%.120s): give its value",
                           key, ms_launch_text(l, value), word->unknown);
 }
@@ -71,7 +76,8 @@ ms_status ms_launch_add_constant(ms_launch *l, ms_launch_settings *to, const cha
                                     .word = word,
                                     .constant = ms_arena_strdup(l->arena, constant),
                                     .is_dotted = strchr(key, '.') != NULL};
-    return made.key && made.constant && ms_vec_push(to, made) ? MS_OK : fail_memory(l);
+    const bool is_kept = made.key && made.constant && ms_vec_push(to, made);
+    return is_kept ? check_known(l, key, (ms_launch_value){word, 0}) : fail_memory(l);
 }
 
 /* As it is, or beside the script or the run file. */

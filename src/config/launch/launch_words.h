@@ -5,7 +5,7 @@
 #ifndef MS_CONFIG_LAUNCH_LAUNCH_WORDS_H
 #define MS_CONFIG_LAUNCH_LAUNCH_WORDS_H
 
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 #include "config/model/notes.h"
 #include "json/value.h"
 

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/launch/shell.h"
+#include "config/launch/launch_class.h"
+#include "config/launch/shell/shell.h"
+#include "config/launch/shell/shell_assign.h"
 
 typedef struct taking {
     ms_launch *l;
@@ -20,6 +22,8 @@ typedef struct taking {
     bool is_unknown; /* there are as many as the machine has devices, or it is not known */
     bool has_type;   /* a file or an option says what is distributed */
     bool is_launched;
+    bool is_wrapped; /* by DistributedDataParallel, also one process */
+    uint32_t wrapper;
 } taking;
 
 /* ---- words ---- */
@@ -29,87 +33,9 @@ static const char *text_at(const taking *t, uint32_t at)
     return at < t->l->count ? t->l->words[at].text : "";
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_program(const char *word, const char *name)
 {
-    return strcmp(base_name(word), name) == 0;
-}
-
-/* python, python3, python3.12 */
-static bool is_python(const char *word)
-{
-    static const char python[] = "python";
-    const char *name = base_name(word);
-    return strncmp(name, python, sizeof python - 1) == 0 &&
-           name[sizeof python - 1 + strspn(name + sizeof python - 1, "0123456789.")] == '\0';
-}
-
-static bool has_word(const char *list, const char *name)
-{
-    size_t bytes = strlen(name);
-    bool is_one = bytes > 0 && !strchr(name, ' ');
-    for (const char *at = is_one ? strstr(list, name) : NULL; at; at = strstr(at + 1, name))
-        if (at > list && at[-1] == ' ' && at[bytes] == ' ')
-            return true;
-    return false;
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-/* ---- which command is a launch ---- */
-
-static bool is_assignment(const char *text)
-{
-    size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-    return bytes > 0 && text[bytes] == '=' && !isdigit((unsigned char)*text);
-}
-
-static const char wrappers[] = " env nohup exec command time sudo uv poetry run srun mpirun ";
-
-ms_launch_class ms_launch_class_of(const ms_shell_words *words)
-{
-    static const char trainers[] = " accelerate accelerate-launch torchrun deepspeed trl "
-                                   "llamafactory-cli lmf axolotl tune swift megatron ";
-    uint32_t at = 0;
-    while (at < words->count &&
-           (is_assignment(words->items[at].text) || *words->items[at].text == '-' ||
-            has_word(wrappers, base_name(words->items[at].text))))
-        at++;
-    if (at >= words->count)
-        return MS_LAUNCH_NONE;
-    const char *name = base_name(words->items[at].text);
-    const char *next = at + 1 < words->count ? words->items[at + 1].text : "";
-    if (has_word(trainers, name)) {
-        bool is_other = strcmp(name, "accelerate") == 0 && strcmp(next, "launch") != 0;
-        bool is_tool = (strcmp(name, "tune") == 0 && strcmp(next, "run") != 0) ||
-                       (strcmp(name, "trl") == 0 && strcmp(next, "env") == 0) ||
-                       (strcmp(name, "axolotl") == 0 && strcmp(next, "train") != 0) ||
-                       has_word(" export chat api webchat webui version env ", next);
-        return is_other || is_tool ? MS_LAUNCH_NONE : MS_LAUNCH_TRAINER;
-    }
-    if (is_python(name)) {
-        if (strcmp(next, "-c") == 0)
-            return MS_LAUNCH_NONE;
-        return strcmp(next, "-m") == 0 && at + 2 < words->count &&
-                       has_word(" pip venv ensurepip json.tool http.server huggingface_hub ",
-                                words->items[at + 2].text)
-                   ? MS_LAUNCH_NONE
-                   : MS_LAUNCH_PYTHON;
-    }
-    if (ends_in(name, ".sh") ||
-        (has_word(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
-        return strcmp(name, "source") == 0 || strcmp(name, ".") == 0 ? MS_LAUNCH_NONE
-                                                                     : MS_LAUNCH_SCRIPT;
-    return MS_LAUNCH_NONE;
+    return strcmp(ms_launch_base_name(word), name) == 0;
 }
 
 /* ---- numbers of processes ---- */
@@ -150,7 +76,7 @@ static ms_status take_options(taking *t, const char *flags, take_option take)
     while (t->at < t->l->count && status == MS_OK && ms_launch_option_at(t->l, t->at, &option)) {
         uint32_t word = t->at++;
         bool is_module = strcmp(option.name, "m") == 0 || strcmp(option.name, "module") == 0;
-        bool is_flag = is_module || (!option.has_value && has_word(flags, option.name));
+        bool is_flag = is_module || (!option.has_value && ms_launch_has_word(flags, option.name));
         if (is_module)
             continue;
         if (!option.has_value && !is_flag)
@@ -213,8 +139,10 @@ static ms_status take_accelerate(taking *t, const char *name, ms_launch_value va
     }
     if (strcmp(name, "mixed_precision") == 0)
         return add(t, name, word, value);
+    if (strcmp(name, "cpu") == 0 || strcmp(name, "use_cpu") == 0)
+        return ms_launch_add_constant(t->l, &t->l->launcher, "use_cpu", word, "true");
     snprintf(key, sizeof key, "deepspeed_config.%s", name);
-    if (has_word(inside, name))
+    if (ms_launch_has_word(inside, name))
         return add(t, key, word, value);
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         if (strncmp(name, objects[i].prefix, strlen(objects[i].prefix)) == 0) {
@@ -247,8 +175,8 @@ static ms_status take_deepspeed(taking *t, const char *name, ms_launch_value val
     if (strcmp(name, "include") == 0 || strcmp(name, "i") == 0) {
         const char *list = strchr(text, ':');
         t->count_word = value.word;
-        t->is_unknown = !list || strchr(text, '@') || t->l->words[value.word].unknown;
-        t->per_machine = list ? count_list(list + 1) : 0;
+        bool is_counted = list && !strchr(text, '@') && !t->l->words[value.word].unknown;
+        t->per_machine = is_counted ? count_list(list + 1) : 0;
     }
     return MS_OK;
 }
@@ -257,7 +185,8 @@ static const char accelerate_flags[] =
     " cpu multi_gpu tpu ipex use_deepspeed use_fsdp use_parallelism_config use_megatron_lm use_xpu "
     "debug quiet q no_python same_network tpu_use_cluster no_tpu_cluster tpu_use_sudo "
     "enable_cpu_affinity use_mps_device dynamo_use_fullgraph dynamo_use_dynamic "
-    "dynamo_use_regional_compilation use_cpu standalone ";
+    "dynamo_use_regional_compilation use_cpu standalone downcast_bf16 tpu_cluster "
+    "fp8_use_autocast_during_eval ";
 static const char torchrun_flags[] = " standalone no_python run_path use_env ";
 static const char deepspeed_flags[] = " no_python no_local_rank no_ssh_check no_ssh save_pid "
                                       "force_multi elastic_training bind_cores_to_rank ";
@@ -279,11 +208,11 @@ static ms_status skip_front(taking *t)
     while (t->at < t->l->count && status == MS_OK) {
         const char *text = text_at(t, t->at);
         status = ms_shell_assign(&t->l->shell, &t->l->words[t->at], false, &is_one);
-        if (has_word(" srun mpirun ", base_name(text)))
+        if (ms_launch_has_word(" srun mpirun ", ms_launch_base_name(text)))
             return ms_launch_fail(
                 t->l, t->at, "%.20s is not read: give the launch that it starts, and --world N",
-                base_name(text));
-        bool is_wrapper = has_word(wrappers, base_name(text)) || *text == '-';
+                ms_launch_base_name(text));
+        bool is_wrapper = ms_launch_is_wrapper(text) || *text == '-';
         if (status == MS_OK && !is_one && !is_wrapper)
             break;
         t->at++;
@@ -296,7 +225,7 @@ static ms_status take_one(taking *t, bool *is_one)
 {
     const char *word = text_at(t, t->at), *module = "";
     uint32_t skipped = 1;
-    if (is_python(word)) {
+    if (ms_launch_is_python(word)) {
         uint32_t at = t->at + 1;
         while (*text_at(t, at) == '-' && strcmp(text_at(t, at), "-m") != 0)
             at++;
@@ -315,7 +244,8 @@ static ms_status take_one(taking *t, bool *is_one)
     if (!*is_one)
         return MS_OK;
     t->is_launched = true;
-    t->count_word = t->at;
+    t->is_wrapped |= !is_accelerate;
+    t->count_word = t->wrapper = t->at;
     t->at += skipped + is_program(word, "accelerate");
     if (is_torchrun)
         t->per_machine = 1;
@@ -340,6 +270,16 @@ static void take_variable(const taking *t, const char *name, double *number)
         *number = (double)strtoul(text, NULL, 10);
 }
 
+/* LLaMA-Factory's command does so for what it starts by torchrun, unless OPTIM_TORCH is 0. */
+static ms_status expand_segments(taking *t)
+{
+    const char *is_on = environment(t, "OPTIM_TORCH");
+    const ms_shell_word value = {"expandable_segments:True", t->l->words[t->at].line, NULL};
+    return is_on && !ms_launch_has_word(" 1 true y ", is_on)
+               ? MS_OK
+               : ms_shell_set(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF", &value, 1, false);
+}
+
 static ms_status set_processes(taking *t)
 {
     ms_launch *l = t->l;
@@ -349,17 +289,20 @@ static ms_status set_processes(taking *t)
         t->is_unknown = false;
     }
     static const char alone[] = " trl llamafactory-cli lmf axolotl ";
-    const char *name = base_name(text_at(t, t->at));
-    if (has_word(" llamafactory-cli lmf ", name)) {
+    const char *name = ms_launch_base_name(text_at(t, t->at));
+    if (ms_launch_has_word(" llamafactory-cli lmf ", name)) {
         take_variable(t, "NPROC_PER_NODE", &t->per_machine);
         take_variable(t, "NNODES", &t->machines);
+        const char *forced = environment(t, "FORCE_TORCHRUN");
+        t->is_wrapped |= forced && ms_launch_has_word(" 1 true y ", forced);
+        t->wrapper = t->at;
     }
     double all = t->per_machine * (t->machines > 0 ? t->machines : 1);
     if (t->is_unknown || all < 1 || all > 1 << 20)
-        return MS_OK;
-    bool launches = t->is_launched || has_word(alone, name); /* its own processes */
+        return t->is_wrapped && !t->has_type ? add_type(t, t->wrapper, "TORCHRUN") : MS_OK;
+    bool launches = t->is_launched || ms_launch_has_word(alone, name); /* its own processes */
     l->processes = (uint64_t)all;
-    if (!launches && is_python(name) && all > 1)
+    if (!launches && ms_launch_is_python(name) && all > 1)
         return ms_launch_fail(l, t->at,
                               "python alone on %" PRIu64 " devices is torch.nn.DataParallel with "
                               "Trainer, which is not predicted: launch it with torchrun, or show "
@@ -372,9 +315,10 @@ static ms_status set_processes(taking *t)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the launch");
     ms_status status =
         ms_launch_add_constant(l, &l->launcher, "num_processes", t->count_word, number);
-    if (status == MS_OK && !t->has_type && l->processes > 1)
-        status = add_type(t, t->count_word, "MULTI_GPU");
-    return status;
+    bool is_distributed = l->processes > 1 || t->is_wrapped;
+    return status == MS_OK && !t->has_type && is_distributed
+               ? add_type(t, t->wrapper, l->processes > 1 ? "MULTI_GPU" : "TORCHRUN")
+               : status;
 }
 
 ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
@@ -382,10 +326,19 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
     taking t = {.l = l};
     bool is_one = true;
     ms_status status = skip_front(&t);
+    if (status == MS_OK && t.at < l->count && l->words[t.at].unknown)
+        return ms_launch_fail(l, t.at,
+                              "what starts here is not known, '%.40s' (%.120s): give the launch "
+                              "(--launch 'accelerate launch ...')",
+                              text_at(&t, t.at), l->words[t.at].unknown);
     while (status == MS_OK && is_one)
         status = take_one(&t, &is_one);
     if (status == MS_OK)
         status = set_processes(&t);
+    const char *name = ms_launch_base_name(text_at(&t, t.at));
+    if (status == MS_OK && ms_launch_has_word(" llamafactory-cli lmf ", name) &&
+        (l->processes > 1 || t.is_wrapped))
+        status = expand_segments(&t);
     l->is_uncounted = t.is_launched && t.is_unknown && l->processes == 0;
     *at = t.at;
     return status;

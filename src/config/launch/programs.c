@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/launch/foreign_programs.h"
+#include "config/launch/launch_class.h"
+#include "config/launch/program_task.h"
+
 typedef enum style {
     STYLE_ARGUMENTS, /* --key value ..., also of a script of one's own */
     STYLE_AXOLOTL,   /* FILE --key value */
@@ -18,14 +22,10 @@ typedef struct taking {
     ms_launch *l;
     uint32_t at;
     style style;
-    bool is_trl; /* whose launcher takes its options from among the others */
+    bool is_trl;   /* whose launcher takes its options from among the others */
+    bool is_own;   /* a program of one's own, whose options are not axolotl's or LLaMA-Factory's */
+    bool has_task; /* the name of the program says what it trains */
 } taking;
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -49,58 +49,27 @@ static bool is_settings_file(const char *text)
            ends_in(text, ".toml");
 }
 
-/* ---- what is not read ---- */
-
-static const struct {
-    const char *beginning, *trainer;
-} foreign_modules[] = {
-    {"verl.", "verl"},
-    {"openrlhf.", "OpenRLHF"},
-    {"nemo_rl.", "NeMo-RL"},
-    {"nemo.", "NeMo"},
-    {"nemo_automodel", "NeMo AutoModel"},
-    {"megatron.", "Megatron-LM"},
-    {"prime_rl.", "prime-rl"},
-    {"swift.", "ms-swift"},
-    {"slime.", "slime"},
-};
-
-static ms_status refuse_trainer(const ms_launch *l, uint32_t at, const char *trainer)
-{
-    return ms_launch_fail(l, at,
-                          "%s is not read: give the settings as options (--batch, --seq, "
-                          "--parallel tp=4,pp=2), or have memscope capture run the training itself",
-                          trainer);
-}
-
-static ms_status check_foreign(const taking *t, const char *name)
-{
-    bool is_file = ends_in(name, ".py");
-    for (size_t i = 0; !is_file && i < sizeof foreign_modules / sizeof *foreign_modules; i++)
-        if (starts(name, foreign_modules[i].beginning))
-            return refuse_trainer(t->l, t->at, foreign_modules[i].trainer);
-    if (starts(base_name(name), "pretrain_") && ends_in(name, ".py"))
-        for (uint32_t i = t->at + 1; i < t->l->count; i++)
-            if (starts(t->l->words[i].text, "--num-layers") ||
-                starts(t->l->words[i].text, "--tensor-model-parallel-size") ||
-                starts(t->l->words[i].text, "--micro-batch-size") ||
-                starts(t->l->words[i].text, "--use-mcore-models"))
-                return refuse_trainer(t->l, t->at, "Megatron-LM");
-    return MS_OK;
-}
-
 /* ---- arguments ---- */
 
-/* A name of another parser's; the same: as it is. */
-static const char *common_key(const char *name)
+/* A name of another parser's; the same: as it is. Of a program of one's own, the names by which
+ * axolotl's and LLaMA-Factory's settings are known keep their dashes. */
+static const char *common_key(const taking *t, const char *name)
 {
+    static const char *const marks[] = {"--micro_batch_size", "--sequence_len", "--cutoff_len",
+                                        "--lora_target", "--quantization_bit"};
+    enum { OF_ALL = 3 };
     static const struct {
         const char *theirs, *ours;
     } names[] = {{"model_id", "model_name_or_path"},
                  {"deepspeed_config", "deepspeed"},
-                 {"per_gpu_train_batch_size", "per_device_train_batch_size"}};
+                 {"per_gpu_train_batch_size", "per_device_train_batch_size"},
+                 {"base_model", "model_name_or_path"},
+                 {"base_model_name_or_path", "model_name_or_path"}};
+    for (size_t i = 0; t->is_own && i < sizeof marks / sizeof *marks; i++)
+        if (strcmp(marks[i] + 2, name) == 0)
+            return marks[i];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].theirs, name) == 0)
+        if (strcmp(names[i].theirs, name) == 0 && (t->is_own || i < OF_ALL))
             return names[i].ours;
     return name;
 }
@@ -139,7 +108,7 @@ static ms_status take_values(taking *t, const ms_launch_option *option, uint32_t
     while (!option->has_value && t->at < t->l->count && count < most &&
            !ms_launch_option_at(t->l, t->at, &other))
         values[count++] = (ms_launch_value){t->at++, 0};
-    const char *key = common_key(option->name);
+    const char *key = common_key(t, option->name);
     ms_launch_settings *to = is_of_launcher(t, key) ? &t->l->launcher : &t->l->trainer;
     if (count == 1 && is_config && is_settings_file(ms_launch_text(t->l, values[0])))
         return ms_launch_add_file(t->l, values[0]);
@@ -318,9 +287,43 @@ static ms_status note_uncounted(const ms_launch *l, const char *name)
                        "unless --world, --parallel or a file of accelerate's say otherwise");
 }
 
+/* No file of settings, and no option that only LLaMA-Factory has. */
+static bool is_own(const taking *t)
+{
+    ms_launch_option option;
+    for (uint32_t i = t->at; i < t->l->count; i++)
+        if (is_settings_file(t->l->words[i].text) ||
+            (ms_launch_option_at(t->l, i, &option) &&
+             (strcmp(option.name, "stage") == 0 || strcmp(option.name, "finetuning_type") == 0)))
+            return false;
+    return true;
+}
+
+/* What a program of one's own sets itself is not here to be read. */
+static ms_status note_inside(const taking *t, uint32_t first, const char *name)
+{
+    ms_launch_option option;
+    for (uint32_t i = first; t->is_own && i < t->l->count; i++)
+        if (ms_launch_option_at(t->l, i, &option) && strstr(option.name, "batch_size"))
+            return MS_OK;
+    return t->is_own ? ms_note_add(t->l->notes, t->l->arena, t->l->err,
+                                   "the settings inside of %.60s are not read: give them as "
+                                   "options (--batch, --seq, --dtype)",
+                                   name)
+                     : MS_OK;
+}
+
+/* Adds the kind of training that a program's name has. */
+static ms_status add_task(taking *t, uint32_t word, const char *name)
+{
+    const char *task = ms_program_task(t->l->arena, name);
+    t->has_task = task != NULL;
+    return task ? ms_launch_add_constant(t->l, &t->l->trainer, "trl_task", word, task) : MS_OK;
+}
+
 static ms_status take_python(taking *t, uint32_t skipped, const char *name)
 {
-    ms_status status = check_foreign(t, name);
+    ms_status status = ms_launch_check_foreign(t->l, t->at, name);
     if (status != MS_OK)
         return status;
     if (starts(name, "axolotl.cli.train"))
@@ -328,14 +331,19 @@ static ms_status take_python(taking *t, uint32_t skipped, const char *name)
     t->l->is_deep = starts(name, "torchtitan.");
     t->l->program = name;
     t->at += skipped;
-    return take_arguments(t);
+    t->is_own = is_own(t);
+    const uint32_t first = t->at;
+    status = t->l->is_deep ? MS_OK : add_task(t, first - 1, name);
+    if (status == MS_OK)
+        status = take_arguments(t);
+    return status == MS_OK && !t->l->is_deep && !t->has_task ? note_inside(t, first, name) : status;
 }
 
 static ms_status take_program(taking *t)
 {
     uint32_t at = t->at;
     const ms_launch *l = t->l;
-    const char *name = base_name(text_at(t, at));
+    const char *name = ms_launch_base_name(text_at(t, at));
     if (strcmp(name, "trl") == 0)
         return take_trl(t);
     if (strcmp(name, "llamafactory-cli") == 0 || strcmp(name, "lmf") == 0)
@@ -345,7 +353,7 @@ static ms_status take_program(taking *t)
     if (strcmp(name, "tune") == 0)
         return take_tune(t);
     if (strcmp(name, "swift") == 0 || strcmp(name, "megatron") == 0)
-        return refuse_trainer(l, at, "ms-swift");
+        return ms_launch_refuse_trainer(l, at, "ms-swift");
     bool is_python = starts(name, "python");
     while (is_python && *text_at(t, ++at) == '-' && strcmp(text_at(t, at), "-m") != 0)
         continue;
@@ -360,7 +368,7 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
     taking t = {.l = l, .at = at};
     if (at >= l->count)
         return ms_launch_fail(l, l->count - 1, "this launch has no program");
-    const char *name = base_name(l->words[at].text);
+    const char *name = ms_launch_base_name(l->words[at].text);
     ms_status status = take_program(&t);
     return status == MS_OK ? note_uncounted(l, name) : status;
 }

@@ -66,6 +66,7 @@ static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, 
     files->is_deep = launch->is_deep;
     files->is_recipe = launch->is_recipe;
     files->processes = launch->processes;
+    files->allocator = ms_allocator_conf_of(&launch->shell);
     if (status == MS_OK)
         status = take_words(launch, &launch->launcher, true, files, err);
     if (status == MS_OK)

@@ -5,6 +5,7 @@
 #ifndef MS_CONFIG_LAUNCH_SETTINGS_FILES_H
 #define MS_CONFIG_LAUNCH_SETTINGS_FILES_H
 
+#include "config/launch/allocator_conf.h"
 #include "base/arena.h"
 #include "config/model/notes.h"
 #include "json/value.h"
@@ -26,8 +27,9 @@ typedef struct ms_settings_files {
     bool is_launcher[MS_SETTINGS_MOST_PARTS]; /* of words */
     bool is_deep, is_recipe;                  /* as of ms_launch */
     uint64_t processes;                       /* that the launch starts; 0: it does not say */
-    uint64_t world;       /* the same, where the trainer's files have no place for it; else 0 */
-    ms_json *merged;      /* NULL: there is one file */
+    uint64_t world;  /* the same, where the trainer's files have no place for it; else 0 */
+    ms_json *merged; /* NULL: there is one file */
+    ms_allocator_conf allocator;
     bool has_trainer_too; /* a launcher, and settings of the trainer that it launches */
 } ms_settings_files;
 

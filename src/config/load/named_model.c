@@ -89,7 +89,7 @@ static const char *const flavors[][2] = {
 static const char *of_builder(const char *component)
 {
     static const char *const adapted[] = {"qlora_", "lora_"};
-    const char *dot = strrchr(component, '.'), *name = dot ? dot + 1 : component;
+    const char *name = ms_training_last_name(component);
     for (size_t i = 0; i < sizeof adapted / sizeof adapted[0]; i++)
         if (strncmp(name, adapted[i], strlen(adapted[i])) == 0)
             name += strlen(adapted[i]);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/launch/shell.h"
+#include "config/launch/shell/shell.h"
 #include "text/nearest.h"
 
 /* Keys of a run file that are no fields of the run. */

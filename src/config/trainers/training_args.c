@@ -282,7 +282,8 @@ static ms_status heed_sharding(ms_training_reading *r)
                             r->draft->world);
     if (has_world)
         s.processes = r->draft->world;
-    if (s.has_buckets && s.processes > 1 && !is_asked && !r->draft->ignore_sharding)
+    bool is_counted = s.processes > 1 || (s.wraps_one && s.processes == 1);
+    if (s.has_buckets && is_counted && !is_asked && !r->draft->ignore_sharding)
         return take_copies(r, &s);
     return note_several(r, &s);
 }
@@ -368,6 +369,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_tell_versions,
     };
     ms_error one = {0};
+    ms_key_rows tables[MS_TRAINING_FORMAT_COUNT] = {{0}};
     ms_training_reading r = {.arena = arena,
                              .root = root,
                              .model = model,
@@ -376,6 +378,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .notes = told.notes,
                              .unsupported = told.unsupported,
                              .keys = told.keys,
+                             .tables = tables,
                              .err = &one};
     ms_training_format format = MS_TRAINING_HF;
     ms_status status = ms_training_format_find(root, &format, err);

@@ -118,7 +118,7 @@ static ms_status set_evaluation(ms_training_reading *r)
     bool on_host =
         ms_run_field_is_set(r->draft, "parameter-device") && r->draft->run.parameter_device;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host ||
-        r->ranks != MS_PARALLEL_NONE)
+        r->ranks != MS_PARALLEL_NONE || r->draft->run.parallel.layout.kind != MS_PARALLEL_NONE)
         return ms_training_leave_out(r, on, MS_EFFECT_ADDS,
                                      "evaluation between steps and the logits it keeps");
     ms_status status =

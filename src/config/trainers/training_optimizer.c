@@ -109,17 +109,15 @@ static const char *default_impl(const ms_training_reading *r)
     return on_cpu ? "loop" : "foreach";
 }
 
-static bool divides(const ms_training_reading *r)
+/* Of an optimizer that ranks which divide the weights have not: what the figures of AdamW in its
+ * place are without. Those of bitsandbytes have no more states than AdamW, and no temporaries. */
+static ms_key_effect effect_of_dividing(const ms_training_reading *r, const char *optimizer)
 {
-    return r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
-}
-
-static bool is_everywhere(const char *optimizer)
-{
-    for (int i = 0; ms_optimizer_names[i]; i++)
-        if (strcmp(ms_optimizer_names[i], optimizer) == 0)
-            return ms_optimizer_traits_of((ms_optimizer_kind)i)->is_everywhere;
-    return false;
+    for (int i = 0; ms_training_divides(r) && ms_optimizer_names[i]; i++)
+        if (strcmp(ms_optimizer_names[i], optimizer) == 0 &&
+            !ms_optimizer_traits_of((ms_optimizer_kind)i)->is_everywhere)
+            return i >= MS_OPTIMIZER_LION ? MS_EFFECT_SAVES : MS_EFFECT_EITHER;
+    return MS_EFFECT_NONE;
 }
 
 /* Sets the optimizer, which stands for the file's where it has an effect. Ranks that divide the
@@ -127,12 +125,12 @@ static bool is_everywhere(const char *optimizer)
 static ms_status stand_for(ms_training_reading *r, const char *optimizer, const char *impl,
                            ms_key_effect effect)
 {
-    const bool is_other = effect != MS_EFFECT_NONE || (divides(r) && !is_everywhere(optimizer));
     const char *meaning = "";
-    if (is_other && divides(r)) {
+    if (effect == MS_EFFECT_NONE)
+        effect = effect_of_dividing(r, optimizer);
+    const bool is_other = effect != MS_EFFECT_NONE;
+    if (is_other && ms_training_divides(r))
         optimizer = "adamw";
-        effect = effect == MS_EFFECT_ADDS ? effect : MS_EFFECT_EITHER;
-    }
     ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
     if (status == MS_OK)
         status = ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER);
@@ -156,8 +154,9 @@ static ms_status take_unknown(ms_training_reading *r, const char *name)
         return stand_for(r, "adamw", default_impl(r), MS_EFFECT_EITHER);
     for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
         ms_nearest_offer(&nearest, optimizers[i].name);
-    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not supported%s", name,
-                            ms_nearest_hint(&nearest, hint, sizeof hint));
+    return ms_training_fail(r, MS_TOPIC_OPTIMIZER,
+                            "optimizer '%.60s' is not supported%s (--optimizer takes another)",
+                            name, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
 ms_status ms_training_set_optimizer(ms_training_reading *r)

@@ -77,7 +77,7 @@ ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic,
                                effect, meaning);
 }
 
-const char *ms_training_inputs_on_host(const ms_training_reading *r)
+static const char *inputs_on_host(const ms_training_reading *r)
 {
     return ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu",
                            r->model->num_layers - 1);
@@ -87,7 +87,7 @@ ms_status ms_training_leave_out_host(ms_training_reading *r, ms_training_topic t
                                      const char *meaning)
 {
     enum { TWO_SETTINGS = 5 };
-    const char *treat = ms_training_inputs_on_host(r);
+    const char *treat = inputs_on_host(r);
     const char **other = ms_arena_array(r->arena, const char *, TWO_SETTINGS);
     if (!treat || !other)
         return no_memory(r);
@@ -141,4 +141,24 @@ ms_status ms_training_note_batch(ms_training_reading *r, const char *absent)
         "the training arguments give no batch: %s sequences, as the trainer has them "
         "then (--batch)",
         absent);
+}
+
+ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic)
+{
+    return ms_training_offer(r, "treat", inputs_on_host(r), topic);
+}
+
+ms_status ms_training_expand_segments(ms_training_reading *r)
+{
+    return ms_run_field_is_set(r->draft, "allocator") || ms_training_on_cpu(r)
+               ? MS_OK
+               : ms_run_field_set(r->draft, r->arena, "allocator", "cuda-expandable", r->err);
+}
+
+bool ms_training_divides(const ms_training_reading *r)
+{
+    const ms_layout *given = &r->draft->run.parallel.layout;
+    return r->ranks != MS_PARALLEL_NONE
+               ? r->ranks != MS_PARALLEL_DDP
+               : ms_layout_shards(given) || given->kind == MS_PARALLEL_ZERO;
 }

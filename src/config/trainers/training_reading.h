@@ -5,6 +5,7 @@
 #ifndef MS_CONFIG_TRAINERS_TRAINING_READING_H
 #define MS_CONFIG_TRAINERS_TRAINING_READING_H
 
+#include "config/trainers/keys/key_table.h"
 #include "config/trainers/training_keys.h"
 
 /* In which DeepSpeed trains. */
@@ -26,6 +27,7 @@ typedef struct ms_training_reading {
     bool is_sft, is_cut;    /* to TRL's own max_length */
     ms_json_value sft_mark; /* the key that says so */
     ms_read_keys *keys;
+    ms_key_rows *tables; /* of keys, by format: see key_table.h */
     /* several ranks */
     ms_parallel_kind ranks; /* what the file shards with, if that is read */
     const char *ranks_said; /* the options that it implies; NULL: none */
@@ -64,9 +66,13 @@ ms_status ms_training_leave_out_bounded(ms_training_reading *r, ms_training_topi
  * checkpoints whose inputs are there, which are the other end of it. */
 ms_status ms_training_leave_out_host(ms_training_reading *r, ms_training_topic topic,
                                      const char *meaning);
-/* Checkpoints of all layers, whose inputs are on the host: a value of --treat. NULL: out of memory.
+/* Checkpoints of all layers, whose inputs wait on the host, unless the run has its own treatment.
  */
-const char *ms_training_inputs_on_host(const ms_training_reading *r);
+ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic);
+/* Expandable segments, as a trainer sets them in its own process, unless an allocator is given. */
+ms_status ms_training_expand_segments(ms_training_reading *r);
+/* Whether the ranks, of the file or as given, divide anything but the batch. */
+bool ms_training_divides(const ms_training_reading *r);
 
 /* Given and not 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);

@@ -268,10 +268,12 @@ static ms_status of_type(const reading *r, ms_json_value value, ms_sharding *one
         {"TP", MS_SHARDING_SPLITS, parallel},
         {"MODEL_PARALLEL", MS_SHARDING_SPLITS, parallel},
         {"DATA_PARALLEL", MS_SHARDING_COPIES, ddp},
+        {"TORCHRUN", MS_SHARDING_COPIES, ddp},
     };
     static const char multi[] = "MULTI_"; /* GPU, XPU and so on */
     const char *type = text_of(value);
     one->kind = MS_SHARDING_COPIES;
+    one->wraps_one = strcasecmp(type, "TORCHRUN") == 0;
     one->library = strncasecmp(type, multi, sizeof multi - 1) == 0 ? ddp : parallel;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcasecmp(type, types[i].name) == 0) {
@@ -362,7 +364,8 @@ static void heed_one_process(const reading *r, ms_sharding *found)
 {
     ms_json_value value;
     double processes = ms_json_find(r->root, "num_processes", &value) ? number_of(value) : 0;
-    bool has_engine = found->kind == MS_SHARDING_SPLITS && found->library == zero;
+    bool has_engine =
+        (found->kind == MS_SHARDING_SPLITS && found->library == zero) || found->wraps_one;
     bool is_count = processes > (has_engine ? 0 : 1) && processes <= MS_MOST_RANKS;
     if (is_count && processes == (double)(uint64_t)processes)
         found->processes = (uint64_t)processes;

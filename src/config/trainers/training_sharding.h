@@ -20,6 +20,7 @@ typedef struct ms_sharding {
     const char *library; /* library whose own memory is not predicted: "DistributedDataParallel" */
     uint64_t processes;  /* that accelerate starts; 0: the file does not say */
     bool has_buckets;    /* buckets as large as the gradients, in addition to them */
+    bool wraps_one;      /* of a launch: one process has them too */
     bool widens;         /* nothing is sharded, but what is trained is in fp32 besides: DeepSpeed
                             without ZeRO, FSDP1's NO_SHARD */
 } ms_sharding;

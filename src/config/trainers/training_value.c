@@ -7,6 +7,12 @@
 
 #include "json/merge.h"
 
+const char *ms_training_last_name(const char *dotted)
+{
+    const char *dot = strrchr(dotted, '.');
+    return dot ? dot + 1 : dotted;
+}
+
 bool ms_training_key_starts(const char *pointer, const char *name)
 {
     size_t length = strlen(name);

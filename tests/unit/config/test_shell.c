@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "config/launch/shell.h"
+#include "config/launch/shell/shell.h"
 
 typedef struct row {
     const char *text, *words; /* words between "|"; "?" behind one that is not known */
@@ -38,6 +38,25 @@ static const row rows[] = {
     {"a \"b\\\"c\\d\" e\\ f", "a|b\"c\\d|e f"},
     {"a $1 \"$@\" $#", "a|$1?|?"},
     {"a 1,2 b=c --d=e {f}", "a|1,2|b=c|--d=e|{f}"},
+    {"X=\"--a $(b) --c 4\"; a $X", "a|--a|?|--c|4"},
+    {"if b; then X=' --a  3 '; fi; a $X", "a|--a?|3?"},
+    {"X=1; read -r X; a $X", "a|?"},
+    {"X=1; unset X; a $X", "a|?"},
+    {"X=1; let X=X*2; a $X", "a|?"},
+    {"X=1; printf -v X 16; a $X", "a|?"},
+    {"X=1; printf '%s' X; a $X", "a|1"},
+    {"X=1; Y=2; Z=3; ((X *= Y, Z == 3)); a $X $Y $Z", "a|?|2|3"},
+    {"X=1; ((X++)); a $X", "a|?"},
+    {"X=1; [ $Y ] && X=2; a $X", "a|2?"},
+    {"X=1; [[ $Y == z && 1 ]] &&\n X=2; a $X", "a|2?"},
+    {"X=1; b || X=2; a $X", "a|2?"},
+    {"cd b && X=2 && Y=3; [ c ]; Z=4; a $X $Y $Z", "a|2|3|4"},
+    {"[ b ] && X=(c d); a ${X[@]}", "a|c?|d?"},
+    {": ${X:=8}; a $X ${X:=9}", "a|8|8"},
+    {"X='a b'; eval $X", "eval|a|b"},
+    {"X='a b \"c d\"'; eval \"$X\"", "a|b|c d"},
+    {"X=1; bash -lc \"a $X $(b)\"", "a|1|?"},
+    {"bash -c 'X=1; eval \"a \\$X\"'", "a|1"},
 };
 
 typedef struct found {
@@ -84,8 +103,10 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {"a\nb 'c", MS_ERR_SYNTAX, 2},  {"a \"b\nc", MS_ERR_SYNTAX, 1}, {"a ${b", MS_ERR_SYNTAX, 1},
-    {"a\n\n$(b", MS_ERR_SYNTAX, 3}, {"X=(a\nb", MS_ERR_SYNTAX, 1},  {"a `b", MS_ERR_SYNTAX, 1},
+    {"a\nb 'c", MS_ERR_SYNTAX, 2},      {"a \"b\nc", MS_ERR_SYNTAX, 1},
+    {"a ${b", MS_ERR_SYNTAX, 1},        {"a\n\n$(b", MS_ERR_SYNTAX, 3},
+    {"a\nb \\ \n c", MS_ERR_SYNTAX, 2}, {"X=(a\nb", MS_ERR_SYNTAX, 1},
+    {"a `b", MS_ERR_SYNTAX, 1},
 };
 
 static void what_does_not_end_is_refused(void **state)

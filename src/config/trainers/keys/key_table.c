@@ -24,13 +24,13 @@ static uint32_t count_lines(const char *text)
     return count;
 }
 
-/* The next word of a line, in the arena; "" past the last. */
-static const char *take_word(ms_arena *arena, const char **at)
+/* The next word of a line, which ends in place; "" past the last. */
+static const char *take_word(char **at)
 {
-    *at += strspn(*at, " ");
-    size_t bytes = strcspn(*at, " \n");
-    const char *word = ms_arena_printf(arena, "%.*s", (int)bytes, *at);
-    *at += bytes;
+    char *word = *at + strspn(*at, " ");
+    size_t bytes = strcspn(word, " ");
+    *at = word + bytes + (word[bytes] == ' ');
+    word[bytes] = '\0';
     return word;
 }
 
@@ -45,35 +45,42 @@ static bool find_effect(const char *word, ms_key_row *row)
     return row->is_used;
 }
 
-static ms_status read_line(ms_arena *arena, const char *line, ms_key_row *row, ms_error *err)
+static ms_status read_line(char *line, ms_key_row *row, ms_error *err)
 {
-    const char *at = line;
-    row->key = take_word(arena, &at);
-    const char *effect = take_word(arena, &at);
-    row->values = take_word(arena, &at);
-    at += strspn(at, " ");
-    row->meaning = ms_arena_printf(arena, "%.*s", (int)strcspn(at, "\n"), at);
-    if (!row->key || !effect || !row->values || !row->meaning)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a table of keys");
+    row->key = take_word(&line);
+    const char *effect = take_word(&line);
+    row->values = take_word(&line);
+    row->meaning = line + strspn(line, " ");
     return find_effect(effect, row) && *row->values
                ? MS_OK
                : ms_fail(err, MS_ERR_INTERNAL, "'%s' is no row of a table of keys", row->key);
 }
 
+/* The rows are parts of one copy. */
 static ms_status read_text(ms_arena *arena, const char *text, ms_key_rows *table, ms_error *err)
 {
     ms_status status = MS_OK;
-    for (const char *line = text; line && *line && status == MS_OK; line += strcspn(line, "\n") + 1)
-        if (*line != '#' && *line != '\n')
-            status = read_line(arena, line, &table->rows[table->count++], err);
+    char *copy = text ? ms_arena_strdup(arena, text) : NULL;
+    if (text && !copy)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a table of keys");
+    for (char *line = copy, *next; line && *line && status == MS_OK; line = next) {
+        size_t bytes = strcspn(line, "\n");
+        next = line + bytes + (line[bytes] == '\n');
+        line[bytes] = '\0';
+        if (*line && *line != '#')
+            status = read_line(line, &table->rows[table->count++], err);
+    }
     return status;
 }
 
-ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_rows *table,
+ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_rows tables[],
                             ms_error *err)
 {
     const char *own = ms_embedded_keys_find(table_names[format]);
     const char *shared = format == MS_TRAINING_FACTORY ? ms_embedded_keys_find("hf") : NULL;
+    ms_key_rows *table = &tables[format];
+    if (table->rows)
+        return MS_OK;
     *table = (ms_key_rows){
         .rows = ms_arena_array(arena, ms_key_row, count_lines(own) + count_lines(shared) + 1)};
     if (!table->rows)
@@ -122,8 +129,13 @@ static bool allows(const char *values, ms_json_value value)
         return is_among(values, text, strlen(text));
     text = ms_json_source_text(value, &bytes);
     bool truth;
-    if (ms_json_get_bool(value, &truth, NULL) == MS_OK) /* YAML has more words for it */
-        return is_among(values, truth ? "true" : "false", truth ? 4 : 5);
+    if (ms_json_get_bool(value, &truth, NULL) == MS_OK) { /* YAML has more words for it */
+        static const char *const words[2][3] = {{"false", "no", "off"}, {"true", "yes", "on"}};
+        for (int i = 0; i < 3; i++)
+            if (is_among(values, words[truth][i], strlen(words[truth][i])))
+                return true;
+        return false;
+    }
     return is_among(values, text, bytes);
 }
 

@@ -31,8 +31,10 @@ static const char *text_of(ms_arena *arena, ms_json_value value)
     else
         text = ms_json_source_text(value, &bytes);
     bool is_cut = bytes > (size_t)MOST;
-    char *copy =
-        ms_arena_printf(arena, "%.*s%s", is_cut ? MOST : (int)bytes, text, is_cut ? "..." : "");
+    if (is_cut)
+        for (bytes = MOST; bytes > 0 && ((unsigned char)text[bytes] & 0xC0) == 0x80;)
+            bytes--; /* not within a character of UTF-8 */
+    char *copy = ms_arena_printf(arena, "%.*s%s", (int)bytes, text, is_cut ? "..." : "");
     for (char *c = copy; c && *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
@@ -129,13 +131,17 @@ static ms_status add_row(const walk *w, ms_json_value value, const char *path,
 
 static ms_status walk_object(walk *w, ms_json_value object, const char *path);
 
-/* An object that is not empty, or a list of such. */
+/* An object that is not empty, or a list that has such. */
 static bool has_objects(ms_json_value value)
 {
-    ms_json_value item = value;
-    if (ms_json_kind_of(value) == MS_JSON_ARRAY && !ms_json_first(value, &item))
-        return false;
-    return ms_json_kind_of(item) == MS_JSON_OBJECT && ms_json_length(item) > 0;
+    ms_json_value item;
+    if (ms_json_kind_of(value) == MS_JSON_OBJECT)
+        return ms_json_length(value) > 0;
+    bool more = ms_json_kind_of(value) == MS_JSON_ARRAY && ms_json_first(value, &item);
+    for (; more; more = ms_json_next(&item))
+        if (ms_json_kind_of(item) == MS_JSON_OBJECT && ms_json_length(item) > 0)
+            return true;
+    return false;
 }
 
 /* The items of a list have its path. */
@@ -170,7 +176,8 @@ static ms_status walk_key(walk *w, ms_json_value value, const char *path)
     if (row && row->is_used && w->r->draft->ignore_sharding)
         return add_sharding(w, value, path);
     bool is_of_ranks = strncmp(path, "ddp_", sizeof "ddp_" - 1) == 0;
-    if (row && is_of_ranks && w->r->ranks == MS_PARALLEL_NONE)
+    if (row && is_of_ranks && w->r->ranks == MS_PARALLEL_NONE &&
+        w->r->draft->run.parallel.layout.kind != MS_PARALLEL_DDP)
         return ms_training_add_key(w->r, value, path, MS_KEY_DEFAULT, MS_EFFECT_NONE,
                                    "DistributedDataParallel, which this run is without");
     if (row)
@@ -198,7 +205,8 @@ ms_status ms_training_walk_keys(const ms_training_reading *r, ms_training_format
                                 ms_json_value root, const char *path)
 {
     walk w = {.r = r, .format = format, .before = *r->keys};
-    ms_status status = ms_key_table_read(r->arena, format, &w.table, r->err);
+    ms_status status = ms_key_table_read(r->arena, format, r->tables, r->err);
+    w.table = r->tables[format];
     return status == MS_OK ? walk_object(&w, root, path) : status;
 }
 

@@ -60,11 +60,9 @@ static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plu
     ms_json_value item;
     if (!ms_json_find(root, "plugins", plugins) || ms_json_kind_of(*plugins) != MS_JSON_ARRAY)
         return false;
-    for (bool more = ms_json_first(*plugins, &item); more; more = ms_json_next(&item)) {
-        const char *text = ms_training_value_text(item), *dot = strrchr(text, '.');
-        if (strcmp(dot ? dot + 1 : text, name) == 0)
+    for (bool more = ms_json_first(*plugins, &item); more; more = ms_json_next(&item))
+        if (strcmp(ms_training_last_name(ms_training_value_text(item)), name) == 0)
             return true;
-    }
     return false;
 }
 
@@ -98,7 +96,8 @@ static uint64_t of_rows(const ms_model_config *model, const ms_run_config *run)
 {
     enum { ROWS = 31, MATRICES = 2, COPIES = 6, BYTES = 4 };
     (void)run;
-    return model->hidden_size * (ROWS * MATRICES * COPIES * BYTES);
+    return ms_size_capped(
+        ms_size_mul(ms_size_of(model->hidden_size), ROWS * MATRICES * COPIES * BYTES));
 }
 
 /* Columns of the data that the model does not take, of 8 bytes a token. */
@@ -144,7 +143,9 @@ ms_status ms_training_set_axolotl(ms_training_reading *r, ms_json_value root)
 {
     if (r->file.format != MS_TRAINING_AXOLOTL)
         return MS_OK;
-    ms_status status = note_kernels(r, root);
+    ms_status status = ms_training_expand_segments(r);
+    if (status == MS_OK)
+        status = note_kernels(r, root);
     if (status == MS_OK)
         status = add_little(r, root);
     return status == MS_OK ? take_cut_loss(r, root) : status;

@@ -62,17 +62,16 @@ static bool has_another(const ms_key_rows *table, ms_json_value root)
 ms_status ms_training_find_sft(ms_training_reading *r, ms_json_value root)
 {
     ms_json_value task, length;
-    ms_key_rows table;
     if (r->file.format != MS_TRAINING_HF || is_older(root))
         return MS_OK;
     if (ms_json_find(root, "trl_task", &task)) {
         r->is_sft = strcmp(ms_training_value_text(task), "sft") == 0;
         r->sft_mark = task;
     } else if (has_mark(root, &r->sft_mark)) {
-        ms_status status = ms_key_table_read(r->arena, MS_TRAINING_HF, &table, r->err);
+        ms_status status = ms_key_table_read(r->arena, MS_TRAINING_HF, r->tables, r->err);
         if (status != MS_OK)
             return status;
-        r->is_sft = !has_another(&table, root);
+        r->is_sft = !has_another(&r->tables[MS_TRAINING_HF], root);
     }
     r->is_cut = r->is_sft && !ms_json_find(root, "max_length", &length);
     return MS_OK;

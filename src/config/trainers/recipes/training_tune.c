@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/trainers/recipes/training_tune.h"
 
-#include <inttypes.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "config/trainers/adapters/training_adapter.h"
 
 static bool has_ranks(const ms_training_reading *r)
@@ -36,8 +36,7 @@ static bool takes_pieces(const ms_training_reading *r)
 /* Models without the last layer hand their states on, and the loss applies it. */
 static ms_status set_loss(ms_training_reading *r)
 {
-    const char *component = ms_training_text(r, MS_TOPIC_LOSS, "");
-    const char *dot = strrchr(component, '.'), *name = dot ? dot + 1 : component;
+    const char *name = ms_training_last_name(ms_training_text(r, MS_TOPIC_LOSS, ""));
     if (!*name || strcmp(name, "CrossEntropyLoss") == 0 || has_own_loss(r))
         return MS_OK;
     if (strcmp(name, "LinearCrossEntropyLoss") == 0 && takes_pieces(r))
@@ -75,8 +74,10 @@ static ms_status set_in_backward(ms_training_reading *r)
 static uint64_t most_on_the_way(const ms_model_config *model, const struct ms_run_config *run)
 {
     enum { STASH = 5, BACK = 5 };
-    const uint64_t bytes = ms_dtype_info_of(run->dtype)->bytes;
-    return (STASH + BACK) * run->batch * run->seq_tokens * model->hidden_size * bytes;
+    const ms_size tokens = ms_size_mul(ms_size_of(run->batch), run->seq_tokens);
+    const ms_size input =
+        ms_size_mul(ms_size_mul(tokens, model->hidden_size), ms_dtype_info_of(run->dtype)->bytes);
+    return ms_size_capped(ms_size_mul(input, STASH + BACK));
 }
 
 static ms_status set_offloading(ms_training_reading *r)
@@ -90,7 +91,7 @@ static ms_status set_offloading(ms_training_reading *r)
     if (has_ranks(r) || ms_training_on_cpu(r) || ms_run_field_is_set(r->draft, "treat") ||
         ms_run_field_is_set(r->draft, "plan"))
         return ms_training_leave_out_host(r, topic, "saved tensors on the host");
-    ms_status status = ms_training_offer(r, "treat", ms_training_inputs_on_host(r), topic);
+    ms_status status = ms_training_offer_inputs_on_host(r, topic);
     if (status != MS_OK || !ms_training_flag(r, MS_TOPIC_STREAMS, true))
         return status;
     return ms_training_leave_out_bounded(r, topic,
@@ -101,8 +102,8 @@ static ms_status set_offloading(ms_training_reading *r)
 
 ms_status ms_training_set_tune(ms_training_reading *r)
 {
-    static ms_status (*const steps[])(ms_training_reading *) = {set_loss, set_in_backward,
-                                                                set_offloading};
+    static ms_status (*const steps[])(ms_training_reading *) = {
+        set_loss, set_in_backward, set_offloading, ms_training_expand_segments};
     ms_status status = MS_OK;
     bool is_tune = r->file.format == MS_TRAINING_TORCHTUNE;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && is_tune && status == MS_OK; i++)

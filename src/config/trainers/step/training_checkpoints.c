@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/trainers/step/training_checkpoints.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "config/trainers/keys/versions.h"
@@ -51,14 +50,14 @@ static ms_status send_inputs(ms_training_reading *r)
     if (r->file.given[MS_TOPIC_EVERY_LAYERS])
         return ms_training_leave_out_host(r, MS_TOPIC_INPUT_ON_HOST,
                                           "inputs of every n-th layer on the host");
-    return ms_training_offer(r, "treat", ms_training_inputs_on_host(r), MS_TOPIC_INPUT_ON_HOST);
+    return ms_training_offer_inputs_on_host(r, MS_TOPIC_INPUT_ON_HOST);
 }
 
 /* Ranks that divide anything but the batch have the other kind alone, which stands for it. */
 static ms_status set_kind(ms_training_reading *r, ms_training_topic topic)
 {
-    bool divides = r->ranks != MS_PARALLEL_NONE && r->ranks != MS_PARALLEL_DDP;
-    if (!divides || !is_reentrant(r) || ms_run_field_is_set(r->draft, "checkpoint-kind"))
+    if (!ms_training_divides(r) || !is_reentrant(r) ||
+        ms_run_field_is_set(r->draft, "checkpoint-kind"))
         return ms_training_offer(r, "checkpoint-kind",
                                  is_reentrant(r) ? "reentrant" : "non-reentrant",
                                  MS_TOPIC_REENTRANT);

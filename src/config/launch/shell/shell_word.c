@@ -2,7 +2,7 @@
  *
  * One word of a shell's text, with what it expands to.
  */
-#include "config/launch/shell_word.h"
+#include "config/launch/shell/shell_word.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -51,7 +51,11 @@ static ms_status end_word(reading *r)
         return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "more than %d words", MS_SHELL_MAX_WORDS);
     const char *text =
         ms_arena_printf(s->arena, "%.*s", (int)s->text.count, s->text.items ? s->text.items : "");
-    const ms_shell_word word = {text, s->line, s->unknown};
+    const bool is_unknown = text && strchr(text, MS_SHELL_UNKNOWN);
+    const ms_shell_word word = {text, s->line,
+                                !is_unknown  ? NULL
+                                : s->unknown ? s->unknown
+                                             : "it is not known"};
     s->text.count = 0;
     s->unknown = NULL;
     r->has_text = false;
@@ -59,24 +63,30 @@ static ms_status end_word(reading *r)
                                                 : ms_fail(s->err, MS_ERR_NOMEM, "out of memory");
 }
 
-static void forget(const reading *r, const char *why)
+static ms_status forget(const reading *r, const char *why)
 {
     ms_shell *s = r->s;
     const char *text = ms_arena_printf(s->arena, "line %u: %s", (unsigned)s->line, why);
     s->unknown = text ? text : why;
+    return put(r, MS_SHELL_UNKNOWN);
 }
 
-/* A value; without quotes its blanks end words. */
-static ms_status put_text(reading *r, const char *text, bool is_quoted)
+/* A value; without quotes its blanks end words. `is_unknown`: each of them. */
+static ms_status put_text(reading *r, const char *text, bool is_quoted, bool is_unknown)
 {
-    ms_status status = MS_OK;
+    bool is_first = true;
+    ms_status status = is_unknown && !*text ? put(r, MS_SHELL_UNKNOWN) : MS_OK;
     for (; *text && status == MS_OK; text++)
         if (!is_quoted && strchr(" \t\n", *text)) {
             const char *unknown = r->s->unknown;
             status = end_word(r);
             r->s->unknown = unknown;
+            is_first = true;
         } else {
-            status = put(r, *text);
+            if (is_unknown && is_first)
+                status = put(r, MS_SHELL_UNKNOWN);
+            is_first = false;
+            status = status == MS_OK ? put(r, *text) : status;
         }
     return status;
 }
@@ -90,18 +100,21 @@ static ms_status put_variable(reading *r, const char *name, bool is_quoted)
     if (!variable) {
         status = put(r, '$');
         if (status == MS_OK)
-            status = put_text(r, name, true);
-        forget(r, ms_arena_printf(r->s->arena, "'%.40s' is not assigned above", name));
-        return status;
+            status = put_text(r, name, true, false);
+        return status == MS_OK
+                   ? forget(r, ms_arena_printf(r->s->arena, "'%.40s' is not assigned above", name))
+                   : status;
     }
     r->has_none |= variable->count == 0;
     for (uint32_t i = 0; i < variable->count && status == MS_OK; i++) {
+        const ms_shell_word *item = &variable->items[i];
         if (i > 0)
             status = end_word(r);
+        if (item->unknown)
+            r->s->unknown = item->unknown;
         if (status == MS_OK)
-            status = put_text(r, variable->items[i].text, is_quoted || variable->is_list);
-        if (variable->items[i].unknown)
-            r->s->unknown = variable->items[i].unknown;
+            status = put_text(r, item->text, is_quoted || variable->is_list,
+                              item->unknown && !strchr(item->text, MS_SHELL_UNKNOWN));
         r->has_text |= is_quoted;
     }
     return status;
@@ -138,9 +151,9 @@ static ms_status read_piece(reading *r, bool is_quoted)
     if (c == '$')
         return read_dollar(r, is_quoted);
     if (c == '`') {
+        ms_status status = forget(r, "a substitution is not followed");
         step(s);
-        forget(r, "a substitution is not followed");
-        return skip_to(r, '`', '`');
+        return status == MS_OK ? skip_to(r, '`', '`') : status;
     }
     if (c == '\\' && next(s)) {
         step(s);
@@ -227,6 +240,23 @@ static ms_status read_default(reading *r, bool is_quoted)
     return status;
 }
 
+/* "${N:=8}": the variable has it from here on. */
+static ms_status assign_default(reading *r, const char *name, bool is_quoted)
+{
+    ms_shell *s = r->s;
+    size_t start = s->text.count;
+    uint32_t words = s->words.count;
+    ms_status status = read_default(r, is_quoted);
+    if (status != MS_OK || s->words.count != words)
+        return status;
+    const char *text = ms_arena_printf(s->arena, "%.*s", (int)s->text.count - (int)start,
+                                       s->text.items ? s->text.items + start : "");
+    const ms_shell_word value = {text, s->line, s->unknown};
+    if (!text)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
+    return ms_shell_set(s, name, &value, 1, false);
+}
+
 static ms_status read_braces(reading *r, bool is_quoted)
 {
     char name[64];
@@ -249,12 +279,12 @@ static ms_status read_braces(reading *r, bool is_quoted)
         bool is_set = variable && (!has_colon || variable->is_list || *variable->items[0].text);
         s->at += has_colon ? 2 : 1;
         if (!is_set)
-            return read_default(r, is_quoted);
+            return sign == '=' ? assign_default(r, name, is_quoted) : read_default(r, is_quoted);
         ms_status status = put_variable(r, name, is_quoted);
         return status == MS_OK ? skip_to(r, '{', '}') : status;
     }
-    forget(r, "an expansion is not followed");
-    return skip_to(r, '{', '}');
+    ms_status status = forget(r, "an expansion is not followed");
+    return status == MS_OK ? skip_to(r, '{', '}') : status;
 }
 
 static ms_status read_dollar(reading *r, bool is_quoted)
@@ -266,9 +296,9 @@ static ms_status read_dollar(reading *r, bool is_quoted)
     if (c == '{')
         return read_braces(r, is_quoted);
     if (c == '(') {
+        ms_status status = forget(r, "a substitution is not followed");
         step(s);
-        forget(r, "a substitution is not followed");
-        return skip_to(r, '(', ')');
+        return status == MS_OK ? skip_to(r, '(', ')') : status;
     }
     if (c == '@' || c == '*') { /* of a script that is run without */
         step(s);
@@ -277,13 +307,23 @@ static ms_status read_dollar(reading *r, bool is_quoted)
     }
     if (c && strchr("?#$!-", c)) {
         step(s);
-        forget(r, "a value of the running shell is not known");
-        return MS_OK;
+        return forget(r, "a value of the running shell is not known");
     }
     if (!is_name(c))
         return put(r, '$');
     read_name(s, name, sizeof name);
     return put_variable(r, name, is_quoted);
+}
+
+/* A backslash that was meant to continue the line, with blanks behind it. */
+static bool is_broken_line(const ms_shell *s)
+{
+    size_t at = s->at + 1;
+    if (ms_shell_peek(s) != '\\' || (next(s) != ' ' && next(s) != '\t'))
+        return false;
+    while (at < s->source.length && strchr(" \t\r", s->source.text[at]))
+        at++;
+    return at < s->source.length && s->source.text[at] == '\n';
 }
 
 ms_status ms_shell_word_read(ms_shell *s, bool *is_one)
@@ -294,6 +334,10 @@ ms_status ms_shell_word_read(ms_shell *s, bool *is_one)
     size_t start = s->at;
     s->text.count = 0;
     s->unknown = NULL;
+    if (is_broken_line(s))
+        return ms_shell_fail(s, s->line, MS_ERR_SYNTAX,
+                             "a blank stands behind the backslash, so that the line ends here: "
+                             "take it away");
     while (status == MS_OK && !is_at_end(s) &&
            !(ms_shell_peek(s) && strchr(ends, ms_shell_peek(s)))) {
         if (ms_shell_peek(s) == '\\' && (next(s) == '\n' || next(s) == '\r'))
@@ -303,7 +347,5 @@ ms_status ms_shell_word_read(ms_shell *s, bool *is_one)
         status = ms_shell_peek(s) == '\'' ? read_literal(&r) : read_piece(&r, false);
     }
     *is_one = s->at > start;
-    bool is_nothing = s->text.count == 0 && s->unknown; /* it may be a word all the same */
-    r.has_text |= is_nothing;
     return status == MS_OK ? end_word(&r) : status;
 }

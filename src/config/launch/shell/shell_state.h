@@ -2,8 +2,8 @@
  *
  * A shell's text while it is read: the place, variables, the words so far.
  */
-#ifndef MS_CONFIG_LAUNCH_SHELL_STATE_H
-#define MS_CONFIG_LAUNCH_SHELL_STATE_H
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_STATE_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,9 @@ enum {
     MS_SHELL_MAX_VARIABLES = 1 << 10,
     MS_SHELL_MAX_NESTING = 16
 };
+
+/* In the text of a word whose text is not known, while variables have it. */
+#define MS_SHELL_UNKNOWN '\1'
 
 typedef struct ms_shell_word {
     const char *text;
@@ -46,8 +49,11 @@ typedef struct ms_shell {
     uint32_t line;
     const char *unknown;     /* of the word that is read */
     ms_vec(char) blocks;     /* open ones: '(' and 'b' */
+    uint32_t depth;          /* of texts that others run */
     const char *heredocs[4]; /* ends of texts that follow this line */
     uint32_t heredoc_count;
+    bool is_tested;   /* the commands that "&&" joins may fail */
+    bool is_optional; /* the command that is read runs if one before it fails, or does not */
     ms_error *err;
 } ms_shell;
 
@@ -66,5 +72,7 @@ ms_shell_fail(const ms_shell *shell, uint32_t line, ms_status status, const char
 char ms_shell_peek(const ms_shell *shell);
 /* Blanks, and line breaks behind a backslash. */
 void ms_shell_skip_blanks(ms_shell *shell);
+/* Up to the line break. */
+void ms_shell_skip_line(ms_shell *shell);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * One word of a shell's text, with what it expands to.
  */
-#ifndef MS_CONFIG_LAUNCH_SHELL_WORD_H
-#define MS_CONFIG_LAUNCH_SHELL_WORD_H
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_WORD_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_WORD_H
 
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 /* Reads one word, which may become none or several. `*is_one`: there is a word here.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -70,6 +70,12 @@ static void pass(ms_shell *s)
 {
     s->line += ms_shell_peek(s) == '\n';
     s->at++;
+}
+
+void ms_shell_skip_line(ms_shell *s)
+{
+    while (s->at < s->source.length && s->source.text[s->at] != '\n')
+        s->at++;
 }
 
 void ms_shell_skip_blanks(ms_shell *s)

@@ -2,124 +2,13 @@
  *
  * Commands of a shell's text.
  */
-#include "config/launch/shell.h"
+#include "config/launch/shell/shell.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "config/launch/shell_word.h"
-
-/* ---- variables ---- */
-
-/* Bytes of the name that a text assigns to, 0: none; `*adds` for "+=". */
-static size_t assigned(const char *text, bool *adds)
-{
-    size_t bytes = 0;
-    while (isalnum((unsigned char)text[bytes]) || text[bytes] == '_')
-        bytes++;
-    bool is_name = bytes > 0 && !isdigit((unsigned char)*text);
-    *adds = text[bytes] == '+' && text[bytes + 1] == '=';
-    return is_name && (*adds || text[bytes] == '=') ? bytes : 0;
-}
-
-static ms_status set_words(ms_shell *s, const char *name, bool adds, const ms_shell_word *items,
-                           uint32_t count, bool is_list)
-{
-    const ms_shell_variable *before = adds ? ms_shell_find(s, name) : NULL;
-    ms_shell_word joined;
-    if (!before)
-        return ms_shell_set(s, name, items, count, is_list);
-    if (!is_list && before->count == 1 && count == 1) {
-        joined = items[0];
-        joined.text = ms_arena_printf(s->arena, "%s%s", before->items[0].text, items[0].text);
-        joined.unknown = items[0].unknown ? items[0].unknown : before->items[0].unknown;
-        s->expanded += strlen(before->items[0].text);
-        if (!joined.text)
-            return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
-        if (s->expanded > MS_SHELL_MAX_BYTES)
-            return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "the text expands to more than %d KiB",
-                                 MS_SHELL_MAX_BYTES >> 10);
-        return ms_shell_set(s, name, &joined, 1, false);
-    }
-    uint32_t all = before->count + count;
-    ms_shell_word *both =
-        all <= MS_SHELL_MAX_WORDS ? ms_arena_array(s->arena, ms_shell_word, all) : NULL;
-    if (!both)
-        return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "more than %d words", MS_SHELL_MAX_WORDS);
-    memcpy(both, before->items, before->count * sizeof *both);
-    if (count > 0)
-        memcpy(both + before->count, items, count * sizeof *both);
-    s->expanded += all * sizeof *both;
-    if (s->expanded > MS_SHELL_MAX_BYTES)
-        return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "lists of more than %d KiB",
-                             MS_SHELL_MAX_BYTES >> 10);
-    return ms_shell_set(s, name, both, all, true);
-}
-
-ms_status ms_shell_assign(ms_shell *s, const ms_shell_word *word, bool is_inner, bool *is_one)
-{
-    bool adds;
-    size_t bytes = assigned(word->text, &adds);
-    *is_one = bytes > 0;
-    if (!*is_one)
-        return MS_OK;
-    ms_shell_word value = *word;
-    const char *name = ms_arena_printf(s->arena, "%.*s", (int)bytes, word->text);
-    if (is_inner && !value.unknown)
-        value.unknown = ms_arena_printf(s->arena,
-                                        "line %u: it is assigned in a loop, a condition or a "
-                                        "function",
-                                        (unsigned)word->line);
-    value.text = word->text + bytes + (adds ? 2 : 1);
-    if (!name)
-        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
-    return set_words(s, name, adds, &value, 1, false);
-}
-
-/* ---- lists: NAME=(...) ---- */
-
-static void skip_line(ms_shell *s)
-{
-    while (s->at < s->source.length && s->source.text[s->at] != '\n')
-        s->at++;
-}
-
-static ms_status read_list(ms_shell *s, bool is_inner)
-{
-    bool adds, is_one;
-    uint32_t first = s->words.count, line = s->line;
-    const ms_shell_word head = s->words.items[first - 1];
-    size_t bytes = assigned(head.text, &adds);
-    const char *name = ms_arena_printf(s->arena, "%.*s", (int)bytes, head.text);
-    s->at++;
-    for (;;) {
-        ms_shell_skip_blanks(s);
-        char c = ms_shell_peek(s);
-        if (s->at >= s->source.length)
-            return ms_shell_fail(s, line, MS_ERR_SYNTAX, "'(' without ')'");
-        if (c == ')')
-            break;
-        if (c == '#') {
-            skip_line(s);
-        } else if (c == '\n' || strchr(";|&<>(", c)) {
-            s->line += c == '\n';
-            s->at++;
-        } else {
-            ms_status status = ms_shell_word_read(s, &is_one);
-            if (status != MS_OK)
-                return status;
-        }
-    }
-    s->at++;
-    ms_shell_word *items = s->words.items + first;
-    for (uint32_t i = first; is_inner && i < s->words.count; i++)
-        s->words.items[i].unknown = "it is assigned in a loop, a condition or a function";
-    if (!name)
-        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
-    ms_status status = set_words(s, name, adds, items, s->words.count - first, true);
-    s->words.count = first - 1;
-    return status;
-}
+#include "config/launch/shell/shell_assign.h"
+#include "config/launch/shell/shell_word.h"
 
 /* ---- redirections ---- */
 
@@ -129,7 +18,7 @@ static void skip_heredocs(ms_shell *s)
     for (uint32_t i = 0; i < s->heredoc_count; i++)
         while (s->at < s->source.length) {
             size_t start = s->at;
-            skip_line(s);
+            ms_shell_skip_line(s);
             const char *line = s->source.text + start;
             size_t bytes = s->at - start, length = strlen(s->heredocs[i]);
             s->line += s->at < s->source.length;
@@ -231,6 +120,71 @@ static ms_status take_reserved(ms_shell *s, uint32_t *first, bool *is_done)
     return status;
 }
 
+/* Commands that a script does not go on without. */
+static bool is_sure(const char *name)
+{
+    static const char *const sure[] = {"cd",     "mkdir", "source", ".",     "echo",
+                                       "export", "set",   "module", "conda", NULL};
+    bool adds;
+    return ms_shell_assigned(name, &adds) > 0 || is_one_of(name, sure);
+}
+
+/* Without what memscope puts in front of what is not known. */
+static ms_status clean(ms_shell *s, uint32_t first)
+{
+    for (uint32_t i = first; i < s->words.count; i++)
+        if (strchr(s->words.items[i].text, MS_SHELL_UNKNOWN)) {
+            char *to = ms_arena_strdup(s->arena, s->words.items[i].text);
+            if (!to)
+                return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a word");
+            s->words.items[i].text = to;
+            for (const char *from = to; *from; from++)
+                if (*from != MS_SHELL_UNKNOWN)
+                    *to++ = *from;
+            *to = '\0';
+        }
+    return MS_OK;
+}
+
+/* The text of `eval "..."` and `bash -c "..."`; NULL: it is neither. */
+static const char *text_to_run(const ms_shell *s, uint32_t first)
+{
+    static const char *const shells[] = {"bash", "sh", "zsh", "/bin/bash", "/bin/sh", NULL};
+    const ms_shell_word *words = s->words.items + first;
+    uint32_t count = s->words.count - first;
+    if (count == 2 && strcmp(words[0].text, "eval") == 0)
+        return words[1].text;
+    bool is_shell = count > 2 && is_one_of(words[0].text, shells) && *words[1].text == '-';
+    return is_shell && strchr(words[1].text, 'c') ? words[2].text : NULL;
+}
+
+static ms_status read_commands(ms_shell *s, ms_shell_visit visit, void *context);
+
+/* The commands of a text that another one runs, at the line of that. */
+static ms_status run_text(ms_shell *s, const char *text, ms_shell_visit visit, void *context)
+{
+    const ms_json_source outer = s->source;
+    const size_t at = s->at, bytes = strlen(text);
+    const uint32_t line = s->line, heredocs = s->heredoc_count;
+    char *inner = ms_arena_array(s->arena, char, line + bytes);
+    s->expanded += line + bytes;
+    if (s->expanded > MS_SHELL_MAX_BYTES || ++s->depth > MS_SHELL_MAX_NESTING)
+        return ms_shell_fail(s, line, MS_ERR_LIMIT, "texts within texts are too long or too deep");
+    if (!inner)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a text");
+    memset(inner, '\n', line - 1);
+    memcpy(inner + line - 1, text, bytes + 1);
+    s->source = (ms_json_source){outer.name, inner, line - 1 + bytes};
+    s->at = s->heredoc_count = s->words.count = 0;
+    ms_status status = read_commands(s, visit, context);
+    s->source = outer;
+    s->at = at;
+    s->line = line;
+    s->heredoc_count = heredocs;
+    s->depth--;
+    return status;
+}
+
 static ms_status end_command(ms_shell *s, ms_shell_visit visit, void *context)
 {
     static const char *const exporting[] = {"export",   "declare", "local",
@@ -242,21 +196,43 @@ static ms_status end_command(ms_shell *s, ms_shell_visit visit, void *context)
     uint32_t at = first;
     if (status != MS_OK || is_done)
         return status;
+    s->is_tested |= !is_sure(s->words.items[at].text);
     if (is_one_of(s->words.items[at].text, exporting))
         at++;
     for (uint32_t i = at; i < s->words.count && is_one; i++) {
         bool adds;
-        is_one = assigned(s->words.items[i].text, &adds) > 0 || at > first;
+        is_one = ms_shell_assigned(s->words.items[i].text, &adds) > 0 || at > first;
     }
     for (uint32_t i = at; i < s->words.count && is_one && status == MS_OK; i++) {
         bool was;
         const ms_shell_word word = s->words.items[i];
-        status = ms_shell_assign(s, &word, is_inner, &was);
+        status = ms_shell_assign(s, &word, is_inner || s->is_optional, &was);
     }
     if (is_one || status != MS_OK)
         return status;
+    const char *text = text_to_run(s, first);
+    if (text)
+        return run_text(s, text, visit, context);
+    status = clean(s, first);
+    if (status == MS_OK)
+        status = ms_shell_forget_changed(s, s->words.items + first, s->words.count - first);
+    if (status != MS_OK)
+        return status;
     const ms_shell_words command = {s->words.items + first, s->words.count - first, 0};
     return visit(context, s, &command, is_inner);
+}
+
+/* The sign behind a command; "&&" and "||" say whether the next one runs. */
+static void pass_sign(ms_shell *s, char c, bool is_behind_command)
+{
+    s->at++;
+    if (c == '\n' && !is_behind_command)
+        return;
+    bool is_double = (c == '&' || c == '|') && ms_shell_peek(s) == c;
+    s->at += is_double;
+    if (!is_double && c != '|')
+        s->is_tested = false;
+    s->is_optional = is_double && (s->is_tested || c == '|');
 }
 
 /* A bracket, a line break or a sign that ends a command. */
@@ -265,12 +241,17 @@ static ms_status take_sign(ms_shell *s, ms_shell_visit visit, void *context)
     bool adds;
     char c = ms_shell_peek(s);
     const ms_shell_word *last = s->words.count ? &s->words.items[s->words.count - 1] : NULL;
-    size_t bytes = last ? assigned(last->text, &adds) : 0;
+    size_t bytes = last ? ms_shell_assigned(last->text, &adds) : 0;
     if (c == '(' && bytes > 0 && s->at > 0 && s->source.text[s->at - 1] == '=')
-        return read_list(s, s->blocks.count > 0);
+        return ms_shell_read_list(s, s->blocks.count > 0 || s->is_optional);
+    const bool is_behind_command = s->words.count > 0;
     ms_status status = end_command(s, visit, context);
     s->words.count = 0;
-    s->at++;
+    pass_sign(s, c, is_behind_command);
+    if (status == MS_OK && c == '(' && ms_shell_peek(s) == '(') {
+        s->is_tested = true;
+        return ms_shell_skip_arithmetic(s);
+    }
     if (status == MS_OK && c == '(')
         status = open_block(s, '(');
     if (c == ')')
@@ -282,13 +263,10 @@ static ms_status take_sign(ms_shell *s, ms_shell_visit visit, void *context)
     return status;
 }
 
-ms_status ms_shell_read(ms_shell *s, ms_shell_visit visit, void *context)
+static ms_status read_commands(ms_shell *s, ms_shell_visit visit, void *context)
 {
     ms_status status = MS_OK;
     s->line = 1;
-    if (s->source.length > MS_SHELL_MAX_BYTES)
-        return ms_fail(s->err, MS_ERR_LIMIT, "%.200s: larger than %d KiB", s->source.name,
-                       MS_SHELL_MAX_BYTES >> 10);
     while (status == MS_OK) {
         bool is_one;
         ms_shell_skip_blanks(s);
@@ -296,7 +274,7 @@ ms_status ms_shell_read(ms_shell *s, ms_shell_visit visit, void *context)
         if (s->at >= s->source.length)
             return end_command(s, visit, context);
         if (c == '#')
-            skip_line(s);
+            ms_shell_skip_line(s);
         else if (is_redirection(s)) {
             while (isdigit((unsigned char)ms_shell_peek(s)))
                 s->at++;
@@ -307,6 +285,14 @@ ms_status ms_shell_read(ms_shell *s, ms_shell_visit visit, void *context)
             status = ms_shell_word_read(s, &is_one);
     }
     return status;
+}
+
+ms_status ms_shell_read(ms_shell *s, ms_shell_visit visit, void *context)
+{
+    if (s->source.length > MS_SHELL_MAX_BYTES)
+        return ms_fail(s->err, MS_ERR_LIMIT, "%.200s: larger than %d KiB", s->source.name,
+                       MS_SHELL_MAX_BYTES >> 10);
+    return read_commands(s, visit, context);
 }
 
 const char *ms_shell_quote(ms_arena *arena, const char *word)

@@ -5,10 +5,10 @@
  * variables of the machine, values that a loop or a condition assigns) leaves a word that says why
  * it is not known, which its reader refuses if it matters.
  */
-#ifndef MS_CONFIG_LAUNCH_SHELL_H
-#define MS_CONFIG_LAUNCH_SHELL_H
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_H
 
-#include "config/launch/shell_state.h"
+#include "config/launch/shell/shell_state.h"
 
 /* A command that is no assignment. `is_inner`: a loop, a condition or a function has it. */
 typedef ms_status (*ms_shell_visit)(void *context, const ms_shell *shell,
@@ -18,9 +18,6 @@ typedef ms_status (*ms_shell_visit)(void *context, const ms_shell *shell,
  * released by ms_shell_end of shell_state.h, also after a failure; variables may be set before.
  * MS_ERR_SYNTAX and MS_ERR_LIMIT have the place. */
 ms_status ms_shell_read(ms_shell *shell, ms_shell_visit visit, void *context);
-
-/* Assigns if the word is NAME=VALUE; `*is_one` says whether it is. */
-ms_status ms_shell_assign(ms_shell *shell, const ms_shell_word *word, bool is_inner, bool *is_one);
 
 /* A word as a shell spells it, between quotes. NULL: out of memory. */
 const char *ms_shell_quote(ms_arena *arena, const char *word);

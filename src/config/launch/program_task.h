@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The kind of training that the name of a program tells of.
+ */
+#ifndef MS_CONFIG_LAUNCH_PROGRAM_TASK_H
+#define MS_CONFIG_LAUNCH_PROGRAM_TASK_H
+
+#include "base/arena.h"
+
+/* "dpo" of "train_dpo.py", "sft" of TRL's own "trl/scripts/sft.py"; NULL: the name says nothing. */
+const char *ms_program_task(ms_arena *arena, const char *name);
+
+#endif
