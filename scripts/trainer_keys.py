@@ -315,6 +315,12 @@ SOURCES = {
                                     "GeneratingArguments", "MegatronBridgeArguments")],
         "transformers": [of_classes("training_args*.py", "Seq2SeqTrainingArguments")],
     },
+    "ms-swift": {
+        "swift": [of_classes("trainers/arguments.py", "TrainArgumentsMixin"),
+                  of_classes("arguments/**/*.py", "SftArguments", "PretrainArguments"),
+                  of_classes("ray_utils/arguments.py", "RayArguments")],
+        "transformers": [of_classes("training_args*.py", "Seq2SeqTrainingArguments")],
+    },
     "torchtune": {"torchtune": [of_reads("recipes/*_[ds]*.py", "cfg"),
                                 of_files("recipes/configs/**/*.yaml")]},
     "torchtitan": {"torchtitan": [of_classes("config/job_config.py", "JobConfig")]},

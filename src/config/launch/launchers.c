@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/launch/launch_class.h"
 #include "config/launch/shell.h"
 
 typedef struct taking {
@@ -29,87 +30,9 @@ static const char *text_at(const taking *t, uint32_t at)
     return at < t->l->count ? t->l->words[at].text : "";
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_program(const char *word, const char *name)
 {
-    return strcmp(base_name(word), name) == 0;
-}
-
-/* python, python3, python3.12 */
-static bool is_python(const char *word)
-{
-    static const char python[] = "python";
-    const char *name = base_name(word);
-    return strncmp(name, python, sizeof python - 1) == 0 &&
-           name[sizeof python - 1 + strspn(name + sizeof python - 1, "0123456789.")] == '\0';
-}
-
-static bool has_word(const char *list, const char *name)
-{
-    size_t bytes = strlen(name);
-    bool is_one = bytes > 0 && !strchr(name, ' ');
-    for (const char *at = is_one ? strstr(list, name) : NULL; at; at = strstr(at + 1, name))
-        if (at > list && at[-1] == ' ' && at[bytes] == ' ')
-            return true;
-    return false;
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-/* ---- which command is a launch ---- */
-
-static bool is_assignment(const char *text)
-{
-    size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-    return bytes > 0 && text[bytes] == '=' && !isdigit((unsigned char)*text);
-}
-
-static const char wrappers[] = " env nohup exec command time sudo uv poetry run srun mpirun ";
-
-ms_launch_class ms_launch_class_of(const ms_shell_words *words)
-{
-    static const char trainers[] = " accelerate accelerate-launch torchrun deepspeed trl "
-                                   "llamafactory-cli lmf axolotl tune swift megatron ";
-    uint32_t at = 0;
-    while (at < words->count &&
-           (is_assignment(words->items[at].text) || *words->items[at].text == '-' ||
-            has_word(wrappers, base_name(words->items[at].text))))
-        at++;
-    if (at >= words->count)
-        return MS_LAUNCH_NONE;
-    const char *name = base_name(words->items[at].text);
-    const char *next = at + 1 < words->count ? words->items[at + 1].text : "";
-    if (has_word(trainers, name)) {
-        bool is_other = strcmp(name, "accelerate") == 0 && strcmp(next, "launch") != 0;
-        bool is_tool = (strcmp(name, "tune") == 0 && strcmp(next, "run") != 0) ||
-                       (strcmp(name, "trl") == 0 && strcmp(next, "env") == 0) ||
-                       (strcmp(name, "axolotl") == 0 && strcmp(next, "train") != 0) ||
-                       has_word(" export chat api webchat webui version env ", next);
-        return is_other || is_tool ? MS_LAUNCH_NONE : MS_LAUNCH_TRAINER;
-    }
-    if (is_python(name)) {
-        if (strcmp(next, "-c") == 0)
-            return MS_LAUNCH_NONE;
-        return strcmp(next, "-m") == 0 && at + 2 < words->count &&
-                       has_word(" pip venv ensurepip json.tool http.server huggingface_hub ",
-                                words->items[at + 2].text)
-                   ? MS_LAUNCH_NONE
-                   : MS_LAUNCH_PYTHON;
-    }
-    if (ends_in(name, ".sh") ||
-        (has_word(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
-        return strcmp(name, "source") == 0 || strcmp(name, ".") == 0 ? MS_LAUNCH_NONE
-                                                                     : MS_LAUNCH_SCRIPT;
-    return MS_LAUNCH_NONE;
+    return strcmp(ms_launch_base_name(word), name) == 0;
 }
 
 /* ---- numbers of processes ---- */
@@ -150,7 +73,7 @@ static ms_status take_options(taking *t, const char *flags, take_option take)
     while (t->at < t->l->count && status == MS_OK && ms_launch_option_at(t->l, t->at, &option)) {
         uint32_t word = t->at++;
         bool is_module = strcmp(option.name, "m") == 0 || strcmp(option.name, "module") == 0;
-        bool is_flag = is_module || (!option.has_value && has_word(flags, option.name));
+        bool is_flag = is_module || (!option.has_value && ms_launch_has_word(flags, option.name));
         if (is_module)
             continue;
         if (!option.has_value && !is_flag)
@@ -214,7 +137,7 @@ static ms_status take_accelerate(taking *t, const char *name, ms_launch_value va
     if (strcmp(name, "mixed_precision") == 0)
         return add(t, name, word, value);
     snprintf(key, sizeof key, "deepspeed_config.%s", name);
-    if (has_word(inside, name))
+    if (ms_launch_has_word(inside, name))
         return add(t, key, word, value);
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         if (strncmp(name, objects[i].prefix, strlen(objects[i].prefix)) == 0) {
@@ -279,11 +202,12 @@ static ms_status skip_front(taking *t)
     while (t->at < t->l->count && status == MS_OK) {
         const char *text = text_at(t, t->at);
         status = ms_shell_assign(&t->l->shell, &t->l->words[t->at], false, &is_one);
-        if (has_word(" srun mpirun ", base_name(text)))
+        if (ms_launch_has_word(" srun mpirun ", ms_launch_base_name(text)))
             return ms_launch_fail(
                 t->l, t->at, "%.20s is not read: give the launch that it starts, and --world N",
-                base_name(text));
-        bool is_wrapper = has_word(wrappers, base_name(text)) || *text == '-';
+                ms_launch_base_name(text));
+        bool is_wrapper =
+            ms_launch_has_word(ms_launch_wrappers, ms_launch_base_name(text)) || *text == '-';
         if (status == MS_OK && !is_one && !is_wrapper)
             break;
         t->at++;
@@ -296,7 +220,7 @@ static ms_status take_one(taking *t, bool *is_one)
 {
     const char *word = text_at(t, t->at), *module = "";
     uint32_t skipped = 1;
-    if (is_python(word)) {
+    if (ms_launch_is_python(word)) {
         uint32_t at = t->at + 1;
         while (*text_at(t, at) == '-' && strcmp(text_at(t, at), "-m") != 0)
             at++;
@@ -332,34 +256,59 @@ static ms_status take_one(taking *t, bool *is_one)
 
 /* ---- what it comes to ---- */
 
-/* Of LLaMA-Factory, which starts torchrun. */
-static void take_variable(const taking *t, const char *name, double *number)
+/* Of LLaMA-Factory and ms-swift, which start torchrun. */
+static void take_variable(taking *t, const char *name, double *number)
 {
     const char *text = environment(t, name);
     if (text && isdigit((unsigned char)*text))
         *number = (double)strtoul(text, NULL, 10);
+    else if (ms_shell_find(&t->l->shell, name))
+        t->is_unknown = true;
+}
+
+/* ms-swift starts as many processes as its variables say, else one, and has each put the layers on
+ * all the devices that it sees for itself. */
+static ms_status set_swift_processes(taking *t)
+{
+    const char *devices = environment(t, "CUDA_VISIBLE_DEVICES");
+    double visible = devices && *devices ? count_list(devices) : 0;
+    if (!t->is_launched)
+        t->per_machine = 1;
+    take_variable(t, "NPROC_PER_NODE", &t->per_machine);
+    take_variable(t, "NNODES", &t->machines);
+    if (t->is_unknown || t->per_machine < 1 || visible < 2 * t->per_machine)
+        return MS_OK;
+    return ms_launch_fail(t->l, t->at,
+                          "%.0f devices for %.0f of ms-swift's processes: each puts parts of the "
+                          "layers on several devices, which is not predicted; set NPROC_PER_NODE "
+                          "to %.0f, or show it one device",
+                          visible, t->per_machine, visible);
 }
 
 static ms_status set_processes(taking *t)
 {
     ms_launch *l = t->l;
     const char *devices = environment(t, "CUDA_VISIBLE_DEVICES");
+    const char *name = ms_launch_base_name(text_at(t, t->at));
+    bool is_swift = strcmp(name, "swift") == 0;
+    ms_status status = is_swift ? set_swift_processes(t) : MS_OK;
+    if (status != MS_OK)
+        return status;
     if (t->per_machine == 0 && devices && *devices) {
         t->per_machine = count_list(devices);
         t->is_unknown = false;
     }
-    static const char alone[] = " trl llamafactory-cli lmf axolotl ";
-    const char *name = base_name(text_at(t, t->at));
-    if (has_word(" llamafactory-cli lmf ", name)) {
+    static const char alone[] = " trl llamafactory-cli lmf axolotl swift ";
+    if (ms_launch_has_word(" llamafactory-cli lmf ", name)) {
         take_variable(t, "NPROC_PER_NODE", &t->per_machine);
         take_variable(t, "NNODES", &t->machines);
     }
     double all = t->per_machine * (t->machines > 0 ? t->machines : 1);
     if (t->is_unknown || all < 1 || all > 1 << 20)
         return MS_OK;
-    bool launches = t->is_launched || has_word(alone, name); /* its own processes */
+    bool launches = t->is_launched || ms_launch_has_word(alone, name); /* its own processes */
     l->processes = (uint64_t)all;
-    if (!launches && is_python(name) && all > 1)
+    if (!launches && ms_launch_is_python(name) && all > 1)
         return ms_launch_fail(l, t->at,
                               "python alone on %" PRIu64 " devices is torch.nn.DataParallel with "
                               "Trainer, which is not predicted: launch it with torchrun, or show "
@@ -370,8 +319,7 @@ static ms_status set_processes(taking *t)
     const char *number = ms_arena_printf(l->arena, "%" PRIu64, l->processes);
     if (!number)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the launch");
-    ms_status status =
-        ms_launch_add_constant(l, &l->launcher, "num_processes", t->count_word, number);
+    status = ms_launch_add_constant(l, &l->launcher, "num_processes", t->count_word, number);
     if (status == MS_OK && !t->has_type && l->processes > 1)
         status = add_type(t, t->count_word, "MULTI_GPU");
     return status;

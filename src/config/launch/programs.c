@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The program that a launch starts, and its arguments: those of transformers' HfArgumentParser and
- * TRL's, of LLaMA-Factory, axolotl, torchtune and torchtitan.
+ * TRL's, of LLaMA-Factory, axolotl, ms-swift, torchtune and torchtitan.
  */
 #include "config/launch/programs.h"
+
+#include "config/launch/foreign_programs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,46 +49,6 @@ static bool is_settings_file(const char *text)
 {
     return ends_in(text, ".yaml") || ends_in(text, ".yml") || ends_in(text, ".json") ||
            ends_in(text, ".toml");
-}
-
-/* ---- what is not read ---- */
-
-static const struct {
-    const char *beginning, *trainer;
-} foreign_modules[] = {
-    {"verl.", "verl"},
-    {"openrlhf.", "OpenRLHF"},
-    {"nemo_rl.", "NeMo-RL"},
-    {"nemo.", "NeMo"},
-    {"nemo_automodel", "NeMo AutoModel"},
-    {"megatron.", "Megatron-LM"},
-    {"prime_rl.", "prime-rl"},
-    {"swift.", "ms-swift"},
-    {"slime.", "slime"},
-};
-
-static ms_status refuse_trainer(const ms_launch *l, uint32_t at, const char *trainer)
-{
-    return ms_launch_fail(l, at,
-                          "%s is not read: give the settings as options (--batch, --seq, "
-                          "--parallel tp=4,pp=2), or have memscope capture run the training itself",
-                          trainer);
-}
-
-static ms_status check_foreign(const taking *t, const char *name)
-{
-    bool is_file = ends_in(name, ".py");
-    for (size_t i = 0; !is_file && i < sizeof foreign_modules / sizeof *foreign_modules; i++)
-        if (starts(name, foreign_modules[i].beginning))
-            return refuse_trainer(t->l, t->at, foreign_modules[i].trainer);
-    if (starts(base_name(name), "pretrain_") && ends_in(name, ".py"))
-        for (uint32_t i = t->at + 1; i < t->l->count; i++)
-            if (starts(t->l->words[i].text, "--num-layers") ||
-                starts(t->l->words[i].text, "--tensor-model-parallel-size") ||
-                starts(t->l->words[i].text, "--micro-batch-size") ||
-                starts(t->l->words[i].text, "--use-mcore-models"))
-                return refuse_trainer(t->l, t->at, "Megatron-LM");
-    return MS_OK;
 }
 
 /* ---- arguments ---- */
@@ -248,6 +210,41 @@ static ms_status take_axolotl(taking *t, uint32_t skipped)
                : status;
 }
 
+/* ---- ms-swift ---- */
+
+/* "sft" of swift/cli/sft.py and of swift.cli.sft, which launchers start; NULL: no training of it.
+ */
+static const char *swift_task_of(const char *program)
+{
+    static const char *const programs[][2] = {
+        {"swift/cli/sft.py", "sft"}, {"swift/cli/pt.py", "pt"}, {"swift/cli/rlhf.py", "rlhf"},
+        {"swift.cli.sft", "sft"},    {"swift.cli.pt", "pt"},    {"swift.cli.rlhf", "rlhf"},
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (ends_in(program, programs[i][0]))
+            return programs[i][1];
+    return NULL;
+}
+
+static ms_status note_devices(const ms_launch *l)
+{
+    if (l->processes > 1 || ms_shell_find(&l->shell, "CUDA_VISIBLE_DEVICES"))
+        return MS_OK;
+    return ms_note_add(l->notes, l->arena, l->err,
+                       "one device is predicted: where a process of ms-swift sees several, it puts "
+                       "parts of the layers on each (NPROC_PER_NODE, CUDA_VISIBLE_DEVICES)");
+}
+
+static ms_status take_swift(taking *t, const char *task, uint32_t skipped)
+{
+    uint32_t word = t->at;
+    t->at += skipped;
+    ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "swift_task", word, task);
+    if (status == MS_OK)
+        status = take_arguments(t);
+    return status == MS_OK ? note_devices(t->l) : status;
+}
+
 /* ---- torchtune ---- */
 
 static ms_status check_recipe(const taking *t, const char *recipe, uint32_t word)
@@ -302,6 +299,20 @@ static ms_status take_tune(taking *t)
 
 /* ---- all of them ---- */
 
+/* Variables of the environment that PyTorch's allocator reads, as a setting. */
+static ms_status take_allocator(ms_launch *l, uint32_t word)
+{
+    static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const ms_shell_variable *variable = ms_shell_find(&l->shell, names[i]);
+        bool is_known = variable && variable->count == 1 && !variable->items[0].unknown;
+        if (variable && variable->count > 0 && (!is_known || *variable->items[0].text))
+            return ms_launch_add_constant(l, &l->trainer, names[0], word,
+                                          is_known ? variable->items[0].text : "?");
+    }
+    return MS_OK;
+}
+
 /* Where only the machine decides how many processes there are. */
 static ms_status note_uncounted(const ms_launch *l, const char *name)
 {
@@ -320,7 +331,10 @@ static ms_status note_uncounted(const ms_launch *l, const char *name)
 
 static ms_status take_python(taking *t, uint32_t skipped, const char *name)
 {
-    ms_status status = check_foreign(t, name);
+    const char *swift_task = swift_task_of(name);
+    if (swift_task)
+        return take_swift(t, swift_task, skipped);
+    ms_status status = ms_launch_check_foreign(t->l, t->at, name);
     if (status != MS_OK)
         return status;
     if (starts(name, "axolotl.cli.train"))
@@ -344,8 +358,10 @@ static ms_status take_program(taking *t)
         return take_axolotl(t, 2);
     if (strcmp(name, "tune") == 0)
         return take_tune(t);
-    if (strcmp(name, "swift") == 0 || strcmp(name, "megatron") == 0)
-        return refuse_trainer(l, at, "ms-swift");
+    if (strcmp(name, "swift") == 0)
+        return take_swift(t, text_at(t, at + 1), 2);
+    if (strcmp(name, "megatron") == 0)
+        return ms_launch_refuse_trainer(l, at, "ms-swift on Megatron");
     bool is_python = starts(name, "python");
     while (is_python && *text_at(t, ++at) == '-' && strcmp(text_at(t, at), "-m") != 0)
         continue;
@@ -362,5 +378,7 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
         return ms_launch_fail(l, l->count - 1, "this launch has no program");
     const char *name = base_name(l->words[at].text);
     ms_status status = take_program(&t);
+    if (status == MS_OK && (l->file_count > 0 || l->trainer.count > 0))
+        status = take_allocator(l, at);
     return status == MS_OK ? note_uncounted(l, name) : status;
 }

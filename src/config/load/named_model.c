@@ -15,7 +15,7 @@ static const struct {
 } keys[] = {
     {MS_TRAINING_AXOLOTL, "/base_model"},    {MS_TRAINING_FACTORY, "/model_name_or_path"},
     {MS_TRAINING_HF, "/model_name_or_path"}, {MS_TRAINING_TORCHTUNE, "/model/_component_"},
-    {MS_TRAINING_TITAN, "/model/name"},
+    {MS_TRAINING_TITAN, "/model/name"},      {MS_TRAINING_SWIFT, "/model"},
 };
 
 /* torchtune 0.6's builders, without "lora_" and "qlora_", and models with these sizes. */

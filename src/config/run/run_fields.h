@@ -31,6 +31,7 @@ typedef struct ms_run_draft {
     bool ignore_sharding;
     bool is_moved;  /* by the trainer whose file it is, a model that was built on the host */
     bool is_loaded; /* by it, with device_map, where there are no other ranks */
+    bool is_mapped; /* the same, on each rank that holds everything */
     bool is_launched_apart; /* a launcher has a file beside the trainer's */
     bool is_inference;      /* nothing is trained */
     bool reshards;          /* --reshard-after-forward */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Converts adapters and quantised bases of TRL, axolotl, LLaMA-Factory and torchtune to values of
- * `--lora` and `--quantize`. TRL 1.16 has them in its ModelConfig.
+ * Converts adapters and quantised bases of TRL, axolotl, LLaMA-Factory, ms-swift and torchtune to
+ * values of `--lora` and `--quantize`. TRL 1.16 has them in its ModelConfig.
  */
 #include "config/trainers/training_adapter.h"
 
 #include <string.h>
 
+#include "config/trainers/others/training_swift.h"
 #include "config/trainers/training_reading.h"
 
 /* ---- whether ---- */
@@ -23,6 +24,7 @@ bool ms_training_has_adapter(const ms_training_reading *r)
     case MS_TRAINING_AXOLOTL:
         return *ms_training_text(r, MS_TOPIC_ADAPTER, "") != '\0';
     case MS_TRAINING_FACTORY:
+    case MS_TRAINING_SWIFT:
         return strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, "lora"), "full") != 0;
     case MS_TRAINING_TORCHTUNE:
         return is_torchtune_adapter(r);
@@ -130,9 +132,10 @@ static ms_status names_of(ms_training_reading *r, ms_training_topic topic, const
 static ms_status add_targets(writer *w)
 {
     ms_training_reading *r = w->r;
-    bool is_factory = r->file.format == MS_TRAINING_FACTORY;
-    bool knows_all = is_factory || r->file.format == MS_TRAINING_HF;
-    const char *names = is_factory ? "all" : "";
+    const ms_training_format format = r->file.format;
+    bool is_factory = format == MS_TRAINING_FACTORY, is_swift = format == MS_TRAINING_SWIFT;
+    bool knows_all = is_factory || is_swift || format == MS_TRAINING_HF;
+    const char *names = is_factory || is_swift ? "all" : "";
     if (ms_training_flag(r, MS_TOPIC_ALL_LINEAR, false)) {
         add(w, "targets", "all-linear");
         return MS_OK;
@@ -178,14 +181,15 @@ static ms_status set_lora(ms_training_reading *r)
     writer w = {r, ""};
     const char *saved = "";
     const bool is_trl = r->file.format == MS_TRAINING_HF;
+    const bool is_swift = r->file.format == MS_TRAINING_SWIFT;
     ms_status status = check_numbers(r);
-    if (is_trl && !r->file.given[MS_TOPIC_RANK])
-        add(&w, "r", "16"); /* TRL's own, as the dropout below */
+    if ((is_trl || is_swift) && !r->file.given[MS_TOPIC_RANK])
+        add(&w, "r", is_trl ? "16" : "8"); /* their own, as the dropout below */
     add_number(&w, "r", MS_TOPIC_RANK);
     if (status == MS_OK)
         status = add_targets(&w);
     add_number(&w, "dropout", MS_TOPIC_DROPOUT);
-    if (is_trl && !r->file.given[MS_TOPIC_DROPOUT])
+    if ((is_trl || is_swift) && !r->file.given[MS_TOPIC_DROPOUT])
         add(&w, "dropout", "0.05");
     if (ms_training_flag(r, MS_TOPIC_DORA, false))
         add(&w, "dora", "");
@@ -204,6 +208,8 @@ static ms_status set_lora(ms_training_reading *r)
     if (status == MS_OK && r->file.format == MS_TRAINING_TORCHTUNE)
         status = ms_training_offer(r, "adapter-dtype", ms_training_text(r, MS_TOPIC_DTYPE, "bf16"),
                                    MS_TOPIC_DTYPE);
+    if (status == MS_OK && is_swift)
+        status = ms_training_set_swift_adapter(r);
     /* TRL takes those on a quantised base to bf16, but for DoRA's vectors. */
     if (status == MS_OK && is_trl && is_packed_in_bits(r))
         status = ms_training_flag(r, MS_TOPIC_DORA, false)
@@ -250,9 +256,10 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
 {
     *kind = "";
     *topic = MS_TOPIC_FOUR_BITS;
-    if (r->file.format == MS_TRAINING_FACTORY) {
+    if (r->file.format == MS_TRAINING_FACTORY || r->file.format == MS_TRAINING_SWIFT) {
         *topic = MS_TOPIC_BITS;
-        return factory_bits(r, kind);
+        return r->file.format == MS_TRAINING_SWIFT ? ms_training_swift_bits(r, kind)
+                                                   : factory_bits(r, kind);
     }
     if (ms_training_flag(r, MS_TOPIC_EIGHT_BITS, false)) {
         *kind = "int8";

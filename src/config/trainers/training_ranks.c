@@ -329,7 +329,8 @@ static bool finds_unused(const ms_training_reading *r, ms_json_value root)
     bool checkpoints = layers && *layers && strcmp(layers, "none") != 0;
     bool has_adapter = ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
                        ms_run_field_is_set(r->draft, "adapter");
-    bool absent = r->file.format == MS_TRAINING_HF        ? has_adapter || !checkpoints
+    bool is_plain = r->file.format == MS_TRAINING_HF || r->file.format == MS_TRAINING_SWIFT;
+    bool absent = is_plain                                ? has_adapter || !checkpoints
                   : r->file.format == MS_TRAINING_FACTORY ? !has_adapter && !checkpoints
                                                           : false;
     return ms_json_find(root, "ddp_find_unused_parameters", &value) &&

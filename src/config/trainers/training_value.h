@@ -16,6 +16,7 @@ typedef enum ms_training_format {
     MS_TRAINING_FACTORY, /* LLaMA-Factory: TrainingArguments and its own keys */
     MS_TRAINING_TORCHTUNE,
     MS_TRAINING_TITAN, /* torchtitan's TOML */
+    MS_TRAINING_SWIFT, /* ms-swift: TrainingArguments and its own keys */
     MS_TRAINING_FORMAT_COUNT
 } ms_training_format;
 

@@ -12,6 +12,7 @@ static const char *const table_names[] = {
     [MS_TRAINING_FACTORY] = "llamafactory",
     [MS_TRAINING_TORCHTUNE] = "torchtune",
     [MS_TRAINING_TITAN] = "torchtitan",
+    [MS_TRAINING_SWIFT] = "ms-swift",
 };
 
 /* ---- lines ---- */
@@ -73,7 +74,8 @@ ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_r
                             ms_error *err)
 {
     const char *own = ms_embedded_keys_find(table_names[format]);
-    const char *shared = format == MS_TRAINING_FACTORY ? ms_embedded_keys_find("hf") : NULL;
+    bool shares = format == MS_TRAINING_FACTORY || format == MS_TRAINING_SWIFT;
+    const char *shared = shares ? ms_embedded_keys_find("hf") : NULL;
     *table = (ms_key_rows){
         .rows = ms_arena_array(arena, ms_key_row, count_lines(own) + count_lines(shared) + 1)};
     if (!table->rows)

@@ -27,7 +27,8 @@ typedef struct ms_key_rows {
     uint32_t count;
 } ms_key_rows;
 
-/* The table of a format; LLaMA-Factory's begins with its own keys, then has TrainingArguments'.
+/* The table of a format; those of LLaMA-Factory and ms-swift begin with their own keys, then
+ * have TrainingArguments'.
  * Fails when memory is short, or on a line that is no row. */
 ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_rows *table,
                             ms_error *err);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/launch/launch_class.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+const char *ms_launch_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* python, python3, python3.12 */
+bool ms_launch_is_python(const char *word)
+{
+    static const char python[] = "python";
+    const char *name = ms_launch_base_name(word);
+    return strncmp(name, python, sizeof python - 1) == 0 &&
+           name[sizeof python - 1 + strspn(name + sizeof python - 1, "0123456789.")] == '\0';
+}
+
+bool ms_launch_has_word(const char *list, const char *name)
+{
+    size_t bytes = strlen(name);
+    bool is_one = bytes > 0 && !strchr(name, ' ');
+    for (const char *at = is_one ? strstr(list, name) : NULL; at; at = strstr(at + 1, name))
+        if (at > list && at[-1] == ' ' && at[bytes] == ' ')
+            return true;
+    return false;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* ---- which command is a launch ---- */
+
+static bool is_assignment(const char *text)
+{
+    size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    return bytes > 0 && text[bytes] == '=' && !isdigit((unsigned char)*text);
+}
+
+const char ms_launch_wrappers[] = " env nohup exec command time sudo uv poetry run srun mpirun ";
+
+ms_launch_class ms_launch_class_of(const ms_shell_words *words)
+{
+    static const char trainers[] = " accelerate accelerate-launch torchrun deepspeed trl "
+                                   "llamafactory-cli lmf axolotl tune swift megatron ";
+    uint32_t at = 0;
+    while (at < words->count &&
+           (is_assignment(words->items[at].text) || *words->items[at].text == '-' ||
+            ms_launch_has_word(ms_launch_wrappers, ms_launch_base_name(words->items[at].text))))
+        at++;
+    if (at >= words->count)
+        return MS_LAUNCH_NONE;
+    const char *name = ms_launch_base_name(words->items[at].text);
+    const char *next = at + 1 < words->count ? words->items[at + 1].text : "";
+    if (ms_launch_has_word(trainers, name)) {
+        bool is_other = strcmp(name, "accelerate") == 0 && strcmp(next, "launch") != 0;
+        bool is_tool = (strcmp(name, "tune") == 0 && strcmp(next, "run") != 0) ||
+                       (strcmp(name, "trl") == 0 && strcmp(next, "env") == 0) ||
+                       (strcmp(name, "axolotl") == 0 && strcmp(next, "train") != 0) ||
+                       (strcmp(name, "swift") == 0 && !ms_launch_has_word(" sft pt rlhf ", next)) ||
+                       ms_launch_has_word(" export chat api webchat webui version env ", next);
+        return is_other || is_tool ? MS_LAUNCH_NONE : MS_LAUNCH_TRAINER;
+    }
+    if (ms_launch_is_python(name)) {
+        if (strcmp(next, "-c") == 0)
+            return MS_LAUNCH_NONE;
+        return strcmp(next, "-m") == 0 && at + 2 < words->count &&
+                       ms_launch_has_word(
+                           " pip venv ensurepip json.tool http.server huggingface_hub ",
+                           words->items[at + 2].text)
+                   ? MS_LAUNCH_NONE
+                   : MS_LAUNCH_PYTHON;
+    }
+    if (ends_in(name, ".sh") ||
+        (ms_launch_has_word(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
+        return strcmp(name, "source") == 0 || strcmp(name, ".") == 0 ? MS_LAUNCH_NONE
+                                                                     : MS_LAUNCH_SCRIPT;
+    return MS_LAUNCH_NONE;
+}
