@@ -6,6 +6,7 @@
 #include "config/launch/programs.h"
 
 #include "config/launch/foreign_programs.h"
+#include "config/launch/launch_allocator.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -189,13 +190,21 @@ static ms_status take_trl(taking *t)
 
 static ms_status take_factory(taking *t)
 {
-    if (strcmp(text_at(t, t->at + 1), "train") != 0)
+    static const char *const tasks[] = {"sft", "dpo", "rm"}; /* of the newer format */
+    const char *task = text_at(t, t->at + 1);
+    bool is_newer = false;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        is_newer |= strcmp(tasks[i], task) == 0;
+    if (!is_newer && strcmp(task, "train") != 0)
         return ms_launch_fail(t->l, t->at, "llamafactory-cli %.20s trains nothing",
                               text_at(t, t->at + 1));
     t->at += 2;
     t->l->is_deep = true;
     t->style = *text_at(t, t->at) == '-' ? STYLE_ARGUMENTS : STYLE_PAIRS;
-    ms_status status = take_arguments(t);
+    ms_status status =
+        is_newer ? ms_launch_add_constant(t->l, &t->l->trainer, "v1_task", t->at - 1, task) : MS_OK;
+    if (status == MS_OK)
+        status = take_arguments(t);
     return status == MS_OK ? need_file(t, "llamafactory-cli train") : status;
 }
 
@@ -299,20 +308,6 @@ static ms_status take_tune(taking *t)
 
 /* ---- all of them ---- */
 
-/* Variables of the environment that PyTorch's allocator reads, as a setting. */
-static ms_status take_allocator(ms_launch *l, uint32_t word)
-{
-    static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const ms_shell_variable *variable = ms_shell_find(&l->shell, names[i]);
-        bool is_known = variable && variable->count == 1 && !variable->items[0].unknown;
-        if (variable && variable->count > 0 && (!is_known || *variable->items[0].text))
-            return ms_launch_add_constant(l, &l->trainer, names[0], word,
-                                          is_known ? variable->items[0].text : "?");
-    }
-    return MS_OK;
-}
-
 /* Where only the machine decides how many processes there are. */
 static ms_status note_uncounted(const ms_launch *l, const char *name)
 {
@@ -379,6 +374,6 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
     const char *name = base_name(l->words[at].text);
     ms_status status = take_program(&t);
     if (status == MS_OK && (l->file_count > 0 || l->trainer.count > 0))
-        status = take_allocator(l, at);
+        status = ms_launch_take_allocator(l, at);
     return status == MS_OK ? note_uncounted(l, name) : status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/trainers/others/training_swift.h"
+#include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_reading.h"
 
 /* ---- whether ---- */
@@ -26,6 +27,8 @@ bool ms_training_has_adapter(const ms_training_reading *r)
     case MS_TRAINING_FACTORY:
     case MS_TRAINING_SWIFT:
         return strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, "lora"), "full") != 0;
+    case MS_TRAINING_V1:
+        return strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "lora") == 0;
     case MS_TRAINING_TORCHTUNE:
         return is_torchtune_adapter(r);
     case MS_TRAINING_HF:
@@ -43,6 +46,7 @@ static ms_status check_kind(ms_training_reading *r)
     const char *kind = ms_training_text(r, MS_TOPIC_ADAPTER, "lora");
     bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
     if (r->file.format == MS_TRAINING_HF || strcmp(kind, "lora") == 0 ||
+        (r->file.format == MS_TRAINING_V1 && strcmp(kind, "freeze") == 0) || /* see its keys */
         (is_axolotl && strcmp(kind, "qlora") == 0) || (!is_axolotl && strcmp(kind, "full") == 0))
         return MS_OK;
     return ms_training_fail(r, MS_TOPIC_ADAPTER, "'%.40s' is not supported; %s", kind,
@@ -133,7 +137,8 @@ static ms_status add_targets(writer *w)
 {
     ms_training_reading *r = w->r;
     const ms_training_format format = r->file.format;
-    bool is_factory = format == MS_TRAINING_FACTORY, is_swift = format == MS_TRAINING_SWIFT;
+    bool is_factory = format == MS_TRAINING_FACTORY,
+         is_swift = format == MS_TRAINING_SWIFT || format == MS_TRAINING_V1;
     bool knows_all = is_factory || is_swift || format == MS_TRAINING_HF;
     const char *names = is_factory || is_swift ? "all" : "";
     if (ms_training_flag(r, MS_TOPIC_ALL_LINEAR, false)) {
@@ -181,7 +186,7 @@ static ms_status set_lora(ms_training_reading *r)
     writer w = {r, ""};
     const char *saved = "";
     const bool is_trl = r->file.format == MS_TRAINING_HF;
-    const bool is_swift = r->file.format == MS_TRAINING_SWIFT;
+    const bool is_swift = r->file.format == MS_TRAINING_SWIFT || r->file.format == MS_TRAINING_V1;
     ms_status status = check_numbers(r);
     if ((is_trl || is_swift) && !r->file.given[MS_TOPIC_RANK])
         add(&w, "r", is_trl ? "16" : "8"); /* their own, as the dropout below */
@@ -256,6 +261,10 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
 {
     *kind = "";
     *topic = MS_TOPIC_FOUR_BITS;
+    if (r->file.format == MS_TRAINING_V1) {
+        *topic = MS_TOPIC_QUANTIZE_METHOD;
+        return ms_training_v1_bits(r, kind);
+    }
     if (r->file.format == MS_TRAINING_FACTORY || r->file.format == MS_TRAINING_SWIFT) {
         *topic = MS_TOPIC_BITS;
         return r->file.format == MS_TRAINING_SWIFT ? ms_training_swift_bits(r, kind)

@@ -13,8 +13,10 @@
 #include "config/trainers/others/training_engine.h"
 #include "config/trainers/others/training_sft.h"
 #include "config/trainers/others/training_swift.h"
+#include "config/trainers/others/training_v1.h"
 #include "config/trainers/recipes/training_tune.h"
 #include "config/trainers/sharding/training_config.h"
+#include "config/trainers/sharding/training_v1_ranks.h"
 #include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_attention.h"
@@ -33,10 +35,10 @@ static const struct {
     const char *field;
     const char *absent[MS_TRAINING_FORMAT_COUNT]; /* NULL: the field's own */
 } numbers[] = {
-    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL, "8", "1"}},
-    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1", "1", NULL}},
-    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL, "2048", NULL}},
-    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1", "0.1"}},
+    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL, "8", "1", "1"}},
+    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1", "1", NULL, NULL}},
+    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL, "2048", NULL, "2048"}},
+    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1", "0.1", "0.01"}},
 };
 
 static ms_status note_length(ms_training_reading *r, const char *absent)
@@ -155,6 +157,8 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
     if (format == MS_TRAINING_TORCHTUNE && s.kind == MS_SHARDING_NONE)
         ms_training_share_recipe(r, root, &s);
+    if (format == MS_TRAINING_V1 && status == MS_OK)
+        status = ms_training_share_v1(r, root, &s);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
     ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
@@ -232,6 +236,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_set_tune,
         ms_training_set_between_steps,
         ms_training_note_swift,
+        ms_training_set_v1,
         note_own_model,
         note_remote_code,
     };

@@ -203,7 +203,7 @@ static ms_status set_padding(ms_training_reading *r, bool is_flash)
         return take_packing_of_swift(r, is_flash);
     if (is_packed(r))
         return take_packing(r, is_flash);
-    const bool is_alone = (r->is_sft || format == MS_TRAINING_SWIFT) &&
+    const bool is_alone = (r->is_sft || format == MS_TRAINING_SWIFT || format == MS_TRAINING_V1) &&
                           r->draft->run.batch == 1; /* they pad to the longest */
     return ms_training_offer(r, "padding", is_flash || is_alone ? "ones" : "unknown",
                              MS_TOPIC_PACKED);

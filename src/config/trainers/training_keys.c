@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/trainers/keys/format_marks.h"
 #include "config/trainers/keys/key_table.h"
 #include "config/trainers/others/training_foreign.h"
 #include "text/nearest.h"
@@ -15,20 +16,10 @@ enum {
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
     TITAN = 1 << MS_TRAINING_TITAN,
     SWIFT = 1 << MS_TRAINING_SWIFT,
+    V1 = 1 << MS_TRAINING_V1,
     TRAINER = HF | FACTORY | SWIFT, /* TrainingArguments itself */
     ALL = TRAINER | AXOLOTL | TORCHTUNE
 };
-
-static const char *const format_names[] = {
-    [MS_TRAINING_HF] = "TrainingArguments",  [MS_TRAINING_AXOLOTL] = "axolotl",
-    [MS_TRAINING_FACTORY] = "LLaMA-Factory", [MS_TRAINING_TORCHTUNE] = "torchtune",
-    [MS_TRAINING_TITAN] = "torchtitan",      [MS_TRAINING_SWIFT] = "ms-swift",
-};
-
-const char *ms_training_format_name(ms_training_format format)
-{
-    return format_names[format];
-}
 
 /* ---- keys that decide memory ---- */
 
@@ -149,7 +140,24 @@ static const key_row rows[] = {
     {AXOLOTL,           "/liger_rms_norm",                MS_TOPIC_LIGER_RMS_NORM,   FORM_FLAG},
     {AXOLOTL,           "/liger_glu_activation",          MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
     {AXOLOTL,           "/liger_fused_linear_cross_entropy", MS_TOPIC_LIGER_LOSS,    FORM_FLAG},
-    {ALL | TITAN,       "/PYTORCH_CUDA_ALLOC_CONF",       MS_TOPIC_ALLOCATOR,        FORM_TEXT},
+    {V1,                "/micro_batch_size",              MS_TOPIC_BATCH,            FORM_NUMBER},
+    {V1,                "/cutoff_len",                    MS_TOPIC_SEQ,              FORM_NUMBER},
+    {V1,                "/max_grad_norm",                 MS_TOPIC_CLIP,             FORM_NUMBER},
+    {V1,                "/bf16",                          MS_TOPIC_BF16,             FORM_FLAG},
+    {V1,                "/optim_config/name",             MS_TOPIC_OPTIMIZER,        FORM_TEXT},
+    {V1,                "/enable_activation_checkpointing", MS_TOPIC_CHECKPOINTING,  FORM_FLAG},
+    {V1,                "/flash_attn",                    MS_TOPIC_ATTENTION,        FORM_TEXT},
+    {V1,                "/peft_config/name",              MS_TOPIC_ADAPTER,          FORM_TEXT},
+    {V1,                "/peft_config/r",                 MS_TOPIC_RANK,             FORM_NUMBER},
+    {V1,                "/peft_config/lora_dropout",      MS_TOPIC_DROPOUT,          FORM_NUMBER},
+    {V1,                "/peft_config/target_modules",    MS_TOPIC_TARGETS,          FORM_NAMES},
+    {V1,                "/peft_config/modules_to_save",   MS_TOPIC_SAVED,            FORM_NAMES},
+    {V1,                "/peft_config/use_dora",          MS_TOPIC_DORA,             FORM_FLAG},
+    {V1,                "/quant_config/name",             MS_TOPIC_QUANTIZE_METHOD,  FORM_TEXT},
+    {V1,                "/quant_config/quantization_bit", MS_TOPIC_BITS,             FORM_NUMBER},
+    {V1,                "/quant_config/quantization_type", MS_TOPIC_QUANTIZE_TYPE,   FORM_TEXT},
+    {V1,                "/quant_config/double_quantization", MS_TOPIC_DOUBLE,        FORM_FLAG},
+    {ALL | TITAN | V1,  "/PYTORCH_CUDA_ALLOC_CONF",       MS_TOPIC_ALLOCATOR,        FORM_TEXT},
     {SWIFT,             "/ENV/PYTORCH_CUDA_ALLOC_CONF",   MS_TOPIC_ALLOCATOR,        FORM_TEXT},
     {TRAINER | AXOLOTL, "/torch_empty_cache_steps",       MS_TOPIC_EMPTY_CACHE,      FORM_NUMBER},
     {TRAINER | AXOLOTL, "/eval_strategy",                 MS_TOPIC_EVAL_STRATEGY,    FORM_FLAG_OR_TEXT},
@@ -241,40 +249,6 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
 
 /* ---- which format ---- */
 
-/* Keys that only one of them has. TrainingArguments are recognised by any of their own. */
-static const struct {
-    ms_training_format format;
-    const char *pointer;
-} marks[] = {
-    {MS_TRAINING_AXOLOTL, "/base_model"},
-    {MS_TRAINING_AXOLOTL, "/micro_batch_size"},
-    {MS_TRAINING_AXOLOTL, "/sequence_len"},
-    {MS_TRAINING_FACTORY, "/finetuning_type"},
-    {MS_TRAINING_FACTORY, "/cutoff_len"},
-    {MS_TRAINING_FACTORY, "/stage"},
-    {MS_TRAINING_FACTORY, "/lora_target"},
-    {MS_TRAINING_FACTORY, "/quantization_bit"},
-    {MS_TRAINING_SWIFT, "/swift_task"},
-    {MS_TRAINING_SWIFT, "/tuner_type"},
-    {MS_TRAINING_SWIFT, "/train_type"},
-    {MS_TRAINING_SWIFT, "/attn_impl"},
-    {MS_TRAINING_SWIFT, "/quant_bits"},
-    {MS_TRAINING_SWIFT, "/truncation_strategy"},
-    {MS_TRAINING_SWIFT, "/split_dataset_ratio"},
-    {MS_TRAINING_SWIFT, "/vit_gradient_checkpointing"},
-    {MS_TRAINING_SWIFT, "/freeze_vit"},
-    {MS_TRAINING_SWIFT, "/use_logits_to_keep"},
-    {MS_TRAINING_TORCHTUNE, "/model/_component_"},
-    {MS_TRAINING_TORCHTUNE, "/optimizer/_component_"},
-    {MS_TRAINING_TORCHTUNE, "/tokenizer/_component_"},
-    {MS_TRAINING_TORCHTUNE, "/data_parallel_shard_dim"},
-    {MS_TRAINING_TITAN, "/training/local_batch_size"},
-    {MS_TRAINING_TITAN, "/training/seq_len"},
-    {MS_TRAINING_TITAN, "/model/flavor"},
-    {MS_TRAINING_TITAN, "/activation_checkpoint/mode"},
-    {MS_TRAINING_TITAN, "/parallelism/data_parallel_shard_degree"},
-};
-
 static bool has_hf_key(ms_json_value root)
 {
     ms_json_value value;
@@ -291,20 +265,10 @@ static bool has_hf_key(ms_json_value root)
 
 static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_error *err)
 {
-    const char *mark = NULL;
-    ms_json_value value;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (!ms_json_find_pointer(root, marks[i].pointer, &value))
-            continue;
-        if (mark && *format != marks[i].format)
-            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                                "a key of %s, but %s is one of %s", format_names[marks[i].format],
-                                mark + 1, format_names[*format]);
-        mark = marks[i].pointer;
-        *format = marks[i].format;
-    }
-    if (mark)
-        return MS_OK;
+    bool is_marked = false;
+    ms_status status = ms_training_find_mark(root, format, &is_marked, err);
+    if (status != MS_OK || is_marked)
+        return status;
     *format = MS_TRAINING_HF;
     if (has_hf_key(root))
         return MS_OK;

@@ -6,6 +6,7 @@
 #ifndef MS_CONFIG_TRAINERS_TRAINING_KEYS_H
 #define MS_CONFIG_TRAINERS_TRAINING_KEYS_H
 
+#include "config/trainers/keys/format_marks.h"
 #include "config/trainers/training_args.h"
 #include "config/trainers/training_value.h"
 
@@ -94,9 +95,6 @@ typedef struct ms_training_file {
     bool given[MS_TOPIC_COUNT]; /* present and not null */
     ms_json_value values[MS_TOPIC_COUNT];
 } ms_training_file;
-
-/* "axolotl", for messages. */
-const char *ms_training_format_name(ms_training_format format);
 
 /* Detects the format by keys that only it has. */
 ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err);

@@ -85,6 +85,8 @@ static ms_status set_loop(ms_training_reading *r)
                                                               [MS_TRAINING_AXOLOTL] = true,
                                                               [MS_TRAINING_FACTORY] = true,
                                                               [MS_TRAINING_SWIFT] = true};
+    if (r->file.format == MS_TRAINING_V1)
+        return ms_training_offer(r, "loop", "loader", MS_TOPIC_BATCH);
     return is_trainer[r->file.format] ? ms_training_offer(r, "loop", "trainer", MS_TOPIC_BATCH)
                                       : MS_OK;
 }

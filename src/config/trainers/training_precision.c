@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/others/training_swift.h"
+#include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
@@ -198,6 +199,9 @@ ms_status ms_training_set_precision(ms_training_reading *r)
         dtype = ms_training_swift_dtype(r);
         from = MS_TOPIC_DTYPE;
         break;
+    case MS_TRAINING_V1:
+        return r->ranks == MS_PARALLEL_ZERO ? ms_training_set_zero_types(r, "bf16")
+                                            : ms_training_set_v1_types(r);
     case MS_TRAINING_TORCHTUNE:
         dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
         from = MS_TOPIC_DTYPE;

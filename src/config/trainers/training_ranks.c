@@ -347,8 +347,8 @@ ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root)
     bool is_launcher =
         !r->draft->is_launched_apart && (ms_json_find(root, "distributed_type", &value) ||
                                          ms_json_find(root, "num_processes", &value));
-    bool is_trainer =
-        r->file.format != MS_TRAINING_TORCHTUNE && r->file.format != MS_TRAINING_TITAN;
+    bool is_trainer = r->file.format != MS_TRAINING_TORCHTUNE &&
+                      r->file.format != MS_TRAINING_TITAN && r->file.format != MS_TRAINING_V1;
     bool is_engine = ms_json_find(root, "zero_optimization", &value);
     ms_parallel_kind kind = r->draft->run.parallel.layout.kind;
     if (kind == MS_PARALLEL_ZERO && is_trainer && !is_launcher && !is_engine &&

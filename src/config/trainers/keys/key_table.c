@@ -13,6 +13,7 @@ static const char *const table_names[] = {
     [MS_TRAINING_TORCHTUNE] = "torchtune",
     [MS_TRAINING_TITAN] = "torchtitan",
     [MS_TRAINING_SWIFT] = "ms-swift",
+    [MS_TRAINING_V1] = "llamafactory-v1",
 };
 
 /* ---- lines ---- */

@@ -8,6 +8,7 @@
 #include "config/model/input.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/others/swift_configs.h"
+#include "config/trainers/sharding/training_v1_ranks.h"
 #include "config/trainers/training_fsdp.h"
 #include "config/trainers/training_ranks.h"
 #include "config/trainers/training_recipes.h"
@@ -39,6 +40,12 @@ static void find_config(ms_training_ranks *t, bool is_zero, const char **path, m
         }
         return;
     }
+    if (t->r->file.format == MS_TRAINING_V1) {
+        t->has_own_config = is_zero;
+        if (is_zero && ms_json_find_pointer(t->root, "/dist_config/config_file", named))
+            *path = ms_training_value_text(*named);
+        return;
+    }
     const char *key = is_zero ? t->is_launched ? "deepspeed_config" : "deepspeed" : "fsdp_config";
     t->has_own_config = is_zero && !t->is_launched && !ms_json_find(t->root, key, &value);
     if (t->has_own_config || !ms_json_find(t->root, key, &value))
@@ -57,6 +64,8 @@ static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
         return ms_training_read_recipe(t, is_read);
     if (t->r->file.format == MS_TRAINING_TITAN)
         return ms_training_read_titan(t, is_read);
+    if (t->r->file.format == MS_TRAINING_V1 && !is_zero)
+        return ms_training_read_v1(t, is_read);
     return is_zero ? ms_training_read_zero(t, is_short, is_read)
                    : ms_training_read_fsdp(t, is_read);
 }

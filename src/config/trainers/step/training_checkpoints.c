@@ -9,7 +9,8 @@ static bool checkpoints(const ms_training_reading *r)
     if (r->file.format == MS_TRAINING_FACTORY)
         return !ms_training_flag(r, MS_TOPIC_NO_CHECKPOINTING, false);
     bool is_text = *ms_training_text(r, MS_TOPIC_CHECKPOINTING, "");
-    bool absent = r->is_sft || r->file.format == MS_TRAINING_SWIFT;
+    bool absent =
+        r->is_sft || r->file.format == MS_TRAINING_SWIFT || r->file.format == MS_TRAINING_V1;
     return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, absent);
 }
 
