@@ -334,7 +334,7 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
         status = take_one(&t, &is_one);
     if (status == MS_OK)
         status = set_processes(&t);
-    l->is_uncounted = t.is_launched && t.is_unknown && l->processes == 0;
+    l->is_uncounted = t.is_unknown && l->processes == 0;
     *at = t.at;
     return status;
 }

@@ -43,7 +43,8 @@ static ms_status set_micro_batches(ms_training_reading *r)
 static ms_status set_length(ms_training_reading *r)
 {
     static const char field[] = "seq";
-    const uint64_t most = r->model->max_positions - r->model->skipped_positions;
+    const uint64_t rows = r->model->max_positions, skipped = r->model->skipped_positions;
+    const uint64_t most = rows > skipped ? rows - skipped : 0;
     bool is_packed = ms_training_flag(r, MS_TOPIC_PACKED, false);
     const ms_training_topic topic =
         is_packed && r->file.given[MS_TOPIC_PACKED_LENGTH] ? MS_TOPIC_PACKED_LENGTH : MS_TOPIC_SEQ;
@@ -211,6 +212,14 @@ static ms_status note_logits(ms_training_reading *r)
                        "one, which is the most");
 }
 
+static ms_status note_task(ms_training_reading *r)
+{
+    if (r->model->head == MS_HEAD_CAUSAL_LM)
+        return MS_OK;
+    return ms_training_note_key(r, MS_TOPIC_COUNT, "task_type", MS_EFFECT_EITHER,
+                                "another head than that of a language model");
+}
+
 /* ---- models that see ---- */
 
 /* Their towers are frozen unless the file says otherwise, and adapters leave them out. */
@@ -229,5 +238,7 @@ ms_status ms_training_note_swift(ms_training_reading *r)
     if (!is_swift(r))
         return MS_OK;
     ms_status status = note_logits(r);
+    if (status == MS_OK)
+        status = note_task(r);
     return status == MS_OK ? note_tower(r) : status;
 }

@@ -117,6 +117,10 @@ ms_status ms_training_set_v1(ms_training_reading *r)
         status = ms_note_add(r->notes, r->arena, r->err,
                              "supervised fine-tuning is predicted: a file of LLaMA-Factory's new "
                              "format does not say which training it is for");
+    bool sees = r->model->vision.num_layers || r->model->audio.num_layers;
+    if (status == MS_OK && (sees || r->model->head != MS_HEAD_CAUSAL_LM))
+        status = ms_training_note_key(r, MS_TOPIC_COUNT, "model_class", MS_EFFECT_EITHER,
+                                      "another model than one of language alone");
     if (status == MS_OK)
         status = note_loss(r);
     return status == MS_OK ? note_gradients(r) : status;
