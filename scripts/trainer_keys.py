@@ -315,6 +315,23 @@ SOURCES = {
                                     "GeneratingArguments", "MegatronBridgeArguments")],
         "transformers": [of_classes("training_args*.py", "Seq2SeqTrainingArguments")],
     },
+    "llamafactory-v1": {
+        "llamafactory": [
+            of_classes("v1/config/*.py", "ModelArguments", "DataArguments", "TrainingArguments",
+                       "SampleArguments"),
+            of_classes("v1/plugins/model_plugins/peft.py", "LoraParams", "FreezeParams",
+                       section="peft_config/"),
+            of_classes("v1/plugins/model_plugins/quantization.py", "BnbParams",
+                       section="quant_config/"),
+            of_classes("v1/plugins/trainer_plugins/distributed/interface.py", "FSDP2Params",
+                       "FSDPTurboParams", "DeepSpeedParams", section="dist_config/")],
+    },
+    "ms-swift": {
+        "swift": [of_classes("trainers/arguments.py", "TrainArgumentsMixin"),
+                  of_classes("arguments/**/*.py", "SftArguments", "PretrainArguments"),
+                  of_classes("ray_utils/arguments.py", "RayArguments")],
+        "transformers": [of_classes("training_args*.py", "Seq2SeqTrainingArguments")],
+    },
     "torchtune": {"torchtune": [of_reads("recipes/*_[ds]*.py", "cfg"),
                                 of_files("recipes/configs/**/*.yaml")]},
     "torchtitan": {"torchtitan": [of_classes("config/job_config.py", "JobConfig")]},

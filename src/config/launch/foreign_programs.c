@@ -26,7 +26,7 @@ static const struct {
     {"nemo_automodel", "NeMo AutoModel"},
     {"megatron.", "Megatron-LM"},
     {"prime_rl.", "prime-rl"},
-    {"swift.", "ms-swift"},
+    {"swift.", "this part of ms-swift"},
     {"slime.", "slime"},
 };
 

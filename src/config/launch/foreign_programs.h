@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Trainers whose launches are not read.
+ * Programs of trainers whose settings are not read, which are refused by name.
  */
 #ifndef MS_CONFIG_LAUNCH_FOREIGN_PROGRAMS_H
 #define MS_CONFIG_LAUNCH_FOREIGN_PROGRAMS_H

@@ -93,7 +93,7 @@ static ms_status refuse_mixture(const joining *j, const ms_settings_part *part)
 
 static bool is_of_trainer_class(ms_training_format format)
 {
-    return format == MS_TRAINING_HF || format == MS_TRAINING_FACTORY;
+    return format == MS_TRAINING_HF || format == MS_TRAINING_FACTORY || format == MS_TRAINING_SWIFT;
 }
 
 static ms_status check_trainers(joining *j)

@@ -61,7 +61,7 @@ static ms_status choose(const choice *c)
     if (c->class == MS_LAUNCH_NONE)
         return ms_shell_fail(&l->shell, 1, MS_ERR_CONFIG,
                              "no launch is found: accelerate launch, torchrun, deepspeed, trl, "
-                             "llamafactory-cli, axolotl, tune run and python are read");
+                             "llamafactory-cli, axolotl, swift, tune run and python are read");
     if (c->equals)
         return ms_shell_fail(&l->shell, c->second, MS_ERR_CONFIG,
                              "a second launch, beside that of line %u: give the one that is meant "

@@ -96,6 +96,7 @@ ms_launch_class ms_launch_class_of(const ms_shell_words *words)
             (strcmp(name, "tune") == 0 && strcmp(next, "run") != 0) ||
             (strcmp(name, "trl") == 0 && ms_launch_has_word(" env vllm-serve skills ", next)) ||
             (strcmp(name, "axolotl") == 0 && strcmp(next, "train") != 0) ||
+            (strcmp(name, "swift") == 0 && !ms_launch_has_word(" sft pt rlhf ", next)) ||
             ms_launch_has_word(" export chat api webchat webui version env ", next);
         return is_other || is_own_tool ? MS_LAUNCH_NONE : MS_LAUNCH_TRAINER;
     }

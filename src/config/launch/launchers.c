@@ -262,12 +262,33 @@ static ms_status take_one(taking *t, bool *is_one)
 
 /* ---- what it comes to ---- */
 
-/* Of LLaMA-Factory, which starts torchrun. */
-static void take_variable(const taking *t, const char *name, double *number)
+/* Of LLaMA-Factory and ms-swift, which start torchrun. */
+static void take_variable(taking *t, const char *name, double *number)
 {
     const char *text = environment(t, name);
     if (text && isdigit((unsigned char)*text))
         *number = (double)strtoul(text, NULL, 10);
+    else if (ms_shell_find(&t->l->shell, name))
+        t->is_unknown = true;
+}
+
+/* ms-swift starts as many processes as its variables say, else one, and has each put the layers on
+ * all the devices that it sees for itself. */
+static ms_status set_swift_processes(taking *t)
+{
+    const char *devices = environment(t, "CUDA_VISIBLE_DEVICES");
+    double visible = devices && *devices ? count_list(devices) : 0;
+    if (!t->is_launched)
+        t->per_machine = 1;
+    take_variable(t, "NPROC_PER_NODE", &t->per_machine);
+    take_variable(t, "NNODES", &t->machines);
+    if (t->is_unknown || t->per_machine < 1 || visible < 2 * t->per_machine)
+        return MS_OK;
+    return ms_launch_fail(t->l, t->at,
+                          "%.0f devices for %.0f of ms-swift's processes: each puts parts of the "
+                          "layers on several devices, which is not predicted; set NPROC_PER_NODE "
+                          "to %.0f, or show it one device",
+                          visible, t->per_machine, visible);
 }
 
 /* LLaMA-Factory's command does so for what it starts by torchrun, unless OPTIM_TORCH is 0. */
@@ -280,16 +301,22 @@ static ms_status expand_segments(taking *t)
                : ms_shell_set(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF", &value, 1, false);
 }
 
+/* Commands that start their own processes. */
+static const char own_processes[] = " trl llamafactory-cli lmf axolotl swift ";
+
 static ms_status set_processes(taking *t)
 {
     ms_launch *l = t->l;
     const char *devices = environment(t, "CUDA_VISIBLE_DEVICES");
+    const char *name = ms_launch_base_name(text_at(t, t->at));
+    bool is_swift = strcmp(name, "swift") == 0;
+    ms_status status = is_swift ? set_swift_processes(t) : MS_OK;
+    if (status != MS_OK)
+        return status;
     if (t->per_machine == 0 && devices && *devices) {
         t->per_machine = count_list(devices);
         t->is_unknown = false;
     }
-    static const char alone[] = " trl llamafactory-cli lmf axolotl ";
-    const char *name = ms_launch_base_name(text_at(t, t->at));
     if (ms_launch_has_word(" llamafactory-cli lmf ", name)) {
         take_variable(t, "NPROC_PER_NODE", &t->per_machine);
         take_variable(t, "NNODES", &t->machines);
@@ -300,7 +327,7 @@ static ms_status set_processes(taking *t)
     double all = t->per_machine * (t->machines > 0 ? t->machines : 1);
     if (t->is_unknown || all < 1 || all > 1 << 20)
         return t->is_wrapped && !t->has_type ? add_type(t, t->wrapper, "TORCHRUN") : MS_OK;
-    bool launches = t->is_launched || ms_launch_has_word(alone, name); /* its own processes */
+    bool launches = t->is_launched || ms_launch_has_word(own_processes, name);
     l->processes = (uint64_t)all;
     if (!launches && ms_launch_is_python(name) && all > 1)
         return ms_launch_fail(l, t->at,
@@ -313,8 +340,7 @@ static ms_status set_processes(taking *t)
     const char *number = ms_arena_printf(l->arena, "%" PRIu64, l->processes);
     if (!number)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the launch");
-    ms_status status =
-        ms_launch_add_constant(l, &l->launcher, "num_processes", t->count_word, number);
+    status = ms_launch_add_constant(l, &l->launcher, "num_processes", t->count_word, number);
     bool is_distributed = l->processes > 1 || t->is_wrapped;
     return status == MS_OK && !t->has_type && is_distributed
                ? add_type(t, t->wrapper, l->processes > 1 ? "MULTI_GPU" : "TORCHRUN")
@@ -339,7 +365,8 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
     if (status == MS_OK && ms_launch_has_word(" llamafactory-cli lmf ", name) &&
         (l->processes > 1 || t.is_wrapped))
         status = expand_segments(&t);
-    l->is_uncounted = t.is_launched && t.is_unknown && l->processes == 0;
+    bool launches = t.is_launched || ms_launch_has_word(own_processes, name);
+    l->is_uncounted = launches && t.is_unknown && l->processes == 0;
     *at = t.at;
     return status;
 }

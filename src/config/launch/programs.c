@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The program that a launch starts, and its arguments: those of transformers' HfArgumentParser and
- * TRL's, of LLaMA-Factory, axolotl, torchtune and torchtitan.
+ * TRL's, of LLaMA-Factory, axolotl, ms-swift, torchtune and torchtitan.
  */
 #include "config/launch/programs.h"
+
+#include "config/launch/foreign_programs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,13 +198,21 @@ static ms_status take_trl(taking *t)
 
 static ms_status take_factory(taking *t)
 {
-    if (strcmp(text_at(t, t->at + 1), "train") != 0)
+    static const char *const tasks[] = {"sft", "dpo", "rm"}; /* of the newer format */
+    const char *task = text_at(t, t->at + 1);
+    bool is_newer = false;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        is_newer |= strcmp(tasks[i], task) == 0;
+    if (!is_newer && strcmp(task, "train") != 0)
         return ms_launch_fail(t->l, t->at, "llamafactory-cli %.20s trains nothing",
                               text_at(t, t->at + 1));
     t->at += 2;
     t->l->is_deep = true;
     t->style = *text_at(t, t->at) == '-' ? STYLE_ARGUMENTS : STYLE_PAIRS;
-    ms_status status = take_arguments(t);
+    ms_status status =
+        is_newer ? ms_launch_add_constant(t->l, &t->l->trainer, "v1_task", t->at - 1, task) : MS_OK;
+    if (status == MS_OK)
+        status = take_arguments(t);
     return status == MS_OK ? need_file(t, "llamafactory-cli train") : status;
 }
 
@@ -215,6 +225,41 @@ static ms_status take_axolotl(taking *t, uint32_t skipped)
     return status == MS_OK && t->l->file_count == 0
                ? ms_launch_fail(t->l, 0, "axolotl train names no file of settings")
                : status;
+}
+
+/* ---- ms-swift ---- */
+
+/* "sft" of swift/cli/sft.py and of swift.cli.sft, which launchers start; NULL: no training of it.
+ */
+static const char *swift_task_of(const char *program)
+{
+    static const char *const programs[][2] = {
+        {"swift/cli/sft.py", "sft"}, {"swift/cli/pt.py", "pt"}, {"swift/cli/rlhf.py", "rlhf"},
+        {"swift.cli.sft", "sft"},    {"swift.cli.pt", "pt"},    {"swift.cli.rlhf", "rlhf"},
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (ends_in(program, programs[i][0]))
+            return programs[i][1];
+    return NULL;
+}
+
+static ms_status note_devices(const ms_launch *l)
+{
+    if (l->processes > 1 || ms_shell_find(&l->shell, "CUDA_VISIBLE_DEVICES"))
+        return MS_OK;
+    return ms_note_add(l->notes, l->arena, l->err,
+                       "one device is predicted: where a process of ms-swift sees several, it puts "
+                       "parts of the layers on each (NPROC_PER_NODE, CUDA_VISIBLE_DEVICES)");
+}
+
+static ms_status take_swift(taking *t, const char *task, uint32_t skipped)
+{
+    uint32_t word = t->at;
+    t->at += skipped;
+    ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "swift_task", word, task);
+    if (status == MS_OK)
+        status = take_arguments(t);
+    return status == MS_OK ? note_devices(t->l) : status;
 }
 
 /* ---- torchtune ---- */
@@ -323,6 +368,9 @@ static ms_status add_task(taking *t, uint32_t word, const char *name)
 
 static ms_status take_python(taking *t, uint32_t skipped, const char *name)
 {
+    const char *swift_task = swift_task_of(name);
+    if (swift_task)
+        return take_swift(t, swift_task, skipped);
     ms_status status = ms_launch_check_foreign(t->l, t->at, name);
     if (status != MS_OK)
         return status;
@@ -352,8 +400,10 @@ static ms_status take_program(taking *t)
         return take_axolotl(t, 2);
     if (strcmp(name, "tune") == 0)
         return take_tune(t);
-    if (strcmp(name, "swift") == 0 || strcmp(name, "megatron") == 0)
-        return ms_launch_refuse_trainer(l, at, "ms-swift");
+    if (strcmp(name, "swift") == 0)
+        return take_swift(t, text_at(t, at + 1), 2);
+    if (strcmp(name, "megatron") == 0)
+        return ms_launch_refuse_trainer(l, at, "ms-swift on Megatron");
     bool is_python = starts(name, "python");
     while (is_python && *text_at(t, ++at) == '-' && strcmp(text_at(t, at), "-m") != 0)
         continue;

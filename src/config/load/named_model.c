@@ -13,9 +13,13 @@ static const struct {
     ms_training_format format;
     const char *pointer;
 } keys[] = {
-    {MS_TRAINING_AXOLOTL, "/base_model"},    {MS_TRAINING_FACTORY, "/model_name_or_path"},
-    {MS_TRAINING_HF, "/model_name_or_path"}, {MS_TRAINING_TORCHTUNE, "/model/_component_"},
+    {MS_TRAINING_AXOLOTL, "/base_model"},
+    {MS_TRAINING_FACTORY, "/model_name_or_path"},
+    {MS_TRAINING_HF, "/model_name_or_path"},
+    {MS_TRAINING_TORCHTUNE, "/model/_component_"},
     {MS_TRAINING_TITAN, "/model/name"},
+    {MS_TRAINING_SWIFT, "/model"},
+    {MS_TRAINING_V1, "/model"},
 };
 
 /* torchtune 0.6's builders, without "lora_" and "qlora_", and models with these sizes. */

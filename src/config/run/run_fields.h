@@ -23,7 +23,7 @@ enum {
 
 /* The options that were set; ms_run_resolve fills in the rest. */
 typedef struct ms_run_draft {
-    ms_run_config run;  /* first member; 0 where nothing is set */
+    ms_run_config run;          /* first member; 0 where nothing is set */
     const char *assume;         /* --assume; NULL: nothing */
     const char *assume_version; /* --assume-version; NULL: none */
     const char *config, *adapter, *lora, *plan, *training_args, *launch, *device, *calibration,
@@ -32,6 +32,7 @@ typedef struct ms_run_draft {
     bool ignore_sharding;
     bool is_moved;  /* by the trainer whose file it is, a model that was built on the host */
     bool is_loaded; /* by it, with device_map, where there are no other ranks */
+    bool is_mapped; /* the same, on each rank that holds everything */
     bool is_launched_apart; /* a launcher has a file beside the trainer's */
     bool has_zero3;         /* a file shards by ZeRO-3 */
     bool shards_instead;    /* which is not predicted for it: FSDP2 stands for it */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Converts topics to fields of a run. Defaults are those of the trainers: transformers 5.23,
- * axolotl 0.18, LLaMA-Factory 0.9.5, torchtune 0.6.
+ * axolotl 0.18, LLaMA-Factory 0.9.5, ms-swift 4.6, torchtune 0.6.
  */
 #include "config/trainers/training_args.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "config/model/input.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/keys/versions.h"
 #include "config/trainers/others/training_axolotl.h"
 #include "config/trainers/others/training_engine.h"
 #include "config/trainers/others/training_sft.h"
+#include "config/trainers/others/training_swift.h"
+#include "config/trainers/others/training_v1.h"
 #include "config/trainers/recipes/training_tune.h"
+#include "config/trainers/sharding/training_config.h"
+#include "config/trainers/sharding/training_v1_ranks.h"
 #include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/training_attention.h"
@@ -28,9 +29,6 @@
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/fsdp/training_fsdp.h"
 #include "config/trainers/training_sharding.h"
-#include "config/trainers/training_zero.h"
-#include "json/read.h"
-#include "json/yaml.h"
 
 /* ---- numbers ---- */
 
@@ -39,10 +37,10 @@ static const struct {
     const char *field;
     const char *absent[MS_TRAINING_FORMAT_COUNT]; /* NULL: the field's own */
 } numbers[] = {
-    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL, "8"}},
-    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1", "1"}},
-    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL, "2048"}},
-    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1"}},
+    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL, "8", "1", "1"}},
+    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1", "1", NULL, NULL}},
+    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL, "2048", NULL, "2048"}},
+    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL, "0.1", "0.1", "0.01"}},
 };
 
 static ms_status note_length(ms_training_reading *r, const char *absent)
@@ -150,101 +148,7 @@ static ms_status note_layout(ms_training_reading *r, const ms_sharding *s)
                        place ? place : "", layout ? layout : "");
 }
 
-/* ---- FSDP and DeepSpeed ---- */
-
-/* The configuration that shards, of FSDP, DeepSpeed or accelerate, or its path, in *named. */
-static void find_config(ms_training_ranks *t, bool is_zero, const char **path, ms_json_value *named)
-{
-    ms_json_value value;
-    const char *key = is_zero ? t->is_launched ? "deepspeed_config" : "deepspeed" : "fsdp_config";
-    t->has_own_config = is_zero && !t->is_launched && !ms_json_find(t->root, key, &value);
-    if (t->has_own_config || !ms_json_find(t->root, key, &value))
-        return; /* the file itself, which has none of the others' keys */
-    t->config = *named = value;
-    if (ms_json_find(value, "deepspeed_config_file", &value))
-        *named = value;
-    *path = ms_training_value_text(*named);
-    t->has_own_config = is_zero && (**path || !t->is_launched);
-}
-
-static ms_status read_config(ms_training_ranks *t, bool is_zero, bool *is_read)
-{
-    bool is_short = is_zero && !t->has_own_config;
-    if (t->r->file.format == MS_TRAINING_TORCHTUNE)
-        return ms_training_read_recipe(t, is_read);
-    if (t->r->file.format == MS_TRAINING_TITAN)
-        return ms_training_read_titan(t, is_read);
-    return is_zero ? ms_training_read_zero(t, is_short, is_read)
-                   : ms_training_read_fsdp(t, is_read);
-}
-
-static ms_status read_named(ms_training_ranks *t, ms_json_value named, bool is_zero, bool *is_read)
-{
-    ms_training_reading *r = t->r;
-    ms_error reason = {0};
-    ms_json_source source;
-    char *text = NULL;
-    ms_json *document = NULL;
-    const char *path = ms_training_value_text(named);
-    const char *beside = ms_path_beside(r->arena, ms_json_file_name(named), path);
-    if (!beside)
-        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
-    if (!ms_is_regular_file(beside) && ms_is_regular_file(path))
-        beside = path;
-    *is_read = ms_is_regular_file(beside);
-    if (!*is_read && t->is_given)
-        return MS_OK;
-    if (!*is_read)
-        return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "'%.80s', which says how this file shards, is no file", path);
-    if (ms_json_read(ms_arena_inputs(r->arena), beside, &source, &text, &reason) != MS_OK)
-        return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, reason.status, "%.160s: %s",
-                            beside, reason.text);
-    ms_status status = ms_json_or_yaml_parse(&source, &document, r->err);
-    if (status == MS_OK) {
-        t->config = ms_json_root(document);
-        status = read_config(t, is_zero, is_read);
-    }
-    if (status == MS_OK && *is_read)
-        status = ms_training_walk_keys(r, MS_TRAINING_HF, t->config, is_zero ? "" : "fsdp_config");
-    ms_json_free(document);
-    free(text);
-    return status;
-}
-
-/* Whether the technique of the file, of these trainers, is one that is predicted from it. */
-static bool is_known(const ms_sharding *s, ms_training_format format, bool *is_zero)
-{
-    *is_zero = strcmp(s->library, "DeepSpeed") == 0;
-    bool is_fsdp = strcmp(s->library, "FSDP") == 0;
-    if (format == MS_TRAINING_TORCHTUNE || format == MS_TRAINING_TITAN)
-        return true;
-    return is_fsdp || *is_zero;
-}
-
-static ms_status read_ranks(ms_training_reading *r, const ms_sharding *s, ms_json_value root,
-                            bool is_zero, bool *is_read)
-{
-    ms_json_value type, named = root;
-    const char *path = "";
-    /* without a configuration, of FSDP a value that has no keys */
-    ms_training_ranks t = {.r = r,
-                           .sharding = s,
-                           .root = root,
-                           .config = is_zero ? root : s->value,
-                           .is_given = ms_run_field_is_set(r->draft, "parallel")};
-    t.is_launched = ms_json_find(root, "distributed_type", &type) &&
-                    strcasecmp(ms_training_value_text(type), is_zero ? "DEEPSPEED" : "FSDP") == 0;
-    find_config(&t, is_zero, &path, &named);
-    ms_status status = ms_training_read_mesh(&t, is_read);
-    if (status == MS_OK && *is_read)
-        status =
-            *path ? read_named(&t, named, is_zero, is_read) : read_config(&t, is_zero, is_read);
-    if (status != MS_OK || !*is_read)
-        return status;
-    r->ranks = r->draft->run.parallel.layout.kind;
-    return ms_training_note_ranks(&t);
-}
+/* ---- how the file shards ---- */
 
 /* Before anything else of the file, so that this is what its user reads first. */
 static ms_status heed_sharding(ms_training_reading *r)
@@ -256,6 +160,8 @@ static ms_status heed_sharding(ms_training_reading *r)
     ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
     if (format == MS_TRAINING_TORCHTUNE && s.kind == MS_SHARDING_NONE)
         ms_training_share_recipe(r, root, &s);
+    if (format == MS_TRAINING_V1 && status == MS_OK)
+        status = ms_training_share_v1(r, root, &s);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
     ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
@@ -264,8 +170,8 @@ static ms_status heed_sharding(ms_training_reading *r)
     bool is_asked = ms_run_field_is_set(r->draft, "parallel");
     bool is_one = is_asked && !has_layout(r); /* --parallel none */
     bool shards = s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding && !is_one;
-    if (shards && is_known(&s, format, &is_zero)) {
-        status = read_ranks(r, &s, root, is_zero, &is_read);
+    if (shards && ms_training_knows_sharding(&s, format, &is_zero)) {
+        status = ms_training_read_ranks(r, &s, root, is_zero, &is_read);
         if (status != MS_OK || is_read)
             return status;
     }
@@ -307,8 +213,9 @@ static ms_status note_remote_code(ms_training_reading *r)
 {
     static const char *const types[] = {"phi3", "deepseek_v2", "deepseek_v3", "falcon"};
     ms_json_value value;
-    if (!ms_json_find(r->root, "trust_remote_code", &value) || ms_training_says_nothing(value))
-        return MS_OK;
+    const char *key = r->file.format == MS_TRAINING_SWIFT ? "model" : "trust_remote_code";
+    if (!ms_json_find(r->root, key, &value) || ms_training_says_nothing(value))
+        return MS_OK; /* ms-swift always trusts it */
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(r->model->model_type, types[i]) == 0)
             return ms_training_add_key(r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
@@ -319,7 +226,8 @@ static ms_status note_remote_code(ms_training_reading *r)
 static ms_status find_sft(ms_training_reading *r)
 {
     ms_status status = ms_training_find_sft(r, r->root);
-    r->draft->is_loaded = r->is_sft;
+    r->draft->is_mapped = r->file.format == MS_TRAINING_SWIFT;
+    r->draft->is_loaded = r->is_sft || r->draft->is_mapped;
     return status;
 }
 
@@ -351,6 +259,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         find_sft,
         heed_sharding,
         read_topics,
+        ms_training_set_swift_numbers,
         set_numbers,
         set_clip,
         ms_training_set_optimizer,
@@ -362,6 +271,8 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         ms_training_set_tune,
         ms_training_set_between_steps,
         ms_training_leave_out_ring,
+        ms_training_note_swift,
+        ms_training_set_v1,
         note_own_model,
         note_remote_code,
         set_of_others,

@@ -21,8 +21,12 @@ static const struct {
 /* Names of the package's kernels, also as they come from the Hub; they end in a version. */
 static bool is_flash_name(const char *name)
 {
-    static const char *const flash[] = {"flash_attention_", "kernels-community/flash-attn",
-                                        "kernels-community/vllm-flash-attn", "fa2", "fa3"};
+    static const char *const flash[] = {"flash_attention_",
+                                        "kernels-community/flash-attn",
+                                        "kernels-community/vllm-flash-attn",
+                                        "flash_attn",
+                                        "fa2",
+                                        "fa3"};
     for (size_t i = 0; i < sizeof flash / sizeof *flash; i++)
         if (strncmp(name, flash[i], strlen(flash[i])) == 0)
             return true;
@@ -103,19 +107,20 @@ static ms_status set_attention(ms_training_reading *r, ms_training_topic flash)
 
 /* ---- packing and padding ---- */
 
-/* TRL joins all sequences of a batch to one row; documents are kept apart by a mask, as padded ones
- * are. Whether that can be simulated, and how many tokens it has. */
+/* TRL and ms-swift join all sequences of a batch to one row; documents are kept apart by a mask, as
+ * padded ones are, or by flash-attn. Whether that can be simulated, and how many tokens it has. */
 static bool is_one_row(const ms_training_reading *r, uint64_t *tokens)
 {
     const ms_run_config *run = &r->draft->run;
     const uint64_t learned = ms_model_learned_positions(r->model);
     const ms_size row = ms_size_mul(ms_size_of(run->batch), run->seq_tokens);
     *tokens = row.bytes;
-    return r->is_sft && ms_run_field_is_set(r->draft, "seq") && !row.overflow &&
+    bool joins = r->is_sft || r->file.format == MS_TRAINING_SWIFT;
+    return joins && ms_run_field_is_set(r->draft, "seq") && !row.overflow &&
            (!learned || row.bytes <= learned);
 }
 
-static ms_status join_batch(ms_training_reading *r, uint64_t tokens)
+static ms_status join_batch(ms_training_reading *r, uint64_t tokens, const char *padding)
 {
     const char *seq = ms_arena_printf(r->arena, "%" PRIu64, tokens);
     if (!seq)
@@ -124,14 +129,30 @@ static ms_status join_batch(ms_training_reading *r, uint64_t tokens)
     r->draft->run.joined = r->draft->run.batch;
     if (r->draft->run.batch > 1)
         status = ms_note_add(r->notes, r->arena, r->err,
-                             "TRL joins the %" PRIu64 " sequences of a batch to one of %" PRIu64
+                             "%s joins the %" PRIu64 " sequences of a batch to one of %" PRIu64
                              " tokens",
+                             r->is_sft ? "TRL" : ms_training_format_name(r->file.format),
                              r->draft->run.batch, tokens);
     if (status == MS_OK)
         status = ms_run_field_set(r->draft, r->arena, "seq", seq, r->err);
     if (status == MS_OK)
         status = ms_run_field_set(r->draft, r->arena, "batch", "1", r->err);
-    return status == MS_OK ? ms_training_offer(r, "padding", "yes", MS_TOPIC_PACKED) : status;
+    return status == MS_OK ? ms_training_offer(r, "padding", padding, MS_TOPIC_PACKED) : status;
+}
+
+/* ms-swift packs for flash-attn alone, which sees where documents begin. */
+static ms_status take_packing_of_swift(ms_training_reading *r, bool is_flash)
+{
+    const ms_training_topic topic =
+        ms_training_flag(r, MS_TOPIC_PACKED, false) ? MS_TOPIC_PACKED : MS_TOPIC_PADDING_FREE;
+    uint64_t tokens;
+    if (!is_flash && !ms_run_field_is_set(r->draft, "attention"))
+        return ms_training_fail(r, topic,
+                                "ms-swift joins sequences for flash-attn alone: attn_impl "
+                                "flash_attention_2");
+    return is_one_row(r, &tokens)
+               ? join_batch(r, tokens, "ones")
+               : ms_training_leave_out(r, topic, MS_EFFECT_EITHER, "sequences that are joined");
 }
 
 /* Rows that are cut wherever they are full have neither padding nor documents. */
@@ -143,11 +164,11 @@ static bool is_wrapped(const ms_training_reading *r)
 static ms_status take_packing_of_trl(ms_training_reading *r, uint64_t tokens)
 {
     if (ms_training_flag(r, MS_TOPIC_PACKED, false))
-        return join_batch(r, tokens);
+        return join_batch(r, tokens, "yes");
     ms_status status = ms_training_leave_out(
         r, MS_TOPIC_PADDING_FREE, MS_EFFECT_EITHER,
         "sequences that are joined, which TRL does not cut to max_length where it does not pack");
-    return status == MS_OK ? join_batch(r, tokens) : status;
+    return status == MS_OK ? join_batch(r, tokens, "yes") : status;
 }
 
 /* Packed rows are kept apart by position ids, which flash-attn takes as they are; other kernels get
@@ -175,13 +196,15 @@ static ms_status take_packing(ms_training_reading *r, bool is_flash)
 static ms_status set_padding(ms_training_reading *r, bool is_flash)
 {
     const ms_training_format format = r->file.format;
-    bool pads =
-        format == MS_TRAINING_HF || format == MS_TRAINING_AXOLOTL || format == MS_TRAINING_FACTORY;
+    bool pads = format != MS_TRAINING_TORCHTUNE && format != MS_TRAINING_TITAN;
     if (!pads)
         return MS_OK;
+    if (is_packed(r) && format == MS_TRAINING_SWIFT)
+        return take_packing_of_swift(r, is_flash);
     if (is_packed(r))
         return take_packing(r, is_flash);
-    const bool is_alone = r->is_sft && r->draft->run.batch == 1; /* TRL pads to the longest */
+    const bool is_alone = (r->is_sft || format == MS_TRAINING_SWIFT || format == MS_TRAINING_V1) &&
+                          r->draft->run.batch == 1; /* they pad to the longest */
     return ms_training_offer(r, "padding", is_flash || is_alone ? "ones" : "unknown",
                              MS_TOPIC_PACKED);
 }

@@ -6,7 +6,9 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
+#include "config/trainers/others/training_swift.h"
 #include "config/trainers/training_reading.h"
 
 static ms_status set_empty_cache(ms_training_reading *r)
@@ -20,11 +22,25 @@ static ms_status set_empty_cache(ms_training_reading *r)
     return ms_training_offer(r, "empty-cache-steps", ms_training_number(r, topic), topic);
 }
 
+/* What a launch says to PyTorch's allocator. */
+static ms_status set_allocator(ms_training_reading *r)
+{
+    const ms_training_topic topic = MS_TOPIC_ALLOCATOR;
+    if (!r->file.given[topic] || ms_training_on_cpu(r) ||
+        ms_run_field_is_set(r->draft, "allocator"))
+        return MS_OK;
+    if (strcasecmp(ms_training_text(r, topic, ""), "expandable_segments:true") == 0)
+        return ms_training_offer(r, "allocator", "cuda-expandable", topic);
+    return ms_training_leave_out(r, topic, MS_EFFECT_EITHER, "settings of PyTorch's allocator");
+}
+
 /* The topic that turns an evaluation on; MS_TOPIC_COUNT: nothing does. */
 static ms_training_topic evaluating_topic(const ms_training_reading *r)
 {
     const char *strategy = ms_training_text(r, MS_TOPIC_EVAL_STRATEGY, "");
     bool is_off = strcmp(strategy, "no") == 0;
+    if (r->file.format == MS_TRAINING_SWIFT)
+        return ms_training_swift_evaluates(r) ? MS_TOPIC_VALIDATION : MS_TOPIC_COUNT;
     if (r->file.format == MS_TRAINING_AXOLOTL) /* a part kept back is not evaluated by itself */
         return ms_training_is_some(r, MS_TOPIC_VALIDATION) && !is_off &&
                        (*strategy || r->file.given[MS_TOPIC_EVAL_STEPS])
@@ -43,7 +59,8 @@ static const char *usual_eval_batch(const ms_training_reading *r)
 {
     return r->file.format == MS_TRAINING_AXOLOTL
                ? ms_arena_printf(r->arena, "%" PRIu64, r->draft->run.batch)
-               : "8";
+           : r->file.format == MS_TRAINING_SWIFT ? "1"
+                                                 : "8";
 }
 
 /* ---- logits that the device keeps ---- */
@@ -88,7 +105,8 @@ static ms_status set_kept_logits(ms_training_reading *r)
 {
     static const char field[] = "eval-logits";
     ms_training_topic from = metrics_topic(r), topic = MS_TOPIC_KEPT_BATCHES;
-    if (ms_run_field_is_set(r->draft, field) || ms_training_flag(r, MS_TOPIC_LOSS_ONLY, false))
+    if (ms_run_field_is_set(r->draft, field) || ms_training_flag(r, MS_TOPIC_LOSS_ONLY, false) ||
+        r->file.format == MS_TRAINING_SWIFT) /* its accuracy is of numbers */
         return MS_OK;
     if (from == MS_TOPIC_COUNT)
         return note_loss_alone(r);
@@ -124,11 +142,15 @@ static ms_status set_evaluation(ms_training_reading *r)
     ms_status status =
         ms_training_offer(r, field, is_given ? ms_training_number(r, topic) : usual_eval_batch(r),
                           is_given ? topic : on);
+    if (status == MS_OK && r->file.format == MS_TRAINING_SWIFT && !ms_training_on_cpu(r))
+        status = ms_training_offer(r, "empty-cache-steps", ms_training_swift_eval_steps(r), on);
     return status == MS_OK ? set_kept_logits(r) : status;
 }
 
 ms_status ms_training_set_between_steps(ms_training_reading *r)
 {
-    ms_status status = set_empty_cache(r);
+    ms_status status = set_allocator(r);
+    if (status == MS_OK)
+        status = set_empty_cache(r);
     return status == MS_OK ? set_evaluation(r) : status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/trainers/keys/format_marks.h"
 #include "config/trainers/keys/key_table.h"
 #include "config/trainers/others/training_foreign.h"
 #include "text/nearest.h"
@@ -14,20 +15,11 @@ enum {
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
     TITAN = 1 << MS_TRAINING_TITAN,
-    TRAINER = HF | FACTORY, /* TrainingArguments itself */
-    ALL = HF | AXOLOTL | FACTORY | TORCHTUNE
+    SWIFT = 1 << MS_TRAINING_SWIFT,
+    V1 = 1 << MS_TRAINING_V1,
+    TRAINER = HF | FACTORY | SWIFT, /* TrainingArguments itself */
+    ALL = TRAINER | AXOLOTL | TORCHTUNE
 };
-
-static const char *const format_names[] = {
-    [MS_TRAINING_HF] = "TrainingArguments",  [MS_TRAINING_AXOLOTL] = "axolotl",
-    [MS_TRAINING_FACTORY] = "LLaMA-Factory", [MS_TRAINING_TORCHTUNE] = "torchtune",
-    [MS_TRAINING_TITAN] = "torchtitan",
-};
-
-const char *ms_training_format_name(ms_training_format format)
-{
-    return format_names[format];
-}
 
 /* ---- keys that decide memory ---- */
 
@@ -59,11 +51,11 @@ static const key_row rows[] = {
     {TITAN,             "/training/dtype",                MS_TOPIC_DTYPE,            FORM_TEXT},
     {TITAN,             "/training/mixed_precision_param", MS_TOPIC_MIXED_PRECISION, FORM_TEXT},
     {TITAN,             "/optimizer/weight_decay",        MS_TOPIC_WEIGHT_DECAY,     FORM_NUMBER},
-    {HF,                "/max_length",                    MS_TOPIC_SEQ,              FORM_NUMBER},
-    {HF | FACTORY,      "/packing",                       MS_TOPIC_PACKED,           FORM_FLAG},
+    {HF | SWIFT,        "/max_length",                    MS_TOPIC_SEQ,              FORM_NUMBER},
+    {TRAINER,           "/packing",                       MS_TOPIC_PACKED,           FORM_FLAG},
     {FACTORY,           "/neat_packing",                  MS_TOPIC_PADDING_FREE,     FORM_FLAG},
     {AXOLOTL,           "/sample_packing",                MS_TOPIC_PACKED,           FORM_FLAG},
-    {HF | FACTORY,      "/padding_free",                  MS_TOPIC_PADDING_FREE,     FORM_FLAG},
+    {TRAINER,           "/padding_free",                  MS_TOPIC_PADDING_FREE,     FORM_FLAG},
     {HF,                "/packing_strategy",              MS_TOPIC_PACKING_STRATEGY, FORM_TEXT},
     {HF,                "/max_seq_length",                MS_TOPIC_SEQ,              FORM_NUMBER},
     {AXOLOTL,           "/sequence_len",                  MS_TOPIC_SEQ,              FORM_NUMBER},
@@ -89,46 +81,54 @@ static const key_row rows[] = {
     {HF,                "/model_init_kwargs/dtype",       MS_TOPIC_DTYPE,            FORM_TEXT},
     {HF,                "/model_init_kwargs/torch_dtype", MS_TOPIC_DTYPE,            FORM_TEXT},
     {HF | TORCHTUNE,    "/dtype",                         MS_TOPIC_DTYPE,            FORM_TEXT},
-    {HF,                "/torch_dtype",                   MS_TOPIC_DTYPE,            FORM_TEXT},
+    {HF | SWIFT,        "/torch_dtype",                   MS_TOPIC_DTYPE,            FORM_TEXT},
     {HF,                "/activation_checkpointing",      MS_TOPIC_CHECKPOINTING,    FORM_FLAG},
-    {HF,                "/gradient_checkpointing",        MS_TOPIC_CHECKPOINTING,    FORM_FLAG},
+    {HF | SWIFT,        "/gradient_checkpointing",        MS_TOPIC_CHECKPOINTING,    FORM_FLAG},
     {AXOLOTL,           "/gradient_checkpointing",        MS_TOPIC_CHECKPOINTING,    FORM_FLAG_OR_TEXT},
     {TORCHTUNE,         "/enable_activation_checkpointing", MS_TOPIC_CHECKPOINTING,  FORM_FLAG},
     {FACTORY,           "/disable_gradient_checkpointing", MS_TOPIC_NO_CHECKPOINTING, FORM_FLAG},
     {HF,                "/activation_checkpointing_kwargs", MS_TOPIC_CHECKPOINT_KWARGS, FORM_OBJECT},
-    {HF | AXOLOTL,      "/gradient_checkpointing_kwargs", MS_TOPIC_CHECKPOINT_KWARGS, FORM_OBJECT},
+    {HF | AXOLOTL | SWIFT, "/gradient_checkpointing_kwargs", MS_TOPIC_CHECKPOINT_KWARGS, FORM_OBJECT},
     {FACTORY,           "/use_reentrant_gc",              MS_TOPIC_REENTRANT,        FORM_FLAG},
     {AXOLOTL,           "/attn_implementation",           MS_TOPIC_ATTENTION,        FORM_TEXT},
     {HF,                "/attn_implementation",           MS_TOPIC_ATTENTION,        FORM_TEXT},
     {HF,                "/model_init_kwargs/attn_implementation", MS_TOPIC_ATTENTION, FORM_TEXT},
+    {SWIFT,             "/attn_impl",                     MS_TOPIC_ATTENTION,        FORM_TEXT},
     {FACTORY,           "/flash_attn",                    MS_TOPIC_ATTENTION,        FORM_TEXT},
     {AXOLOTL,           "/eager_attention",               MS_TOPIC_EAGER,            FORM_FLAG},
     {AXOLOTL,           "/flash_attention",               MS_TOPIC_FLASH,            FORM_FLAG},
     {AXOLOTL,           "/adapter",                       MS_TOPIC_ADAPTER,          FORM_TEXT},
     {FACTORY,           "/finetuning_type",               MS_TOPIC_ADAPTER,          FORM_TEXT},
+    {SWIFT,             "/tuner_type",                    MS_TOPIC_ADAPTER,          FORM_TEXT},
+    {SWIFT,             "/train_type",                    MS_TOPIC_ADAPTER,          FORM_TEXT},
     {HF,                "/use_peft",                      MS_TOPIC_ADAPTER,          FORM_FLAG},
     {HF | AXOLOTL,      "/lora_r",                        MS_TOPIC_RANK,             FORM_NUMBER},
-    {FACTORY,           "/lora_rank",                     MS_TOPIC_RANK,             FORM_NUMBER},
+    {FACTORY | SWIFT,   "/lora_rank",                     MS_TOPIC_RANK,             FORM_NUMBER},
     {TORCHTUNE,         "/model/lora_rank",               MS_TOPIC_RANK,             FORM_NUMBER},
-    {HF | AXOLOTL | FACTORY, "/lora_dropout",             MS_TOPIC_DROPOUT,          FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/lora_dropout",                  MS_TOPIC_DROPOUT,          FORM_NUMBER},
     {TORCHTUNE,         "/model/lora_dropout",            MS_TOPIC_DROPOUT,          FORM_NUMBER},
     {HF | AXOLOTL,      "/lora_target_modules",           MS_TOPIC_TARGETS,          FORM_NAMES},
+    {SWIFT,             "/target_modules",                MS_TOPIC_TARGETS,          FORM_NAMES},
     {FACTORY,           "/lora_target",                   MS_TOPIC_TARGETS,          FORM_NAMES},
     {TORCHTUNE,         "/model/lora_attn_modules",       MS_TOPIC_TARGETS,          FORM_NAMES},
     {AXOLOTL,           "/lora_target_linear",            MS_TOPIC_ALL_LINEAR,       FORM_FLAG},
     {TORCHTUNE,         "/model/apply_lora_to_mlp",       MS_TOPIC_MLP,              FORM_FLAG},
     {TORCHTUNE,         "/model/apply_lora_to_output",    MS_TOPIC_HEAD,             FORM_FLAG},
     {HF | AXOLOTL,      "/lora_modules_to_save",          MS_TOPIC_SAVED,            FORM_NAMES},
+    {SWIFT,             "/modules_to_save",               MS_TOPIC_SAVED,            FORM_NAMES},
     {FACTORY,           "/additional_target",             MS_TOPIC_SAVED,            FORM_NAMES},
     {AXOLOTL,           "/peft_use_dora",                 MS_TOPIC_DORA,             FORM_FLAG},
-    {HF | FACTORY,      "/use_dora",                      MS_TOPIC_DORA,             FORM_FLAG},
+    {TRAINER,           "/use_dora",                      MS_TOPIC_DORA,             FORM_FLAG},
     {TORCHTUNE,         "/model/use_dora",                MS_TOPIC_DORA,             FORM_FLAG},
     {HF | AXOLOTL,      "/load_in_4bit",                  MS_TOPIC_FOUR_BITS,        FORM_FLAG},
     {HF | AXOLOTL,      "/load_in_8bit",                  MS_TOPIC_EIGHT_BITS,       FORM_FLAG},
+    {SWIFT,             "/quant_method",                  MS_TOPIC_QUANTIZE_METHOD,  FORM_TEXT},
+    {SWIFT,             "/quant_bits",                    MS_TOPIC_BITS,             FORM_NUMBER},
+    {SWIFT,             "/bnb_4bit_use_double_quant",     MS_TOPIC_DOUBLE,           FORM_FLAG},
     {FACTORY,           "/quantization_bit",              MS_TOPIC_BITS,             FORM_NUMBER},
     {FACTORY,           "/quantization_type",             MS_TOPIC_QUANTIZE_TYPE,    FORM_TEXT},
     {FACTORY,           "/double_quantization",           MS_TOPIC_DOUBLE,           FORM_FLAG},
-    {HF,                "/bnb_4bit_quant_type",           MS_TOPIC_QUANTIZE_TYPE,    FORM_TEXT},
+    {HF | SWIFT,        "/bnb_4bit_quant_type",           MS_TOPIC_QUANTIZE_TYPE,    FORM_TEXT},
     {HF,                "/use_bnb_nested_quant",          MS_TOPIC_DOUBLE,           FORM_FLAG},
     {TORCHTUNE,         "/model/quantize_base",           MS_TOPIC_QUANTIZE_BASE,    FORM_FLAG},
     {TORCHTUNE,         "/model/_component_",             MS_TOPIC_MODEL,            FORM_TEXT},
@@ -140,11 +140,35 @@ static const key_row rows[] = {
     {AXOLOTL,           "/liger_rms_norm",                MS_TOPIC_LIGER_RMS_NORM,   FORM_FLAG},
     {AXOLOTL,           "/liger_glu_activation",          MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
     {AXOLOTL,           "/liger_fused_linear_cross_entropy", MS_TOPIC_LIGER_LOSS,    FORM_FLAG},
+    {V1,                "/micro_batch_size",              MS_TOPIC_BATCH,            FORM_NUMBER},
+    {V1,                "/cutoff_len",                    MS_TOPIC_SEQ,              FORM_NUMBER},
+    {V1,                "/max_grad_norm",                 MS_TOPIC_CLIP,             FORM_NUMBER},
+    {V1,                "/bf16",                          MS_TOPIC_BF16,             FORM_FLAG},
+    {V1,                "/optim_config/name",             MS_TOPIC_OPTIMIZER,        FORM_TEXT},
+    {V1,                "/enable_activation_checkpointing", MS_TOPIC_CHECKPOINTING,  FORM_FLAG},
+    {V1,                "/flash_attn",                    MS_TOPIC_ATTENTION,        FORM_TEXT},
+    {V1,                "/peft_config/name",              MS_TOPIC_ADAPTER,          FORM_TEXT},
+    {V1,                "/peft_config/r",                 MS_TOPIC_RANK,             FORM_NUMBER},
+    {V1,                "/peft_config/lora_dropout",      MS_TOPIC_DROPOUT,          FORM_NUMBER},
+    {V1,                "/peft_config/target_modules",    MS_TOPIC_TARGETS,          FORM_NAMES},
+    {V1,                "/peft_config/modules_to_save",   MS_TOPIC_SAVED,            FORM_NAMES},
+    {V1,                "/peft_config/use_dora",          MS_TOPIC_DORA,             FORM_FLAG},
+    {V1,                "/quant_config/name",             MS_TOPIC_QUANTIZE_METHOD,  FORM_TEXT},
+    {V1,                "/quant_config/quantization_bit", MS_TOPIC_BITS,             FORM_NUMBER},
+    {V1,                "/quant_config/quantization_type", MS_TOPIC_QUANTIZE_TYPE,   FORM_TEXT},
+    {V1,                "/quant_config/double_quantization", MS_TOPIC_DOUBLE,        FORM_FLAG},
+    {SWIFT,             "/ENV/PYTORCH_CUDA_ALLOC_CONF",   MS_TOPIC_ALLOCATOR,        FORM_TEXT},
     {TRAINER | AXOLOTL, "/torch_empty_cache_steps",       MS_TOPIC_EMPTY_CACHE,      FORM_NUMBER},
     {TRAINER | AXOLOTL, "/eval_strategy",                 MS_TOPIC_EVAL_STRATEGY,    FORM_FLAG_OR_TEXT},
     {AXOLOTL,           "/eval_steps",                    MS_TOPIC_EVAL_STEPS,       FORM_NUMBER},
     {AXOLOTL,           "/evals_per_epoch",               MS_TOPIC_EVAL_STEPS,       FORM_NUMBER},
-    {TRAINER,           "/do_eval",                       MS_TOPIC_DO_EVAL,          FORM_FLAG},
+    {HF | FACTORY,      "/do_eval",                       MS_TOPIC_DO_EVAL,          FORM_FLAG},
+    {SWIFT,             "/val_dataset",                   MS_TOPIC_VALIDATION,       FORM_NAMES},
+    {SWIFT,             "/cached_val_dataset",            MS_TOPIC_VALIDATION,       FORM_NAMES},
+    {SWIFT,             "/split_dataset_ratio",           MS_TOPIC_VALIDATION,       FORM_NUMBER},
+    {SWIFT,             "/lora_dtype",                    MS_TOPIC_ADAPTER_DTYPE,    FORM_TEXT},
+    {SWIFT,             "/save_strategy",                 MS_TOPIC_SAVE_STRATEGY,    FORM_FLAG_OR_TEXT},
+    {SWIFT,             "/packing_length",                MS_TOPIC_PACKED_LENGTH,    FORM_NUMBER},
     {TRAINER,           "/eval_on_start",                 MS_TOPIC_EVAL_ON_START,    FORM_FLAG},
     {AXOLOTL,           "/val_set_size",                  MS_TOPIC_VALIDATION,       FORM_NUMBER},
     {TRAINER,           "/per_device_eval_batch_size",    MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
@@ -169,7 +193,7 @@ static const key_row inner_rows[] = {
     {TRAINER,           "/swiglu",                        MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
     {TRAINER,           "/geglu",                         MS_TOPIC_LIGER_GEGLU,      FORM_FLAG},
     {TRAINER,           "/fused_linear_cross_entropy",    MS_TOPIC_LIGER_LOSS,       FORM_FLAG},
-    {HF | AXOLOTL,      "/use_reentrant",                 MS_TOPIC_REENTRANT,        FORM_FLAG},
+    {HF | AXOLOTL | SWIFT, "/use_reentrant",                 MS_TOPIC_REENTRANT,        FORM_FLAG},
     {HF,                "/every_n_layers",                MS_TOPIC_EVERY_LAYERS,     FORM_NUMBER},
     {HF,                "/offload",                       MS_TOPIC_INPUT_ON_HOST,    FORM_FLAG},
 };
@@ -226,30 +250,6 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
 
 /* ---- which format ---- */
 
-/* Keys that only one of them has. TrainingArguments are recognised by any of their own. */
-static const struct {
-    ms_training_format format;
-    const char *pointer;
-} marks[] = {
-    {MS_TRAINING_AXOLOTL, "/base_model"},
-    {MS_TRAINING_AXOLOTL, "/micro_batch_size"},
-    {MS_TRAINING_AXOLOTL, "/sequence_len"},
-    {MS_TRAINING_FACTORY, "/finetuning_type"},
-    {MS_TRAINING_FACTORY, "/cutoff_len"},
-    {MS_TRAINING_FACTORY, "/stage"},
-    {MS_TRAINING_FACTORY, "/lora_target"},
-    {MS_TRAINING_FACTORY, "/quantization_bit"},
-    {MS_TRAINING_TORCHTUNE, "/model/_component_"},
-    {MS_TRAINING_TORCHTUNE, "/optimizer/_component_"},
-    {MS_TRAINING_TORCHTUNE, "/tokenizer/_component_"},
-    {MS_TRAINING_TORCHTUNE, "/data_parallel_shard_dim"},
-    {MS_TRAINING_TITAN, "/training/local_batch_size"},
-    {MS_TRAINING_TITAN, "/training/seq_len"},
-    {MS_TRAINING_TITAN, "/model/flavor"},
-    {MS_TRAINING_TITAN, "/activation_checkpoint/mode"},
-    {MS_TRAINING_TITAN, "/parallelism/data_parallel_shard_degree"},
-};
-
 static bool has_hf_key(ms_json_value root)
 {
     ms_json_value value;
@@ -266,26 +266,16 @@ static bool has_hf_key(ms_json_value root)
 
 static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_error *err)
 {
-    const char *mark = NULL;
-    ms_json_value value;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (!ms_json_find_pointer(root, marks[i].pointer, &value))
-            continue;
-        if (mark && *format != marks[i].format)
-            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                                "a key of %s, but %s is one of %s", format_names[marks[i].format],
-                                mark + 1, format_names[*format]);
-        mark = marks[i].pointer;
-        *format = marks[i].format;
-    }
-    if (mark)
-        return MS_OK;
+    bool is_marked = false;
+    ms_status status = ms_training_find_mark(root, format, &is_marked, err);
+    if (status != MS_OK || is_marked)
+        return status;
     *format = MS_TRAINING_HF;
     if (has_hf_key(root))
         return MS_OK;
     return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "no known settings: expected those of TrainingArguments, axolotl, "
-                        "LLaMA-Factory or torchtune");
+                        "LLaMA-Factory, ms-swift or torchtune");
 }
 
 ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err)

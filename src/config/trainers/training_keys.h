@@ -6,6 +6,7 @@
 #ifndef MS_CONFIG_TRAINERS_TRAINING_KEYS_H
 #define MS_CONFIG_TRAINERS_TRAINING_KEYS_H
 
+#include "config/trainers/keys/format_marks.h"
 #include "config/trainers/training_args.h"
 #include "config/trainers/training_value.h"
 
@@ -44,16 +45,19 @@ typedef enum ms_training_topic {
     MS_TOPIC_HEAD,
     MS_TOPIC_SAVED,
     MS_TOPIC_DORA,
+    MS_TOPIC_ADAPTER_DTYPE,
     MS_TOPIC_FOUR_BITS,
     MS_TOPIC_EIGHT_BITS,
     MS_TOPIC_BITS,
     MS_TOPIC_QUANTIZE_TYPE,
+    MS_TOPIC_QUANTIZE_METHOD,
     MS_TOPIC_DOUBLE,
     MS_TOPIC_QUANTIZE_BASE,
     MS_TOPIC_MODEL,
     MS_TOPIC_PACKED,
     MS_TOPIC_PADDING_FREE,
     MS_TOPIC_PACKING_STRATEGY,
+    MS_TOPIC_PACKED_LENGTH,
     MS_TOPIC_LABEL_SMOOTHING,
     MS_TOPIC_LIGER,
     MS_TOPIC_LIGER_CONFIG,
@@ -62,8 +66,10 @@ typedef enum ms_training_topic {
     MS_TOPIC_LIGER_SWIGLU,
     MS_TOPIC_LIGER_GEGLU,
     MS_TOPIC_LIGER_LOSS,
+    MS_TOPIC_ALLOCATOR,
     MS_TOPIC_EMPTY_CACHE,
     MS_TOPIC_EVAL_STRATEGY,
+    MS_TOPIC_SAVE_STRATEGY,
     MS_TOPIC_EVAL_STEPS,
     MS_TOPIC_DO_EVAL,
     MS_TOPIC_EVAL_ON_START,
@@ -89,9 +95,6 @@ typedef struct ms_training_file {
     bool given[MS_TOPIC_COUNT]; /* present and not null */
     ms_json_value values[MS_TOPIC_COUNT];
 } ms_training_file;
-
-/* "axolotl", for messages. */
-const char *ms_training_format_name(ms_training_format format);
 
 /* Detects the format by keys that only it has. */
 ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err);

@@ -78,11 +78,15 @@ static ms_status set_liger(ms_training_reading *r)
     return ms_training_offer(r, field, ms_liger_text(r->arena, bits), topic);
 }
 
-/* axolotl and LLaMA-Factory run transformers' Trainer. */
+/* axolotl, LLaMA-Factory and ms-swift run transformers' Trainer. */
 static ms_status set_loop(ms_training_reading *r)
 {
-    static const bool is_trainer[MS_TRAINING_FORMAT_COUNT] = {
-        [MS_TRAINING_HF] = true, [MS_TRAINING_AXOLOTL] = true, [MS_TRAINING_FACTORY] = true};
+    static const bool is_trainer[MS_TRAINING_FORMAT_COUNT] = {[MS_TRAINING_HF] = true,
+                                                              [MS_TRAINING_AXOLOTL] = true,
+                                                              [MS_TRAINING_FACTORY] = true,
+                                                              [MS_TRAINING_SWIFT] = true};
+    if (r->file.format == MS_TRAINING_V1)
+        return ms_training_offer(r, "loop", "loader", MS_TOPIC_BATCH);
     return is_trainer[r->file.format] ? ms_training_offer(r, "loop", "trainer", MS_TOPIC_BATCH)
                                       : MS_OK;
 }

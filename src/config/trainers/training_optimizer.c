@@ -97,7 +97,7 @@ static const char *default_optimizer(const ms_training_reading *r)
         ms_run_field_is_set(r->draft, "torch") && r->draft->run.torch_minor < FIRST_FUSED_MINOR;
     if (r->file.format == MS_TRAINING_AXOLOTL)
         return "adamw_torch_fused";
-    if (r->file.format == MS_TRAINING_TORCHTUNE)
+    if (r->file.format == MS_TRAINING_TORCHTUNE || r->file.format == MS_TRAINING_V1)
         return "torch.optim.AdamW";
     return older ? "adamw_torch" : "adamw_torch_fused";
 }

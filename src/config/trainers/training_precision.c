@@ -10,6 +10,8 @@
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/keys/versions.h"
 #include "config/trainers/adapters/training_adapter.h"
+#include "config/trainers/others/training_swift.h"
+#include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
 #include "config/trainers/training_reading.h"
@@ -50,6 +52,8 @@ static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
                                     strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
     bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");
     bool usual = r->is_sft && !fp16; /* TRL's own */
+    if (r->file.format == MS_TRAINING_SWIFT)
+        return ms_training_swift_autocast(r, autocast);
     bool bf16 = automatic ? !fp16 : is_text || ms_training_flag(r, MS_TOPIC_BF16, usual);
     if (is_text && !automatic && strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "full") != 0)
         return ms_training_fail(r, MS_TOPIC_BF16, "'%.40s': expected true, false, auto or full",
@@ -195,6 +199,13 @@ ms_status ms_training_set_precision(ms_training_reading *r)
     case MS_TRAINING_FACTORY:
         dtype = factory_weights(r, autocast);
         break;
+    case MS_TRAINING_SWIFT:
+        dtype = ms_training_swift_dtype(r);
+        from = MS_TOPIC_DTYPE;
+        break;
+    case MS_TRAINING_V1:
+        return r->ranks == MS_PARALLEL_ZERO ? ms_training_set_zero_types(r, "bf16")
+                                            : ms_training_set_v1_types(r);
     case MS_TRAINING_TORCHTUNE:
         dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
         from = MS_TOPIC_DTYPE;

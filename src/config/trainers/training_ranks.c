@@ -373,7 +373,8 @@ static bool finds_unused(const ms_training_reading *r, ms_json_value root)
     bool checkpoints = layers && *layers && strcmp(layers, "none") != 0;
     bool has_adapter = ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
                        ms_run_field_is_set(r->draft, "adapter");
-    bool absent = r->file.format == MS_TRAINING_HF        ? has_adapter || !checkpoints
+    bool is_plain = r->file.format == MS_TRAINING_HF || r->file.format == MS_TRAINING_SWIFT;
+    bool absent = is_plain                                ? has_adapter || !checkpoints
                   : r->file.format == MS_TRAINING_FACTORY ? !has_adapter && !checkpoints
                                                           : false;
     return ms_json_find(root, "ddp_find_unused_parameters", &value) &&
@@ -390,8 +391,8 @@ ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root)
     bool is_launcher =
         !r->draft->is_launched_apart && (ms_json_find(root, "distributed_type", &value) ||
                                          ms_json_find(root, "num_processes", &value));
-    bool is_trainer =
-        r->file.format != MS_TRAINING_TORCHTUNE && r->file.format != MS_TRAINING_TITAN;
+    bool is_trainer = r->file.format != MS_TRAINING_TORCHTUNE &&
+                      r->file.format != MS_TRAINING_TITAN && r->file.format != MS_TRAINING_V1;
     bool is_engine = ms_json_find(root, "zero_optimization", &value);
     ms_parallel_kind kind = r->draft->run.parallel.layout.kind;
     if (kind == MS_PARALLEL_ZERO && is_trainer && !is_launcher && !is_engine &&

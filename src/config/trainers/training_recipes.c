@@ -35,9 +35,8 @@ static int64_t degree_of(const ms_training_ranks *t, const char *pointer, int64_
     return is_degree && number == (double)(int64_t)number ? (int64_t)number : 0;
 }
 
-/* Copies of shards; a number of shards that is -1 is what is left. */
-static ms_status layout_of(const ms_training_ranks *t, const char *replicate, const char *shard,
-                           const char **layout)
+ms_status ms_training_layout_of(const ms_training_ranks *t, const char *replicate,
+                                const char *shard, const char **layout)
 {
     ms_json_value value;
     uint64_t world = 0;
@@ -144,7 +143,8 @@ ms_status ms_training_read_recipe(ms_training_ranks *t, bool *is_read)
     if (status == MS_OK)
         status = note_units(t);
     if (status == MS_OK)
-        status = layout_of(t, "/data_parallel_replicate_dim", "/data_parallel_shard_dim", &layout);
+        status = ms_training_layout_of(t, "/data_parallel_replicate_dim",
+                                       "/data_parallel_shard_dim", &layout);
     if (status == MS_OK)
         status = ms_training_set_layout(t, layout, is_read);
     return status == MS_OK && *is_read ? set_recipe_options(t) : status;
@@ -256,8 +256,8 @@ ms_status ms_training_read_titan(ms_training_ranks *t, bool *is_read)
     ms_json_value value;
     ms_status status = take_degrees(t, degrees);
     if (status == MS_OK)
-        status = layout_of(t, "/parallelism/data_parallel_replicate_degree",
-                           "/parallelism/data_parallel_shard_degree", &layout);
+        status = ms_training_layout_of(t, "/parallelism/data_parallel_replicate_degree",
+                                       "/parallelism/data_parallel_shard_degree", &layout);
     if (status == MS_OK)
         status = ms_training_set_layout(t, layout, is_read);
     if (status == MS_OK && *is_read)

@@ -23,4 +23,9 @@ ms_status ms_training_read_titan_step(const ms_training_ranks *t);
 /* torchtitan's types of the shards and the computation; of autocast where nothing is sharded. */
 ms_status ms_training_set_titan_types(ms_training_reading *r);
 
+/* "fsdp=8" or "hsdp=2x4" by the pointers of two numbers, of copies and of shards; a number of
+ * shards that is -1, or not there, is what is left. */
+ms_status ms_training_layout_of(const ms_training_ranks *t, const char *replicate,
+                                const char *shard, const char **layout);
+
 #endif

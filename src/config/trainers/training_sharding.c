@@ -12,6 +12,7 @@
 #include "base/locale.h"
 #include "config/model/input.h"
 #include "config/run/parallel.h"
+#include "config/trainers/others/swift_configs.h"
 #include "json/read.h"
 
 enum {
@@ -20,7 +21,8 @@ enum {
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
     TITAN = 1 << MS_TRAINING_TITAN,
-    TRAINER = HF | FACTORY /* TrainingArguments itself, and accelerate's files */
+    SWIFT = 1 << MS_TRAINING_SWIFT,
+    TRAINER = HF | FACTORY | SWIFT /* TrainingArguments itself, and accelerate's files */
 };
 
 static const char ddp[] = "DistributedDataParallel", fsdp[] = "FSDP", zero[] = "DeepSpeed";
@@ -222,10 +224,10 @@ static ms_status of_named(const reading *r, ms_json_value value, ms_sharding_kin
                                   : MS_OK;
 }
 
-/* A path, or the configuration itself. */
+/* A path, a name of ms-swift's, or the configuration itself. */
 static ms_status of_deepspeed(const reading *r, ms_json_value value, ms_sharding *one)
 {
-    if (*text_of(value))
+    if (*text_of(value) && !ms_training_swift_config(value))
         return of_named(r, value, &one->kind);
     one->kind =
         ms_json_kind_of(value) == MS_JSON_OBJECT ? configured_kind(value) : MS_SHARDING_SPLITS;
@@ -311,6 +313,8 @@ static const sharding_row rows[] = {
     {AXOLOTL,           "/expert_parallel_size",         of_size,         parallel},
     {AXOLOTL,           "/dp_shard_size",                of_size,         fsdp},
     {AXOLOTL,           "/dp_replicate_size",            of_copies,       ddp},
+    {SWIFT,             "/sequence_parallel_size",       of_size,         parallel},
+    {SWIFT,             "/deepspeed_autotp_size",        of_size,         parallel},
     {FACTORY,           "/tensor_model_parallel_size",   of_size,         parallel},
     {FACTORY,           "/pipeline_model_parallel_size", of_size,         parallel},
     {FACTORY,           "/context_parallel_size",        of_size,         parallel},

@@ -16,6 +16,8 @@ typedef enum ms_training_format {
     MS_TRAINING_FACTORY, /* LLaMA-Factory: TrainingArguments and its own keys */
     MS_TRAINING_TORCHTUNE,
     MS_TRAINING_TITAN, /* torchtitan's TOML */
+    MS_TRAINING_SWIFT, /* ms-swift: TrainingArguments and its own keys */
+    MS_TRAINING_V1,    /* LLaMA-Factory's newer format, with a trainer of its own */
     MS_TRAINING_FORMAT_COUNT
 } ms_training_format;
 

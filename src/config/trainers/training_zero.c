@@ -140,7 +140,7 @@ static ms_status set_groups(const ms_training_ranks *t)
     bool is_trainers = t->r->draft->is_launched_apart ||
                        (!t->is_launched && ms_json_find(t->root, "deepspeed", &value));
     if (ms_json_find(t->config, "optimizer", &value) ||
-        ms_run_field_is_set(t->r->draft, "decay-groups"))
+        ms_run_field_is_set(t->r->draft, "decay-groups") || t->r->file.format == MS_TRAINING_V1)
         return MS_OK;
     if (is_trainers)
         return ms_training_set_option(t, "decay-groups", "yes");

@@ -22,6 +22,8 @@ BASES = {"hf": {"per_device_train_batch_size": 1, "learning_rate": 1e-5, "output
          "deepspeed": {"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}, "bf16": {"enabled": True}},
          "axolotl": {"base_model": "llama-3.2-1b", "micro_batch_size": 1, "sequence_len": 128, "optimizer": "adamw_torch"},
          "llamafactory": {"stage": "sft", "finetuning_type": "full", "cutoff_len": 128, "per_device_train_batch_size": 1},
+         "llamafactory-v1": {"model_class": "llm", "cutoff_len": 128},
+         "ms-swift": {"tuner_type": "full", "max_length": 128},
          "torchtune": {"model": {"_component_": "torchtune.models.llama3_2.llama3_2_1b"}, "batch_size": 1,
                        "optimizer": {"_component_": "torch.optim.AdamW"}},
          "torchtitan": {"training": {"local_batch_size": 1, "seq_len": 128}, "parallelism": {"data_parallel_shard_degree": 8},

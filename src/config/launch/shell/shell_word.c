@@ -5,7 +5,10 @@
 #include "config/launch/shell/shell_word.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "config/launch/shell/shell_number.h"
 
 typedef struct reading {
     ms_shell *s;
@@ -287,6 +290,29 @@ static ms_status read_braces(reading *r, bool is_quoted)
     return status == MS_OK ? skip_to(r, '{', '}') : status;
 }
 
+/* A number that is computed; what else runs is not followed. */
+static ms_status read_substitution(reading *r)
+{
+    char text[32];
+    ms_shell *s = r->s;
+    const uint32_t line = s->line;
+    long number;
+    step(s);
+    const size_t start = s->at;
+    ms_status status = skip_to(r, '(', ')');
+    if (status != MS_OK)
+        return status;
+    if (ms_shell_number(s, s->source.text + start, s->at - 1 - start, &number)) {
+        snprintf(text, sizeof text, "%ld", number);
+        return put_text(r, text, true, false);
+    }
+    const uint32_t here = s->line;
+    s->line = line;
+    status = forget(r, "a substitution is not followed");
+    s->line = here;
+    return status;
+}
+
 static ms_status read_dollar(reading *r, bool is_quoted)
 {
     char name[64];
@@ -295,11 +321,8 @@ static ms_status read_dollar(reading *r, bool is_quoted)
     char c = ms_shell_peek(s);
     if (c == '{')
         return read_braces(r, is_quoted);
-    if (c == '(') {
-        ms_status status = forget(r, "a substitution is not followed");
-        step(s);
-        return status == MS_OK ? skip_to(r, '(', ')') : status;
-    }
+    if (c == '(')
+        return read_substitution(r);
     if (c == '@' || c == '*') { /* of a script that is run without */
         step(s);
         r->has_none = true;

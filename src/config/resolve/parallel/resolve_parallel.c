@@ -294,7 +294,8 @@ static ms_status resolve_build(const ms_resolving *c)
     const bool shards = ms_layout_shards(&parallel->layout);
     const char *why = shards ? NULL : not_moved(c->run);
     if (!ms_resolve_is_set(c, "build")) {
-        const bool is_loaded = c->draft->is_loaded && parallel->layout.kind == MS_PARALLEL_NONE;
+        const bool is_loaded = c->draft->is_mapped ||
+                               (c->draft->is_loaded && parallel->layout.kind == MS_PARALLEL_NONE);
         if ((c->draft->is_moved || c->draft->is_loaded) && !shards && !why)
             parallel->build = is_loaded ? MS_BUILD_DEVICE_MAP : MS_BUILD_HOST;
         return MS_OK;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Converts adapters and quantised bases of TRL, axolotl, LLaMA-Factory and torchtune to values of
- * `--lora` and `--quantize`. TRL 1.16 has them in its ModelConfig.
+ * Converts adapters and quantised bases of TRL, axolotl, LLaMA-Factory, ms-swift and torchtune to
+ * values of `--lora` and `--quantize`. TRL 1.16 has them in its ModelConfig.
  */
 #include "config/trainers/adapters/training_adapter.h"
 
 #include <string.h>
 
+#include "config/trainers/others/training_swift.h"
+#include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_reading.h"
 #include "config/trainers/adapters/training_targets.h"
 
@@ -24,7 +26,10 @@ bool ms_training_has_adapter(const ms_training_reading *r)
     case MS_TRAINING_AXOLOTL:
         return *ms_training_text(r, MS_TOPIC_ADAPTER, "") != '\0';
     case MS_TRAINING_FACTORY:
+    case MS_TRAINING_SWIFT:
         return strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, "lora"), "full") != 0;
+    case MS_TRAINING_V1:
+        return strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "lora") == 0;
     case MS_TRAINING_TORCHTUNE:
         return is_torchtune_adapter(r);
     case MS_TRAINING_HF:
@@ -42,6 +47,7 @@ static ms_status check_kind(ms_training_reading *r)
     const char *kind = ms_training_text(r, MS_TOPIC_ADAPTER, "lora");
     bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
     if (r->file.format == MS_TRAINING_HF || strcmp(kind, "lora") == 0 ||
+        (r->file.format == MS_TRAINING_V1 && strcmp(kind, "freeze") == 0) || /* see its keys */
         (is_axolotl && strcmp(kind, "qlora") == 0) || (!is_axolotl && strcmp(kind, "full") == 0))
         return MS_OK;
     return ms_training_fail(r, MS_TOPIC_ADAPTER, "'%.40s' is not supported; %s", kind,
@@ -74,9 +80,11 @@ static void add_number(writer *w, const char *name, ms_training_topic topic)
 static ms_status add_targets(writer *w)
 {
     ms_training_reading *r = w->r;
-    bool is_factory = r->file.format == MS_TRAINING_FACTORY;
-    bool knows_all = is_factory || r->file.format == MS_TRAINING_HF;
-    const char *names = is_factory ? "all" : "";
+    const ms_training_format format = r->file.format;
+    bool is_factory = format == MS_TRAINING_FACTORY,
+         is_swift = format == MS_TRAINING_SWIFT || format == MS_TRAINING_V1;
+    bool knows_all = is_factory || is_swift || format == MS_TRAINING_HF;
+    const char *names = is_factory || is_swift ? "all" : "";
     ms_status status = r->file.given[MS_TOPIC_TARGETS]
                            ? ms_training_module_names(r, MS_TOPIC_TARGETS, &names)
                            : MS_OK;
@@ -123,12 +131,13 @@ static bool is_packed_in_bits(const ms_training_reading *r)
 static ms_status add_dropout(writer *w)
 {
     const ms_training_reading *r = w->r;
-    const bool is_trl = r->file.format == MS_TRAINING_HF,
-               is_given = r->file.given[MS_TOPIC_DROPOUT];
+    const bool is_given = r->file.given[MS_TOPIC_DROPOUT];
+    const bool has_own = r->file.format == MS_TRAINING_HF || r->file.format == MS_TRAINING_SWIFT ||
+                         r->file.format == MS_TRAINING_V1;
     const ms_layout *layout = &r->draft->run.parallel.layout;
     const bool divides = layout->kind == MS_PARALLEL_ZERO && layout->stage == 3;
     const bool has_some =
-        is_given ? ms_training_is_some(r, MS_TOPIC_DROPOUT) : is_trl; /* TRL's own is 0.05 */
+        is_given ? ms_training_is_some(r, MS_TOPIC_DROPOUT) : has_own; /* 0.05 */
     if (has_some && divides && !is_packed_in_bits(r))
         return ms_training_note_key(w->r, MS_TOPIC_DROPOUT, "lora_dropout", MS_EFFECT_ADDS,
                                     "an adapter's dropout in ZeRO-3; the figures have none");
@@ -144,9 +153,10 @@ static ms_status set_lora(ms_training_reading *r)
     writer w = {r, ""};
     const char *saved = "";
     const bool is_trl = r->file.format == MS_TRAINING_HF;
+    const bool is_swift = r->file.format == MS_TRAINING_SWIFT || r->file.format == MS_TRAINING_V1;
     ms_status status = check_numbers(r);
-    if (is_trl && !r->file.given[MS_TOPIC_RANK])
-        add(&w, "r", "16"); /* TRL's own, as the dropout below */
+    if ((is_trl || is_swift) && !r->file.given[MS_TOPIC_RANK])
+        add(&w, "r", is_trl ? "16" : "8"); /* their own, as the dropout below */
     add_number(&w, "r", MS_TOPIC_RANK);
     if (status == MS_OK)
         status = add_targets(&w);
@@ -171,6 +181,8 @@ static ms_status set_lora(ms_training_reading *r)
     if (status == MS_OK && r->file.format == MS_TRAINING_TORCHTUNE)
         status = ms_training_offer(r, "adapter-dtype", ms_training_text(r, MS_TOPIC_DTYPE, "bf16"),
                                    MS_TOPIC_DTYPE);
+    if (status == MS_OK && is_swift)
+        status = ms_training_set_swift_adapter(r);
     /* TRL takes those on a quantised base to bf16, but for DoRA's vectors. */
     if (status == MS_OK && is_trl && is_packed_in_bits(r))
         status = ms_training_flag(r, MS_TOPIC_DORA, false)
@@ -217,9 +229,14 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
 {
     *kind = "";
     *topic = MS_TOPIC_FOUR_BITS;
-    if (r->file.format == MS_TRAINING_FACTORY) {
+    if (r->file.format == MS_TRAINING_V1) {
+        *topic = MS_TOPIC_QUANTIZE_METHOD;
+        return ms_training_v1_bits(r, kind);
+    }
+    if (r->file.format == MS_TRAINING_FACTORY || r->file.format == MS_TRAINING_SWIFT) {
         *topic = MS_TOPIC_BITS;
-        return factory_bits(r, kind);
+        return r->file.format == MS_TRAINING_SWIFT ? ms_training_swift_bits(r, kind)
+                                                   : factory_bits(r, kind);
     }
     if (ms_training_flag(r, MS_TOPIC_EIGHT_BITS, false)) {
         *kind = "int8";

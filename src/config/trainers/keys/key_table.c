@@ -12,6 +12,8 @@ static const char *const table_names[] = {
     [MS_TRAINING_FACTORY] = "llamafactory",
     [MS_TRAINING_TORCHTUNE] = "torchtune",
     [MS_TRAINING_TITAN] = "torchtitan",
+    [MS_TRAINING_SWIFT] = "ms-swift",
+    [MS_TRAINING_V1] = "llamafactory-v1",
 };
 
 /* ---- lines ---- */
@@ -77,7 +79,8 @@ ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_r
                             ms_error *err)
 {
     const char *own = ms_embedded_keys_find(table_names[format]);
-    const char *shared = format == MS_TRAINING_FACTORY ? ms_embedded_keys_find("hf") : NULL;
+    const bool shares = format == MS_TRAINING_FACTORY || format == MS_TRAINING_SWIFT;
+    const char *shared = shares ? ms_embedded_keys_find("hf") : NULL;
     ms_key_rows *table = &tables[format];
     if (table->rows)
         return MS_OK;

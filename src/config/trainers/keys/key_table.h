@@ -27,9 +27,9 @@ typedef struct ms_key_rows {
     uint32_t count;
 } ms_key_rows;
 
-/* Reads the table of a format into `tables`, which have a place for each, unless it is there;
- * LLaMA-Factory's begins with its own keys, then has TrainingArguments'. Fails when memory is
- * short, or on a line that is no row. */
+/* Reads the table of a format into `tables`, which have a place for each, unless it is there; those
+ * of LLaMA-Factory and ms-swift begin with their own keys, then have TrainingArguments'. Fails when
+ * memory is short, or on a line that is no row. */
 ms_status ms_key_table_read(ms_arena *arena, ms_training_format format, ms_key_rows tables[],
                             ms_error *err);
 

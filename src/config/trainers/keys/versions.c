@@ -12,7 +12,9 @@ enum {
     FACTORY = 1 << MS_TRAINING_FACTORY,
     TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
     TITAN = 1 << MS_TRAINING_TITAN,
-    TRAINER = HF | AXOLOTL | FACTORY
+    SWIFT = 1 << MS_TRAINING_SWIFT,
+    V1 = 1 << MS_TRAINING_V1,
+    TRAINER = HF | AXOLOTL | FACTORY | SWIFT
 };
 
 static bool is_sft(const ms_training_reading *r)
@@ -31,13 +33,15 @@ static const struct {
     uint32_t formats;
     bool (*is_in_use)(const ms_training_reading *r);
 } frameworks[] = {
-    {"transformers", "5.24", TRAINER, NULL},
-    {"accelerate", "1.15", TRAINER, NULL},
+    {"transformers", "5.24", TRAINER | V1, NULL},
+    {"accelerate", "1.15", TRAINER | V1, NULL},
     {"TRL", "1.16", HF, is_sft},
-    {"PEFT", "0.21", TRAINER, ms_training_has_adapter},
-    {"DeepSpeed", "0.19.8", TRAINER, is_zero},
+    {"PEFT", "0.21", TRAINER | V1, ms_training_has_adapter},
+    {"DeepSpeed", "0.19.8", TRAINER | V1, is_zero},
     {"axolotl", "0.18", AXOLOTL, NULL},
     {"LLaMA-Factory", "0.9.5", FACTORY, NULL},
+    {"LLaMA-Factory", "0.9.6's new trainer", V1, NULL},
+    {"ms-swift", "4.6", SWIFT, NULL},
     {"torchtune", "0.6", TORCHTUNE, NULL},
     {"torchtitan", "of October 2025", TITAN, NULL},
 };

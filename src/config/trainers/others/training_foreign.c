@@ -5,8 +5,7 @@
 
 static const char megatron[] = "Megatron-LM", nemo[] = "NeMo or Megatron Bridge",
                   automodel[] = "NeMo AutoModel", rl[] = "NeMo-RL", verl[] = "verl",
-                  openrlhf[] = "OpenRLHF", prime[] = "prime-rl",
-                  factory[] = "LLaMA-Factory's new format";
+                  openrlhf[] = "OpenRLHF", prime[] = "prime-rl";
 
 /* Keys that no trainer whose files are read has. */
 static const struct {
@@ -34,8 +33,6 @@ static const struct {
     {"/vllm_num_engines", openrlhf},
     {"/trainer/model", prime},
     {"/trainer.model", prime}, /* a section of TOML is one key */
-    {"/dist_config", factory},
-    {"/model_class", factory},
 };
 
 /* LLaMA-Factory hands settings of Megatron on; what its own reader says of them is better. */

@@ -10,7 +10,9 @@ static bool checkpoints(const ms_training_reading *r)
     if (r->file.format == MS_TRAINING_FACTORY)
         return !ms_training_flag(r, MS_TOPIC_NO_CHECKPOINTING, false);
     bool is_text = *ms_training_text(r, MS_TOPIC_CHECKPOINTING, "");
-    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, r->is_sft);
+    bool absent =
+        r->is_sft || r->file.format == MS_TRAINING_SWIFT || r->file.format == MS_TRAINING_V1;
+    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, absent);
 }
 
 /* PyTorch's checkpoints are reentrant unless they are told otherwise. transformers tells them when
@@ -19,6 +21,10 @@ static bool is_reentrant(const ms_training_reading *r)
 {
     static const char *const own[] = {"every_n_layers", "offload"};
     const ms_training_file *file = &r->file;
+    /* ms-swift says so itself: they are not under DistributedDataParallel */
+    if (file->format == MS_TRAINING_SWIFT)
+        return ms_training_flag(r, MS_TOPIC_REENTRANT,
+                                r->draft->run.parallel.layout.kind != MS_PARALLEL_DDP);
     bool absent = file->format == MS_TRAINING_FACTORY || file->format == MS_TRAINING_AXOLOTL ||
                   ms_training_is_before(r, MS_FRAMEWORK_TRANSFORMERS, 5, 0);
     if (file->given[MS_TOPIC_CHECKPOINT_KWARGS]) {

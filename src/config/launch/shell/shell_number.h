@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Numbers that a shell computes: $(expr 16 / $N) and $((16 / N)).
+ */
+#ifndef MS_CONFIG_LAUNCH_SHELL_SHELL_NUMBER_H
+#define MS_CONFIG_LAUNCH_SHELL_SHELL_NUMBER_H
+
+#include "config/launch/shell/shell_state.h"
+
+/* What is between the brackets, "expr 16 / $N" or "(16 / N)", as a number: whole numbers, or
+ * variables of such, with * / and %, or + and -, between. False: it is something else. */
+bool ms_shell_number(const ms_shell *s, const char *text, size_t bytes, long *number);
+
+#endif
