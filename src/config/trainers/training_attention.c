@@ -12,6 +12,7 @@
 
 #include "base/size.h"
 #include "config/model/model_keys.h"
+#include "config/model/unpredicted.h"
 #include "tensor/dtype.h"
 
 static const struct {
@@ -107,6 +108,18 @@ static ms_status set_attention(ms_training_reading *r, ms_training_topic flash)
 
 /* ---- packing and padding ---- */
 
+/* Masks of families whose padded batches are not predicted are left out: of what is padded or kept
+ * apart, as not predicted. */
+static ms_status offer_padding(ms_training_reading *r, const char *padding, ms_training_topic topic)
+{
+    const bool is_known = !(r->model->family->unpredicted & MS_UNPREDICTED_PADDING);
+    if (is_known || strcmp(padding, "yes") != 0)
+        return ms_training_offer(r, "padding", is_known ? padding : "unknown", topic);
+    ms_status status = ms_training_note_key(r, topic, "packing", MS_EFFECT_ADDS,
+                                            "masks of this family; the figures have none");
+    return status == MS_OK ? ms_training_offer(r, "padding", "unknown", topic) : status;
+}
+
 /* TRL and ms-swift join all sequences of a batch to one row; documents are kept apart by a mask, as
  * padded ones are, or by flash-attn. Whether that can be simulated, and how many tokens it has. */
 static bool is_one_row(const ms_training_reading *r, uint64_t *tokens)
@@ -137,7 +150,7 @@ static ms_status join_batch(ms_training_reading *r, uint64_t tokens, const char 
         status = ms_run_field_set(r->draft, r->arena, "seq", seq, r->err);
     if (status == MS_OK)
         status = ms_run_field_set(r->draft, r->arena, "batch", "1", r->err);
-    return status == MS_OK ? ms_training_offer(r, "padding", padding, MS_TOPIC_PACKED) : status;
+    return status == MS_OK ? offer_padding(r, padding, MS_TOPIC_PACKED) : status;
 }
 
 /* ms-swift packs for flash-attn alone, which sees where documents begin. */
@@ -182,7 +195,7 @@ static ms_status take_packing(ms_training_reading *r, bool is_flash)
                           r->file.given[MS_TOPIC_ATTENTION];
     uint64_t tokens;
     if (is_wrapped(r))
-        return ms_training_offer(r, "padding", "ones", MS_TOPIC_PACKING_STRATEGY);
+        return offer_padding(r, "ones", MS_TOPIC_PACKING_STRATEGY);
     if (is_flash || !is_apart)
         return MS_OK;
     if (is_one_row(r, &tokens))
@@ -205,8 +218,7 @@ static ms_status set_padding(ms_training_reading *r, bool is_flash)
         return take_packing(r, is_flash);
     const bool is_alone = (r->is_sft || format == MS_TRAINING_SWIFT || format == MS_TRAINING_V1) &&
                           r->draft->run.batch == 1; /* they pad to the longest */
-    return ms_training_offer(r, "padding", is_flash || is_alone ? "ones" : "unknown",
-                             MS_TOPIC_PACKED);
+    return offer_padding(r, is_flash || is_alone ? "ones" : "unknown", MS_TOPIC_PACKED);
 }
 
 ms_status ms_training_set_attention(ms_training_reading *r)

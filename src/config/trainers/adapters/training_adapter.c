@@ -136,8 +136,7 @@ static ms_status add_dropout(writer *w)
                          r->file.format == MS_TRAINING_V1;
     const ms_layout *layout = &r->draft->run.parallel.layout;
     const bool divides = layout->kind == MS_PARALLEL_ZERO && layout->stage == 3;
-    const bool has_some =
-        is_given ? ms_training_is_some(r, MS_TOPIC_DROPOUT) : has_own; /* 0.05 */
+    const bool has_some = is_given ? ms_training_is_some(r, MS_TOPIC_DROPOUT) : has_own; /* 0.05 */
     if (has_some && divides && !is_packed_in_bits(r))
         return ms_training_note_key(w->r, MS_TOPIC_DROPOUT, "lora_dropout", MS_EFFECT_ADDS,
                                     "an adapter's dropout in ZeRO-3; the figures have none");

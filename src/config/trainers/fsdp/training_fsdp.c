@@ -21,7 +21,7 @@ static const char *const strategies[] = {"FULL_SHARD",   "SHARD_GRAD_OP",      "
 typedef struct fsdp {
     bool is_first; /* FullyShardedDataParallel, not fully_shard */
     int strategy;
-    bool is_packed; /* FSDP1 of a quantised base, for which FSDP2 stands */
+    bool is_packed; /* a quantised base, of which FSDP2 alone is predicted */
 } fsdp;
 
 static ms_status read_version(const ms_training_ranks *t, fsdp *f)
@@ -171,10 +171,10 @@ static ms_status divide_packed(const ms_training_ranks *t, fsdp *f)
                      strcmp(ms_training_value_text(value), "qlora") == 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !is_packed; i++)
         is_packed = ms_json_find(t->root, keys[i], &value) && !ms_training_says_nothing(value);
+    f->is_packed = is_packed;
     if (!f->is_first || !is_packed || t->is_given)
         return MS_OK;
     f->is_first = false;
-    f->is_packed = true;
     f->strategy = f->strategy == SHARD_GRAD_OP || f->strategy == HYBRID_SHARD_ZERO2 ? SHARD_GRAD_OP
                                                                                     : FULL_SHARD;
     return ms_training_set_aside(t, value, MS_EFFECT_EITHER,

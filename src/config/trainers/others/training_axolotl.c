@@ -78,7 +78,8 @@ static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
         return MS_OK;
     bool is_free = !ms_run_field_is_set(r->draft, "treat") &&
                    !ms_run_field_is_set(r->draft, "plan") && r->model->head == MS_HEAD_CAUSAL_LM &&
-                   !r->draft->run.liger && r->ranks != MS_PARALLEL_ZERO;
+                   !r->draft->run.liger && !r->model->family->scales_logits &&
+                   r->ranks != MS_PARALLEL_ZERO;
     ms_status status =
         is_free ? ms_run_field_set(r->draft, r->arena, "treat", chunks, r->err) : MS_OK;
     if (status != MS_OK)
