@@ -189,7 +189,7 @@ typedef struct ms_run_config {
     uint64_t budget_bytes;             /* as given, else the device's usable bytes; 0: unknown */
     ms_several_gpus several_gpus;
     ms_notes unsupported;             /* what the figures leave out, beside `keys` */
-    const char *const *other_end; /* see ms_read_keys_other_end */
+    const char *const *other_end;     /* see ms_read_keys_other_end */
     ms_read_keys keys;                /* of the run's files */
     ms_notes notes;                   /* about its input, for reports */
     const struct ms_run_draft *draft; /* what it was resolved from, to resolve it again with other

@@ -26,7 +26,7 @@
       "none", "Training", word, AT(assume), .default_is_words = true) \
     X("assume-version", "LIST", \
       "versions of frameworks that the training arguments are for, e.g. accelerate=1.10", \
-      "those of the manual", "Training", word, AT(assume_version), .default_is_words = true) \
+      "as reports name them", "Training", word, AT(assume_version), .default_is_words = true) \
     X("batch", "N", "sequences per micro-batch", "1", \
       "Training", count, AT(run.batch), .minimum = 1, .maximum = 1 << 20, .report = "batch") \
     X("seq", "N", "tokens per sequence", "2048", \
