@@ -47,6 +47,8 @@ static const row rows[] = {
     {"if b; then X=' --a  3 '; fi; a $X", "a|--a?|3?"},
     {"X=1; read -r X; a $X", "a|?"},
     {"X=1; unset X; a $X", "a|?"},
+    {"X=1; source ./env.sh; Y=2; a $X $Y", "a|?|2"},
+    {"X=1; . venv/bin/activate; a $X", "a|1"},
     {"X=1; let X=X*2; a $X", "a|?"},
     {"X=1; printf -v X 16; a $X", "a|?"},
     {"X=1; printf '%s' X; a $X", "a|1"},

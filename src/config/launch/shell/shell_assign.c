@@ -135,8 +135,34 @@ static ms_status forget(ms_shell *s, const char *name, size_t bytes, const char 
     return ms_shell_set(s, copy, &value, 1, false);
 }
 
+/* Files that a script takes an environment from, which set none of its own variables. */
+static bool is_environment(const char *path)
+{
+    static const char *const names[] = {"activate", ".bashrc", ".profile", "conda.sh", "cuda.sh"};
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(slash ? slash + 1 : path, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What another file that the shell reads may assign, which is any of them. */
+static ms_status forget_all(ms_shell *s, const char *command)
+{
+    ms_status status = MS_OK;
+    const size_t count = s->variables.count;
+    for (size_t i = 0; i < count && status == MS_OK; i++) {
+        const char *name = s->variables.items[i].name;
+        status = forget(s, name, strlen(name), command);
+    }
+    return status;
+}
+
 ms_status ms_shell_forget_changed(ms_shell *s, const ms_shell_word *words, uint32_t count)
 {
+    const bool reads = strcmp(words->text, "source") == 0 || strcmp(words->text, ".") == 0;
+    if (reads && count > 1 && !is_environment(words[1].text))
+        return forget_all(s, "source");
     static const char *const commands[] = {"read",    "unset",     "let",   "mapfile",
                                            "getopts", "readarray", "printf"};
     ms_status status = MS_OK;

@@ -17,7 +17,8 @@ ms_status ms_shell_assign(ms_shell *shell, const ms_shell_word *word, bool is_in
 /* NAME=(...), of which the last word is "NAME=" and the bracket is next. */
 ms_status ms_shell_read_list(ms_shell *shell, bool is_inner);
 
-/* Variables that a command such as "read" or "unset" names are no longer known. */
+/* Variables that a command such as "read" or "unset" names are no longer known, nor are any behind
+ * "source FILE". */
 ms_status ms_shell_forget_changed(ms_shell *shell, const ms_shell_word *words, uint32_t count);
 
 /* Behind "((": skips to its end; what is assigned there is no longer known. */
