@@ -44,8 +44,9 @@ typedef struct ms_error {
     char excerpt[160];     /* the offending source line (shortened around the place), or "" */
     uint32_t caret;        /* 0-based column of the place in excerpt */
     uint32_t caret_length; /* characters to underline, at least 1 */
-    char more[512];        /* what else is refused of the same input, as "file:line:column: pointer:
-                              sentence", each on a line that ends with a newline; "": nothing */
+    char more[1024];       /* what else is refused of the same input, as "file:line:column: pointer:
+                              sentence", each on a line that ends with a newline, the last of them
+                              "and more" where there is no room; "": nothing */
 } ms_error;
 
 /* "out of memory" and so on; never NULL. */

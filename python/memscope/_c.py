@@ -51,7 +51,7 @@ class ms_error(Structure):
         ("excerpt", c_char * 160),
         ("caret", c_uint32),
         ("caret_length", c_uint32),
-        ("more", c_char * 512),
+        ("more", c_char * 1024),
     ]
 
 

@@ -17,6 +17,7 @@ class RunOptions(TypedDict, total=False):
     launch: Text                                # how the training is launched, as one types it, or @FILE, a shell script; nothing is run
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
     assume: Text                                # keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless [none]
+    assume_version: Text                        # versions of frameworks that the training arguments are for, e.g. accelerate=1.10 [as reports name them]
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
     source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
@@ -246,6 +247,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
+        ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -373,6 +375,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
+        ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -466,6 +469,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
+        ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -572,6 +576,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
+        ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
@@ -672,6 +677,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
         ("assume", "LIST", "none"),
+        ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),

@@ -71,7 +71,10 @@ void ms_error_add(ms_error *err, const ms_error *other)
         *err = *other;
         return;
     }
-    const size_t used = strlen(err->more), room = sizeof err->more - used;
+    static const char rest[] = "and more\n";
+    const size_t used = strlen(err->more);
+    const size_t room =
+        sizeof err->more > used + sizeof rest ? sizeof err->more - used - sizeof rest : 0;
     ms_printable(other->file, file, sizeof file);
     ms_printable(other->pointer, pointer, sizeof pointer);
     char place[32] = "";
@@ -80,8 +83,9 @@ void ms_error_add(ms_error *err, const ms_error *other)
     const int length =
         snprintf(err->more + used, room, "%s%s%s%s%s%s\n%s", file, place, *file ? ": " : "",
                  pointer, *pointer ? ": " : "", other->text, other->more);
+    const char *last = used > sizeof rest ? err->more + used - (sizeof rest - 1) : "";
     if (length < 0 || (size_t)length >= room)
-        err->more[used] = '\0';
+        snprintf(err->more + used, sizeof err->more - used, "%s", strcmp(last, rest) ? rest : "");
 }
 
 void ms_error_copy_place(ms_error *err, const ms_error *from)

@@ -46,7 +46,7 @@ static bool is_cuda(const ms_ledger *ledger)
 
 static bool uses_host(const ms_ledger *ledger)
 {
-    return is_gpu(ledger) && ledger->summary->host_memory_bytes > 0;
+    return is_gpu(ledger) && ledger->summary && ledger->summary->host_memory_bytes > 0;
 }
 
 static bool uses_cudnn(const ms_ledger *ledger)

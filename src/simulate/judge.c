@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "simulate/judge.h"
 
+#include "base/size.h"
+
 /* What does not fit at all comes first; of what is tight, what was seen before what may be. */
 static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool retries)
 {
@@ -32,7 +34,8 @@ ms_job_most ms_job_most_of(const ms_usage *usage, const ms_usage *evaluation)
     return job;
 }
 
-ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation)
+ms_judgement ms_judge(const ms_model_config *model, const ms_run_config *run, const ms_usage *usage,
+                      const ms_usage *evaluation)
 {
     uint64_t reserved_bytes = ms_job_most_of(usage, evaluation).reserved_bytes;
     bool out_of_memory = usage->out_of_memory, retries = usage->retries > 0;
@@ -46,6 +49,9 @@ ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_
     if (slow.high > j.device_bytes.high)
         j.device_bytes.high = slow.high;
     j.device_bytes.high += ms_budget_nccl_bytes(run);
+    if (model)
+        j.device_bytes.high = ms_size_capped(ms_size_add(
+            ms_size_of(j.device_bytes.high), ms_read_keys_most_bytes(&run->keys, model, run)));
     j.reason = reason_of(&j, out_of_memory, retries);
     return j;
 }

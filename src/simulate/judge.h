@@ -22,8 +22,10 @@ typedef struct ms_job_most {
 /* `evaluation` may be NULL. */
 ms_job_most ms_job_most_of(const ms_usage *usage, const ms_usage *evaluation);
 
-/* Judges the device bytes that follow from a usage. `evaluation` is the usage of an evaluation
- * between two steps, or NULL; whichever needs more counts. */
-ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation);
+/* Judges the device bytes that follow from a usage; their upper end has what the run's files add at
+ * most that the figures are without, unless `model` is NULL. `evaluation` is the usage of an
+ * evaluation between two steps, or NULL; whichever needs more counts. */
+ms_judgement ms_judge(const ms_model_config *model, const ms_run_config *run, const ms_usage *usage,
+                      const ms_usage *evaluation);
 
 #endif

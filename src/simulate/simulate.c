@@ -111,7 +111,7 @@ static ms_status evaluate(ms_simulated *s, ms_error *err)
 
 static void judge(ms_simulated *s)
 {
-    s->judgement = ms_judge(s->job.run, &s->usage, ms_simulated_evaluation(s));
+    s->judgement = ms_judge(s->job.model, s->job.run, &s->usage, ms_simulated_evaluation(s));
 }
 
 /* Only of steps that fit it is asked whether the evaluation does. */
@@ -173,7 +173,7 @@ ms_status ms_simulate(const ms_job *job, ms_simulate_detail detail, ms_simulated
 ms_status ms_simulate_again(ms_simulated *s, const ms_run_config *run, ms_error *err)
 {
     ms_status status = measure(s, run, err);
-    s->judgement = ms_judge(run, &s->usage, s->job.evaluation);
+    s->judgement = ms_judge(s->job.model, run, &s->usage, s->job.evaluation);
     return status;
 }
 

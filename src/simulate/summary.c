@@ -98,18 +98,9 @@ void ms_summary_set_reason(ms_summary *s, ms_fit_reason reason)
     s->fits = ms_reason_fits(reason);
 }
 
-/* With the most that the keys add which the figures are without. */
-static uint64_t high_bytes(const ms_simulated *s)
-{
-    const ms_size high = ms_size_of(s->judgement.device_bytes.high);
-    return ms_size_capped(ms_size_add(high, ms_read_keys_most_bytes(&s->job.run->keys)));
-}
-
 ms_fit_reason ms_simulated_reason(const ms_simulated *s)
 {
-    const ms_judgement *j = &s->judgement;
-    bool is_above = j->reason == MS_FIT_WITHIN_BUDGET && high_bytes(s) > j->budget_bytes;
-    return ms_reason_with_keys(is_above ? MS_FIT_UPPER_END : j->reason, &s->job.run->keys);
+    return ms_reason_with_keys(s->judgement.reason, &s->job.run->keys);
 }
 
 static void summarize_judgement(const ms_simulated *simulated, ms_summary *s)
@@ -117,7 +108,7 @@ static void summarize_judgement(const ms_simulated *simulated, ms_summary *s)
     const ms_judgement *j = &simulated->judgement;
     s->low_device_bytes = j->device_bytes.low;
     s->expected_device_bytes = j->device_bytes.expected;
-    s->high_device_bytes = high_bytes(simulated);
+    s->high_device_bytes = j->device_bytes.high;
     s->budget_bytes = j->budget_bytes;
     if (j->budget_bytes)
         s->headroom_bytes = (int64_t)(j->budget_bytes - j->device_bytes.expected);

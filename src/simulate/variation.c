@@ -7,7 +7,7 @@ ms_variation ms_vary(const ms_job *job, ms_arena *arena)
 {
     ms_variation v = {
         .model = *job->model, .run = *job->run, .evaluation = job->evaluation, .arena = arena};
-    v.run.keys = (ms_read_keys){0}; /* figures are compared, not what they leave out */
+    v.run.keys.compares = true;
     return v;
 }
 

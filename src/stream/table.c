@@ -27,7 +27,7 @@ static ms_status measure(const ms_place_trace *placed, const ms_run_config *run,
     row->peak_bytes = usage.peak_bytes;
     row->reserved_bytes = usage.peak_reserved_bytes;
     row->outside_bytes = usage.after_build_bytes - row->places_bytes;
-    row->judgement = ms_judge(run, &usage, NULL);
+    row->judgement = ms_judge(NULL, run, &usage, NULL);
     ms_usage_free(&usage);
     return MS_OK;
 }

@@ -62,7 +62,7 @@ bool ms_key_is_open(const ms_read_key *key)
 
 static bool has_effect(const ms_read_keys *keys, ms_key_effect effect)
 {
-    for (uint32_t i = 0; i < keys->count; i++) {
+    for (uint32_t i = 0; i < keys->count && !keys->compares; i++) {
         const ms_read_key *key = &keys->items[i];
         if (ms_key_is_open(key) && (key->effect == effect || key->effect == MS_EFFECT_EITHER))
             return true;
@@ -78,12 +78,13 @@ void ms_read_keys_bound(ms_read_keys *keys, const struct ms_model_config *model,
             keys->items[i].most_bytes = keys->items[i].bound(model, run);
 }
 
-uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys)
+uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys, const struct ms_model_config *model,
+                                 const struct ms_run_config *run)
 {
     ms_size sum = {0};
     for (uint32_t i = 0; i < keys->count; i++)
-        if (ms_key_is_left_out(&keys->items[i]))
-            sum = ms_size_add(sum, keys->items[i].most_bytes);
+        if (ms_key_is_left_out(&keys->items[i]) && keys->items[i].bound)
+            sum = ms_size_add(sum, keys->items[i].bound(model, run));
     return ms_size_capped(sum);
 }
 

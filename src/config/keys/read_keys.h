@@ -62,6 +62,7 @@ typedef struct ms_read_key {
 typedef struct ms_read_keys {
     ms_read_key *items;
     uint32_t count, capacity;
+    bool compares; /* figures are compared: what only adds a bounded size counts, nothing else */
     const char *versions; /* of the frameworks: "transformers 5.23, accelerate 1.15"; NULL: none */
 } ms_read_keys;
 
@@ -76,8 +77,9 @@ bool ms_key_is_open(const ms_read_key *key);
 /* Fills what each of them adds at most. */
 void ms_read_keys_bound(ms_read_keys *keys, const struct ms_model_config *model,
                         const struct ms_run_config *run);
-/* What they add at most together; UINT64_MAX stands for more. */
-uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys);
+/* What they add at most to such a run, together; UINT64_MAX stands for more. */
+uint64_t ms_read_keys_most_bytes(const ms_read_keys *keys, const struct ms_model_config *model,
+                                 const struct ms_run_config *run);
 
 /* Fields and values of the run with which the figures are those of the other end of what the keys
  * that are left out may come to, and NULL at the end; the arena owns them. *settings is NULL where

@@ -15,7 +15,7 @@ ms_allocator_conf ms_allocator_conf_of(const ms_shell *shell)
     static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const ms_shell_variable *variable = ms_shell_find(shell, names[i]);
-        if (variable && variable->count > 0)
+        if (variable && variable->count > 0 && variable->is_exported)
             return (ms_allocator_conf){.name = names[i],
                                        .value = variable->items->text,
                                        .file = shell->source.name,

@@ -208,6 +208,8 @@ static ms_status skip_front(taking *t)
     while (t->at < t->l->count && status == MS_OK) {
         const char *text = text_at(t, t->at);
         status = ms_shell_assign(&t->l->shell, &t->l->words[t->at], false, &is_one);
+        if (is_one)
+            ms_shell_export(&t->l->shell, t->l->words[t->at].text);
         if (ms_launch_has_word(" srun mpirun ", ms_launch_base_name(text)))
             return ms_launch_fail(
                 t->l, t->at, "%.20s is not read: give the launch that it starts, and --world N",
@@ -296,9 +298,11 @@ static ms_status expand_segments(taking *t)
 {
     const char *is_on = environment(t, "OPTIM_TORCH");
     const ms_shell_word value = {"expandable_segments:True", t->l->words[t->at].line, NULL};
-    return is_on && !ms_launch_has_word(" 1 true y ", is_on)
-               ? MS_OK
-               : ms_shell_set(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF", &value, 1, false);
+    if (is_on && !ms_launch_has_word(" 1 true y ", is_on))
+        return MS_OK;
+    ms_status status = ms_shell_set(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF", &value, 1, false);
+    ms_shell_export(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF");
+    return status;
 }
 
 /* Commands that start their own processes. */

@@ -50,6 +50,8 @@ ms_status ms_launched_apply(const ms_launched *run, const ms_model_config *model
     if (status == MS_OK)
         status = take_world(run, files->world, err);
     if (status == MS_OK)
+        run->draft->has_allocator_conf = files->allocator.name != NULL;
+    if (status == MS_OK)
         status = ms_allocator_conf_apply(&files->allocator, run->arena, run->draft, told.keys, err);
     return status == MS_OK ? ms_training_args_read(run->arena, ms_settings_files_root(files), model,
                                                    run->draft, run->origins, told, err)

@@ -53,7 +53,7 @@ static ms_status apply_training_args(ms_loading *l, const char *run_path)
         return ms_fail(l->err, MS_ERR_USAGE,
                        "assume-version: this run has no training arguments, whose framework it "
                        "could be of");
-    return status == MS_OK ? ms_read_keys_assume(&l->keys, l->draft.assume, l->err) : status;
+    return status;
 }
 
 /* ---- adapters ---- */
@@ -134,9 +134,16 @@ static ms_status resolve(ms_loading *l, const char *run_path)
         ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
     l->run->unsupported = l->unsupported;
     l->run->keys = l->keys;
-    if (status == MS_OK)
-        status = ms_read_keys_other_end(&l->keys, l->arena, &l->run->other_end, l->err);
     return status;
+}
+
+/* Once the files are read as they stay: see load_document. The keys are the run's, too. */
+static ms_status assume(ms_loading *l, const char *run_path)
+{
+    (void)run_path;
+    ms_status status = ms_read_keys_assume(&l->keys, l->draft.assume, l->err);
+    return status == MS_OK ? ms_read_keys_other_end(&l->keys, l->arena, &l->run->other_end, l->err)
+                           : status;
 }
 
 /* The files it came from are closed soon; texts of a draft are in the arena. */
@@ -156,7 +163,7 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
     static ms_status (*const steps[])(ms_loading * l, const char *run_path) = {
         check_stored_type, apply_training_args, ms_loading_apply_plan,
         as_configured,     apply_calibration,   apply_prices,
-        resolve,           apply_adapter};
+        resolve,           apply_adapter,       assume};
     const ms_launched run = launched(l, in->path);
     ms_json_value member;
     ms_status status;
@@ -202,8 +209,10 @@ static ms_status load_document(ms_loading *l, const ms_input *in, ms_json_value 
         status = load_once(l, in, root, settings, count);
         if (status == MS_ERR_NOMEM)
             first = second;
-        else if (status != MS_OK)
+        else if (status != MS_OK) {
             status = first.status;
+            ms_error_add(&first, &second);
+        }
     }
     l->err = before.err;
     if (status != MS_OK && before.err && before.err->status == MS_OK)

@@ -129,8 +129,10 @@ static ms_status stand_for(ms_training_reading *r, const char *optimizer, const 
     if (effect == MS_EFFECT_NONE)
         effect = effect_of_dividing(r, optimizer);
     const bool is_other = effect != MS_EFFECT_NONE;
-    if (is_other && ms_training_divides(r))
+    if (is_other && ms_training_divides(r) && strcmp(optimizer, "adamw") != 0) {
         optimizer = "adamw";
+        effect = effect == MS_EFFECT_ADDS ? MS_EFFECT_EITHER : effect;
+    }
     ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
     if (status == MS_OK)
         status = ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER);

@@ -139,6 +139,7 @@ static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, 
             t->others > MS_MOST_RANKS)
             return ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS);
         t->is_divided = true;
+        t->splits = t->splits || sizes[i].use == OTHERS;
         return sizes[i].use == RINGS
                    ? ms_training_take_ring(t, value, (uint64_t)number)
                    : ms_training_set_aside(t, value, MS_EFFECT_EITHER, sizes[i].meaning);
@@ -146,7 +147,7 @@ static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, 
     return MS_OK;
 }
 
-/* Settings of techniques that are refused where they are in use. */
+/* Settings of techniques that the figures are without where they are in use. */
 static ms_status note_mesh_key(const ms_training_ranks *t, const char *name)
 {
     static const char *const idle[] = {"cp_backend",
@@ -174,6 +175,7 @@ ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read)
     if (ms_json_find_pointer(t->root, "/model_init_kwargs/tp_plan", &v) &&
         !ms_training_says_nothing(v)) {
         t->is_divided = true;
+        t->splits = true; /* among how many, the launch says */
         *is_read = !t->is_given;
         status = t->is_given ? MS_OK : ms_training_set_aside(t, v, MS_EFFECT_EITHER, NO_TENSORS);
     }
@@ -237,14 +239,33 @@ ms_status ms_training_refuse_whole(const ms_training_ranks *t)
                         is_fsdp ? "NO_SHARD of FSDP" : "DeepSpeed without a stage of ZeRO");
 }
 
+/* Of ranks that divide layers or experts, and shard nothing: FSDP2 over them. Those that share
+ * sequences alone have the whole model each. */
+static ms_status share_alone(ms_training_ranks *t)
+{
+    uint64_t world = given_world(t->r);
+    bool is_read = false;
+    world = world ? world : t->sharding->processes ? t->sharding->processes : t->others;
+    if (world < 2)
+        return MS_OK;
+    const char *layout =
+        ms_arena_printf(t->r->arena, t->splits ? "fsdp=%" PRIu64 : "dp=%" PRIu64, world);
+    ms_status status = ms_training_set_layout(t, layout, &is_read);
+    if (status == MS_OK && is_read)
+        t->r->ranks = t->r->draft->run.parallel.layout.kind;
+    return status;
+}
+
 ms_status ms_training_share_otherwise(ms_training_ranks *t)
 {
     ms_json_value value = t->sharding->value;
     ms_json_kind kind = ms_json_kind_of(value);
     bool is_container = kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY, is_read;
     ms_status status = ms_training_read_mesh(t, &is_read);
-    if (status != MS_OK || (t->is_divided && t->shards <= 1))
+    if (status != MS_OK)
         return status;
+    if (t->is_divided && t->shards <= 1)
+        return share_alone(t);
     if (strcasecmp(ms_training_value_text(value), "MEGATRON_LM") == 0)
         return refuse_megatron(t);
     if (t->shards > 1)

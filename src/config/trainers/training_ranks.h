@@ -19,6 +19,7 @@ typedef struct ms_training_ranks {
     uint64_t copies, shards; /* of the mesh of ranks; 0: the file does not say */
     uint64_t others;         /* ranks of each of them that divide something else; 0: one */
     bool is_divided;         /* in a way that the figures leave out */
+    bool splits;             /* layers or experts, not sequences alone */
 } ms_training_ranks;
 
 /* How many ranks there are: by the file, or --world. Asks for it if neither says so, and refuses

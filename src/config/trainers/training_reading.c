@@ -150,7 +150,8 @@ ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_t
 
 ms_status ms_training_expand_segments(ms_training_reading *r)
 {
-    return ms_run_field_is_set(r->draft, "allocator") || ms_training_on_cpu(r)
+    return ms_run_field_is_set(r->draft, "allocator") || r->draft->has_allocator_conf ||
+                   ms_training_on_cpu(r)
                ? MS_OK
                : ms_run_field_set(r->draft, r->arena, "allocator", "cuda-expandable", r->err);
 }

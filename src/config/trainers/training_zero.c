@@ -18,6 +18,8 @@ static ms_status take_optimizer(const ms_training_ranks *t)
     if (!ms_json_find_pointer(t->config, "/optimizer/type", &value))
         return MS_OK;
     const char *type = ms_training_value_text(value);
+    if (ms_run_field_is_set(t->r->draft, "optimizer"))
+        return MS_OK;
     const bool is_adam = strcasecmp(type, "adamw") == 0 || strcasecmp(type, "adam") == 0;
     ms_status status =
         is_adam ? MS_OK
@@ -42,7 +44,8 @@ static bool offloads(const ms_training_ranks *t)
     ms_json_value value;
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
         if (ms_json_find_pointer(t->config, pointers[i], &value) &&
-            strcmp(ms_training_value_text(value), "cpu") == 0)
+            (strcmp(ms_training_value_text(value), "cpu") == 0 ||
+             strcmp(ms_training_value_text(value), "nvme") == 0))
             return true;
     return false;
 }
@@ -96,7 +99,7 @@ static ms_status read_short(ms_training_ranks *t, bool *is_read)
     bool has_stage = ms_json_find(t->config, "zero_stage", &value);
     double stage = has_stage ? ms_training_value_number(value) : 2;
     ms_status status = set_layout(t, has_stage ? value : place, stage, is_read);
-    if (status != MS_OK || !*is_read || is_sharded_instead(t))
+    if (status != MS_OK || !*is_read)
         return status;
     status = ms_training_zero_take_short(t);
     return status == MS_OK ? ms_training_zero_take_numbers(t) : status;
@@ -127,8 +130,6 @@ static ms_status read_whole(ms_training_ranks *t, bool *is_read)
     status = set_layout(t, stage, ms_training_value_number(stage), is_read);
     if (status != MS_OK || !*is_read)
         return status;
-    if (is_sharded_instead(t))
-        return ms_training_zero_take_types(t);
     return take_all(t, zero);
 }
 

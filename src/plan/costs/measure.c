@@ -301,7 +301,9 @@ ms_status ms_cost_model_measure(ms_arena *arena, const ms_model_config *model,
                                 ms_error *err)
 {
     ms_reduced_model reduced;
-    ms_measurement first[FIRST_COUNT] = {0};
+    ms_measurement *first = ms_arena_array(arena, ms_measurement, FIRST_COUNT);
+    if (!first)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the costs of layers");
     *costs = (ms_cost_model){.layer_count = (uint32_t)model->num_layers};
     ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)

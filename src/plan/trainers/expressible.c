@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "plan/costs/measure.h"
+#include "plan/costs/option_list.h"
 
 bool ms_expressible_may(const ms_expressible_list *list, uint32_t techniques)
 {
-    return (list->task->techniques & techniques) == techniques;
+    const ms_step_task *task = list->task;
+    const uint32_t impossible = ms_techniques_impossible(task->model, task->run);
+    return (task->techniques & ~impossible & techniques) == techniques;
 }
 
 bool ms_expressible_may_save_on_cpu(const ms_expressible_list *list)
@@ -55,16 +59,22 @@ uint32_t ms_expressible_option(ms_expressible_list *list, const ms_treatment *tr
     if (list->status != MS_OK)
         return index;
     const ms_treatment known = known_to_layers(list, treatment);
+    ms_error reason = {0};
     if (list->status == MS_OK)
         list->status = ms_cost_model_add_option(list->arena, list->task->model, list->task->run,
-                                                &known, list->costs, &index, list->err);
+                                                &known, list->costs, &index, &reason);
+    if (ms_status_is_of_input(list->status)) {
+        list->status = MS_OK;
+        return MS_OPTION_REFUSED;
+    }
+    ms_error_add(list->err, &reason);
     return list->status == MS_OK ? index : MS_OPTION_KEEP;
 }
 
 void ms_expressible_add(ms_expressible_list *list, ms_layer_range layers, uint32_t option,
                         const char *text)
 {
-    if (list->status != MS_OK)
+    if (list->status != MS_OK || option == MS_OPTION_REFUSED)
         return;
     ms_target_plan shape = {.text = text};
     shape.assignment.options = ms_arena_array(list->arena, uint32_t, list->costs->layer_count);

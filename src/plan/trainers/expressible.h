@@ -17,6 +17,9 @@ typedef struct ms_expressible_list {
     ms_status status;
 } ms_expressible_list;
 
+/* In the place of an option: its treatment cannot be simulated for this model. */
+#define MS_OPTION_REFUSED UINT32_MAX
+
 /* Every `step`-th layer from `first` on, below `end`. */
 typedef struct ms_layer_range {
     uint32_t first, step, end;
@@ -35,11 +38,11 @@ bool ms_expressible_may_save_on_cpu(const ms_expressible_list *list);
 bool ms_is_plain_checkpoint(const ms_treatment *treatment);
 
 /* The cost model's option for this treatment, without operators that no layer runs; it is measured
- * if missing. */
+ * if missing. MS_OPTION_REFUSED: it is refused. */
 uint32_t ms_expressible_option(ms_expressible_list *list, const ms_treatment *treatment);
 
 /* Adds the plan that treats these layers by `option` and keeps the others, without chunking the
- * loss. NULL as `text` means out of memory. */
+ * loss, unless the option was refused. NULL as `text` means out of memory. */
 void ms_expressible_add(ms_expressible_list *list, ms_layer_range layers, uint32_t option,
                         const char *text);
 

@@ -86,6 +86,8 @@ static void add_selective(ms_expressible_list *list, const ms_layer_products *la
         shape.assignment.options[i] = i > 0 && ms_treatment_equal(&t, &before)
                                           ? shape.assignment.options[i - 1]
                                           : ms_expressible_option(list, &t);
+        if (shape.assignment.options[i] == MS_OPTION_REFUSED)
+            return;
         before = t;
     }
     if (list->status == MS_OK && (before.kind == MS_TREAT_KEEP || !ms_vec_push(list->plans, shape)))

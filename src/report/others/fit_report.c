@@ -31,6 +31,12 @@ static const char *why_there_is_no_next(const ms_fit_answer *a)
     return NULL;
 }
 
+/* With what the run's files leave out of the figures. */
+static ms_fit_verdict verdict_of(const ms_fit_view *v, const ms_step_figures *f)
+{
+    return ms_reason_verdict(ms_reason_with_keys(f->reason, &v->run->keys));
+}
+
 static void write_why(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
@@ -45,8 +51,11 @@ static void write_why(const ms_fit_view *v, const ms_page *page)
             ms_page_say(page, "%s", why);
         return;
     }
-    const char *verb = ms_fit_is_of_gpus(v->answer) && a->next > 1 ? "do not: each needs up to"
-                                                                   : "does not: it needs";
+    const bool is_many = ms_fit_is_of_gpus(v->answer) && a->next > 1;
+    const bool is_open = verdict_of(v, f) == MS_VERDICT_UNKNOWN;
+    const char *verb = is_open   ? is_many ? "may not: each needs up to" : "may not: it needs"
+                       : is_many ? "do not: each needs up to"
+                                 : "does not: it needs";
     ms_gib(f->device_bytes, need);
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
@@ -163,12 +172,6 @@ static const char *gpus_verb(uint64_t gpus, ms_fit_verdict verdict)
     return gpus == 1 ? "fits" : "fit";
 }
 
-/* With what the run's files leave out of the figures. */
-static ms_fit_verdict verdict_of(const ms_fit_view *v, const ms_step_figures *f)
-{
-    return ms_reason_verdict(ms_reason_with_keys(f->reason, &v->run->keys));
-}
-
 /* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */
 static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *arena, uint64_t gpus,
                        const ms_step_figures *f)
@@ -202,17 +205,20 @@ static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *aren
 {
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
+    const char *without = ms_fit_answer_verdict(v) == MS_VERDICT_UNKNOWN
+                              ? " by figures without what is not predicted"
+                              : "";
     ms_gib(v->run->budget_bytes, budget);
     if (ms_fit_is_of_gpus(v->answer)) {
         const ms_layout layout = ms_fit_layout(a, a->next);
         const char *text = ms_layout_text(arena, &layout);
-        ms_page_say(page, "no number up to %" PRIu64 " x %s fits, with %s GiB on each", a->next,
-                    v->run->device->name, budget);
+        ms_page_say(page, "no number up to %" PRIu64 " x %s fits%s, with %s GiB on each", a->next,
+                    v->run->device->name, without, budget);
         ms_page_say(page, "memscope analyze with --parallel %s says why, and what would help",
                     text ? text : "");
     } else
-        ms_page_say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s",
-                    a->what->name, a->step, budget, v->run->device->name);
+        ms_page_say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s%s",
+                    a->what->name, a->step, budget, v->run->device->name, without);
 }
 
 ms_fit_verdict ms_fit_answer_verdict(const ms_fit_view *v)

@@ -102,6 +102,7 @@ def check_file(program, folder, number, case):
     kept = [o for i in range(0, len(options), 2) if options[i] in KEPT.get(target, ()) for o in options[i:i + 2]]
     dtype = ["--dtype", "bf16"] if "--dtype" not in options else []
     more = ["--padding", "no", "--loop", "fixed", *(["--world", "8"] if target == "deepspeed" else ["--clip", "none"])]
+    more += ["--allocator", "cuda"] if target == "torchtune" else []  # which expands its segments by itself
     more += ["--build", "device"] if target == "hf" and "dp=8" in options else []  # Trainer's model is built on the host
     read = answer(run(program, "analyze", "--no-advice", *base, "--budget", "1000GiB", "--format", "json", "-o", "-", "--training-args", path, *kept, *dtype,
                       *more, "--weight-decay", "0.01", "--optimizer-impl", "fused", "--treat", plan["treat"] or "all=keep"), (case, text))

@@ -33,7 +33,7 @@ COMMANDS = [
     "models {}",
 ]
 # Towers are left out of these, so that no id is the same model.
-WITHOUT_ID = {"gemma-3n-e2b", "gemma-3n-e4b"}
+WITHOUT_ID = {"gemma-3n-e2b", "gemma-3n-e4b", "torchtitan-deepseek-debug", "torchtitan-llama3-debug", "torchtitan-qwen3-moe-debug"}
 
 
 def rows_of_hub():

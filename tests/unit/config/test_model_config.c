@@ -245,7 +245,7 @@ static void what_is_odd_but_runs_is_noted(void **state)
 static void nothing_is_found(void **state)
 {
     (void)state;
-    const ms_run_setting hub = {"config", "somebody/gpt-oss-20b"};
+    const ms_run_setting hub = {"config", "meta-llama/gpt-oss-20b"};
     const ms_run_setting misspelt = {"config", "qwne3-8b"}, strange = {"config", "opus"},
                          missing = {"config", "none.json"}, batch = {"batch", "2"};
     loaded l = load(&misspelt, 1);
@@ -256,9 +256,9 @@ static void nothing_is_found(void **state)
     l = load(&hub, 1);
     assert_string_equal(
         l.err.text,
-        "'somebody/gpt-oss-20b' is not a built-in model, file or directory; did you mean "
+        "'meta-llama/gpt-oss-20b' is not a built-in model, file or directory; did you mean "
         "'gpt-oss-20b'? Or download its config, and give that file: curl -fLO "
-        "https://huggingface.co/somebody/gpt-oss-20b/resolve/main/config.json");
+        "https://huggingface.co/meta-llama/gpt-oss-20b/resolve/main/config.json");
     ms_arena_free(l.arena);
     l = load(&strange, 1);
     assert_string_equal(

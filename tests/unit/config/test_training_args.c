@@ -146,7 +146,7 @@ static void write_error(char *out, const ms_error *err)
 {
     put(out, "%" PRIu32 ":%" PRIu32 "\n%s\n%s\n", err->line, err->column, err->pointer, err->text);
     for (const char *line = err->more; *line; line = strchr(line, '\n') + 1) {
-        const char *name = strstr(line, "args.");
+        const char *name = strstr(line, "args.") ? strstr(line, "args.") : line;
         put(out, "%.*s\n", (int)strcspn(name, "\n"), name);
     }
 }

@@ -185,6 +185,14 @@ static ms_status run_text(ms_shell *s, const char *text, ms_shell_visit visit, v
     return status;
 }
 
+/* "export", or "declare -x". */
+static bool exports(const ms_shell *s, uint32_t first)
+{
+    const char *next = first + 1 < s->words.count ? s->words.items[first + 1].text : "";
+    return strcmp(s->words.items[first].text, "export") == 0 ||
+           (*next == '-' && strchr(next, 'x') != NULL);
+}
+
 static ms_status end_command(ms_shell *s, ms_shell_visit visit, void *context)
 {
     static const char *const exporting[] = {"export",   "declare", "local",
@@ -207,6 +215,8 @@ static ms_status end_command(ms_shell *s, ms_shell_visit visit, void *context)
         bool was;
         const ms_shell_word word = s->words.items[i];
         status = ms_shell_assign(s, &word, is_inner || s->is_optional, &was);
+        if (at > first && exports(s, first))
+            ms_shell_export(s, word.text);
     }
     if (is_one || status != MS_OK)
         return status;

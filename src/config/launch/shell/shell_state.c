@@ -44,6 +44,7 @@ ms_status ms_shell_set(ms_shell *s, const char *name, const ms_shell_word *items
     if (!there && s->variables.count == MS_SHELL_MAX_VARIABLES)
         return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "more than %d variables",
                              MS_SHELL_MAX_VARIABLES);
+    made.is_exported = there && there->is_exported;
     made.name = there ? there->name : ms_arena_strdup(s->arena, name);
     made.items = ms_arena_array(s->arena, ms_shell_word, count);
     if (made.items && count > 0)
@@ -52,6 +53,15 @@ ms_status ms_shell_set(ms_shell *s, const char *name, const ms_shell_word *items
     if (there && is_kept)
         *there = made;
     return is_kept ? MS_OK : ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
+}
+
+void ms_shell_export(ms_shell *s, const char *word)
+{
+    const size_t bytes = strcspn(word, "+=");
+    for (uint32_t i = 0; i < s->variables.count; i++)
+        if (strncmp(s->variables.items[i].name, word, bytes) == 0 &&
+            s->variables.items[i].name[bytes] == '\0')
+            s->variables.items[i].is_exported = true;
 }
 
 /* ---- characters ---- */

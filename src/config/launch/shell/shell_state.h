@@ -36,7 +36,7 @@ typedef struct ms_shell_variable {
     const char *name;
     ms_shell_word *items; /* one, or those of a list */
     uint32_t count;
-    bool is_list;
+    bool is_list, is_exported; /* exported: what is launched has it in its environment */
 } ms_shell_variable;
 
 typedef struct ms_shell {
@@ -61,6 +61,8 @@ void ms_shell_end(ms_shell *shell);
 
 /* NULL: it is not assigned. */
 const ms_shell_variable *ms_shell_find(const ms_shell *shell, const char *name);
+/* Puts the variable that a word names, or assigns to, into the environment of what is launched. */
+void ms_shell_export(ms_shell *shell, const char *word);
 ms_status ms_shell_set(ms_shell *shell, const char *name, const ms_shell_word *items,
                        uint32_t count, bool is_list);
 

@@ -92,6 +92,12 @@ ms_status ms_training_check_versions(ms_training_reading *r)
             return ms_fail(r->err, MS_ERR_USAGE,
                            "assume-version: '%.*s': expected a version, as accelerate=1.10",
                            (int)bytes, list);
+        const char *other = list + bytes + (list[bytes] == ',');
+        const char *copy = ms_arena_printf(r->arena, "%.*s", (int)name, list);
+        if (!copy)
+            return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for versions");
+        if (given_version(other, copy))
+            return ms_fail(r->err, MS_ERR_USAGE, "assume-version: '%s' twice", copy);
         if (!has_rules(list, name))
             return ms_fail(r->err, MS_ERR_USAGE,
                            "assume-version: no rule of '%.*s' is known to differ by its version: "

@@ -85,6 +85,19 @@ static uint64_t of_kept_gradients(const ms_model_config *model, const ms_run_con
     return ms_size_capped(ms_size_mul(all, ms_dtype_info_of(MS_DTYPE_F32)->bytes));
 }
 
+/* Whether an adapter may be of embeddings or head: its targets name them, or are a pattern. */
+static bool names_ends(const ms_training_reading *r)
+{
+    static const char *const names[] = {"head", "embed", "wte", "*", "|"};
+    if (!r->file.given[MS_TOPIC_TARGETS])
+        return false;
+    const char *text = ms_training_number(r, MS_TOPIC_TARGETS); /* its source */
+    bool is_one = !text;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !is_one; i++)
+        is_one = strstr(text, names[i]) != NULL;
+    return is_one;
+}
+
 /* Its loop has the gradients that it clips in a list, which stays until the next step's. DeepSpeed
  * clips its own. */
 static ms_status note_gradients(ms_training_reading *r)
@@ -93,7 +106,8 @@ static ms_status note_gradients(ms_training_reading *r)
     bool is_bounded = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         is_bounded |= strcmp(types[i], r->model->model_type) == 0;
-    is_bounded &= !r->file.given[MS_TOPIC_SAVED];
+    is_bounded &= !r->file.given[MS_TOPIC_SAVED] && !ms_training_flag(r, MS_TOPIC_DORA, false) &&
+                  !names_ends(r);
     if (r->ranks == MS_PARALLEL_ZERO)
         return ms_training_note_key(r, MS_TOPIC_COUNT, "dist_config", MS_EFFECT_EITHER,
                                     "weights that are in fp32 when DeepSpeed takes them");

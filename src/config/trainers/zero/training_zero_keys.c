@@ -206,7 +206,9 @@ static bool says_something(ms_json_value value)
     ms_json_value enabled;
     if (ms_json_find(value, "enabled", &enabled))
         return !ms_training_says_nothing(enabled);
-    return !ms_training_says_nothing(value) && ms_training_value_number(value) != 1;
+    const double number = ms_training_value_number(value);
+    const bool is_number = ms_json_kind_of(value) == MS_JSON_NUMBER;
+    return !ms_training_says_nothing(value) && number != 1 && !(is_number && number < 0);
 }
 
 static ms_status refuse(const ms_training_ranks *t, const key_row *row, ms_json_value value)
@@ -236,6 +238,12 @@ static ms_status set_count(const ms_training_ranks *t, const key_row *row, ms_js
                                   ms_arena_printf(t->r->arena, "%" PRIu64, (uint64_t)number));
 }
 
+/* By FSDP2, which stands for ZeRO-3 and has none of its options. */
+static bool is_sharded(const ms_training_ranks *t)
+{
+    return ms_layout_shards(&t->r->draft->run.parallel.layout);
+}
+
 static ms_status set_place(const ms_training_ranks *t, const key_row *row, ms_json_value value)
 {
     ms_json_value device = value;
@@ -246,15 +254,14 @@ static ms_status set_place(const ms_training_ranks *t, const key_row *row, ms_js
         return MS_OK;
     const bool is_disk = strcmp(place, "nvme") == 0;
     const bool is_param = strcmp(row->field, "offload-param") == 0;
-    if (is_param && t->r->draft->shards_instead) /* ZeRO-2 has none */
-        return MS_OK;
     if (!is_disk && strcmp(place, "cpu") != 0)
         return ms_training_refuse(t, device, "%s to '%.20s': expected cpu, nvme or none", row->key,
                                   place);
     ms_status status = is_disk ? ms_training_set_aside(t, device, MS_EFFECT_EITHER,
                                                        "a disk; the figures are of the host")
                                : MS_OK;
-    if (status == MS_OK)
+    const bool is_instead = t->r->draft->shards_instead; /* FSDP2 has its own; ZeRO-2 has none */
+    if (status == MS_OK && !(is_instead && (is_param || is_sharded(t))))
         status = ms_training_set_option(t, row->field, is_param ? "yes" : "host");
     return status == MS_OK && row->inside ? take_keys(t, value, row->inside) : status;
 }
@@ -280,9 +287,9 @@ static ms_status take_key(const ms_training_ranks *t, const key_row *row, ms_jso
 {
     switch (row->use) {
     case USE_COUNT:
-        return set_count(t, row, value);
+        return is_sharded(t) ? MS_OK : set_count(t, row, value);
     case USE_ANSWER:
-        return set_answer(t, row, value);
+        return is_sharded(t) ? MS_OK : set_answer(t, row, value);
     case USE_PLACE:
         return set_place(t, row, value);
     case USE_REFUSED:
