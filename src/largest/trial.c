@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "largest/trial.h"
 
+#include "config/resolve/resolve_padding.h"
 #include "config/run/budget.h"
 #include "plan/costs/cost_model.h"
 #include "plan/costs/measure.h"
@@ -26,6 +27,10 @@ static void apply_batch(ms_variation *v, uint64_t sequences)
         v->run.seq_tokens = v->run.seq_tokens / v->run.joined * sequences;
     else
         v->run.batch = sequences;
+    if (sequences > 1 && v->run.padding.is_alone && !ms_padding_refusal(&v->model, &v->run)) {
+        v->run.padding.given = MS_PADDING_UNKNOWN;
+        v->run.padding.simulated = MS_PADDING_YES;
+    }
 }
 
 static ms_status apply_layers(ms_variation *v, uint64_t layers, ms_error *err)

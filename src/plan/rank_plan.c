@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/error.h"
 #include "config/run/budget.h"
 #include "plan/needs/margin.h"
 #include "plan/search/simulate.h"
@@ -80,8 +81,8 @@ static void set_claims(const ms_step_task *task, double bound_ms, ms_step_plan *
     plan->held_budget_bytes = 0;
 }
 
-ms_status ms_rank_plan_solve(ms_arena *arena, const ms_step_task *task, ms_run_config *run,
-                             ms_step_plan *plan, ms_error *err)
+static ms_status solve(ms_arena *arena, const ms_step_task *task, ms_run_config *run,
+                       ms_step_plan *plan, ms_error *err)
 {
     static const double lowered[] = {0, 0.002, 0.005, 0.01, 0.02};
     const uint64_t budget = run->budget_bytes;
@@ -110,4 +111,22 @@ ms_status ms_rank_plan_solve(ms_arena *arena, const ms_step_task *task, ms_run_c
     }
     return ms_fail(err, MS_ERR_USAGE,
                    "rank: plans for one rank did not fit another one; give a rank");
+}
+
+/* Where nobody knows whether batches are padded, operators that are kept by name may be those of
+ * one kind of batch alone, so that the other cannot be simulated: then there are plans without. */
+ms_status ms_rank_plan_solve(ms_arena *arena, const ms_step_task *task, ms_run_config *run,
+                             ms_step_plan *plan, ms_error *err)
+{
+    ms_error first = {0};
+    ms_status status = solve(arena, task, run, plan, &first);
+    if (ms_status_is_of_input(status) && run->padding.given == MS_PADDING_UNKNOWN &&
+        (task->techniques & MS_MAY_SELECT)) {
+        ms_step_task plain = *task;
+        plain.techniques &= ~(uint32_t)MS_MAY_SELECT;
+        ms_step_plan_free(plan);
+        return solve(arena, &plain, run, plan, err);
+    }
+    ms_error_add(err, &first);
+    return status;
 }

@@ -150,6 +150,8 @@ typedef struct ms_run_config {
     struct {
         ms_padding given;
         ms_padding simulated; /* never unknown: of both the one that needs more */
+        bool is_alone;        /* a batch of one, which its trainer pads to the longest: larger ones
+                                 may have padding */
     } padding;
     ms_run_images images;
     ms_dtype dtype; /* of the weights */

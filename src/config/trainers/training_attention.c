@@ -218,6 +218,8 @@ static ms_status set_padding(ms_training_reading *r, bool is_flash)
         return take_packing(r, is_flash);
     const bool is_alone = (r->is_sft || format == MS_TRAINING_SWIFT || format == MS_TRAINING_V1) &&
                           r->draft->run.batch == 1; /* they pad to the longest */
+    r->draft->run.padding.is_alone =
+        is_alone && !is_flash && !ms_run_field_is_set(r->draft, "padding");
     return offer_padding(r, is_flash || is_alone ? "ones" : "unknown", MS_TOPIC_PACKED);
 }
 
