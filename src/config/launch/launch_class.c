@@ -28,7 +28,7 @@ bool ms_launch_has_word(const char *list, const char *name)
     return false;
 }
 
-static bool ends_in(const char *text, const char *end)
+bool ms_launch_ends_in(const char *text, const char *end)
 {
     size_t length = strlen(text), tail = strlen(end);
     return length >= tail && strcmp(text + length - tail, end) == 0;
@@ -106,7 +106,7 @@ ms_launch_class ms_launch_class_of(const ms_shell_words *words)
         bool is_module = strcmp(next, "-m") == 0 && at + 2 < words->count;
         return is_module && is_tool(words->items[at + 2].text) ? MS_LAUNCH_NONE : MS_LAUNCH_PYTHON;
     }
-    if (ends_in(name, ".sh") ||
+    if (ms_launch_ends_in(name, ".sh") ||
         (ms_launch_has_word(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
         return strcmp(name, "source") == 0 || strcmp(name, ".") == 0 ? MS_LAUNCH_NONE
                                                                      : MS_LAUNCH_SCRIPT;

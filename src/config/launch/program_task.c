@@ -30,3 +30,15 @@ const char *ms_program_task(ms_arena *arena, const char *name)
     }
     return NULL;
 }
+
+const char *ms_program_swift_task(const char *program)
+{
+    static const char *const programs[][2] = {
+        {"swift/cli/sft.py", "sft"}, {"swift/cli/pt.py", "pt"}, {"swift/cli/rlhf.py", "rlhf"},
+        {"swift.cli.sft", "sft"},    {"swift.cli.pt", "pt"},    {"swift.cli.rlhf", "rlhf"},
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (ms_launch_ends_in(program, programs[i][0]))
+            return programs[i][1];
+    return NULL;
+}

@@ -9,5 +9,8 @@
 
 /* "dpo" of "train_dpo.py", "sft" of TRL's own "trl/scripts/sft.py"; NULL: the name says nothing. */
 const char *ms_program_task(ms_arena *arena, const char *name);
+/* "sft" of swift/cli/sft.py and of swift.cli.sft, which launchers start; NULL: no training of
+ * ms-swift. Static text. */
+const char *ms_program_swift_task(const char *program);
 
 #endif

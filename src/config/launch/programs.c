@@ -12,6 +12,7 @@
 
 #include "config/launch/foreign_programs.h"
 #include "config/launch/launch_class.h"
+#include "config/launch/launch_notes.h"
 #include "config/launch/program_task.h"
 
 typedef enum style {
@@ -29,12 +30,6 @@ typedef struct taking {
     bool has_task; /* the name of the program says what it trains */
 } taking;
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 static bool starts(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -47,8 +42,8 @@ static const char *text_at(const taking *t, uint32_t at)
 
 static bool is_settings_file(const char *text)
 {
-    return ends_in(text, ".yaml") || ends_in(text, ".yml") || ends_in(text, ".json") ||
-           ends_in(text, ".toml");
+    return ms_launch_ends_in(text, ".yaml") || ms_launch_ends_in(text, ".yml") ||
+           ms_launch_ends_in(text, ".json") || ms_launch_ends_in(text, ".toml");
 }
 
 /* ---- arguments ---- */
@@ -229,29 +224,6 @@ static ms_status take_axolotl(taking *t, uint32_t skipped)
 
 /* ---- ms-swift ---- */
 
-/* "sft" of swift/cli/sft.py and of swift.cli.sft, which launchers start; NULL: no training of it.
- */
-static const char *swift_task_of(const char *program)
-{
-    static const char *const programs[][2] = {
-        {"swift/cli/sft.py", "sft"}, {"swift/cli/pt.py", "pt"}, {"swift/cli/rlhf.py", "rlhf"},
-        {"swift.cli.sft", "sft"},    {"swift.cli.pt", "pt"},    {"swift.cli.rlhf", "rlhf"},
-    };
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (ends_in(program, programs[i][0]))
-            return programs[i][1];
-    return NULL;
-}
-
-static ms_status note_devices(const ms_launch *l)
-{
-    if (l->processes > 1 || ms_shell_find(&l->shell, "CUDA_VISIBLE_DEVICES"))
-        return MS_OK;
-    return ms_note_add(l->notes, l->arena, l->err,
-                       "one device is predicted: where a process of ms-swift sees several, it puts "
-                       "parts of the layers on each (NPROC_PER_NODE, CUDA_VISIBLE_DEVICES)");
-}
-
 static ms_status take_swift(taking *t, const char *task, uint32_t skipped)
 {
     uint32_t word = t->at;
@@ -259,7 +231,7 @@ static ms_status take_swift(taking *t, const char *task, uint32_t skipped)
     ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "swift_task", word, task);
     if (status == MS_OK)
         status = take_arguments(t);
-    return status == MS_OK ? note_devices(t->l) : status;
+    return status == MS_OK ? ms_launch_note_devices(t->l) : status;
 }
 
 /* ---- torchtune ---- */
@@ -316,22 +288,6 @@ static ms_status take_tune(taking *t)
 
 /* ---- all of them ---- */
 
-/* Where only the machine decides how many processes there are. */
-static ms_status note_uncounted(const ms_launch *l, const char *name)
-{
-    static const char *const alone[] = {"trl", "llamafactory-cli", "lmf", "axolotl"};
-    bool is_uncounted = l->is_uncounted;
-    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-        is_uncounted |= l->processes == 0 && strcmp(name, alone[i]) == 0;
-    for (uint32_t i = 0; i < l->launcher.count; i++)
-        is_uncounted &= strcmp(l->launcher.items[i].key, "num_processes") != 0;
-    if (!is_uncounted || l->file_count > 1)
-        return MS_OK;
-    return ms_note_add(l->notes, l->arena, l->err,
-                       "the launch does not say how many processes it starts: one is predicted, "
-                       "unless --world, --parallel or a file of accelerate's say otherwise");
-}
-
 /* No file of settings, and no option that only LLaMA-Factory has. */
 static bool is_own(const taking *t)
 {
@@ -368,7 +324,7 @@ static ms_status add_task(taking *t, uint32_t word, const char *name)
 
 static ms_status take_python(taking *t, uint32_t skipped, const char *name)
 {
-    const char *swift_task = swift_task_of(name);
+    const char *swift_task = ms_program_swift_task(name);
     if (swift_task)
         return take_swift(t, swift_task, skipped);
     ms_status status = ms_launch_check_foreign(t->l, t->at, name);
@@ -420,5 +376,5 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
         return ms_launch_fail(l, l->count - 1, "this launch has no program");
     const char *name = ms_launch_base_name(l->words[at].text);
     ms_status status = take_program(&t);
-    return status == MS_OK ? note_uncounted(l, name) : status;
+    return status == MS_OK ? ms_launch_note_uncounted(l, name) : status;
 }

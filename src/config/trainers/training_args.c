@@ -27,6 +27,7 @@
 #include "config/trainers/training_precision.h"
 #include "config/trainers/training_reading.h"
 #include "config/trainers/training_recipes.h"
+#include "config/trainers/sharding/training_mesh.h"
 #include "config/trainers/fsdp/training_fsdp.h"
 #include "config/trainers/training_sharding.h"
 

@@ -22,19 +22,14 @@ typedef struct ms_training_ranks {
     bool splits;             /* layers or experts, not sequences alone */
 } ms_training_ranks;
 
+/* How many ranks options give, those of --parallel, too; 0: none do. */
+uint64_t ms_training_given_world(const ms_training_reading *r);
 /* How many ranks there are: by the file, or --world. Asks for it if neither says so, and refuses
  * two numbers that differ. */
 ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world);
 
-/* Reads the sizes of the mesh of ranks: of accelerate's parallelism_config, or axolotl's. Those of
- * techniques that are not predicted from a file are left out of the figures, as if their ranks had
- * shards too; if --parallel is given, `*is_read` is false instead. */
-ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read);
 /* Fails: every GPU holds everything, and weights in fp32 besides. */
 ms_status ms_training_refuse_whole(const ms_training_ranks *t);
-/* Leaves out what divides the work of a model that is whole on every GPU; fails where something
- * else shards, which is not read. */
-ms_status ms_training_share_otherwise(ms_training_ranks *t);
 
 /* Sets a field unless it is set; its name is remembered for the note. */
 ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text);
@@ -49,11 +44,6 @@ ms_status ms_training_set_layout(const ms_training_ranks *t, const char *layout,
 /* Leaves out of the figures what a value asks for. */
 ms_status ms_training_set_aside(const ms_training_ranks *t, ms_json_value value,
                                 ms_key_effect effect, const char *meaning);
-
-/* Notes that so many ranks share each sequence, to be left out once its length is known. */
-ms_status ms_training_take_ring(const ms_training_ranks *t, ms_json_value value, uint64_t ranks);
-/* Leaves that out of the figures, which are of whole sequences. */
-ms_status ms_training_leave_out_ring(ms_training_reading *r);
 
 /* true and false, also as texts; `absent` for what is neither. */
 bool ms_training_truth(ms_json_value value, bool absent);

@@ -9,6 +9,7 @@
 
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/recipes/titan_checkpoints.h"
+#include "config/trainers/sharding/training_mesh.h"
 
 /* A value, or false. */
 static bool find(const ms_training_ranks *t, const char *pointer, ms_json_value *value)

@@ -46,18 +46,11 @@ static bool find_either(ms_json_value object, const char *pointer, const char *o
            ms_json_find_pointer(object, other, value);
 }
 
-static const char *text_of(ms_json_value value)
-{
-    const char *text = "";
-    (void)ms_json_get_string(value, &text, NULL);
-    return text;
-}
-
 /* A count of GPUs, also where it is written as a text; -1 for what is none, as "auto". */
 static double number_of(ms_json_value value)
 {
     double number = -1;
-    const char *text = text_of(value);
+    const char *text = ms_training_value_text(value);
     char *end = NULL;
     if (ms_json_get_number(value, -1e9, 1e9, &number, NULL) == MS_OK || !*text)
         return number;
@@ -129,7 +122,7 @@ static ms_status of_sizes(const reading *r, ms_json_value value, ms_sharding *on
 static bool is_no_shard(ms_json_value value)
 {
     enum { NO_SHARD = 3 };
-    const char *text = text_of(value);
+    const char *text = ms_training_value_text(value);
     return strcasecmp(text, "no_shard") == 0 || strcmp(text, "3") == 0 ||
            (ms_json_kind_of(value) == MS_JSON_NUMBER && number_of(value) == NO_SHARD);
 }
@@ -139,8 +132,8 @@ static bool is_no_shard(ms_json_value value)
 static ms_sharding_kind fsdp_kind(const reading *r)
 {
     ms_json_value type, version, strategy;
-    bool is_launched =
-        ms_json_find(r->root, "distributed_type", &type) && strcasecmp(text_of(type), fsdp) == 0;
+    bool is_launched = ms_json_find(r->root, "distributed_type", &type) &&
+                       strcasecmp(ms_training_value_text(type), fsdp) == 0;
     bool is_second =
         find_either(r->root, "/fsdp_config/fsdp_version", "/fsdp_config/version", &version) &&
         number_of(version) == 2;
@@ -207,7 +200,7 @@ static ms_status read_configured(const reading *r, const char *path, ms_sharding
 static ms_status of_named(const reading *r, ms_json_value value, ms_sharding_kind *kind)
 {
     ms_error reason = {0};
-    const char *path = text_of(value);
+    const char *path = ms_training_value_text(value);
     const char *beside = ms_path_beside(r->arena, ms_json_file_name(value), path);
     if (!beside)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a path");
@@ -227,7 +220,7 @@ static ms_status of_named(const reading *r, ms_json_value value, ms_sharding_kin
 /* A path, a name of ms-swift's, or the configuration itself. */
 static ms_status of_deepspeed(const reading *r, ms_json_value value, ms_sharding *one)
 {
-    if (*text_of(value) && !ms_training_swift_config(value))
+    if (*ms_training_value_text(value) && !ms_training_swift_config(value))
         return of_named(r, value, &one->kind);
     one->kind =
         ms_json_kind_of(value) == MS_JSON_OBJECT ? configured_kind(value) : MS_SHARDING_SPLITS;
@@ -247,7 +240,7 @@ static ms_status deepspeed_kind(const reading *r, ms_sharding_kind *kind)
 {
     ms_json_value value;
     if (ms_json_find_pointer(r->root, "/deepspeed_config/deepspeed_config_file", &value) &&
-        *text_of(value))
+        *ms_training_value_text(value))
         return of_named(r, value, kind);
     bool is_off = ms_json_find_pointer(r->root, "/deepspeed_config/zero_stage", &value) &&
                   number_of(value) == 0;
@@ -273,7 +266,7 @@ static ms_status of_type(const reading *r, ms_json_value value, ms_sharding *one
         {"TORCHRUN", MS_SHARDING_COPIES, ddp},
     };
     static const char multi[] = "MULTI_"; /* GPU, XPU and so on */
-    const char *type = text_of(value);
+    const char *type = ms_training_value_text(value);
     one->kind = MS_SHARDING_COPIES;
     one->wraps_one = strcasecmp(type, "TORCHRUN") == 0;
     one->library = strncasecmp(type, multi, sizeof multi - 1) == 0 ? ddp : parallel;

@@ -11,6 +11,7 @@
 #include "config/trainers/sharding/training_v1_ranks.h"
 #include "config/trainers/fsdp/training_fsdp.h"
 #include "config/trainers/training_ranks.h"
+#include "config/trainers/sharding/training_mesh.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
 #include "json/read.h"
