@@ -32,7 +32,7 @@ static void check_judge(void **state)
                                  .retries = c->evaluation_retries,
                                  .out_of_memory = c->evaluation_out_of_memory};
     bool has_evaluation = c->evaluation_reserved_bytes > 0;
-    const ms_judgement j = ms_judge(&run, &usage, has_evaluation ? &evaluation : NULL);
+    const ms_judgement j = ms_judge(NULL, &run, &usage, has_evaluation ? &evaluation : NULL);
     assert_string_equal(ms_fit_reason_name(j.reason), ms_fit_reason_name(c->reason));
     uint64_t most = c->evaluation_reserved_bytes > 1000 ? c->evaluation_reserved_bytes : 1000;
     assert_int_equal(j.device_bytes.low, most + 10);

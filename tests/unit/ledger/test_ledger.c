@@ -187,7 +187,7 @@ static int set_up(void **state)
     h->run.device = &h->device;
     h->run.budget_bytes = h->device.cuda_bytes;
     h->simulated.job = (ms_job){.model = &h->model, .run = &h->run};
-    h->simulated.judgement = ms_judge(&h->run, &h->simulated.usage, NULL);
+    h->simulated.judgement = ms_judge(NULL, &h->run, &h->simulated.usage, NULL);
     build(h, MS_FOLD_LAYERS);
     return 0;
 }
