@@ -63,7 +63,7 @@ uint32_t ms_expressible_option(ms_expressible_list *list, const ms_treatment *tr
     if (list->status == MS_OK)
         list->status = ms_cost_model_add_option(list->arena, list->task->model, list->task->run,
                                                 &known, list->costs, &index, &reason);
-    if (ms_status_is_of_input(list->status)) {
+    if (list->status == MS_ERR_CONFIG || list->status == MS_ERR_USAGE) {
         list->status = MS_OK;
         return MS_OPTION_REFUSED;
     }
