@@ -18,7 +18,7 @@ BESIDE = {"parameter_device": {"optimizer_device": "host"}, "adapter_dtype": LOR
           "quantize": LORA, "eval_logits": {"eval_batch": 1}, "routing": {"experts": "eager"}, "checkpoint_kind": {"checkpointing": "all"},
           "prices": {"device": "h100-80gb"}, "calibration": {"device": json.loads(support.CALIBRATION.read_text())["device"]},
           "ignore_sharding": {"training_args": {"per_device_train_batch_size": 1, "fsdp": "full_shard"}},
-          "assume": {"training_args": {"per_device_train_batch_size": 1, "surprise_me": 1}}}
+          "assume": {"training_args": {"per_device_train_batch_size": 1, "surprise_me": 1}}, "assume_version": {"training_args": {"per_device_train_batch_size": 1}}}
 # Options of several ranks, by what they need.
 DDP, FSDP, FSDP1, TP, ZERO, ZERO3 = ({"parallel": layout} for layout in ("dp=2", "fsdp=2", "fsdp1=2", "tp=2", "zero=2,dp=2", "zero=3,dp=2"))
 OF_RANKS = [
@@ -42,7 +42,7 @@ BESIDE.update({"images": {"image_size": "112x112"}, "image_size": {"images": 1},
 MODELS = {"routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwen3-8b", "sequence_parallel": "qwen3-8b",
           "loss_parallel": "qwen3-8b", "source_length": "t5-small", "images": "qwen2.5-vl-3b", "image_size": "qwen2.5-vl-3b",
           "freeze_vision": "qwen2.5-vl-3b"}
-VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python train.py --per_device_train_batch_size 3", "ignore_sharding": True, "assume": "surprise_me=harmless", "batch": 2, "seq": 64, "source_length": 96, "padding": "yes",
+VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python train.py --per_device_train_batch_size 3", "ignore_sharding": True, "assume": "surprise_me=harmless", "assume_version": "accelerate=1.10", "batch": 2, "seq": 64, "source_length": 96, "padding": "yes",
           "images": 1, "image_size": "112x112", "freeze_vision": True, "dtype": "fp32",
           "autocast": "bf16", "optimizer": "sgd", "optimizer_impl": "foreach", "optimizer_in_backward": True,
           "optimizer_device": "host", "parameter_device": "host", "weight_decay": 0.25, "accumulate": 2, "loop": "loader", "loss": "trl",
