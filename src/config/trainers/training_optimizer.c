@@ -105,8 +105,7 @@ static const char *default_optimizer(const ms_training_reading *r)
 /* PyTorch's own choice is foreach on a GPU, a loop on the CPU. */
 static const char *default_impl(const ms_training_reading *r)
 {
-    bool on_cpu = ms_run_field_is_set(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
-    return on_cpu ? "loop" : "foreach";
+    return ms_training_on_cpu(r) ? "loop" : "foreach";
 }
 
 /* Of an optimizer that ranks which divide the weights have not: what the figures of AdamW in its

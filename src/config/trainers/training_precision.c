@@ -10,19 +10,13 @@
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/keys/versions.h"
 #include "config/trainers/adapters/training_adapter.h"
+#include "config/trainers/adapters/training_bits.h"
 #include "config/trainers/others/training_swift.h"
 #include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_recipes.h"
 #include "config/trainers/training_zero.h"
 #include "config/trainers/training_reading.h"
 #include "config/model/unsupported.h"
-
-/* The type of the weights by the config; fp32 if it has none. */
-static const char *stored_dtype(const ms_training_reading *r)
-{
-    ms_dtype dtype = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
-    return dtype == MS_DTYPE_BF16 ? "bf16" : dtype == MS_DTYPE_F16 ? "fp16" : "fp32";
-}
 
 /* accelerate's word for it, where TrainingArguments have none of their own. It runs fp8 within
  * autocast in bf16. */
@@ -74,7 +68,7 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
     *dtype = ms_training_text(r, MS_TOPIC_DTYPE, widens ? "fp32" : "auto");
     if (strcmp(*dtype, "auto") != 0)
         return MS_OK;
-    *dtype = stored_dtype(r);
+    *dtype = ms_training_stored_type(r);
     if (ms_run_field_is_set(r->draft, "dtype") || r->ranks != MS_PARALLEL_NONE)
         return MS_OK; /* FSDP and DeepSpeed change them */
     return ms_note_add(
@@ -100,7 +94,7 @@ static const char *factory_weights(const ms_training_reading *r, const char *aut
         return "bf16";
     if (!ms_training_has_adapter(r))
         return "fp32";
-    return strcmp(autocast, "none") == 0 ? stored_dtype(r) : autocast;
+    return strcmp(autocast, "none") == 0 ? ms_training_stored_type(r) : autocast;
 }
 
 /* Of each element 2 further bytes as weight, gradient and two states, and autocast's copy of it. */

@@ -163,3 +163,9 @@ bool ms_training_divides(const ms_training_reading *r)
                ? r->ranks != MS_PARALLEL_DDP
                : ms_layout_shards(given) || given->kind == MS_PARALLEL_ZERO;
 }
+
+bool ms_training_is_zero3(const ms_training_reading *r)
+{
+    const ms_layout *layout = &r->draft->run.parallel.layout;
+    return layout->kind == MS_PARALLEL_ZERO && layout->stage == 3;
+}

@@ -73,6 +73,8 @@ ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_t
 ms_status ms_training_expand_segments(ms_training_reading *r);
 /* Whether the ranks, of the file or as given, divide anything but the batch. */
 bool ms_training_divides(const ms_training_reading *r);
+/* Whether they divide by ZeRO-3. */
+bool ms_training_is_zero3(const ms_training_reading *r);
 
 /* Given and not 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "config/trainers/adapters/training_bits.h"
 #include "config/trainers/others/training_swift.h"
 #include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_reading.h"
@@ -134,10 +135,8 @@ static ms_status add_dropout(writer *w)
     const bool is_given = r->file.given[MS_TOPIC_DROPOUT];
     const bool has_own = r->file.format == MS_TRAINING_HF || r->file.format == MS_TRAINING_SWIFT ||
                          r->file.format == MS_TRAINING_V1;
-    const ms_layout *layout = &r->draft->run.parallel.layout;
-    const bool divides = layout->kind == MS_PARALLEL_ZERO && layout->stage == 3;
     const bool has_some = is_given ? ms_training_is_some(r, MS_TOPIC_DROPOUT) : has_own; /* 0.05 */
-    if (has_some && divides && !is_packed_in_bits(r))
+    if (has_some && ms_training_is_zero3(r) && !is_packed_in_bits(r))
         return ms_training_note_key(w->r, MS_TOPIC_DROPOUT, "lora_dropout", MS_EFFECT_ADDS,
                                     "an adapter's dropout in ZeRO-3; the figures have none");
     if (is_given)
@@ -206,21 +205,9 @@ static const char *factory_storage(const ms_training_reading *r)
 static ms_status factory_bits(ms_training_reading *r, const char **kind)
 {
     uint64_t bits = 0;
-    const char *type = ms_training_text(r, MS_TOPIC_QUANTIZE_TYPE, "nf4");
-    if (!r->file.given[MS_TOPIC_BITS])
-        return MS_OK;
-    ms_status status = ms_json_get_count(r->file.values[MS_TOPIC_BITS], 1, 64, &bits, r->err);
-    if (status == MS_OK && bits != 4 && bits != 8)
-        return ms_training_fail(r, MS_TOPIC_BITS,
-                                "quantisation to %u bits is not supported; to 4 and 8 bits it is",
-                                (unsigned)bits);
-    if (bits == 8) {
-        *kind = "int8";
-        return status;
-    }
-    *kind = ms_arena_printf(r->arena, "%s%s:%s", type,
-                            ms_training_flag(r, MS_TOPIC_DOUBLE, true) ? ":double" : "",
-                            factory_storage(r));
+    ms_status status = ms_training_read_bits(r, &bits);
+    if (status == MS_OK && bits)
+        *kind = bits == 8 ? "int8" : ms_training_four_bits(r, true, factory_storage(r));
     return status;
 }
 
@@ -245,9 +232,7 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
     bool is_qlora = strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "qlora") == 0 ||
                     strstr(ms_training_text(r, MS_TOPIC_MODEL, ""), ".qlora_") != NULL;
     if (r->file.format == MS_TRAINING_HF && ms_training_flag(r, MS_TOPIC_FOUR_BITS, false)) {
-        *kind =
-            ms_arena_printf(r->arena, "%s%s", ms_training_text(r, MS_TOPIC_QUANTIZE_TYPE, "nf4"),
-                            ms_training_flag(r, MS_TOPIC_DOUBLE, false) ? ":double" : "");
+        *kind = ms_training_four_bits(r, false, "");
         return MS_OK;
     }
     if (ms_training_flag(r, MS_TOPIC_FOUR_BITS, is_qlora) ||

@@ -168,8 +168,7 @@ ms_status ms_training_leave_experts(ms_training_reading *r, const char **names)
 
 ms_status ms_training_leave_saved(ms_training_reading *r, const char **names)
 {
-    const ms_layout *layout = &r->draft->run.parallel.layout;
-    const bool divides = layout->kind == MS_PARALLEL_ZERO && layout->stage == 3;
+    const bool divides = ms_training_is_zero3(r);
     const char *rest = divides ? "" : *names ? filter(r, *names, is_untied) : NULL;
     if (!rest || !*names || strcmp(rest, *names) == 0)
         return MS_OK;

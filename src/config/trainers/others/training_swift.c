@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "config/trainers/adapters/training_bits.h"
 #include "config/trainers/keys/key_walk.h"
 
 static bool is_swift(const ms_training_reading *r)
@@ -80,24 +81,14 @@ ms_status ms_training_set_swift_numbers(ms_training_reading *r)
 
 /* ---- types ---- */
 
-static const char *short_name(const char *type)
-{
-    static const char *const names[][2] = {
-        {"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], type) == 0)
-            return names[i][1];
-    return type;
-}
-
 const char *ms_training_swift_dtype(const ms_training_reading *r)
 {
     const ms_dtype stored = r->model->has_dtype ? r->model->dtype : MS_DTYPE_BF16;
     const ms_dtype own = ms_run_field_is_set(r->draft, "dtype") ? r->draft->run.dtype : stored;
-    const char *absent = own == MS_DTYPE_BF16 ? "bf16" : own == MS_DTYPE_F16 ? "fp16" : "fp32";
+    const char *absent = ms_training_type_of(own);
     if (ms_run_field_is_set(r->draft, "dtype"))
         return absent;
-    return short_name(ms_training_text(r, MS_TOPIC_DTYPE, absent));
+    return ms_training_short_type(ms_training_text(r, MS_TOPIC_DTYPE, absent));
 }
 
 ms_status ms_training_swift_autocast(ms_training_reading *r, const char **autocast)
@@ -143,8 +134,8 @@ ms_status ms_training_set_swift_adapter(ms_training_reading *r)
 {
     const ms_training_topic topic = MS_TOPIC_ADAPTER_DTYPE;
     return r->file.given[topic]
-               ? ms_training_offer(r, "adapter-dtype", short_name(ms_training_text(r, topic, "")),
-                                   topic)
+               ? ms_training_offer(r, "adapter-dtype",
+                                   ms_training_short_type(ms_training_text(r, topic, "")), topic)
                : MS_OK;
 }
 
@@ -155,13 +146,10 @@ static ms_status check_computing(ms_training_reading *r)
     const char *weights = ms_training_swift_dtype(r);
     bool is_given = ms_json_find(r->root, "bnb_4bit_compute_dtype", &value) &&
                     ms_json_kind_of(value) != MS_JSON_NULL;
-    const char *computed = is_given ? short_name(ms_training_value_text(value))
+    const char *computed = is_given ? ms_training_short_type(ms_training_value_text(value))
                            : strcmp(weights, "bf16") == 0 ? "bf16"
                                                           : "fp32";
-    if (strcmp(computed, weights) == 0)
-        return MS_OK;
-    return ms_training_leave_out(r, MS_TOPIC_BITS, MS_EFFECT_EITHER,
-                                 "products of packed weights in another type than the others");
+    return ms_training_check_computing(r, MS_TOPIC_BITS, computed, weights);
 }
 
 static ms_status four_bits(ms_training_reading *r, const char **kind)
@@ -170,10 +158,8 @@ static ms_status four_bits(ms_training_reading *r, const char **kind)
     bool is_stored = ms_json_find(r->root, "bnb_4bit_quant_storage", &value) &&
                      *ms_training_value_text(value) &&
                      strcmp(ms_training_value_text(value), "uint8") != 0;
-    *kind = ms_arena_printf(
-        r->arena, "%s%s%s%s", ms_training_text(r, MS_TOPIC_QUANTIZE_TYPE, "nf4"),
-        ms_training_flag(r, MS_TOPIC_DOUBLE, true) ? ":double" : "", is_stored ? ":" : "",
-        is_stored ? short_name(ms_training_value_text(value)) : "");
+    *kind = ms_training_four_bits(
+        r, true, is_stored ? ms_training_short_type(ms_training_value_text(value)) : "");
     return check_computing(r);
 }
 
@@ -188,14 +174,10 @@ ms_status ms_training_swift_bits(ms_training_reading *r, const char **kind)
         return ms_training_fail(r, topic, "'%.40s' is not supported; bnb is", method);
     if (!r->file.given[MS_TOPIC_BITS])
         return ms_training_fail(r, topic, "bnb without quant_bits: give 4 or 8");
-    ms_status status = ms_json_get_count(r->file.values[MS_TOPIC_BITS], 1, 64, &bits, r->err);
-    if (status == MS_OK && bits != 4 && bits != 8)
-        return ms_training_fail(r, MS_TOPIC_BITS,
-                                "quantisation to %u bits is not supported; to 4 and 8 bits it is",
-                                (unsigned)bits);
+    ms_status status = ms_training_read_bits(r, &bits);
     if (bits == 8)
         *kind = "int8";
-    return bits == 4 ? four_bits(r, kind) : status;
+    return status == MS_OK && bits == 4 ? four_bits(r, kind) : status;
 }
 
 /* ---- its head ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "config/trainers/adapters/training_bits.h"
 #include "config/trainers/keys/key_walk.h"
 
 static bool is_v1(const ms_training_reading *r)
@@ -145,10 +146,8 @@ ms_status ms_training_set_v1(ms_training_reading *r)
 /* What is trained as a whole goes to fp32; an adapter's base stays as it was stored. */
 static const char *weights_of(const ms_training_reading *r)
 {
-    const ms_dtype stored = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
-    if (strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "lora") != 0)
-        return "fp32";
-    return stored == MS_DTYPE_BF16 ? "bf16" : stored == MS_DTYPE_F16 ? "fp16" : "fp32";
+    const bool is_adapted = strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "lora") == 0;
+    return is_adapted ? ms_training_stored_type(r) : "fp32";
 }
 
 ms_status ms_training_set_v1_types(ms_training_reading *r)
@@ -172,28 +171,14 @@ ms_status ms_training_set_v1_types(ms_training_reading *r)
 
 /* ---- packed weights ---- */
 
-static const char *short_name(const char *type)
-{
-    static const char *const names[][2] = {
-        {"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], type) == 0)
-            return names[i][1];
-    return type;
-}
-
 /* Packed weights are held in numbers of the type that computes. */
 static ms_status four_bits(ms_training_reading *r, const char **kind)
 {
     ms_json_value value;
     bool is_given = ms_json_find_pointer(r->root, "/quant_config/compute_dtype", &value);
-    const char *type = is_given ? short_name(ms_training_value_text(value)) : "fp16";
-    *kind = ms_arena_printf(r->arena, "%s%s:%s", ms_training_text(r, MS_TOPIC_QUANTIZE_TYPE, "nf4"),
-                            ms_training_flag(r, MS_TOPIC_DOUBLE, true) ? ":double" : "", type);
-    if (strcmp(type, weights_of(r)) == 0)
-        return MS_OK;
-    return ms_training_leave_out(r, MS_TOPIC_QUANTIZE_METHOD, MS_EFFECT_EITHER,
-                                 "products of packed weights in another type than the others");
+    const char *type = is_given ? ms_training_short_type(ms_training_value_text(value)) : "fp16";
+    *kind = ms_training_four_bits(r, true, type);
+    return ms_training_check_computing(r, MS_TOPIC_QUANTIZE_METHOD, type, weights_of(r));
 }
 
 ms_status ms_training_v1_bits(ms_training_reading *r, const char **kind)
@@ -206,13 +191,7 @@ ms_status ms_training_v1_bits(ms_training_reading *r, const char **kind)
         return MS_OK;
     if (!is_auto && strcmp(name, "bnb") != 0)
         return ms_training_fail(r, topic, "'%.40s' is not supported; auto and bnb are", name);
-    ms_status status = MS_OK;
-    if (r->file.given[MS_TOPIC_BITS])
-        status = ms_json_get_count(r->file.values[MS_TOPIC_BITS], 1, 64, &bits, r->err);
-    if (status == MS_OK && bits != 4 && bits != 8)
-        return ms_training_fail(r, MS_TOPIC_BITS,
-                                "quantisation to %u bits is not supported; to 4 and 8 bits it is",
-                                (unsigned)bits);
+    ms_status status = ms_training_read_bits(r, &bits);
     if (bits == 8)
         *kind = "int8";
     return status == MS_OK && bits == 4 ? four_bits(r, kind) : status;
