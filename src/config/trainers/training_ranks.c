@@ -112,6 +112,14 @@ static ms_status no_memory(const ms_training_reading *r)
     return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for options of several ranks");
 }
 
+ms_status ms_training_add_others(ms_training_ranks *t, ms_json_value value, uint64_t ranks)
+{
+    return __builtin_mul_overflow(t->others ? t->others : 1, ranks, &t->others) ||
+                   t->others > MS_MOST_RANKS
+               ? ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS)
+               : MS_OK;
+}
+
 /* ---- options ---- */
 
 ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text)

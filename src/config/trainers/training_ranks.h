@@ -18,8 +18,7 @@ typedef struct ms_training_ranks {
     bool is_given;           /* --parallel says how ranks share the training */
     uint64_t copies, shards; /* of the mesh of ranks; 0: the file does not say */
     uint64_t others;         /* ranks of each of them that divide something else; 0: one */
-    bool is_divided;         /* in a way that the figures leave out */
-    bool splits;             /* layers or experts, not sequences alone */
+    bool splits;             /* these divide layers or experts, not sequences alone */
 } ms_training_ranks;
 
 /* How many ranks options give, those of --parallel, too; 0: none do. */
@@ -30,6 +29,9 @@ ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world);
 
 /* Fails: every GPU holds everything, and weights in fp32 besides. */
 ms_status ms_training_refuse_whole(const ms_training_ranks *t);
+
+/* Counts so many ranks more for each of `others`; fails at the value where there are too many. */
+ms_status ms_training_add_others(ms_training_ranks *t, ms_json_value value, uint64_t ranks);
 
 /* Sets a field unless it is set; its name is remembered for the note. */
 ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, const char *text);

@@ -83,10 +83,8 @@ static ms_status take_degrees(ms_training_ranks *t, const char *const *pointers)
                                                  "ranks that divide more than the batch; in the "
                                                  "figures they have shards and whole batches, too");
         bool is_in_others = strstr(pointers[i], "expert") != NULL; /* ranks of the shards */
-        if (!is_in_others &&
-            (__builtin_mul_overflow(t->others ? t->others : 1, (uint64_t)degree, &t->others) ||
-             t->others > MS_MOST_RANKS))
-            return ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS);
+        if (status == MS_OK && !is_in_others)
+            status = ms_training_add_others(t, value, (uint64_t)degree);
     }
     return status;
 }

@@ -36,20 +36,6 @@ static ms_status take_optimizer(const ms_training_ranks *t)
 
 /* ---- all of it ---- */
 
-static bool offloads(const ms_training_ranks *t)
-{
-    static const char *const pointers[] = {"/zero_optimization/offload_optimizer/device",
-                                           "/zero_optimization/offload_param/device",
-                                           "/offload_optimizer_device", "/offload_param_device"};
-    ms_json_value value;
-    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-        if (ms_json_find_pointer(t->config, pointers[i], &value) &&
-            (strcmp(ms_training_value_text(value), "cpu") == 0 ||
-             strcmp(ms_training_value_text(value), "nvme") == 0))
-            return true;
-    return false;
-}
-
 /* Of ZeRO-3 that is not predicted: FSDP2 of as many ranks; of one rank the second stage. */
 static ms_status shard_instead(const ms_training_ranks *t, ms_json_value place, uint64_t world,
                                bool *is_read)
@@ -59,18 +45,13 @@ static ms_status shard_instead(const ms_training_ranks *t, ms_json_value place, 
         t, place, MS_EFFECT_EITHER,
         is_one ? "ZeRO-3 of one rank, which is not predicted; the figures are of ZeRO-2"
                : "ZeRO-3, which is not predicted here; the figures are of FSDP2");
-    if (status == MS_OK)
-        status = ms_training_set_layout(
-            t, ms_arena_printf(t->r->arena, is_one ? "zero=2,dp=%" PRIu64 : "fsdp=%" PRIu64, world),
-            is_read);
-    if (status != MS_OK || is_one || !*is_read || !offloads(t))
-        return status;
-    return ms_training_set_option(t, "fsdp-offload", "yes");
-}
-
-static bool is_sharded_instead(const ms_training_ranks *t)
-{
-    return t->r->draft->run.parallel.layout.kind == MS_PARALLEL_FSDP2;
+    return status == MS_OK
+               ? ms_training_set_layout(
+                     t,
+                     ms_arena_printf(t->r->arena, is_one ? "zero=2,dp=%" PRIu64 : "fsdp=%" PRIu64,
+                                     world),
+                     is_read)
+               : status;
 }
 
 static ms_status set_layout(const ms_training_ranks *t, ms_json_value place, double stage,
@@ -128,9 +109,7 @@ static ms_status read_whole(ms_training_ranks *t, bool *is_read)
         return ms_json_fail(t->r->err, t->config, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "zero_optimization has no stage");
     status = set_layout(t, stage, ms_training_value_number(stage), is_read);
-    if (status != MS_OK || !*is_read)
-        return status;
-    return take_all(t, zero);
+    return status == MS_OK && *is_read ? take_all(t, zero) : status;
 }
 
 /* Trainer makes two groups of parameters, but has DeepSpeed make its own optimizer, which has one
@@ -160,9 +139,9 @@ ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_re
     if (status == MS_OK && *is_read && on_host)
         status = ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
                              "DeepSpeedCPUAdam; the optimizer on the host is PyTorch's");
-    if (status == MS_OK && *is_read && !is_sharded_instead(t))
+    if (status == MS_OK && *is_read && !ms_training_zero_is_sharded(t))
         status = set_groups(t);
-    if (status != MS_OK || !*is_read || !t->is_launched || is_sharded_instead(t) ||
+    if (status != MS_OK || !*is_read || !t->is_launched || ms_training_zero_is_sharded(t) ||
         !ms_json_find_pointer(t->root, "/deepspeed_config/zero3_init_flag", &value))
         return status;
     bool is_third = t->r->draft->run.parallel.layout.stage == 3;

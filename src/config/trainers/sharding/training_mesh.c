@@ -49,14 +49,13 @@ static ms_status take_size(ms_training_ranks *t, ms_json_value value, size_t i, 
     else if (number > 1 && t->is_given)
         *is_read = false;
     else if (number > 1) {
-        if (__builtin_mul_overflow(t->others ? t->others : 1, (uint64_t)number, &t->others) ||
-            t->others > MS_MOST_RANKS)
-            return ms_training_refuse(t, value, "more than %d ranks", MS_MOST_RANKS);
-        t->is_divided = true;
-        t->splits = t->splits || sizes[i].use == OTHERS;
-        return sizes[i].use == RINGS
-                   ? ms_training_take_ring(t, value, (uint64_t)number)
-                   : ms_training_set_aside(t, value, MS_EFFECT_EITHER, sizes[i].meaning);
+        const bool is_ring = sizes[i].use == RINGS;
+        t->splits = t->splits || !is_ring;
+        ms_status status = ms_training_add_others(t, value, (uint64_t)number);
+        if (status != MS_OK)
+            return status;
+        return is_ring ? ms_training_take_ring(t, value, (uint64_t)number)
+                       : ms_training_set_aside(t, value, MS_EFFECT_EITHER, sizes[i].meaning);
     }
     return MS_OK;
 }
@@ -88,7 +87,6 @@ ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read)
     *is_read = true;
     if (ms_json_find_pointer(t->root, "/model_init_kwargs/tp_plan", &v) &&
         !ms_training_says_nothing(v)) {
-        t->is_divided = true;
         t->splits = true; /* among how many, the launch says */
         *is_read = !t->is_given;
         status = t->is_given ? MS_OK : ms_training_set_aside(t, v, MS_EFFECT_EITHER, NO_TENSORS);
@@ -198,7 +196,7 @@ ms_status ms_training_share_otherwise(ms_training_ranks *t)
     ms_status status = ms_training_read_mesh(t, &is_read);
     if (status != MS_OK)
         return status;
-    if (t->is_divided && t->shards <= 1)
+    if ((t->splits || t->others > 1) && t->shards <= 1)
         return share_alone(t);
     if (strcasecmp(ms_training_value_text(value), "MEGATRON_LM") == 0)
         return refuse_megatron(t);

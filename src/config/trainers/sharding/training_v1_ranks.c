@@ -67,14 +67,6 @@ ms_status ms_training_share_v1(ms_training_reading *r, ms_json_value root, ms_sh
 
 /* ---- fully_shard ---- */
 
-static ms_status leave_out(const ms_training_ranks *t, ms_json_value value, const char *key,
-                           ms_key_effect effect, const char *meaning)
-{
-    return ms_training_add_read_key(
-        t->r, value, key,
-        (ms_read_key){.meaning = meaning, .reading = MS_KEY_NOT_PREDICTED, .effect = effect});
-}
-
 /* By default each rank loads the whole model onto its device, and divides it there. */
 static ms_status set_build(const ms_training_ranks *t)
 {
@@ -82,10 +74,11 @@ static ms_status set_build(const ms_training_ranks *t)
     if (strcmp(name, "init_on_meta") == 0)
         return ms_training_set_option(t, "build", "meta");
     if (strcmp(name, "init_on_rank0") == 0)
-        return leave_out(t, t->sharding->value, "init_config", MS_EFFECT_EITHER,
-                         "weights that the first rank scatters");
-    return leave_out(t, t->sharding->value, "init_config", MS_EFFECT_ADDS,
-                     "the whole model, which each rank loads onto its device before it is divided");
+        return ms_training_add_key(t->r, t->sharding->value, "init_config", MS_KEY_NOT_PREDICTED,
+                                   MS_EFFECT_EITHER, "weights that the first rank scatters");
+    return ms_training_add_key(
+        t->r, t->sharding->value, "init_config", MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
+        "the whole model, which each rank loads onto its device before it is divided");
 }
 
 /* Layers are units, and embeddings whose weight is no other module's; of an adapter each matrix
@@ -95,11 +88,13 @@ static ms_status set_units(const ms_training_ranks *t)
     ms_status status = ms_training_set_option(t, "fsdp-units", "layers");
     bool has_adapter = strcmp(text_of(t->root, "/peft_config/name"), "lora") == 0;
     if (status == MS_OK && has_adapter)
-        status = leave_out(t, t->sharding->value, "dist_config/name", MS_EFFECT_EITHER,
-                           "an adapter's matrices, each of which is a unit");
+        status =
+            ms_training_add_key(t->r, t->sharding->value, "dist_config/name", MS_KEY_NOT_PREDICTED,
+                                MS_EFFECT_EITHER, "an adapter's matrices, each of which is a unit");
     else if (status == MS_OK && !t->r->model->tie_word_embeddings)
-        status = leave_out(t, t->sharding->value, "dist_config/name", MS_EFFECT_EITHER,
-                           "embeddings as a unit of their own; here they are in the root's");
+        status = ms_training_add_key(
+            t->r, t->sharding->value, "dist_config/name", MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+            "embeddings as a unit of their own; here they are in the root's");
     return status;
 }
 

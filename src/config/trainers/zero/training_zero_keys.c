@@ -238,8 +238,7 @@ static ms_status set_count(const ms_training_ranks *t, const key_row *row, ms_js
                                   ms_arena_printf(t->r->arena, "%" PRIu64, (uint64_t)number));
 }
 
-/* By FSDP2, which stands for ZeRO-3 and has none of its options. */
-static bool is_sharded(const ms_training_ranks *t)
+bool ms_training_zero_is_sharded(const ms_training_ranks *t)
 {
     return ms_layout_shards(&t->r->draft->run.parallel.layout);
 }
@@ -260,8 +259,10 @@ static ms_status set_place(const ms_training_ranks *t, const key_row *row, ms_js
     ms_status status = is_disk ? ms_training_set_aside(t, device, MS_EFFECT_EITHER,
                                                        "a disk; the figures are of the host")
                                : MS_OK;
-    const bool is_instead = t->r->draft->shards_instead; /* FSDP2 has its own; ZeRO-2 has none */
-    if (status == MS_OK && !(is_instead && (is_param || is_sharded(t))))
+    const bool is_idle = t->r->draft->shards_instead && is_param; /* ZeRO-2 has none */
+    if (status == MS_OK && ms_training_zero_is_sharded(t))
+        status = ms_training_set_option(t, "fsdp-offload", "yes");
+    else if (status == MS_OK && !is_idle)
         status = ms_training_set_option(t, row->field, is_param ? "yes" : "host");
     return status == MS_OK && row->inside ? take_keys(t, value, row->inside) : status;
 }
@@ -287,9 +288,9 @@ static ms_status take_key(const ms_training_ranks *t, const key_row *row, ms_jso
 {
     switch (row->use) {
     case USE_COUNT:
-        return is_sharded(t) ? MS_OK : set_count(t, row, value);
+        return ms_training_zero_is_sharded(t) ? MS_OK : set_count(t, row, value);
     case USE_ANSWER:
-        return is_sharded(t) ? MS_OK : set_answer(t, row, value);
+        return ms_training_zero_is_sharded(t) ? MS_OK : set_answer(t, row, value);
     case USE_PLACE:
         return set_place(t, row, value);
     case USE_REFUSED:

@@ -11,9 +11,12 @@
 bool ms_training_zero_is_auto(ms_json_value value);
 
 /* Reads the keys beside zero_optimization, those in it, and accelerate's short ones. Values that
- * are not predicted are refused; a key that is not known is noted. */
+ * are not predicted are left out of the figures; a key that is not known is noted. */
 ms_status ms_training_zero_take_outer(const ms_training_ranks *t);
 ms_status ms_training_zero_take_inner(const ms_training_ranks *t, ms_json_value zero);
 ms_status ms_training_zero_take_short(const ms_training_ranks *t);
+
+/* Whether FSDP2 stands for ZeRO-3 here, which has none of its options. */
+bool ms_training_zero_is_sharded(const ms_training_ranks *t);
 
 #endif
