@@ -60,10 +60,6 @@ def revision_of(where, recipes):
     return last + "^" if last else "HEAD"
 
 
-def is_bare(where):
-    return git(where, "rev-parse", "--is-bare-repository").strip() == b"true"
-
-
 def copy_settings(where, revision, top):
     """Writes all settings files below `top`, and lists them."""
     names = git(where, "ls-tree", "-r", "--name-only", revision).decode().splitlines()

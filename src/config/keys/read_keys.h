@@ -63,7 +63,7 @@ typedef struct ms_read_keys {
     ms_read_key *items;
     uint32_t count, capacity;
     bool compares; /* figures are compared: what only adds a bounded size counts, nothing else */
-    const char *versions; /* of the frameworks: "transformers 5.23, accelerate 1.15"; NULL: none */
+    const char *versions; /* of the frameworks: "transformers 5.24, accelerate 1.15"; NULL: none */
 } ms_read_keys;
 
 /* Appends a copy; its texts must be in the arena already. Fails when memory is short. */

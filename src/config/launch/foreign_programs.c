@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "config/launch/launch_class.h"
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
+#include "text/words.h"
 
 static bool starts(const char *text, const char *with)
 {
@@ -40,11 +35,11 @@ ms_status ms_launch_refuse_trainer(const ms_launch *l, uint32_t at, const char *
 
 ms_status ms_launch_check_foreign(const ms_launch *l, uint32_t at, const char *name)
 {
-    bool is_file = ends_in(name, ".py");
+    bool is_file = ms_text_ends_in(name, ".py");
     for (size_t i = 0; !is_file && i < sizeof foreign_modules / sizeof *foreign_modules; i++)
         if (starts(name, foreign_modules[i].beginning))
             return ms_launch_refuse_trainer(l, at, foreign_modules[i].trainer);
-    if (starts(ms_launch_base_name(name), "pretrain_") && ends_in(name, ".py"))
+    if (starts(ms_launch_base_name(name), "pretrain_") && ms_text_ends_in(name, ".py"))
         for (uint32_t i = at + 1; i < l->count; i++)
             if (starts(l->words[i].text, "--num-layers") ||
                 starts(l->words[i].text, "--tensor-model-parallel-size") ||

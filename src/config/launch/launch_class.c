@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "text/words.h"
+
 const char *ms_launch_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -18,22 +20,6 @@ bool ms_launch_is_python(const char *word)
            name[sizeof python - 1 + strspn(name + sizeof python - 1, "0123456789.")] == '\0';
 }
 
-bool ms_launch_has_word(const char *list, const char *name)
-{
-    size_t bytes = strlen(name);
-    bool is_one = bytes > 0 && !strchr(name, ' ');
-    for (const char *at = is_one ? strstr(list, name) : NULL; at; at = strstr(at + 1, name))
-        if (at > list && at[-1] == ' ' && at[bytes] == ' ')
-            return true;
-    return false;
-}
-
-bool ms_launch_ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 static bool is_assignment(const char *text)
 {
     size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
@@ -44,7 +30,7 @@ static const char wrappers[] = " env nohup exec eval command time sudo uv poetry
 
 bool ms_launch_is_wrapper(const char *word)
 {
-    return ms_launch_has_word(wrappers, ms_launch_base_name(word));
+    return ms_words_have(wrappers, ms_launch_base_name(word));
 }
 
 static const char trainers[] = " accelerate accelerate-launch torchrun deepspeed trl "
@@ -53,12 +39,11 @@ static const char trainers[] = " accelerate accelerate-launch torchrun deepspeed
 /* "srun ... torchrun ...": whatever its options are. */
 static bool starts_training(const ms_shell_words *words, uint32_t at)
 {
-    bool is_starter =
-        ms_launch_has_word(" srun mpirun ", ms_launch_base_name(words->items[at].text));
+    bool is_starter = ms_words_have(" srun mpirun ", ms_launch_base_name(words->items[at].text));
     for (uint32_t i = at + 1; is_starter && i < words->count; i++) {
         const char *name = ms_launch_base_name(words->items[i].text);
-        if (ms_launch_has_word(trainers, name) || ms_launch_is_python(name) ||
-            ms_launch_has_word(" bash sh ", name))
+        if (ms_words_have(trainers, name) || ms_launch_is_python(name) ||
+            ms_words_have(" bash sh ", name))
             return true;
     }
     return false;
@@ -73,7 +58,7 @@ static bool is_tool(const char *module)
         if (strncmp(module, packages[i], bytes) == 0 && (!module[bytes] || module[bytes] == '.'))
             return true;
     }
-    return ms_launch_has_word(" pip venv ensurepip json.tool http.server huggingface_hub ", module);
+    return ms_words_have(" pip venv ensurepip json.tool http.server huggingface_hub ", module);
 }
 
 ms_launch_class ms_launch_class_of(const ms_shell_words *words)
@@ -90,14 +75,14 @@ ms_launch_class ms_launch_class_of(const ms_shell_words *words)
         return MS_LAUNCH_NONE;
     const char *name = ms_launch_base_name(words->items[at].text);
     const char *next = at + 1 < words->count ? words->items[at + 1].text : "";
-    if (ms_launch_has_word(trainers, name)) {
+    if (ms_words_have(trainers, name)) {
         bool is_other = strcmp(name, "accelerate") == 0 && strcmp(next, "launch") != 0;
         bool is_own_tool =
             (strcmp(name, "tune") == 0 && strcmp(next, "run") != 0) ||
-            (strcmp(name, "trl") == 0 && ms_launch_has_word(" env vllm-serve skills ", next)) ||
+            (strcmp(name, "trl") == 0 && ms_words_have(" env vllm-serve skills ", next)) ||
             (strcmp(name, "axolotl") == 0 && strcmp(next, "train") != 0) ||
-            (strcmp(name, "swift") == 0 && !ms_launch_has_word(" sft pt rlhf ", next)) ||
-            ms_launch_has_word(" export chat api webchat webui version env ", next);
+            (strcmp(name, "swift") == 0 && !ms_words_have(" sft pt rlhf ", next)) ||
+            ms_words_have(" export chat api webchat webui version env ", next);
         return is_other || is_own_tool ? MS_LAUNCH_NONE : MS_LAUNCH_TRAINER;
     }
     if (ms_launch_is_python(name)) {
@@ -106,8 +91,8 @@ ms_launch_class ms_launch_class_of(const ms_shell_words *words)
         bool is_module = strcmp(next, "-m") == 0 && at + 2 < words->count;
         return is_module && is_tool(words->items[at + 2].text) ? MS_LAUNCH_NONE : MS_LAUNCH_PYTHON;
     }
-    if (ms_launch_ends_in(name, ".sh") ||
-        (ms_launch_has_word(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
+    if (ms_text_ends_in(name, ".sh") ||
+        (ms_words_have(" bash sh zsh source . ", name) && strstr(next, ".sh") != NULL))
         return strcmp(name, "source") == 0 || strcmp(name, ".") == 0 ? MS_LAUNCH_NONE
                                                                      : MS_LAUNCH_SCRIPT;
     return MS_LAUNCH_NONE;

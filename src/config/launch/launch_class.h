@@ -18,10 +18,6 @@ ms_launch_class ms_launch_class_of(const ms_shell_words *words);
 
 /* What stands behind the last slash. */
 const char *ms_launch_base_name(const char *path);
-/* Whether one of the words of a list, " a b ", is `name`. */
-bool ms_launch_has_word(const char *list, const char *name);
-/* Whether the text ends so. */
-bool ms_launch_ends_in(const char *text, const char *end);
 /* python, python3, python3.12 */
 bool ms_launch_is_python(const char *word);
 /* "env", "nohup" and others, behind which the command is. */

@@ -13,6 +13,7 @@
 #include "config/launch/launch_class.h"
 #include "config/launch/shell/shell.h"
 #include "config/launch/shell/shell_assign.h"
+#include "text/words.h"
 
 typedef struct taking {
     ms_launch *l;
@@ -76,7 +77,7 @@ static ms_status take_options(taking *t, const char *flags, take_option take)
     while (t->at < t->l->count && status == MS_OK && ms_launch_option_at(t->l, t->at, &option)) {
         uint32_t word = t->at++;
         bool is_module = strcmp(option.name, "m") == 0 || strcmp(option.name, "module") == 0;
-        bool is_flag = is_module || (!option.has_value && ms_launch_has_word(flags, option.name));
+        bool is_flag = is_module || (!option.has_value && ms_words_have(flags, option.name));
         if (is_module)
             continue;
         if (!option.has_value && !is_flag)
@@ -142,7 +143,7 @@ static ms_status take_accelerate(taking *t, const char *name, ms_launch_value va
     if (strcmp(name, "cpu") == 0 || strcmp(name, "use_cpu") == 0)
         return ms_launch_add_constant(t->l, &t->l->launcher, "use_cpu", word, "true");
     snprintf(key, sizeof key, "deepspeed_config.%s", name);
-    if (ms_launch_has_word(inside, name))
+    if (ms_words_have(inside, name))
         return add(t, key, word, value);
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         if (strncmp(name, objects[i].prefix, strlen(objects[i].prefix)) == 0) {
@@ -210,7 +211,7 @@ static ms_status skip_front(taking *t)
         status = ms_shell_assign(&t->l->shell, &t->l->words[t->at], false, &is_one);
         if (is_one)
             ms_shell_export(&t->l->shell, t->l->words[t->at].text);
-        if (ms_launch_has_word(" srun mpirun ", ms_launch_base_name(text)))
+        if (ms_words_have(" srun mpirun ", ms_launch_base_name(text)))
             return ms_launch_fail(
                 t->l, t->at, "%.20s is not read: give the launch that it starts, and --world N",
                 ms_launch_base_name(text));
@@ -298,7 +299,7 @@ static ms_status expand_segments(taking *t)
 {
     const char *is_on = environment(t, "OPTIM_TORCH");
     const ms_shell_word value = {"expandable_segments:True", t->l->words[t->at].line, NULL};
-    if (is_on && !ms_launch_has_word(" 1 true y ", is_on))
+    if (is_on && !ms_words_have(" 1 true y ", is_on))
         return MS_OK;
     ms_status status = ms_shell_set(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF", &value, 1, false);
     ms_shell_export(&t->l->shell, "PYTORCH_CUDA_ALLOC_CONF");
@@ -321,17 +322,17 @@ static ms_status set_processes(taking *t)
         t->per_machine = count_list(devices);
         t->is_unknown = false;
     }
-    if (ms_launch_has_word(" llamafactory-cli lmf ", name)) {
+    if (ms_words_have(" llamafactory-cli lmf ", name)) {
         take_variable(t, "NPROC_PER_NODE", &t->per_machine);
         take_variable(t, "NNODES", &t->machines);
         const char *forced = environment(t, "FORCE_TORCHRUN");
-        t->is_wrapped |= forced && ms_launch_has_word(" 1 true y ", forced);
+        t->is_wrapped |= forced && ms_words_have(" 1 true y ", forced);
         t->wrapper = t->at;
     }
     double all = t->per_machine * (t->machines > 0 ? t->machines : 1);
     if (t->is_unknown || all < 1 || all > 1 << 20)
         return t->is_wrapped && !t->has_type ? add_type(t, t->wrapper, "TORCHRUN") : MS_OK;
-    bool launches = t->is_launched || ms_launch_has_word(own_processes, name);
+    bool launches = t->is_launched || ms_words_have(own_processes, name);
     l->processes = (uint64_t)all;
     if (!launches && ms_launch_is_python(name) && all > 1)
         return ms_launch_fail(l, t->at,
@@ -366,10 +367,10 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
     if (status == MS_OK)
         status = set_processes(&t);
     const char *name = ms_launch_base_name(text_at(&t, t.at));
-    if (status == MS_OK && ms_launch_has_word(" llamafactory-cli lmf ", name) &&
+    if (status == MS_OK && ms_words_have(" llamafactory-cli lmf ", name) &&
         (l->processes > 1 || t.is_wrapped))
         status = expand_segments(&t);
-    bool launches = t.is_launched || ms_launch_has_word(own_processes, name);
+    bool launches = t.is_launched || ms_words_have(own_processes, name);
     l->is_uncounted = launches && t.is_unknown && l->processes == 0;
     *at = t.at;
     return status;

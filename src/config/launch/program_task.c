@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/launch/launch_class.h"
+#include "text/words.h"
 
 /* Trainings with pairs, rewards, generations or a teacher. */
 static const char tasks[] = " dpo kto grpo orpo cpo rloo ppo bco gkd gold reward prm xpo nash tpo "
@@ -24,7 +25,7 @@ const char *ms_program_task(ms_arena *arena, const char *name)
             bytes++;
         bool is_last = !word[bytes];
         word[bytes] = '\0';
-        if (ms_launch_has_word(tasks, word) || (is_of_trl && strcmp(word, "sft") == 0))
+        if (ms_words_have(tasks, word) || (is_of_trl && strcmp(word, "sft") == 0))
             return word;
         word += bytes + !is_last;
     }
@@ -38,7 +39,7 @@ const char *ms_program_swift_task(const char *program)
         {"swift.cli.sft", "sft"},    {"swift.cli.pt", "pt"},    {"swift.cli.rlhf", "rlhf"},
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (ms_launch_ends_in(program, programs[i][0]))
+        if (ms_text_ends_in(program, programs[i][0]))
             return programs[i][1];
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "config/launch/launch_class.h"
 #include "config/launch/launch_notes.h"
 #include "config/launch/program_task.h"
+#include "text/words.h"
 
 typedef enum style {
     STYLE_ARGUMENTS, /* --key value ..., also of a script of one's own */
@@ -42,8 +43,8 @@ static const char *text_at(const taking *t, uint32_t at)
 
 static bool is_settings_file(const char *text)
 {
-    return ms_launch_ends_in(text, ".yaml") || ms_launch_ends_in(text, ".yml") ||
-           ms_launch_ends_in(text, ".json") || ms_launch_ends_in(text, ".toml");
+    return ms_text_ends_in(text, ".yaml") || ms_text_ends_in(text, ".yml") ||
+           ms_text_ends_in(text, ".json") || ms_text_ends_in(text, ".toml");
 }
 
 /* ---- arguments ---- */

@@ -8,18 +8,9 @@
 #include "config/trainers/others/training_foreign.h"
 #include "text/nearest.h"
 #include "config/trainers/training_sharding.h"
+#include "config/trainers/keys/format_bits.h"
 
-enum {
-    HF = 1 << MS_TRAINING_HF,
-    AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
-    FACTORY = 1 << MS_TRAINING_FACTORY,
-    TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
-    TITAN = 1 << MS_TRAINING_TITAN,
-    SWIFT = 1 << MS_TRAINING_SWIFT,
-    V1 = 1 << MS_TRAINING_V1,
-    TRAINER = HF | FACTORY | SWIFT, /* TrainingArguments itself */
-    ALL = TRAINER | AXOLOTL | TORCHTUNE
-};
+enum { ALL = TRAINER | AXOLOTL | TORCHTUNE };
 
 /* ---- keys that decide memory ---- */
 

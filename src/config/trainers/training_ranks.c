@@ -50,15 +50,6 @@ int ms_training_word_of(ms_json_value value, const char *const *words)
     return -1;
 }
 
-bool ms_training_has_word(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-    const char *at = *name && !strchr(name, ' ') ? strstr(words, name) : NULL;
-    while (at && !(at[-1] == ' ' && at[length] == ' '))
-        at = strstr(at + 1, name);
-    return at;
-}
-
 /* ---- ranks ---- */
 
 uint64_t ms_training_given_world(const ms_training_reading *r)

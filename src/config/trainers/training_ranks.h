@@ -55,8 +55,6 @@ double ms_training_value_number(ms_json_value value);
 /* The place in a list of words, NULL-terminated, of one of them or of its number from 1; -1:
  * neither. */
 int ms_training_word_of(ms_json_value value, const char *const *words);
-/* Whether the name is among words that have a space on both sides. */
-bool ms_training_has_word(const char *words, const char *name);
 
 /* Sets what Trainer gives DistributedDataParallel and DeepSpeed where the ranks have them, if the
  * file is of Trainer's own settings: the former looks for unused parameters unless layers are

@@ -13,17 +13,8 @@
 #include "config/model/input.h"
 #include "config/run/parallel.h"
 #include "config/trainers/others/swift_configs.h"
+#include "config/trainers/keys/format_bits.h"
 #include "json/read.h"
-
-enum {
-    HF = 1 << MS_TRAINING_HF,
-    AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
-    FACTORY = 1 << MS_TRAINING_FACTORY,
-    TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
-    TITAN = 1 << MS_TRAINING_TITAN,
-    SWIFT = 1 << MS_TRAINING_SWIFT,
-    TRAINER = HF | FACTORY | SWIFT /* TrainingArguments itself, and accelerate's files */
-};
 
 static const char ddp[] = "DistributedDataParallel", fsdp[] = "FSDP", zero[] = "DeepSpeed";
 static const char parallel[] = "the parallel library";

@@ -11,6 +11,7 @@
 #include "config/trainers/fsdp/training_fsdp_keys.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/keys/versions.h"
+#include "text/words.h"
 
 /* ---- version and strategy ---- */
 
@@ -116,7 +117,7 @@ static bool is_layer(const char *name)
 {
     const char *end = strstr(name, "DecoderLayer");
     return (end && strcmp(end, "DecoderLayer") == 0) ||
-           ms_training_has_word(" GPT2Block GPTNeoXLayer BertLayer ViTLayer ", name);
+           ms_words_have(" GPT2Block GPTNeoXLayer BertLayer ViTLayer ", name);
 }
 
 #define LAYERS_ALONE "other units than the layers, which are those of the figures"

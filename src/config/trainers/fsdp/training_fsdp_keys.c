@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text/words.h"
+
 bool ms_training_fsdp_is_axolotl(const ms_training_ranks *t)
 {
     return t->r->file.format == MS_TRAINING_AXOLOTL && !t->is_launched;
@@ -22,8 +24,8 @@ static const char other_keys[] =
 
 static bool is_known(const ms_training_ranks *t, const char *name)
 {
-    return ms_training_has_word(common_keys, name) ||
-           (!ms_training_fsdp_is_axolotl(t) && ms_training_has_word(other_keys, name));
+    return ms_words_have(common_keys, name) ||
+           (!ms_training_fsdp_is_axolotl(t) && ms_words_have(other_keys, name));
 }
 
 ms_status ms_training_fsdp_note_unknown(const ms_training_ranks *t)

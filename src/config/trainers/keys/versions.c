@@ -5,17 +5,9 @@
 #include <string.h>
 
 #include "config/trainers/adapters/training_adapter.h"
+#include "config/trainers/keys/format_bits.h"
 
-enum {
-    HF = 1 << MS_TRAINING_HF,
-    AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
-    FACTORY = 1 << MS_TRAINING_FACTORY,
-    TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
-    TITAN = 1 << MS_TRAINING_TITAN,
-    SWIFT = 1 << MS_TRAINING_SWIFT,
-    V1 = 1 << MS_TRAINING_V1,
-    TRAINER = HF | AXOLOTL | FACTORY | SWIFT
-};
+enum { TRAINERS = TRAINER | AXOLOTL }; /* those that run transformers' Trainer */
 
 static bool is_sft(const ms_training_reading *r)
 {
@@ -33,11 +25,11 @@ static const struct {
     uint32_t formats;
     bool (*is_in_use)(const ms_training_reading *r);
 } frameworks[] = {
-    {"transformers", "5.24", TRAINER | V1, NULL},
-    {"accelerate", "1.15", TRAINER | V1, NULL},
+    {"transformers", "5.24", TRAINERS | V1, NULL},
+    {"accelerate", "1.15", TRAINERS | V1, NULL},
     {"TRL", "1.16", HF, is_sft},
-    {"PEFT", "0.21", TRAINER | V1, ms_training_has_adapter},
-    {"DeepSpeed", "0.19.8", TRAINER | V1, is_zero},
+    {"PEFT", "0.21", TRAINERS | V1, ms_training_has_adapter},
+    {"DeepSpeed", "0.19.8", TRAINERS | V1, is_zero},
     {"axolotl", "0.18", AXOLOTL, NULL},
     {"LLaMA-Factory", "0.9.5", FACTORY, NULL},
     {"LLaMA-Factory", "0.9.6's new trainer", V1, NULL},
