@@ -22,6 +22,7 @@ class RunOptions(TypedDict, total=False):
     seq: Number                                 # tokens per sequence [2048]
     source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
     padding: Text                               # whether batches have padded sequences: no (no attention mask), ones (a mask of ones), yes, or unknown: the one that needs more [no]
+    documents: Number                           # documents that are packed into a row and kept apart by their positions, as TRL packs, or none [none]
     images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
     image_size: Text                            # width and height of each image in pixels [that of the model, if it has one]
     freeze_vision: YesNo                        # the vision tower that runs on images is not trained [no]
@@ -37,6 +38,7 @@ class RunOptions(TypedDict, total=False):
     accumulate: Number                          # micro-batches per optimizer step [1]
     loop: Text                                  # the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or trainer (transformers' Trainer) [fixed]
     loss: Text                                  # head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all tokens) or torchtune (in eight pieces, whose log-probabilities stay) [model]
+    labels: Number                              # tokens of a micro-batch that have a label, for --loss trl (none: all that may have one) [none]
     grad_accumulation_dtype: Text               # type of accumulated gradients: same as the parameter, or fp32 [same]
     clip: Number                                # maximum gradient norm, or none [none]
     label_smoothing: Number                     # label smoothing of Trainer's loss, 0 to 1 [0]
@@ -252,6 +254,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("padding", "ANSWER", "no"),
+        ("documents", "N", "none"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -267,6 +270,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
         ("loss", "KIND", "model"),
+        ("labels", "N", "none"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -380,6 +384,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("padding", "ANSWER", "no"),
+        ("documents", "N", "none"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -395,6 +400,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
         ("loss", "KIND", "model"),
+        ("labels", "N", "none"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -474,6 +480,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("padding", "ANSWER", "no"),
+        ("documents", "N", "none"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -489,6 +496,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
         ("loss", "KIND", "model"),
+        ("labels", "N", "none"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -581,6 +589,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("padding", "ANSWER", "no"),
+        ("documents", "N", "none"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -596,6 +605,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
         ("loss", "KIND", "model"),
+        ("labels", "N", "none"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),
@@ -682,6 +692,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("seq", "N", "2048"),
         ("source-length", "N", "as --seq"),
         ("padding", "ANSWER", "no"),
+        ("documents", "N", "none"),
         ("images", "N", "none"),
         ("image-size", "WxH", "that of the model, if it has one"),
         ("freeze-vision", "YESNO", "no"),
@@ -697,6 +708,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
         ("loss", "KIND", "model"),
+        ("labels", "N", "none"),
         ("grad-accumulation-dtype", "TYPE", "same"),
         ("clip", "X", "none"),
         ("label-smoothing", "X", "0"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "largest/trial.h"
 
+#include "base/size.h"
 #include "config/resolve/resolve_padding.h"
 #include "config/run/budget.h"
 #include "plan/costs/cost_model.h"
@@ -9,6 +10,19 @@
 #include "plan/search/simulate.h"
 #include "simulate/ranks.h"
 
+/* count * to / from, rounded up. */
+static uint64_t scaled(uint64_t count, uint64_t to, uint64_t from)
+{
+    const ms_size product = ms_size_mul(ms_size_of(count), to);
+    return product.overflow ? count : (product.bytes + from - 1) / from;
+}
+
+/* As many of the tokens that are tried have labels as of those that were given. */
+static void scale_labels(ms_run_config *run, uint64_t to, uint64_t from)
+{
+    run->training.labels = scaled(run->training.labels, to, from);
+}
+
 static ms_status apply_seq(ms_variation *v, uint64_t tokens, ms_error *err)
 {
     const ms_parallel *parallel = &v->run.parallel;
@@ -16,17 +30,23 @@ static ms_status apply_seq(ms_variation *v, uint64_t tokens, ms_error *err)
         return ms_fail(err, MS_ERR_USAGE,
                        "what: seq is not searched with %s, which splits it evenly: give seq",
                        parallel->splits_sequence ? "sequence-parallel" : "context parallelism");
-    v->run.seq_tokens = v->run.joined ? v->run.joined * tokens : tokens;
+    const uint64_t row = v->run.joined ? v->run.joined * tokens : tokens;
+    scale_labels(&v->run, row, v->run.seq_tokens);
+    v->run.seq_tokens = row;
     return MS_OK;
 }
 
-/* Sequences that a trainer joins make a longer one. */
+/* Sequences that a trainer joins make a longer one, of more documents. */
 static void apply_batch(ms_variation *v, uint64_t sequences)
 {
-    if (v->run.joined)
+    scale_labels(&v->run, sequences, v->run.joined ? v->run.joined : v->run.batch);
+    if (v->run.joined) {
+        const uint64_t documents = scaled(v->run.documents, sequences, v->run.joined);
         v->run.seq_tokens = v->run.seq_tokens / v->run.joined * sequences;
-    else
+        v->run.documents = v->run.documents && documents < 2 ? 2 : documents;
+    } else {
         v->run.batch = sequences;
+    }
     if (sequences > 1 && v->run.padding.is_alone && !ms_padding_refusal(&v->model, &v->run)) {
         v->run.padding.given = MS_PADDING_UNKNOWN;
         v->run.padding.simulated = MS_PADDING_YES;

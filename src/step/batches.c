@@ -12,7 +12,7 @@ static void add_batch(ms_batches *b)
     ms_tape *tape = b->model->tape;
     tape->new_category = MS_CATEGORY_INPUT;
     const ms_batch batch = {ms_step_new_input(b->model), ms_step_new_mask(b->model),
-                            ms_step_new_labels(b->model)};
+                            ms_step_new_labels(b->model), ms_step_new_packed_rows(b->model)};
     tape->new_category = MS_CATEGORY_TEMPORARY;
     if (!ms_vec_push(&b->current, batch))
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -25,6 +25,7 @@ static void drop_batches(ms_batches *b, uint32_t count)
         ms_release(b->model->tape, b->current.items[i].ids);
         ms_release(b->model->tape, b->current.items[i].mask);
         ms_release(b->model->tape, b->current.items[i].labels);
+        ms_step_drop_packed_rows(b->model, &b->current.items[i].packed);
     }
     const uint32_t left = b->current.count - count;
     for (uint32_t i = 0; i < left; i++)
@@ -100,6 +101,7 @@ ms_tensor ms_batches_enter(ms_batches *b, uint64_t index)
     if (at >= b->current.count)
         return 0;
     b->model->attention_mask = b->current.items[at].mask;
+    b->model->position_ids = b->current.items[at].packed.position_ids;
     b->model->class_labels = b->current.items[at].labels;
     return b->current.items[at].ids;
 }

@@ -10,10 +10,12 @@
 
 #include "base/vec.h"
 #include "model/blocks/model.h"
+#include "step/run.h"
 
 /* Tensors held by the loop; 0: there is none. */
 typedef struct ms_batch {
     ms_tensor ids, mask, labels;
+    ms_packed_rows packed;
 } ms_batch;
 
 typedef struct ms_batches {

@@ -68,6 +68,53 @@ static void run_batch(ms_model *model, ms_locals *f, const kept *k, ms_tensor id
     join(f, k->all_labels, ids);
 }
 
+/* The same share of rows as in training, at least two documents where there are any. */
+static void join_rows(ms_run_config *run)
+{
+    const uint64_t sequences = run->training.eval_batch;
+    run->seq_tokens = run->seq_tokens / run->joined * sequences;
+    if (run->documents)
+        run->documents = sequences > 2 ? sequences : 2;
+    run->training.eval_batch = 1;
+}
+
+ms_evaluation ms_evaluation_begin(ms_model *model, ms_run_config *run)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    ms_evaluation e = {.run = model->run,
+                       .batch = model->batch,
+                       .seq = model->seq,
+                       .mask = model->attention_mask,
+                       .position_ids = model->position_ids};
+    run->training.labels = 0;
+    if (run->joined > 1)
+        join_rows(run);
+    model->run = run;
+    model->batch = ms_dim_number(s, run->training.eval_batch);
+    if (run->joined > 1)
+        model->seq = ms_dim_number(s, run->seq_tokens);
+    e.given.ids = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    ms_retain(tape, e.given.ids);
+    ms_name_storage(tape, e.given.ids, "input_ids", MS_CATEGORY_INPUT);
+    model->attention_mask = e.given.mask = ms_step_new_mask(model);
+    e.given.packed = ms_step_new_packed_rows(model);
+    model->position_ids = e.given.packed.position_ids;
+    return e;
+}
+
+void ms_evaluation_end(ms_model *model, ms_evaluation *e)
+{
+    ms_step_drop_packed_rows(model, &e->given.packed);
+    ms_release(model->tape, e->given.mask);
+    ms_release(model->tape, e->given.ids);
+    model->attention_mask = e->mask;
+    model->position_ids = e->position_ids;
+    model->batch = e->batch;
+    model->seq = e->seq;
+    model->run = e->run;
+}
+
 void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;

@@ -137,16 +137,44 @@ ms_tensor ms_step_new_input(ms_model *model)
     return input;
 }
 
+static ms_tensor new_named(ms_model *model, const char *name, ms_shape shape, ms_dtype dtype)
+{
+    ms_tensor input = ms_empty(model->tape, shape, dtype);
+    ms_retain(model->tape, input);
+    ms_name_storage(model->tape, input, name, MS_CATEGORY_INPUT);
+    return input;
+}
+
 ms_tensor ms_step_new_mask(ms_model *model)
 {
-    ms_tape *tape = model->tape;
     ms_dim tokens = model->config->is_encoder_decoder ? model->source : model->seq;
-    if (model->run->padding.simulated == MS_PADDING_NO)
+    if (model->run->padding.simulated == MS_PADDING_NO || model->run->documents)
         return 0;
-    ms_tensor mask = ms_empty(tape, MS_SHAPE(model->batch, tokens), MS_DTYPE_I64);
-    ms_retain(tape, mask);
-    ms_name_storage(tape, mask, "attention_mask", MS_CATEGORY_INPUT);
-    return mask;
+    return new_named(model, "attention_mask", MS_SHAPE(model->batch, tokens), MS_DTYPE_I64);
+}
+
+ms_packed_rows ms_step_new_packed_rows(ms_model *model)
+{
+    const uint64_t documents = model->run->documents;
+    const ms_shape places = MS_SHAPE(model->batch, model->seq);
+    ms_packed_rows rows = {0};
+    if (!documents)
+        return rows;
+    const ms_shape ends = MS_SHAPE(ms_dim_number(&model->tape->trace->symbols, documents + 1));
+    rows.position_ids = new_named(model, "position_ids", places, MS_DTYPE_I64);
+    rows.bounds[0] = new_named(model, "cu_seq_lens_q", ends, MS_DTYPE_I32);
+    rows.bounds[1] = new_named(model, "cu_seq_lens_k", ends, MS_DTYPE_I32);
+    rows.numbers = new_named(model, "seq_idx", places, MS_DTYPE_I32);
+    return rows;
+}
+
+void ms_step_drop_packed_rows(ms_model *model, ms_packed_rows *rows)
+{
+    ms_release(model->tape, rows->position_ids);
+    ms_release(model->tape, rows->bounds[0]);
+    ms_release(model->tape, rows->bounds[1]);
+    ms_release(model->tape, rows->numbers);
+    *rows = (ms_packed_rows){0};
 }
 
 static bool has_classes(ms_head_kind head)
@@ -156,25 +184,13 @@ static bool has_classes(ms_head_kind head)
 
 ms_tensor ms_step_new_labels(ms_model *model)
 {
-    ms_tape *tape = model->tape;
     const ms_head_kind head = model->config->head;
     if (!has_classes(head) && model->run->training.loop == MS_LOOP_FIXED)
         return 0;
     bool is_one = has_classes(head) && head != MS_HEAD_EACH_TOKEN && head != MS_HEAD_TARGET_LM;
     ms_shape shape = MS_SHAPE(model->batch, model->seq);
     shape.rank = is_one ? 1 : 2;
-    ms_tensor labels = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_retain(tape, labels);
-    ms_name_storage(tape, labels, "labels", MS_CATEGORY_INPUT);
-    return labels;
-}
-
-static ms_tensor image_input(ms_model *model, const char *name, ms_shape shape, ms_dtype dtype)
-{
-    ms_tensor input = ms_empty(model->tape, shape, dtype);
-    ms_retain(model->tape, input);
-    ms_name_storage(model->tape, input, name, MS_CATEGORY_INPUT);
-    return input;
+    return new_named(model, "labels", shape, MS_DTYPE_I64);
 }
 
 /* Of the tower's size. */
@@ -185,13 +201,13 @@ static void new_pictures(ms_model *model)
     ms_dim side = ms_dim_number(s, vision->image_size);
     ms_dim count = ms_dim_number(s, model->run->batch * model->run->images.count);
     model->pixel_values =
-        image_input(model, "pixel_values",
+        new_named(model, "pixel_values",
                     MS_SHAPE(count, ms_dim_number(s, vision->channels), side, side), MS_DTYPE_F32);
 }
 
 static void new_pictures_with_kinds(ms_model *model)
 {
-    image_input(model, "token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    new_named(model, "token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
     new_pictures(model);
 }
 
@@ -203,10 +219,10 @@ static void new_patches(ms_model *model)
     uint64_t count = model->run->batch * images->count;
     uint64_t width = vision->channels * vision->frames * vision->patch_size * vision->patch_size;
     ms_dim patches = ms_dim_number(s, count * images->grid.rows * images->grid.columns);
-    image_input(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
-    model->pixel_values = image_input(model, "pixel_values",
+    new_named(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    model->pixel_values = new_named(model, "pixel_values",
                                       MS_SHAPE(patches, ms_dim_number(s, width)), MS_DTYPE_F32);
-    image_input(model, "image_grid_thw", MS_SHAPE(ms_dim_number(s, count), ms_dim_number(s, 3)),
+    new_named(model, "image_grid_thw", MS_SHAPE(ms_dim_number(s, count), ms_dim_number(s, 3)),
                 MS_DTYPE_I64);
 }
 
@@ -217,11 +233,11 @@ static void new_padded_patches(ms_model *model)
     uint64_t side = model->config->vision.patch_size;
     ms_dim count = ms_dim_number(s, model->run->batch * images->count);
     ms_dim stored = ms_dim_number(s, images->grid.stored);
-    image_input(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    new_named(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
     model->pixel_values =
-        image_input(model, "pixel_values",
+        new_named(model, "pixel_values",
                     MS_SHAPE(count, stored, ms_dim_number(s, 3 * side * side)), MS_DTYPE_F32);
-    model->image_places = image_input(model, "image_position_ids",
+    model->image_places = new_named(model, "image_position_ids",
                                       MS_SHAPE(count, stored, ms_dim_number(s, 2)), MS_DTYPE_I64);
 }
 

@@ -30,6 +30,16 @@ void ms_step_new_images(ms_model *model);
 ms_tensor ms_step_new_input(ms_model *model);
 /* The attention mask of such an input, if the run passes one; else 0. The caller holds it. */
 ms_tensor ms_step_new_mask(ms_model *model);
+/* What tells the documents of packed rows apart, as TRL's collator makes it: the position of each
+ * token, int64 [B, S], where documents begin and end, twice, int32 [documents + 1], and the number
+ * of each token's document, int32 [B, S]. 0: rows are one document each. */
+typedef struct ms_packed_rows {
+    ms_tensor position_ids, bounds[2], numbers;
+} ms_packed_rows;
+
+/* The caller holds them, and drops them. */
+ms_packed_rows ms_step_new_packed_rows(ms_model *model);
+void ms_step_drop_packed_rows(ms_model *model, ms_packed_rows *rows);
 /* The labels of such an input: of classes [B], else [B, S]; 0 where the input's ids are them. The
  * caller holds them. */
 ms_tensor ms_step_new_labels(ms_model *model);

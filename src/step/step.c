@@ -218,27 +218,15 @@ static void run_evaluation(trainer *t)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (tape->status != MS_OK)
         return;
-    const ms_run_config *training = model->run;
-    const ms_dim batch = model->batch;
-    model->run = &run;
-    model->batch = ms_dim_number(&tape->trace->symbols, run.training.eval_batch);
     tape->is_evaluating = true;
     tape->grad_enabled = tape->on_backward_thread = false;
     tape->pass = MS_PASS_FORWARD;
-    ms_tensor ids = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
-    ms_retain(tape, ids);
-    ms_name_storage(tape, ids, "input_ids", MS_CATEGORY_INPUT);
-    const ms_tensor mask = model->attention_mask;
-    model->attention_mask = ms_step_new_mask(model);
+    ms_evaluation evaluation = ms_evaluation_begin(model, &run);
     mark(t, true, MS_PHASE_EVALUATION, 0);
-    ms_evaluate(model, ids, !fuses || has_logits);
+    ms_evaluate(model, evaluation.given.ids, !fuses || has_logits);
     mark(t, false, MS_PHASE_EVALUATION, 0);
-    ms_release(tape, model->attention_mask);
-    model->attention_mask = mask;
-    ms_release(tape, ids);
+    ms_evaluation_end(model, &evaluation);
     tape->is_evaluating = false;
-    model->batch = batch;
-    model->run = training;
 }
 
 /* A model whose whole weights are on the device first has them in the type of the shards. */
@@ -249,7 +237,8 @@ static void build_model(trainer *t)
     stored.dtype = run->parallel.shard_dtype;
     if (ms_layout_shards(&run->parallel.layout) && run->parallel.build == MS_BUILD_DEVICE)
         t->model.run = &stored;
-    ms_step_build_model(&t->model, true, t->err);
+    /* from_pretrained() leaves buffers in the type they are made in */
+    ms_step_build_model(&t->model, run->parallel.build != MS_BUILD_DEVICE_MAP, t->err);
     t->model.run = run;
 }
 

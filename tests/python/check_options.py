@@ -38,11 +38,12 @@ OF_RANKS = [
 ]
 for beside, values in OF_RANKS:
     BESIDE.update({name: beside for name in values})
+BESIDE.update({"documents": {"padding": "yes"}, "labels": {"loss": "trl"}})
 BESIDE.update({"images": {"image_size": "112x112"}, "image_size": {"images": 1}, "freeze_vision": {"images": 1, "image_size": "112x112"}})
 MODELS = {"routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwen3-8b", "sequence_parallel": "qwen3-8b",
           "loss_parallel": "qwen3-8b", "source_length": "t5-small", "images": "qwen2.5-vl-3b", "image_size": "qwen2.5-vl-3b",
           "freeze_vision": "qwen2.5-vl-3b"}
-VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python train.py --per_device_train_batch_size 3", "ignore_sharding": True, "assume": "surprise_me=harmless", "assume_version": "accelerate=1.10", "batch": 2, "seq": 64, "source_length": 96, "padding": "yes",
+VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python train.py --per_device_train_batch_size 3", "ignore_sharding": True, "assume": "surprise_me=harmless", "assume_version": "accelerate=1.10", "batch": 2, "seq": 64, "source_length": 96, "padding": "yes", "documents": 3, "labels": 40,
           "images": 1, "image_size": "112x112", "freeze_vision": True, "dtype": "fp32",
           "autocast": "bf16", "optimizer": "sgd", "optimizer_impl": "foreach", "optimizer_in_backward": True,
           "optimizer_device": "host", "parameter_device": "host", "weight_decay": 0.25, "accumulate": 2, "loop": "loader", "loss": "trl",

@@ -17,7 +17,8 @@ enum {
     MS_UNPREDICTED_IMAGES_ON_RANKS = 1 << 7, /* see resolve_images.c */
     MS_UNPREDICTED_OTHER_PACKED = 1 << 8,    /* a quantised base that is not bitsandbytes's */
     MS_UNPREDICTED_F16_STEPS = 1 << 9,       /* of training; inference is predicted */
-    MS_UNPREDICTED_PADDING = 1 << 10         /* a batch with an attention mask */
+    MS_UNPREDICTED_PADDING = 1 << 10,        /* a batch with an attention mask */
+    MS_UNPREDICTED_DOCUMENTS = 1 << 11       /* rows whose documents positions tell apart */
 };
 
 #endif

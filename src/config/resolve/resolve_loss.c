@@ -4,7 +4,10 @@
  */
 #include "config/resolve/resolve_loss.h"
 
+#include <inttypes.h>
+
 #include "config/resolve/resolving.h"
+#include "config/run/tokens.h"
 
 static ms_status check_head(const ms_resolving *c, const char *field)
 {
@@ -95,17 +98,31 @@ static ms_status resolve_tune_loss(const ms_resolving *c)
                                       model->model_type);
 }
 
+static ms_status check_labels(const ms_resolving *c)
+{
+    static const char field[] = "labels";
+    const uint64_t labels = c->run->training.labels, most = ms_run_most_labels(c->run);
+    if (!labels)
+        return MS_OK;
+    if (c->run->training.loss != MS_LOSS_TRL)
+        return ms_resolve_fail(c, field, "they are counted for --loss trl alone");
+    return labels <= most
+               ? MS_OK
+               : ms_resolve_fail(c, field, "a micro-batch has at most %" PRIu64 " of them", most);
+}
+
 ms_status ms_resolve_trl_loss(const ms_resolving *c)
 {
     static const char field[] = "loss";
-    if (c->run->training.loss == MS_LOSS_MODEL)
-        return MS_OK;
+    ms_status status = check_labels(c);
+    if (status != MS_OK || c->run->training.loss == MS_LOSS_MODEL)
+        return status;
     const char *name = c->run->training.loss == MS_LOSS_TRL ? "TRL" : "torchtune", *by;
     if ((by = without(c->run)))
         return ms_resolve_fail(c, field, "%s's head is not predicted with %s", name, by);
     if (c->run->training.loss == MS_LOSS_TORCHTUNE)
         return resolve_tune_loss(c);
-    ms_status status = check_head(c, field);
+    status = check_head(c, field);
     if (status != MS_OK || c->run->batch == 1 || !ms_may_be_padded(c->run))
         return status;
     return ms_note_add(c->notes, c->arena, c->err,

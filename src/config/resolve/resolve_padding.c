@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/resolve/resolve_padding.h"
 
+#include <inttypes.h>
+
 #include "config/model/unpredicted.h"
 
 static bool is_unpredicted(const ms_model_config *model, const ms_run_config *run)
@@ -54,9 +56,31 @@ const char *ms_padding_refusal(const ms_model_config *model, const ms_run_config
     return NULL;
 }
 
+/* Documents of a row are told apart by a mask. */
+static ms_status check_documents(const ms_resolving *c)
+{
+    static const char field[] = "documents";
+    const ms_run_config *run = c->run;
+    if (!run->documents)
+        return MS_OK;
+    if (run->padding.given != MS_PADDING_YES)
+        return ms_resolve_fail(c, field, "a mask keeps them apart, which --padding yes sets");
+    if (run->batch != 1)
+        return ms_resolve_fail(c, field, "they are joined to one row: --batch 1");
+    if (run->documents >= run->seq_tokens)
+        return ms_resolve_fail(c, field, "a row of %" PRIu64 " tokens has fewer", run->seq_tokens);
+    return c->model->family->unpredicted & MS_UNPREDICTED_DOCUMENTS
+               ? ms_resolve_fail(c, field, "packed rows are not predicted for %s",
+                                 c->model->model_type)
+               : MS_OK;
+}
+
 ms_status ms_resolve_padding(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
+    ms_status status = check_documents(c);
+    if (status != MS_OK)
+        return status;
     const ms_padding given = run->padding.given;
     run->padding.simulated = given == MS_PADDING_UNKNOWN ? MS_PADDING_YES : given;
     const char *reason = given != MS_PADDING_NO ? ms_padding_refusal(c->model, run) : NULL;

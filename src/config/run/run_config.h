@@ -126,6 +126,7 @@ typedef struct ms_training {
     bool clip;
     double clip_norm;
     double label_smoothing;     /* Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t labels;            /* tokens of a micro-batch that have one; 0: all that may */
     uint64_t logits_to_keep;    /* the head runs only on the last tokens; 0: on all */
     uint64_t empty_cache_steps; /* the cache is emptied every N-th step; 0: never */
     uint64_t eval_batch;        /* sequences per evaluation batch; 0: no evaluation */
@@ -153,6 +154,7 @@ typedef struct ms_run_config {
         bool is_alone;        /* a batch of one, which its trainer pads to the longest: larger ones
                                  may have padding */
     } padding;
+    uint64_t documents;    /* in each row, kept apart by the positions of its tokens; 0: rows are one */
     ms_run_images images;
     ms_dtype dtype; /* of the weights */
     ms_autocast autocast;

@@ -41,6 +41,11 @@
       "or unknown: the one that needs more", "no", \
       "Training", choice, AT(run.padding.given), .choices = ms_padding_names, .report = "padding", \
       .show_report = show_padding) \
+    X("documents", "N", \
+      "documents that are packed into a row and kept apart by their positions, as TRL packs, or none", \
+      "none", \
+      "Training", some, AT(run.documents), .minimum = 2, .maximum = 1 << 24, \
+      .report = "documents", .show_report = show_documents) \
     X("images", "N", "images in each sequence, for a model with a vision tower, or none", "none", \
       "Training", some, AT(run.images.count), .minimum = 1, .maximum = 1 << 12, \
       .report = "images", .show_report = show_images) \
@@ -95,6 +100,11 @@
       "tokens) or torchtune (in eight pieces, whose log-probabilities stay)", "model", \
       "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss", \
       .show_report = show_loss) \
+    X("labels", "N", \
+      "tokens of a micro-batch that have a label, for --loss trl (none: all that may have one)", \
+      "none", \
+      "Training", some, AT(run.training.labels), .minimum = 1, .maximum = (uint64_t)1 << 40, \
+      .report = "labels", .show_report = show_labels) \
     X("grad-accumulation-dtype", "TYPE", \
       "type of accumulated gradients: same as the parameter, or fp32", "same", \
       "Training", choice, AT(run.training.accumulation), .choices = ms_accumulation_names, \

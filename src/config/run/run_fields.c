@@ -68,6 +68,22 @@ static void show_padding(const void *source, ms_arena *arena, ms_config_shown *s
         show_text(shown, ms_padding_names[padding]);
 }
 
+static void show_documents(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const uint64_t documents = ((const ms_run_seen *)source)->run->documents;
+    (void)arena;
+    if (documents)
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = documents};
+}
+
+static void show_labels(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    const uint64_t labels = ((const ms_run_seen *)source)->run->training.labels;
+    (void)arena;
+    if (labels)
+        *shown = (ms_config_shown){.form = MS_SHOWN_COUNT, .count = labels};
+}
+
 /* Where they are not those of a benchmark. */
 static void show_loop(const void *source, ms_arena *arena, ms_config_shown *shown)
 {

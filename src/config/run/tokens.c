@@ -11,6 +11,14 @@ uint64_t ms_run_tokens(const ms_run_config *run)
     return overflow ? 0 : tokens;
 }
 
+uint64_t ms_run_most_labels(const ms_run_config *run)
+{
+    const uint64_t first = run->documents ? run->documents : 1;
+    uint64_t labels;
+    bool overflow = __builtin_mul_overflow(run->batch, run->seq_tokens - first, &labels);
+    return overflow || first >= run->seq_tokens ? 0 : labels;
+}
+
 double ms_run_tokens_per_s(const ms_run_config *run, double step_ms)
 {
     return step_ms > 0 ? (double)ms_run_tokens(run) / step_ms * 1e3 : 0;

@@ -133,6 +133,26 @@ static bool is_one_row(const ms_training_reading *r, uint64_t *tokens)
            (!learned || row.bytes <= learned);
 }
 
+/* A row that TRL packs has as many documents as sequences were joined at least, of which the mask
+ * comes of two or more. */
+static ms_status offer_documents(ms_training_reading *r, const char *padding)
+{
+    const ms_family *family = r->model->family;
+    const ms_run_config *run = &r->draft->run;
+    const bool is_masked = ms_run_field_is_set(r->draft, "padding")
+                               ? run->padding.given == MS_PADDING_YES
+                               : strcmp(padding, "yes") == 0;
+    if (!r->is_sft || !is_masked || ms_run_field_is_set(r->draft, "documents") ||
+        (family->unpredicted & MS_UNPREDICTED_PADDING) ||
+        (family->unpredicted & MS_UNPREDICTED_DOCUMENTS))
+        return MS_OK;
+    const uint64_t least = run->joined > 2 ? run->joined : 2;
+    const char *count = ms_arena_printf(r->arena, "%" PRIu64, least);
+    if (!count)
+        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
+    return ms_run_field_set(r->draft, r->arena, "documents", count, r->err);
+}
+
 static ms_status join_batch(ms_training_reading *r, uint64_t tokens, const char *padding)
 {
     const char *seq = ms_arena_printf(r->arena, "%" PRIu64, tokens);
@@ -150,6 +170,8 @@ static ms_status join_batch(ms_training_reading *r, uint64_t tokens, const char 
         status = ms_run_field_set(r->draft, r->arena, "seq", seq, r->err);
     if (status == MS_OK)
         status = ms_run_field_set(r->draft, r->arena, "batch", "1", r->err);
+    if (status == MS_OK)
+        status = offer_documents(r, padding);
     return status == MS_OK ? offer_padding(r, padding, MS_TOPIC_PACKED) : status;
 }
 

@@ -3,6 +3,7 @@
  * BLOOM: ALiBi added by the product of queries and keys itself, a norm behind the embedding, and
  * residuals inside attention and MLP; by the eager function alone.
  */
+#include "config/model/unpredicted.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/attention/masks.h"
@@ -317,6 +318,7 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 static const ms_model_program program = {build, forward};
 
 const ms_family ms_family_bloom = {.model_type = "bloom",
+                                   .unpredicted = MS_UNPREDICTED_DOCUMENTS,
                                    .classes = {{"BloomForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,

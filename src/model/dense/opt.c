@@ -3,6 +3,7 @@
  * OPT: learned positions with an offset of two rows; norms before or after; embeddings that may be
  * narrower than the layers, with projections.
  */
+#include "config/model/unpredicted.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/attention/masks.h"
@@ -284,6 +285,7 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 static const ms_model_program program = {build, forward};
 
 const ms_family ms_family_opt = {.model_type = "opt",
+                                 .unpredicted = MS_UNPREDICTED_DOCUMENTS,
                                  .classes = {{"OPTForCausalLM", MS_HEAD_CAUSAL_LM},
                                              {"OPTForSequenceClassification", MS_HEAD_LAST_TOKEN}},
                                  .keys = keys,

@@ -95,5 +95,5 @@ const ms_family ms_family_deepseek_v32 = {
     .check = check,
     .layer_kind = ms_sparse_from_first,
     .always_masks = true,
-    .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
+    .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS,
     .program = &program};

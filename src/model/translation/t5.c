@@ -247,7 +247,7 @@ const ms_family ms_family_t5 = {.model_type = "t5",
                                 .has_no_mlp_module = true,
                                 .always_masks = true,
                                 .scales_logits = true,
-                                .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS |
+                                .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS |
                                                MS_UNPREDICTED_PACKED | MS_UNPREDICTED_REENTRANT |
                                                MS_UNPREDICTED_F16,
                                 .program = &program};

@@ -83,6 +83,8 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     put(out, "attention %s\n", run->attention == MS_ATTENTION_EAGER ? "eager" : "auto");
     if (run->training.loss != MS_LOSS_MODEL)
         put(out, "loss %s\n", ms_loss_names[run->training.loss]);
+    if (run->documents)
+        put(out, "documents %" PRIu64 "\n", run->documents);
     if (run->parallel.build == MS_BUILD_DEVICE_MAP)
         put(out, "build device-map\n");
     if (run->training.label_smoothing > 0)

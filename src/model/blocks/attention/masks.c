@@ -11,7 +11,9 @@
 #include "ops/moe/masked.h"
 #include "ops/ops.h"
 
-void ms_look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
+/* find_packed_sequence_indices: the number of each token's document, [B, S], which the caller holds;
+ * 0: rows are one document each. */
+static ms_tensor find_documents(ms_model *model, ms_tensor position_ids)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
@@ -31,7 +33,12 @@ void ms_look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
     ms_consume(tape, last);
     ms_consume(tape, all);
     ms_host_waits(tape); /* it is read */
-    ms_locals_end(&f, NULL);
+    return ms_locals_end(&f, model->run->documents ? packed : NULL);
+}
+
+void ms_look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
+{
+    ms_consume(model->tape, find_documents(model, position_ids));
 }
 
 /* ---- the batch's own mask ---- */
@@ -153,6 +160,55 @@ static ms_tensor bool_mask(ms_model *model, pattern make, ms_tensor padding, ms_
     return allowed;
 }
 
+/* of[row, numbers] for queries and for keys, in this order; held. */
+typedef struct of_pairs {
+    ms_tensor queries, keys;
+} of_pairs;
+
+static of_pairs index_pairs(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    const ms_shape shapes[] = {MS_SHAPE(model->batch, one, model->seq, one),
+                               MS_SHAPE(model->batch, one, one, model->seq)};
+    ms_tensor found[2];
+    for (int i = 0; i < 2; i++) {
+        ms_tensor rows = ms_empty(tape, shapes[i], MS_DTYPE_I64); /* the rows' numbers, as many */
+        found[i] = ms_empty(tape, shapes[i], MS_DTYPE_I64);
+        ms_retain(tape, found[i]);
+        ms_consume(tape, rows);
+    }
+    return (of_pairs){found[0], found[1]};
+}
+
+static void drop_pairs(ms_tape *tape, of_pairs pairs)
+{
+    ms_release(tape, pairs.keys);
+    ms_release(tape, pairs.queries);
+}
+
+/* The mask of a pattern over positions in their documents, and of tokens of one document: [B, 1, S,
+ * S]. */
+static ms_tensor documents_mask(ms_model *model, pattern make)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    const ms_shape rows = MS_SHAPE(model->batch, one, model->seq, model->seq);
+    ms_locals f = ms_locals_begin(tape);
+    index_vectors(model, &f, model->seq, model->seq);
+    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    of_pairs places = index_pairs(model);
+    ms_tensor made = make(tape, places.queries, rows);
+    drop_pairs(tape, places);
+    ms_tensor allowed = both(tape, all, made, rows);
+    of_pairs documents = index_pairs(model);
+    ms_tensor same = ms_empty(tape, rows, MS_DTYPE_BOOL);
+    drop_pairs(tape, documents);
+    allowed = both(tape, allowed, same, rows);
+    ms_locals_end(&f, NULL);
+    return allowed;
+}
+
 /* (place - left_padding[row]) // chunk, of every row's keys or queries: [B, 1, .., n] */
 static ms_tensor chunk_of(ms_model *model, ms_dim count)
 {
@@ -227,12 +283,16 @@ static uint64_t layer_of_mask(const ms_model *model, bool sliding)
     return ms_layer_slides(model->config, i) == sliding ? i : ms_cache_first(model);
 }
 
-static ms_tensor causal_mask(ms_model *model, ms_tensor padding, bool sliding)
+/* `documents`: rows have several, which their positions tell apart. */
+static ms_tensor causal_mask(ms_model *model, ms_tensor padding, bool documents, bool sliding)
 {
     uint64_t layer = layer_of_mask(model, sliding);
     ms_dim keys = ms_cache_keys(model, layer);
     bool windowed =
         sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
+    if (documents)
+        return as_attention_takes(model, documents_mask(model, windowed ? sliding_causal : causal),
+                                  model->seq, keys);
     if (model->attention != MS_ATTENTION_EAGER && needs_no_mask(model, layer, windowed) &&
         !has_padding(model, padding, true))
         return 0;
@@ -248,9 +308,9 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
     ms_locals f = ms_locals_begin(model->tape);
     bool is_encoders = model->config->is_encoder_decoder; /* of the other sequence */
     ms_tensor *padding = ms_local(&f, is_encoders ? 0 : padding_of(model));
-    if (position_ids && !model->cache && !*padding)
-        ms_look_for_packed_sequences(model, position_ids);
-    ms_tensor *mask = ms_local(&f, causal_mask(model, *padding, sliding));
+    bool looks = position_ids && !model->cache && !*padding;
+    ms_tensor *documents = ms_local(&f, looks ? find_documents(model, position_ids) : 0);
+    ms_tensor *mask = ms_local(&f, causal_mask(model, *padding, *documents != 0, sliding));
     return ms_locals_end(&f, mask);
 }
 

@@ -4,6 +4,7 @@
  * groups; attention and MLP in parallel or sequential; rotary embeddings or ALiBi. Its attention
  * always gets a mask.
  */
+#include "config/model/unpredicted.h"
 #include "model/dense/falcon/falcon.h"
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
@@ -315,7 +316,8 @@ static const ms_model_program program = {build, forward};
                     {"FalconForSequenceClassification", MS_HEAD_LAST_TOKEN},                       \
                     {"RWForCausalLM", MS_HEAD_CAUSAL_LM},                                          \
                     {"RWForSequenceClassification", MS_HEAD_LAST_TOKEN}},                          \
-        .derive = derive, .always_masks = true, .takes_cache = true, .program = &program           \
+        .derive = derive, .always_masks = true, .takes_cache = true, .program = &program,          \
+        .unpredicted = MS_UNPREDICTED_DOCUMENTS                                                    \
     }
 
 const ms_family ms_family_falcon = FALCON("falcon", keys);

@@ -273,7 +273,7 @@ const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
                                          .layer_kind = layer_kind,
                                          .ends_unlimited = true,
                                          .takes_cache = true,
-                                         .unpredicted = MS_UNPREDICTED_HOST_PARAMETERS,
+                                         .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS,
                                          .program = &program};
 
 /* ---- with towers for pictures and sounds ---- */
@@ -334,5 +334,5 @@ const ms_family ms_family_gemma4 = {
     .place_image = ms_gemma4_place_image,
     .image_input = MS_IMAGES_PADDED,
     .unpredicted =
-        MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS | MS_UNPREDICTED_OTHER_PACKED,
+        MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS | MS_UNPREDICTED_OTHER_PACKED,
     .program = &whole_program};
