@@ -85,13 +85,29 @@ def _backend(wanted):
     return ",".join(device + colon + (name if name in _REAL else "fake") for device, colon, name in parts)
 
 
+def _ignore_options_of_nccl(c10d):
+    """Options of a group are meant for its backend of one kind of device, and handed to all of them."""
+    import torch.testing._internal.distributed.fake_pg  # makes the backend known
+
+    plugin = c10d.Backend._plugins["FAKE"]
+    make = plugin.creator_fn
+    if getattr(make, "memscope_ignores", False):
+        return
+
+    def made(common, options):
+        return make(common, None if isinstance(options, c10d.ProcessGroupNCCL.Options) else options)
+
+    made.memscope_ignores = True
+    c10d.Backend._plugins["FAKE"] = plugin._replace(creator_fn=made)
+
+
 def _install(c10d, ranks, leave, tell):
     from .exchange import Exchange
     begin, group = c10d.init_process_group, c10d.new_group
 
     @functools.wraps(begin)
     def begin_alone(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, *args, **kwargs):
-        import torch.testing._internal.distributed.fake_pg  # makes the backend known
+        _ignore_options_of_nccl(c10d)
         if (rank if rank >= 0 else int(os.environ["RANK"])) != measured:
             leave()
             raise OtherRank(0)

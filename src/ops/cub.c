@@ -13,26 +13,44 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + CUB_ALIGN - 1) / CUB_ALIGN * CUB_ALIGN;
 }
 
-/* Radix sort of pairs of 64-bit keys and values, by so many bits of the keys. Up to one block's
- * worth nothing is needed (CUB asks for a byte); else a digit histogram for each pass of 8 bits, a
- * look-back row per tile and, with more than one pass, both buffers once more. */
+enum {
+    SORT_ONE_TILE = 2304,
+    SORT_PASS_BITS = 8,
+    SORT_PASS_BYTES = 2048,
+    SORT_COUNTER_BYTES = 512,
+    SORT_TILE_BYTES = 1024
+};
+
+/* Radix sort by so many bits, of pairs in these buffers. Up to one block's worth nothing is needed
+ * (CUB asks for a byte); else a digit histogram for each pass of 8 bits, a look-back row per tile
+ * and, with more than one pass, both buffers once more. */
+static uint64_t sort_bytes(uint64_t items, uint64_t tile, uint32_t bits, uint64_t buffers)
+{
+    if (items <= SORT_ONE_TILE)
+        return 1;
+    uint64_t tiles = (items + tile - 1) / tile;
+    uint64_t passes = (bits + SORT_PASS_BITS - 1) / SORT_PASS_BITS;
+    return (passes > 1 ? buffers : 0) + SORT_COUNTER_BYTES + SORT_PASS_BYTES * passes +
+           SORT_TILE_BYTES * tiles - 1;
+}
+
+static bool is_hopper(const ms_tape *tape)
+{
+    return tape->options.device->compute_capability >= 90;
+}
+
 uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits)
 {
-    enum {
-        SINGLE_TILE = 2304,
-        PASS_BITS = 8,
-        PASS_BYTES = 2048,
-        COUNTER_BYTES = 512,
-        TILE_BYTES = 1024,
-        TILE = 3840,
-        HOPPER_TILE = 4600
-    };
-    if (items <= SINGLE_TILE)
-        return 1;
-    uint64_t tile = tape->options.device->compute_capability >= 90 ? HOPPER_TILE : TILE;
-    uint64_t tiles = (items + tile - 1) / tile, passes = (key_bits + PASS_BITS - 1) / PASS_BITS;
-    uint64_t buffers = passes > 1 ? 2 * aligned(8 * items) : 0;
-    return buffers + COUNTER_BYTES + PASS_BYTES * passes + TILE_BYTES * tiles - 1;
+    enum { TILE = 3840, HOPPER_TILE = 4600 };
+    return sort_bytes(items, is_hopper(tape) ? HOPPER_TILE : TILE, key_bits,
+                      2 * aligned(8 * items));
+}
+
+uint64_t ms_cub_sort32_bytes(ms_tape *tape, uint64_t items)
+{
+    enum { TILE = 5376, HOPPER_TILE = 5376, BITS = 32 };
+    return sort_bytes(items, is_hopper(tape) ? HOPPER_TILE : TILE, BITS,
+                      aligned(4 * items) + aligned(8 * items));
 }
 
 static uint64_t scan_tiles(uint64_t items)

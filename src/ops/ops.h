@@ -241,7 +241,9 @@ ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a);
 ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
 
 /* Temporary storage of CUB's device-wide algorithms (cub.c), in bytes. */
+/* Of pairs of 64-bit keys and values, by so many bits of the keys; of keys of 32 bits, by all. */
 uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits);
+uint64_t ms_cub_sort32_bytes(ms_tape *tape, uint64_t items);
 uint64_t ms_cub_unique_bytes(uint64_t items);
 uint64_t ms_cub_scan_bytes(uint64_t items);
 uint64_t ms_cub_scan32_bytes(uint64_t items); /* of 32-bit numbers */

@@ -310,7 +310,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
         ms_resolve_images,
         ms_resolve_padding,
         ms_resolve_loop,
-        ms_resolve_trl_loss,
+        ms_resolve_own_loss,
         note_torch,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};

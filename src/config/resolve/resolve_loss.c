@@ -68,9 +68,32 @@ static ms_status resolve_liger(const ms_resolving *c)
     return check_head(c, field);
 }
 
-/* What the heads of trainers are not predicted with; NULL: nothing. */
-static const char *without(const ms_run_config *run)
+/* Where the head is whole while it runs: the ends of FSDP2's model are gathered for it. */
+static bool has_whole_head(const ms_run_config *run, ms_loss loss)
 {
+    const ms_layout *layout = &run->parallel.layout;
+    const bool is_tunes = loss == MS_LOSS_TORCHTUNE;
+    if (layout->kind == MS_PARALLEL_ZERO)
+        return layout->stage < 3 && !is_tunes;
+    if (layout->kind == MS_PARALLEL_FSDP2)
+        return layout->tensor <= 1 && layout->context <= 1 && !ms_layout_has_stages(layout) &&
+               (run->parallel.units == MS_UNITS_LAYERS || !is_tunes);
+    return layout->kind == MS_PARALLEL_NONE || layout->kind == MS_PARALLEL_DDP;
+}
+
+/* TRL's head scales and caps what it makes; the others take logits as they are. */
+static bool takes_plain_logits(const ms_model_config *model)
+{
+    return !model->caps_logits && !model->family->scales_logits && !model->outputs_router_logits &&
+           !model->is_encoder_decoder;
+}
+
+const char *ms_loss_not_with(const ms_model_config *model, const ms_run_config *run, ms_loss loss)
+{
+    if (model->head != MS_HEAD_CAUSAL_LM)
+        return "models that are not causal language models";
+    if (loss != MS_LOSS_TRL && !takes_plain_logits(model))
+        return model->model_type;
     if (run->training.label_smoothing > 0)
         return "label-smoothing";
     if (run->training.logits_to_keep)
@@ -79,23 +102,22 @@ static const char *without(const ms_run_config *run)
         return "Liger's loss";
     if (run->treatments.loss_chunks > 1)
         return "a loss in chunks";
-    const ms_layout *layout = &run->parallel.layout;
-    bool is_whole = layout->kind == MS_PARALLEL_NONE || layout->kind == MS_PARALLEL_DDP;
-    bool shards = run->training.loss == MS_LOSS_TORCHTUNE && layout->kind == MS_PARALLEL_FSDP2 &&
-                  layout->tensor == 1 && layout->context == 1 && !ms_layout_has_stages(layout) &&
-                  run->parallel.units == MS_UNITS_LAYERS;
-    return is_whole || shards ? NULL : "parts of the model on several GPUs";
+    return has_whole_head(run, loss) ? NULL : "parts of the model on several GPUs";
 }
 
-static ms_status resolve_tune_loss(const ms_resolving *c)
+/* Its kernels take 16 bits. */
+static ms_status check_cut_loss(const ms_resolving *c)
 {
     static const char field[] = "loss";
-    const ms_model_config *model = c->model;
-    bool is_plain = !model->caps_logits && !model->family->scales_logits &&
-                    !model->outputs_router_logits && !model->is_encoder_decoder;
-    return is_plain ? check_head(c, field)
-                    : ms_resolve_fail(c, field, "torchtune's head is not predicted for %s",
-                                      model->model_type);
+    enum { AMPERE = 80 };
+    if (c->run->device->is_cpu || c->run->device->compute_capability < AMPERE)
+        return ms_resolve_fail(c, field,
+                               "the kernels of cut cross entropy need compute capability 8.0");
+    return c->run->dtype == MS_DTYPE_F32
+               ? ms_resolve_fail(c, field,
+                                 "cut cross entropy needs weights in bf16 or fp16, but the run is "
+                                 "fp32")
+               : MS_OK;
 }
 
 static ms_status check_labels(const ms_resolving *c)
@@ -104,27 +126,30 @@ static ms_status check_labels(const ms_resolving *c)
     const uint64_t labels = c->run->training.labels, most = ms_run_most_labels(c->run);
     if (!labels)
         return MS_OK;
-    if (c->run->training.loss != MS_LOSS_TRL)
-        return ms_resolve_fail(c, field, "they are counted for --loss trl alone");
+    if (c->run->training.loss != MS_LOSS_TRL && c->run->training.loss != MS_LOSS_CUT)
+        return ms_resolve_fail(c, field, "they are counted for --loss trl and cut alone");
     return labels <= most
                ? MS_OK
                : ms_resolve_fail(c, field, "a micro-batch has at most %" PRIu64 " of them", most);
 }
 
-ms_status ms_resolve_trl_loss(const ms_resolving *c)
+ms_status ms_resolve_own_loss(const ms_resolving *c)
 {
     static const char field[] = "loss";
     ms_status status = check_labels(c);
     if (status != MS_OK || c->run->training.loss == MS_LOSS_MODEL)
         return status;
-    const char *name = c->run->training.loss == MS_LOSS_TRL ? "TRL" : "torchtune", *by;
-    if ((by = without(c->run)))
-        return ms_resolve_fail(c, field, "%s's head is not predicted with %s", name, by);
-    if (c->run->training.loss == MS_LOSS_TORCHTUNE)
-        return resolve_tune_loss(c);
-    status = check_head(c, field);
-    if (status != MS_OK || c->run->batch == 1 || !ms_may_be_padded(c->run))
-        return status;
+    static const char *const names[] = {[MS_LOSS_TRL] = "TRL's head",
+                                        [MS_LOSS_CUT] = "cut cross entropy",
+                                        [MS_LOSS_TORCHTUNE] = "torchtune's head"};
+    const ms_loss loss = c->run->training.loss;
+    const char *what = ms_loss_not_with(c->model, c->run, loss);
+    if (what)
+        return ms_resolve_fail(c, field, "%s is not predicted with %s", names[loss], what);
+    if (loss != MS_LOSS_TRL)
+        return loss == MS_LOSS_CUT ? check_cut_loss(c) : MS_OK;
+    if (c->run->batch == 1 || !ms_may_be_padded(c->run))
+        return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
                        "TRL pads to the longest sequence of each batch: batches of other lengths "
                        "leave blocks in PyTorch's cache, so that more may be reserved (in 14 runs "

@@ -91,6 +91,7 @@ typedef enum ms_loop {
 typedef enum ms_loss {
     MS_LOSS_MODEL,    /* the model's own */
     MS_LOSS_TRL,      /* TRL's head, which makes log-probabilities of labels in tiles */
+    MS_LOSS_CUT,      /* cut cross entropy, whose kernels keep no logits */
     MS_LOSS_TORCHTUNE /* torchtune's LinearCrossEntropyLoss, in eight pieces */
 } ms_loss;
 

@@ -101,7 +101,10 @@ void ms_sort(ms_tape *tape, ms_tensor a, ms_tensor out[2])
     ms_tensor indices = ms_empty(tape, shape, MS_DTYPE_I64);
     ms_tensor range = ms_empty(tape, shape, MS_DTYPE_I64);
     if (!tape->on_cpu && items > LARGEST_IN_PLACE)
-        ms_transient(tape, ms_cub_sort_bytes(tape, items, 64), MS_DTYPE_U8);
+        ms_transient(tape,
+                     dtype_of(tape, a) == MS_DTYPE_F32 ? ms_cub_sort32_bytes(tape, items)
+                                                       : ms_cub_sort_bytes(tape, items, 64),
+                     MS_DTYPE_U8);
     ms_consume(tape, range);
     ms_retain(tape, indices);
     ms_op_operand(tape, mark, indices, true);

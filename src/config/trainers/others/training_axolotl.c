@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "config/resolve/resolve_loss.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/training_ranks.h"
@@ -66,16 +67,10 @@ static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plu
     return false;
 }
 
-/* It makes no logits; the loss in chunks, which makes few of them at a time, is the nearest that is
- * predicted. */
-static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
+/* The loss in chunks, which makes few logits at a time, is the nearest where it is not predicted. */
+static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugins)
 {
     static const char chunks[] = "loss=chunk:8";
-    ms_json_value plugins, value;
-    bool is_off =
-        ms_json_find(root, "cut_cross_entropy", &value) && !ms_training_truth(value, true);
-    if (!find_plugin(root, "CutCrossEntropyPlugin", &plugins) || is_off)
-        return MS_OK;
     bool is_free = !ms_run_field_is_set(r->draft, "treat") &&
                    !ms_run_field_is_set(r->draft, "plan") && r->model->head == MS_HEAD_CAUSAL_LM &&
                    !r->draft->run.liger && !r->model->family->scales_logits &&
@@ -87,6 +82,27 @@ static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
     return ms_training_add_key(r, plugins, "plugins", MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
                                is_free ? "cut cross entropy; the figures are of a loss in 8 chunks"
                                        : "cut cross entropy, which makes no logits");
+}
+
+static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
+{
+    static const char field[] = "loss";
+    ms_json_value plugins, value;
+    bool is_off =
+        ms_json_find(root, "cut_cross_entropy", &value) && !ms_training_truth(value, true);
+    if (!find_plugin(root, "CutCrossEntropyPlugin", &plugins) || is_off ||
+        ms_run_field_is_set(r->draft, field))
+        return MS_OK;
+    if (ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_CUT) ||
+        r->draft->run.dtype == MS_DTYPE_F32)
+        return leave_cut_loss_out(r, plugins);
+    const int index = ms_run_field_find(field);
+    ms_status status = ms_run_field_set(r->draft, r->arena, field, "cut", r->err);
+    r->origins->in_file[index] = true;
+    r->origins->values[index] = plugins;
+    return status == MS_OK ? ms_training_add_key(r, plugins, "plugins", MS_KEY_USED, MS_EFFECT_NONE,
+                                                 "cut cross entropy (--loss cut)")
+                           : status;
 }
 
 /* ---- what adds little ---- */

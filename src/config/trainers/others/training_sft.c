@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/resolve/resolve_loss.h"
 #include "config/run/liger.h"
 #include "config/trainers/keys/key_table.h"
 #include "config/trainers/keys/key_walk.h"
@@ -79,22 +80,14 @@ ms_status ms_training_find_sft(ms_training_reading *r, ms_json_value root)
 
 /* ---- its loss ---- */
 
-static ms_status leave_head_out(ms_training_reading *r, const char *meaning)
+static ms_status leave_head_out(ms_training_reading *r, const char *what)
 {
+    const char *meaning = ms_arena_printf(
+        r->arena, "TRL's head, which makes no logits, with %s; the figures are with logits", what);
+    if (!meaning)
+        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
     return ms_training_add_key(r, r->sft_mark, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
                                meaning);
-}
-
-/* What the head is not predicted with; NULL: nothing. */
-static const char *other_head(const ms_training_reading *r)
-{
-    const ms_parallel_kind kind = r->draft->run.parallel.layout.kind;
-    if (r->model->head != MS_HEAD_CAUSAL_LM)
-        return "TRL's head for other models than those of language";
-    if (kind != MS_PARALLEL_NONE && kind != MS_PARALLEL_DDP)
-        return "TRL's head, which makes no logits, with parts of the model on several GPUs; the "
-               "figures are with logits";
-    return NULL;
 }
 
 /* The loss with label smoothing is one of logits, and the head runs for metrics all the same. */
@@ -116,7 +109,6 @@ ms_status ms_training_set_sft_loss(ms_training_reading *r)
         ms_run_field_is_set(r->draft, "liger") && (r->draft->run.liger & MS_LIGER_LOSS);
     if (has_liger_loss || ms_run_field_is_set(r->draft, "label-smoothing"))
         return MS_OK; /* by options, which win */
-    const char *meaning = other_head(r);
-    return meaning ? leave_head_out(r, meaning)
-                   : ms_training_offer(r, field, "trl", MS_TOPIC_BATCH);
+    const char *what = ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_TRL);
+    return what ? leave_head_out(r, what) : ms_training_offer(r, field, "trl", MS_TOPIC_BATCH);
 }

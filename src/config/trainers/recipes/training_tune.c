@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/resolve/resolve_loss.h"
 #include "config/trainers/recipes/training_tune.h"
 
 #include <string.h>
@@ -20,26 +21,14 @@ static bool has_own_loss(const ms_training_reading *r)
            strstr(treat, "loss=");
 }
 
-/* Where head and loss in pieces are predicted. */
-static bool takes_pieces(const ms_training_reading *r)
-{
-    const ms_model_config *model = r->model;
-    const ms_layout *layout = &r->draft->run.parallel.layout;
-    bool is_plain = model->head == MS_HEAD_CAUSAL_LM && !model->caps_logits &&
-                    !model->family->scales_logits && !model->outputs_router_logits;
-    bool is_layout = layout->kind == MS_PARALLEL_NONE || layout->kind == MS_PARALLEL_DDP ||
-                     (layout->kind == MS_PARALLEL_FSDP2 && layout->tensor <= 1 &&
-                      layout->context <= 1 && !ms_layout_has_stages(layout));
-    return is_plain && is_layout && r->draft->run.parallel.units == MS_UNITS_LAYERS;
-}
-
 /* Models without the last layer hand their states on, and the loss applies it. */
 static ms_status set_loss(ms_training_reading *r)
 {
     const char *name = ms_training_last_name(ms_training_text(r, MS_TOPIC_LOSS, ""));
     if (!*name || strcmp(name, "CrossEntropyLoss") == 0 || has_own_loss(r))
         return MS_OK;
-    if (strcmp(name, "LinearCrossEntropyLoss") == 0 && takes_pieces(r))
+    if (strcmp(name, "LinearCrossEntropyLoss") == 0 &&
+        !ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_TORCHTUNE))
         return ms_training_offer(r, "loss", "torchtune", MS_TOPIC_LOSS);
     if (strcmp(name, "LinearCrossEntropyLoss") == 0)
         return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
