@@ -48,7 +48,7 @@ uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits)
 
 uint64_t ms_cub_sort32_bytes(ms_tape *tape, uint64_t items)
 {
-    enum { TILE = 5376, HOPPER_TILE = 5376, BITS = 32 };
+    enum { TILE = 3072, HOPPER_TILE = 5376, BITS = 32 };
     return sort_bytes(items, is_hopper(tape) ? HOPPER_TILE : TILE, BITS,
                       aligned(4 * items) + aligned(8 * items));
 }

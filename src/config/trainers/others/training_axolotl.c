@@ -56,6 +56,9 @@ static ms_status note_kernels(ms_training_reading *r, ms_json_value root)
 
 /* ---- cut cross entropy ---- */
 
+/* The plugin's own key, which is on unless the file says otherwise. */
+static const char cut_key[] = "cut_cross_entropy";
+
 static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plugins)
 {
     ms_json_value item;
@@ -79,7 +82,7 @@ static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugin
         is_free ? ms_run_field_set(r->draft, r->arena, "treat", chunks, r->err) : MS_OK;
     if (status != MS_OK)
         return status;
-    return ms_training_add_key(r, plugins, "plugins", MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+    return ms_training_add_key(r, plugins, cut_key, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
                                is_free ? "cut cross entropy; the figures are of a loss in 8 chunks"
                                        : "cut cross entropy, which makes no logits");
 }
@@ -89,7 +92,7 @@ static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
     static const char field[] = "loss";
     ms_json_value plugins, value;
     bool is_off =
-        ms_json_find(root, "cut_cross_entropy", &value) && !ms_training_truth(value, true);
+        ms_json_find(root, cut_key, &value) && !ms_training_truth(value, true);
     if (!find_plugin(root, "CutCrossEntropyPlugin", &plugins) || is_off ||
         ms_run_field_is_set(r->draft, field))
         return MS_OK;
@@ -100,7 +103,7 @@ static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
     ms_status status = ms_run_field_set(r->draft, r->arena, field, "cut", r->err);
     r->origins->in_file[index] = true;
     r->origins->values[index] = plugins;
-    return status == MS_OK ? ms_training_add_key(r, plugins, "plugins", MS_KEY_USED, MS_EFFECT_NONE,
+    return status == MS_OK ? ms_training_add_key(r, plugins, cut_key, MS_KEY_USED, MS_EFFECT_NONE,
                                                  "cut cross entropy (--loss cut)")
                            : status;
 }
