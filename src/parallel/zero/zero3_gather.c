@@ -118,7 +118,7 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
         ms_zero3_parameter *row = row_of(all, members[i]);
         row->status = MS_ZERO3_COMING;
         row->gather = all->gathers.count;
-        all->available += row->elements;
+        all->available += (int64_t)row->elements;
     }
     for (uint32_t place = 0; place < MS_ZERO3_TYPES; place++)
         begin_type(tape, all, &gather, place);
@@ -201,7 +201,7 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     else
         ms_storage_empty(tape, tensor);
     row->status = MS_ZERO3_AWAY;
-    all->available -= row->elements;
+    all->available -= (int64_t)row->elements;
 }
 
 static void drop_user(ms_zero3_parameter *row, uint32_t module)
@@ -216,8 +216,7 @@ void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
     for (uint32_t i = first; i < first + count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
-        bool stays = all->tracing == MS_ZERO3_KNOWS &&
-                     (row->persists || ms_zero3_is_used_soon(all, module, i));
+        bool stays = all->tracing == MS_ZERO3_KNOWS && ms_zero3_stays(tape, all, module, i);
         drop_user(row, module);
         row->is_viewed |= row->is_packed && !tape->in_backward && !all->is_rerun;
         if (!all->is_rerun)
@@ -309,11 +308,20 @@ static void attribute(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
+/* How many elements may still come. */
+static uint64_t room_of(const ms_zero3 *all)
+{
+    uint64_t most = all->parallel->zero.max_live_parameters;
+    if (all->available <= 0)
+        return most;
+    uint64_t live = (uint64_t)all->available;
+    return most > live ? most - live : 0;
+}
+
 static void prefetch(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
-    uint64_t room =
-        zero->max_live_parameters > all->available ? zero->max_live_parameters - all->available : 0;
+    uint64_t room = room_of(all);
     uint64_t most = room < zero->prefetch_bucket_size ? room : zero->prefetch_bucket_size;
     uint64_t elements = 0;
     uint32_t first = all->gathered.count;
