@@ -125,6 +125,12 @@ static inline bool ms_zero3_is_trained(const ms_zero3 *all, uint32_t row)
     return all->parameters.items[row].placed.parameter != MS_NONE;
 }
 
+/* The only rank has all of each parameter: gathered, it is a view of its shard. */
+static inline bool ms_zero3_views_shards(const ms_zero3 *all)
+{
+    return all->parallel->layout.shards == 1;
+}
+
 /* Elements of the shards of trained parameters. */
 uint64_t ms_zero3_trained_elements(const ms_zero3 *all);
 
@@ -162,6 +168,8 @@ void ms_zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count);
  * or a prefetch passed over one. DeepSpeed remembers what it decided for the module and the step,
  * also for an evaluation, before which other things were fetched. */
 bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t parameter);
+/* How many elements may still be gathered. */
+uint64_t ms_zero3_room(const ms_zero3 *all);
 
 /* The coordinator (zero3_gather.c). */
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);

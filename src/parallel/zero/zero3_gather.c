@@ -32,6 +32,8 @@ void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padd
 
 static void refill(ms_tape *tape, ms_zero3 *all, uint32_t parameter, uint32_t stream)
 {
+    if (ms_zero3_views_shards(all))
+        return;
     tape->stream = stream;
     ms_storage_refill(tape, tensor_of(all, parameter));
     tape->stream = MS_STREAM_OPERATORS;
@@ -85,7 +87,7 @@ static void begin_type(ms_tape *tape, ms_zero3 *all, ms_zero3_gather *gather, ui
             dtype = row_of(all, members[i])->dtype;
         }
     gather->work[place] = MS_NONE;
-    if (!shards)
+    if (!shards || ms_zero3_views_shards(all))
         return;
     if (gather->count == 1) {
         ms_zero3_pad(tape, all, members[0], true);
@@ -187,6 +189,10 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     ms_zero3_parameter *row = row_of(all, parameter);
     if (row->status != MS_ZERO3_HERE || row->user_count || ms_idle(tape))
         return;
+    row->status = MS_ZERO3_AWAY;
+    all->available -= (int64_t)row->elements;
+    if (ms_zero3_views_shards(all))
+        return;
     ms_tensor tensor = tensor_of(all, parameter);
     uint32_t storage = ms_info(tape, tensor)->storage;
     if (row->is_from_gathers &&
@@ -200,8 +206,6 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_zero3_keep(tape, all, row);
     else
         ms_storage_empty(tape, tensor);
-    row->status = MS_ZERO3_AWAY;
-    all->available -= (int64_t)row->elements;
 }
 
 static void drop_user(ms_zero3_parameter *row, uint32_t module)
@@ -308,20 +312,10 @@ static void attribute(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-/* How many elements may still come. */
-static uint64_t room_of(const ms_zero3 *all)
-{
-    uint64_t most = all->parallel->zero.max_live_parameters;
-    if (all->available <= 0)
-        return most;
-    uint64_t live = (uint64_t)all->available;
-    return most > live ? most - live : 0;
-}
-
 static void prefetch(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
-    uint64_t room = room_of(all);
+    uint64_t room = ms_zero3_room(all);
     uint64_t most = room < zero->prefetch_bucket_size ? room : zero->prefetch_bucket_size;
     uint64_t elements = 0;
     uint32_t first = all->gathered.count;

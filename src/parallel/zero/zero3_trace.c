@@ -81,3 +81,12 @@ bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t para
         ms_tape_fail(tape, MS_ERR_NOMEM);
     return stays;
 }
+
+uint64_t ms_zero3_room(const ms_zero3 *all)
+{
+    uint64_t most = all->parallel->zero.max_live_parameters;
+    if (all->available <= 0)
+        return most;
+    uint64_t live = (uint64_t)all->available;
+    return most > live ? most - live : 0;
+}

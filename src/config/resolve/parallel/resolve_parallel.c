@@ -186,17 +186,12 @@ static bool keeps_packed(const ms_run_config *run)
            (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
 }
 
-static bool has_adapter(const ms_resolving *c)
-{
-    return ms_resolve_is_set(c, "adapter") || ms_run_has_lora(c->draft);
-}
-
 /* DistributedDataParallel stops at a second step whose first left parameters without gradients:
  * which those are, or NULL. */
 static const char *left_without_gradients(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
-    bool trains_all = !has_adapter(c) || has_idle_layers(c->model, &c->run->images);
+    bool trains_all = !ms_resolve_has_adapter(c) || has_idle_layers(c->model, &c->run->images);
     if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
         parallel->has_static_graph)
         return NULL;
@@ -228,7 +223,7 @@ static const char *unsupported(const ms_resolving *c)
         return "with an optimizer on the host";
     if (run->training.accumulation != MS_ACCUMULATE_SAME && !is_zero)
         return "with gradients accumulated in fp32";
-    const bool knows_passes = ms_knows_passes(c->model, run, has_adapter(c));
+    const bool knows_passes = ms_knows_passes(c->model, run, ms_resolve_has_adapter(c));
     if (run->training.eval_batch && !knows_passes)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
