@@ -2,7 +2,7 @@
  *
  * Trainer's evaluation loop: batches without gradients, whose losses, and optionally logits and
  * labels, are concatenated on the device. The results of a batch stay bound until those of the next
- * one exist.
+ * one exist. Each of several ranks gathers those of all.
  */
 #include "step/evaluation.h"
 
@@ -13,10 +13,24 @@
 enum { LOSS_BATCHES = 2, MOST_BATCHES = 32 };
 
 typedef struct kept {
-    ms_tensor *losses, *logits;                      /* of the last batch */
+    ms_tensor *losses, *logits, *labels;             /* of the last batch */
     ms_tensor *all_losses, *all_logits, *all_labels; /* of all */
     bool hands_out_logits;                           /* the model does */
 } kept;
+
+/* accelerate's gather of the rows of all ranks. */
+static ms_tensor gathered(const ms_model *model, ms_tensor part)
+{
+    ms_tape *tape = model->tape;
+    const ms_layout *layout = &model->run->parallel.layout;
+    if (layout->kind == MS_PARALLEL_NONE || ms_idle(tape) || !part)
+        return part;
+    const ms_tensor_info info = *ms_info(tape, part);
+    ms_shape shape = info.shape;
+    ms_symbols *s = &tape->trace->symbols;
+    shape.dims[0] = ms_dim_mul(s, ms_dim_number(s, ms_layout_world(layout)), shape.dims[0]);
+    return ms_empty(tape, shape, (ms_dtype)info.dtype);
+}
 
 static void join(ms_locals *f, ms_tensor *all, ms_tensor part)
 {
@@ -39,12 +53,16 @@ static ms_model_outputs predict(ms_model *model, ms_tensor ids, bool keeps_logit
     return out;
 }
 
-/* The logits of a batch that is not run. */
-static ms_model_outputs repeat(ms_tape *tape, ms_tensor logits)
+/* The logits of a batch that is not run, as those of the last one of all ranks. */
+static ms_model_outputs repeat(const ms_model *model, ms_tensor logits)
 {
+    ms_tape *tape = model->tape;
     ms_model_outputs out = {.loss = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32)};
     ms_retain(tape, out.loss);
-    out.logits = ms_empty_like(tape, logits, (ms_dtype)ms_info(tape, logits)->dtype);
+    const ms_tensor_info last = *ms_info(tape, logits);
+    ms_shape shape = last.shape;
+    shape.dims[0] = model->batch;
+    out.logits = ms_empty(tape, shape, (ms_dtype)last.dtype);
     ms_retain(tape, out.logits);
     return out;
 }
@@ -53,19 +71,23 @@ static void run_batch(ms_model *model, ms_locals *f, const kept *k, ms_tensor id
 {
     ms_tape *tape = model->tape;
     ms_model_outputs out =
-        is_repeat ? repeat(tape, *k->logits) : predict(model, ids, k->hands_out_logits);
+        is_repeat ? repeat(model, *k->logits) : predict(model, ids, k->hands_out_logits);
     if (ms_idle(tape))
         return;
     ms_assign(f, k->losses, out.loss);
     ms_release(tape, out.loss);
     ms_assign(f, k->logits, out.logits);
     ms_release(tape, out.logits);
+    ms_assign(f, k->labels, *k->logits ? ids : 0); /* the batch's own, until they are gathered */
     ms_assign(f, k->losses, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_F32));
+    ms_assign(f, k->losses, gathered(model, *k->losses));
     join(f, k->all_losses, *k->losses);
     if (!*k->logits)
         return;
+    ms_assign(f, k->logits, gathered(model, *k->logits));
     join(f, k->all_logits, *k->logits);
-    join(f, k->all_labels, ids);
+    ms_assign(f, k->labels, gathered(model, ids));
+    join(f, k->all_labels, *k->labels);
 }
 
 /* The same share of rows as in training, at least two documents where there are any. */
@@ -121,7 +143,7 @@ void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits)
     uint64_t batches =
         model->run->training.eval_logits ? model->run->training.eval_logits : LOSS_BATCHES;
     ms_locals f = ms_locals_begin(tape);
-    kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0),
+    kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0),
               ms_local(&f, 0), ms_local(&f, 0), keeps_logits};
     for (uint64_t i = 0; i < batches && !ms_idle(tape); i++)
         run_batch(model, &f, &k, ids, i >= MOST_BATCHES);

@@ -121,17 +121,25 @@ static ms_tensor as_gathered(const ms_model *model, ms_tensor input)
     return cast;
 }
 
+/* Trainer evaluates the model itself: hooks are those of what gathers its parameters, not of
+ * DistributedDataParallel around it. */
+static bool has_hooks(const ms_model *model)
+{
+    const ms_layout *layout = &model->run->parallel.layout;
+    return !model->tape->is_evaluating || layout->kind != MS_PARALLEL_DDP;
+}
+
 /* Forward in the root's hooks, of ids or pictures, and of images beside them. */
-static void run_root(ms_model *model, ms_model_inputs in, bool trains, ms_model_outputs *out)
+static void run_root(ms_model *model, ms_model_inputs in, ms_model_outputs *out)
 {
     ms_tape *tape = model->tape;
     const ms_tensor images = model->pixel_values;
-    if (trains)
+    if (has_hooks(model))
         ms_module_begin(tape, MS_NONE);
     in.ids = as_gathered(model, in.ids);
     model->pixel_values = as_gathered(model, images);
     ms_model_forward(model, &in, out);
-    if (trains) /* a loss that is not the model's own comes after it */
+    if (has_hooks(model)) /* a loss that is not the model's own comes after it */
         ms_module_end(tape, MS_NONE);
     ms_release(tape, in.ids);
     ms_release(tape, model->pixel_values);
@@ -152,7 +160,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
-    run_root(model, in, trains, &out);
+    run_root(model, in, &out);
     if (copies)
         hand_out(model, &out);
     if (in.labels && !keeps_logits && !widens) { /* they were there while the root's hooks ran */

@@ -2,7 +2,8 @@
 """An evaluation between two steps, as Trainer runs it: what "eval_batch" and "eval_logits" of a case mean.
 
 Without gradients, batch after batch; the results of a batch stay bound until those of the next one are there. "eval_logits": so many batches' logits
-and labels are joined on the device before they go to the host (eval_accumulation_steps); without it the loss alone is kept.
+and labels are joined on the device before they go to the host (eval_accumulation_steps); without it the loss alone is kept. Of several ranks each
+gathers the results of all, once their lengths are known (`gather` and `padded` of the step).
 """
 import torch
 
@@ -36,12 +37,16 @@ class Evaluation:
 
     def run(self):
         self.step.model.eval()
+        gather, padded = (getattr(self.step, name, lambda tensor: tensor) for name in ("gather", "padded"))
         all_losses, all_logits, all_labels = Kept(), Kept(), Kept()
         for _ in range(self.logits_batches or 2):
             losses, logits, labels = self.predict()
-            losses = losses.repeat(self.batch)
+            losses = gather(losses.repeat(self.batch))
             all_losses.add(losses)
             if logits is not None:
+                labels = padded(labels)
+                logits = gather(padded(logits))
                 all_logits.add(logits)
+                labels = gather(labels)
                 all_labels.add(labels)
         self.step.model.train()

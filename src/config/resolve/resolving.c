@@ -23,6 +23,11 @@ ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *
     return status;
 }
 
+bool ms_resolve_has_adapter(const ms_resolving *c)
+{
+    return ms_resolve_is_set(c, "adapter") || ms_run_has_lora(c->draft);
+}
+
 bool ms_resolve_is_reentrant(const ms_resolving *c)
 {
     for (uint64_t i = 0; i < c->model->num_layers; i++)

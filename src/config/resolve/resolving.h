@@ -23,6 +23,9 @@ static inline bool ms_resolve_is_set(const ms_resolving *c, const char *field)
     return ms_run_field_is_set(c->draft, field);
 }
 
+/* Whether an adapter is given, by a file or by settings of LoRA. */
+bool ms_resolve_has_adapter(const ms_resolving *c);
+
 /* Whether a layer has a reentrant checkpoint. */
 bool ms_resolve_is_reentrant(const ms_resolving *c);
 

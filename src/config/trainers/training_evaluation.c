@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "config/trainers/others/training_swift.h"
+#include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/training_reading.h"
 
 static ms_status set_empty_cache(ms_training_reading *r)
@@ -136,7 +137,7 @@ static ms_status set_evaluation(ms_training_reading *r)
     bool on_host =
         ms_run_field_is_set(r->draft, "parameter-device") && r->draft->run.parameter_device;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host ||
-        r->ranks != MS_PARALLEL_NONE || r->draft->run.parallel.layout.kind != MS_PARALLEL_NONE)
+        !ms_training_knows_passes(r))
         return ms_training_leave_out(r, on, MS_EFFECT_ADDS,
                                      "evaluation between steps and the logits it keeps");
     ms_status status =

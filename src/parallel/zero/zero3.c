@@ -26,6 +26,7 @@ static void free_state(void *state)
     ms_vec_free(&all->groups);
     ms_vec_free(&all->modules);
     ms_vec_free(&all->uses);
+    ms_vec_free(&all->decisions);
     ms_vec_free(&all->fetched.numbers);
     ms_vec_free(&all->reduced.numbers);
     ms_vec_free(&all->gathers);

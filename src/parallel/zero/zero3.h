@@ -47,6 +47,13 @@ typedef struct ms_zero3_use {
     int64_t step; /* the module's place in the trace */
 } ms_zero3_use;
 
+/* Whether a parameter stays when a module is left at a step: asked once, then remembered. */
+typedef struct ms_zero3_decision {
+    int64_t step;
+    uint32_t module, parameter;
+    bool stays;
+} ms_zero3_decision;
+
 typedef enum ms_zero3_tracing { MS_ZERO3_IDLE, MS_ZERO3_RECORDS, MS_ZERO3_KNOWS } ms_zero3_tracing;
 
 /* The modules that run, outermost first. */
@@ -80,11 +87,13 @@ typedef struct ms_zero3 {
     uint32_t tied_to;   /* that parameter */
     /* the coordinator of gathers */
     ms_zero3_tracing tracing;
-    ms_zero_indices modules;   /* the trace, in the order in which they run */
-    ms_vec(ms_zero3_use) uses; /* of parameters, in that order */
-    uint32_t next_use;         /* that is not fetched yet */
+    ms_zero_indices modules;             /* the trace, in the order in which they run */
+    ms_vec(ms_zero3_use) uses;           /* of parameters, in that order */
+    uint32_t next_use;                   /* that is not fetched yet */
+    ms_vec(ms_zero3_decision) decisions; /* of the first pass with a trace, by step */
     int64_t step;
-    uint64_t available; /* elements gathered */
+    int64_t available; /* elements gathered in this pass, less those released: after an evaluation
+                          what it left is released in a later one */
     ms_vec(ms_zero3_gather) gathers;
     ms_zero_indices gathered;
     ms_zero3_events fetched;         /* of parameters that were waited for */
@@ -114,6 +123,12 @@ ms_zero3 *ms_zero3_of(ms_tape *tape);
 static inline bool ms_zero3_is_trained(const ms_zero3 *all, uint32_t row)
 {
     return all->parameters.items[row].placed.parameter != MS_NONE;
+}
+
+/* The only rank has all of each parameter: gathered, it is a view of its shard. */
+static inline bool ms_zero3_views_shards(const ms_zero3 *all)
+{
+    return all->parallel->layout.shards == 1;
 }
 
 /* Elements of the shards of trained parameters. */
@@ -149,9 +164,12 @@ void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padd
 void ms_zero3_list_uses(ms_tape *tape, ms_zero3 *all);
 /* The uses of the parameters of the module that runs leave the queue. */
 void ms_zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count);
-/* Whether the trace has another use within the distance, or a prefetch passed over one. A leaf
- * module that is left counts all parameters in the modules that come, others each module's own. */
-bool ms_zero3_is_used_soon(const ms_zero3 *all, uint32_t module, uint32_t parameter);
+/* Whether a parameter stays when a module is left: the trace has another use within the distance,
+ * or a prefetch passed over one. DeepSpeed remembers what it decided for the module and the step,
+ * also for an evaluation, before which other things were fetched. */
+bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t parameter);
+/* How many elements may still be gathered. */
+uint64_t ms_zero3_room(const ms_zero3 *all);
 
 /* The coordinator (zero3_gather.c). */
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);

@@ -32,6 +32,8 @@ void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padd
 
 static void refill(ms_tape *tape, ms_zero3 *all, uint32_t parameter, uint32_t stream)
 {
+    if (ms_zero3_views_shards(all))
+        return;
     tape->stream = stream;
     ms_storage_refill(tape, tensor_of(all, parameter));
     tape->stream = MS_STREAM_OPERATORS;
@@ -85,7 +87,7 @@ static void begin_type(ms_tape *tape, ms_zero3 *all, ms_zero3_gather *gather, ui
             dtype = row_of(all, members[i])->dtype;
         }
     gather->work[place] = MS_NONE;
-    if (!shards)
+    if (!shards || ms_zero3_views_shards(all))
         return;
     if (gather->count == 1) {
         ms_zero3_pad(tape, all, members[0], true);
@@ -118,7 +120,7 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
         ms_zero3_parameter *row = row_of(all, members[i]);
         row->status = MS_ZERO3_COMING;
         row->gather = all->gathers.count;
-        all->available += row->elements;
+        all->available += (int64_t)row->elements;
     }
     for (uint32_t place = 0; place < MS_ZERO3_TYPES; place++)
         begin_type(tape, all, &gather, place);
@@ -187,6 +189,10 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     ms_zero3_parameter *row = row_of(all, parameter);
     if (row->status != MS_ZERO3_HERE || row->user_count || ms_idle(tape))
         return;
+    row->status = MS_ZERO3_AWAY;
+    all->available -= (int64_t)row->elements;
+    if (ms_zero3_views_shards(all))
+        return;
     ms_tensor tensor = tensor_of(all, parameter);
     uint32_t storage = ms_info(tape, tensor)->storage;
     if (row->is_from_gathers &&
@@ -200,8 +206,6 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
         ms_zero3_keep(tape, all, row);
     else
         ms_storage_empty(tape, tensor);
-    row->status = MS_ZERO3_AWAY;
-    all->available -= row->elements;
 }
 
 static void drop_user(ms_zero3_parameter *row, uint32_t module)
@@ -216,8 +220,7 @@ void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
     for (uint32_t i = first; i < first + count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
-        bool stays = all->tracing == MS_ZERO3_KNOWS &&
-                     (row->persists || ms_zero3_is_used_soon(all, module, i));
+        bool stays = all->tracing == MS_ZERO3_KNOWS && ms_zero3_stays(tape, all, module, i);
         drop_user(row, module);
         row->is_viewed |= row->is_packed && !tape->in_backward && !all->is_rerun;
         if (!all->is_rerun)
@@ -312,8 +315,7 @@ static void attribute(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 static void prefetch(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
-    uint64_t room =
-        zero->max_live_parameters > all->available ? zero->max_live_parameters - all->available : 0;
+    uint64_t room = ms_zero3_room(all);
     uint64_t most = room < zero->prefetch_bucket_size ? room : zero->prefetch_bucket_size;
     uint64_t elements = 0;
     uint32_t first = all->gathered.count;

@@ -26,7 +26,9 @@ void ms_zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count)
     }
 }
 
-bool ms_zero3_is_used_soon(const ms_zero3 *all, uint32_t module, uint32_t parameter)
+/* A leaf module that is left counts all parameters in the modules that come, others each module's
+ * own. */
+static bool is_used_soon(const ms_zero3 *all, uint32_t module, uint32_t parameter)
 {
     if (all->parameters.items[parameter].fetched_for > all->step)
         return true;
@@ -44,4 +46,47 @@ bool ms_zero3_is_used_soon(const ms_zero3 *all, uint32_t module, uint32_t parame
         }
     }
     return false;
+}
+
+/* The first decision of a step that is not before this one. */
+static uint32_t first_of_step(const ms_zero3 *all, int64_t step)
+{
+    uint32_t low = 0, high = all->decisions.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (all->decisions.items[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t parameter)
+{
+    const int64_t step = all->step;
+    uint32_t count = all->decisions.count;
+    for (uint32_t i = first_of_step(all, step); i < count; i++) {
+        const ms_zero3_decision *d = &all->decisions.items[i];
+        if (d->step != step)
+            break;
+        if (d->module == module && d->parameter == parameter)
+            return d->stays;
+    }
+    const bool stays =
+        all->parameters.items[parameter].persists || is_used_soon(all, module, parameter);
+    const ms_zero3_decision made = {step, module, parameter, stays};
+    const bool is_next = !count || all->decisions.items[count - 1].step <= step;
+    if (is_next && !ms_vec_push(&all->decisions, made))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    return stays;
+}
+
+uint64_t ms_zero3_room(const ms_zero3 *all)
+{
+    uint64_t most = all->parallel->zero.max_live_parameters;
+    if (all->available <= 0)
+        return most;
+    uint64_t live = (uint64_t)all->available;
+    return most > live ? most - live : 0;
 }

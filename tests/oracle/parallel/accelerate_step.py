@@ -42,6 +42,10 @@ class AccelerateStep(Step):
     def forward(self):
         return self.loss()  # accelerate has put autocast around the model
 
+    def outputs(self, inputs):
+        outputs = self.model(**inputs)
+        return outputs.loss, outputs
+
     def microstep(self, i, last):
         return contextlib.nullcontext() if last else self.accelerator.no_sync(self.model)
 

@@ -4,7 +4,7 @@
 
 usage: measure_parallel.py CASES.json OUT.json [--only SUBSTRING] [--events DIR] [--resume] [--backend nccl|fake]
 
-Same case format and output as ../measure_step.py, plus `parallel`. It reads a list of cases, or a file it wrote:
+Same case format and output as ../measure_step.py ("reentrant", "eval_batch" and "eval_logits" too), plus `parallel`. It reads a list of cases, or a file it wrote:
 
   strategy  ddp | fsdp2 | fsdp1 | zero_optimizer | tp | tp_fsdp2 | cp_fsdp2 | pp | deepspeed | megatron
   world     number of ranks          rank   the rank that is measured (default 0)
@@ -226,6 +226,11 @@ def measure(case, events_path):
         torch.cuda.memory._record_memory_history(enabled=None)
         with gzip.open(events_path, "wt") as f:
             json.dump([[e["action"], e["size"], e.get("addr", 0), e.get("stream", 0)] for e in trace], f)
+    static = step.static_figures()  # an evaluation may leave parameters gathered
+    if case.get("eval_batch"):
+        evaluated = []
+        step.evaluate(lambda n: CudaMark(n, evaluated))
+        out["evaluation"] = evaluated[0]
     free1, _ = torch.cuda.mem_get_info()
     out.update(
         first_step_phases=first,
@@ -236,7 +241,7 @@ def measure(case, events_path):
         peak_allocated_bytes=max(p["peak_allocated_bytes"] for p in steady),
         peak_reserved_bytes=max(p["peak_reserved_bytes"] for p in steady),
     )
-    return {**out, **step.static_figures()}
+    return {**out, **static}
 
 
 def child(case, args, pipe):

@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import images
+import losses
 import measure_step
 
 transformers.logging.set_verbosity_error()
@@ -61,7 +62,7 @@ def model_on(case, device):
     if case.get("freeze_vision"):
         images.tower(causal_lm(model)).requires_grad_(False)
     if case.get("checkpointing"):
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": bool(case.get("reentrant"))})
         if case.get("lora"):
             model.enable_input_require_grads()
     if case.get("treat"):
@@ -143,8 +144,9 @@ class Step:
     def trainable(self):
         return [p for p in self.model.parameters() if p.requires_grad]
 
-    def make_inputs(self):
-        return measure_step.inputs_of(self.case, causal_lm(getattr(self.model, "module", self.model)), "cuda")
+    def make_inputs(self, batch=None):
+        case = {**self.case, "batch": batch or self.case["batch"]}
+        return measure_step.inputs_of(case, causal_lm(getattr(self.model, "module", self.model)), "cuda")
 
     def tokens_alone(self):
         """What the first of several chunks gets."""
@@ -185,6 +187,31 @@ class Step:
 
     def state_tensors(self):
         return [v for s in self.optimizer.state.values() for v in s.values() if torch.is_tensor(v)]
+
+    def outputs(self, inputs):
+        """Those of an evaluation, for which Trainer takes the model out of what is wrapped around it."""
+        dtype = DTYPES[self.case.get("autocast")]
+        autocast = torch.autocast("cuda", dtype=dtype) if dtype else None
+        outputs = losses.trainer_outputs(getattr(self.model, "module", self.model), inputs, autocast)
+        return outputs.loss, outputs
+
+    def gather(self, tensor):
+        from accelerate.utils import gather
+
+        return gather(tensor)
+
+    def padded(self, tensor):
+        """accelerate's pad_across_processes; its tensors are as long on all ranks, which the device cannot say."""
+        size = torch.tensor(tensor.shape, device=tensor.device)[None]
+        self.gather(size).cpu()
+        return tensor
+
+    def evaluate(self, mark):
+        from evaluation import Evaluation
+
+        evaluation = Evaluation(self, self.case["eval_batch"], self.case.get("eval_logits"))
+        with mark("evaluation"):
+            evaluation.run()
 
     def static_figures(self):
         params = list({id(p): p for p in self.model.parameters()}.values())

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/resolve/parallel/compared.h"
 #include "config/resolve/parallel/resolve_context.h"
 #include "config/resolve/parallel/resolve_fsdp.h"
 #include "config/resolve/parallel/resolve_pipeline.h"
@@ -190,8 +191,7 @@ static bool keeps_packed(const ms_run_config *run)
 static const char *left_without_gradients(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
-    bool trains_all = (!ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft)) ||
-                      has_idle_layers(c->model, &c->run->images);
+    bool trains_all = !ms_resolve_has_adapter(c) || has_idle_layers(c->model, &c->run->images);
     if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
         parallel->has_static_graph)
         return NULL;
@@ -223,7 +223,8 @@ static const char *unsupported(const ms_resolving *c)
         return "with an optimizer on the host";
     if (run->training.accumulation != MS_ACCUMULATE_SAME && !is_zero)
         return "with gradients accumulated in fp32";
-    if (run->training.eval_batch)
+    const bool knows_passes = ms_knows_passes(c->model, run, ms_resolve_has_adapter(c));
+    if (run->training.eval_batch && !knows_passes)
         return "with evaluations";
     if (ms_is_packed(&run->quantization) && !keeps_packed(run))
         return "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and "
@@ -234,7 +235,7 @@ static const char *unsupported(const ms_resolving *c)
                        : "with this autocast: use param-dtype";
     if (run->liger && (is_zero || run->parallel.layout.context > 1))
         return "with Liger's kernels";
-    if (shards && ms_resolve_is_reentrant(c))
+    if (ms_resolve_is_reentrant(c) && !knows_passes)
         return "with reentrant checkpoints";
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
@@ -337,6 +338,10 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                "with static-graph it is not predicted");
     if (parallel->has_static_graph && parallel->syncs_last_only)
         return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
+    if (parallel->finds_unused && ms_resolve_is_reentrant(c))
+        return ms_resolve_fail(c, "find-unused-parameters",
+                               "DistributedDataParallel stops at reentrant checkpoints, whose "
+                               "parameters it takes for unused: give no");
     const char *left = left_without_gradients(c);
     if (left)
         return ms_resolve_fail(c, "find-unused-parameters",

@@ -74,8 +74,6 @@ const char *ms_unsupported_by_zero(const ms_resolving *c, bool has_idle_paramete
         return "with no-sync";
     if (run->dtype == MS_DTYPE_F32)
         return "with weights in fp32";
-    if (is_stage3 && run->parallel.layout.shards == 1)
-        return "for one rank: leave parallel out";
     if (zero->offloads_parameters && !is_stage3)
         return "with offload-param: it is of stage 3";
     if (zero->offloads_parameters && run->training.optimizer_device != MS_OPTIMIZER_ON_HOST)
@@ -84,6 +82,11 @@ const char *ms_unsupported_by_zero(const ms_resolving *c, bool has_idle_paramete
         return "with overlap-comm but without contiguous-gradients";
     if (zero->overlap_comm && !is_stage3 && has_idle_parameters)
         return "with overlap-comm for parameters that get no gradients";
+    const bool is_plain = !c->model->num_experts && !ms_is_packed(&run->quantization) &&
+                          run->training.optimizer_device == MS_OPTIMIZER_ON_DEVICE &&
+                          !ms_resolve_has_adapter(c);
+    if (is_stage3 && run->parallel.layout.shards == 1 && !is_plain)
+        return "for one rank with experts, adapters, packed weights or offload: leave parallel out";
     if (is_stage3 && !has_known_modules(c->model))
         return "for models of this type: try fsdp=N";
     if (is_stage3 && c->model->num_experts && run->experts == MS_EXPERTS_EAGER)

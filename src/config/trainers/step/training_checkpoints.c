@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "config/resolve/parallel/compared.h"
+#include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/keys/versions.h"
 
 static bool checkpoints(const ms_training_reading *r)
@@ -59,10 +61,17 @@ static ms_status send_inputs(ms_training_reading *r)
     return ms_training_offer_inputs_on_host(r, MS_TOPIC_INPUT_ON_HOST);
 }
 
-/* Ranks that divide anything but the batch have the other kind alone, which stands for it. */
+bool ms_training_knows_passes(const ms_training_reading *r)
+{
+    const bool has_adapter = ms_training_has_adapter(r) || ms_run_has_lora(r->draft) ||
+                             ms_run_field_is_set(r->draft, "adapter");
+    return ms_knows_passes(r->model, &r->draft->run, has_adapter);
+}
+
+/* Where ranks are not predicted with reentrant checkpoints, the other kind stands for them. */
 static ms_status set_kind(ms_training_reading *r, ms_training_topic topic)
 {
-    if (!ms_training_divides(r) || !is_reentrant(r) ||
+    if (ms_training_knows_passes(r) || !is_reentrant(r) ||
         ms_run_field_is_set(r->draft, "checkpoint-kind"))
         return ms_training_offer(r, "checkpoint-kind",
                                  is_reentrant(r) ? "reentrant" : "non-reentrant",

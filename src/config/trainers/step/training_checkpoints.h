@@ -10,4 +10,7 @@
 /* Sets checkpoints and their kind, once it is known what the file shards with. */
 ms_status ms_training_set_checkpoints(ms_training_reading *r);
 
+/* Whether reentrant checkpoints and evaluations are predicted among the ranks of the training. */
+bool ms_training_knows_passes(const ms_training_reading *r);
+
 #endif
