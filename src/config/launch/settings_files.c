@@ -152,6 +152,11 @@ ms_status ms_settings_files_open(ms_arena *arena, const ms_settings_places *plac
                                                                    : status;
 }
 
+bool ms_settings_files_are_there(const ms_settings_files *files, ms_status status)
+{
+    return status == MS_OK || (ms_status_is_of_input(status) && files->merged);
+}
+
 void ms_settings_files_close(ms_settings_files *files)
 {
     ms_json_free(files->merged);

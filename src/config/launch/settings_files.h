@@ -34,9 +34,11 @@ typedef struct ms_settings_files {
 } ms_settings_files;
 
 /* Opens what the places name. A file is one of accelerate, of DeepSpeed or of a trainer by its own
- * keys (see join_settings.h). `notes` may be NULL. Close the files also after a failure. */
+ * keys (see join_settings.h). `notes` may be NULL. Close the files also after a failure, after
+ * which ms_settings_files_are_there tells whether they may be looked at for further ones. */
 ms_status ms_settings_files_open(ms_arena *arena, const ms_settings_places *places,
                                  ms_settings_files *files, ms_notes *notes, ms_error *err);
+bool ms_settings_files_are_there(const ms_settings_files *files, ms_status status);
 void ms_settings_files_close(ms_settings_files *files);
 
 /* All of them, as one object. */

@@ -33,12 +33,13 @@ typedef struct ms_run_draft {
     bool is_moved;  /* by the trainer whose file it is, a model that was built on the host */
     bool is_loaded; /* by it, with device_map, where there are no other ranks */
     bool is_mapped; /* the same, on each rank that holds everything */
-    bool is_launched_apart;  /* a launcher has a file beside the trainer's */
-    bool has_allocator_conf; /* a variable of a launch sets the allocator */
-    bool has_zero3;          /* a file shards by ZeRO-3 */
-    bool shards_instead;     /* which is not predicted for it: FSDP2 stands for it */
-    bool is_inference;       /* nothing is trained */
-    bool reshards;           /* --reshard-after-forward */
+    bool is_launched_apart;   /* a launcher has a file beside the trainer's */
+    bool has_allocator_conf;  /* a variable of a launch sets the allocator */
+    bool has_zero3;           /* a file shards by ZeRO-3 */
+    bool has_doubtful_layout; /* what decides the layout of ranks is refused */
+    bool shards_instead;      /* which is not predicted for it: FSDP2 stands for it */
+    bool is_inference;        /* nothing is trained */
+    bool reshards;            /* --reshard-after-forward */
     bool reshards_after_backward;
     uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */

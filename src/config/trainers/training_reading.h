@@ -20,6 +20,7 @@ typedef struct ms_training_reading {
     ms_training_file file;
     ms_json_value root;
     const ms_model_config *model;
+    bool lacks_model; /* that is another one than the run's */
     ms_run_draft *draft;
     ms_run_origins *origins;
     ms_notes *notes, *unsupported;
