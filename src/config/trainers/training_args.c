@@ -133,11 +133,9 @@ static bool has_layout(const ms_training_reading *r)
 static ms_status take_copies(ms_training_reading *r, const ms_sharding *s)
 {
     const char *layout = ms_arena_printf(r->arena, "dp=%" PRIu64, s->processes);
-    if (!layout)
-        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a layout");
-    ms_status status = ms_run_field_set(r->draft, r->arena, "parallel", layout, r->err);
+    ms_status status = ms_training_set_by(r, s->value, "parallel", layout);
     if (status == MS_OK && !ms_run_field_is_set(r->draft, "no-sync"))
-        status = ms_run_field_set(r->draft, r->arena, "no-sync", "yes", r->err);
+        status = ms_training_set_by(r, s->value, "no-sync", "yes");
     return status;
 }
 
@@ -165,6 +163,7 @@ static ms_status heed_sharding(ms_training_reading *r)
         status = ms_training_share_v1(r, root, &s);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
+    r->shards = s.value;
     ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
     if (format == MS_TRAINING_TITAN && (status = ms_training_read_titan_step(&t)) != MS_OK)
         return status;

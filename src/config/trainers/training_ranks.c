@@ -120,7 +120,7 @@ ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, 
         return MS_OK;
     if (!text)
         return no_memory(r);
-    ms_status status = ms_run_field_set(r->draft, r->arena, field, text, r->err);
+    ms_status status = ms_training_set_by(r, t->sharding->value, field, text);
     const char *before = r->ranks_said ? r->ranks_said : "";
     r->ranks_said =
         ms_arena_printf(r->arena, "%s%s--%s %s", before, *before ? " " : "", field, text);
