@@ -5,8 +5,6 @@
  */
 #include "config/launch/programs.h"
 
-#include "config/launch/foreign_programs.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,10 +70,10 @@ static const char *common_key(const taking *t, const char *name)
     return name;
 }
 
-/* Options of accelerate's launcher, which trl hands on. */
+/* Options of accelerate's launcher, which trl hands on; num_processes may be in its file, too. */
 static bool is_of_launcher(const taking *t, const char *name)
 {
-    static const char *const names[] = {"num_processes", "mixed_precision", "num_machines"};
+    static const char *const names[] = {"mixed_precision", "num_machines"};
     for (size_t i = 0; t->is_trl && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -110,10 +108,6 @@ static ms_status take_values(taking *t, const ms_launch_option *option, uint32_t
     ms_launch_settings *to = is_of_launcher(t, key) ? &t->l->launcher : &t->l->trainer;
     if (count == 1 && is_config && is_settings_file(ms_launch_text(t->l, values[0])))
         return ms_launch_add_file(t->l, values[0]);
-    if (count == 1 && strcmp(option->name, "accelerate_config") == 0)
-        return ms_launch_fail(t->l, values[0].word,
-                              "'%.40s' is a file inside of TRL: give its path",
-                              ms_launch_text(t->l, values[0]));
     if (count == 0 && starts(key, "no_"))
         return ms_launch_add_constant(t->l, to, key + strlen("no_"), word, "false");
     if (count == 0 && strcmp(key, "deepspeed") == 0) /* DeepSpeed's own switch */
@@ -179,17 +173,7 @@ static ms_status take_trl(taking *t)
     t->at += 2;
     t->is_trl = true;
     ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "trl_task", word, task);
-    if (status == MS_OK)
-        status = take_arguments(t);
-    bool is_launched = false, has_type = t->l->file_count > 1;
-    for (uint32_t i = 0; i < t->l->launcher.count; i++) {
-        is_launched |= strcmp(t->l->launcher.items[i].key, "num_processes") == 0;
-        has_type |= strcmp(t->l->launcher.items[i].key, "distributed_type") == 0;
-    }
-    return status == MS_OK && is_launched && !has_type
-               ? ms_launch_add_constant(t->l, &t->l->launcher, "distributed_type", word,
-                                        "MULTI_GPU")
-               : status;
+    return status == MS_OK ? take_arguments(t) : status;
 }
 
 static ms_status take_factory(taking *t)
@@ -375,7 +359,6 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
     taking t = {.l = l, .at = at};
     if (at >= l->count)
         return ms_launch_fail(l, l->count - 1, "this launch has no program");
-    const char *name = ms_launch_base_name(l->words[at].text);
-    ms_status status = take_program(&t);
-    return status == MS_OK ? ms_launch_note_uncounted(l, name) : status;
+    l->command = ms_launch_base_name(l->words[at].text);
+    return take_program(&t);
 }

@@ -10,7 +10,7 @@
 #include "config/model/notes.h"
 #include "json/value.h"
 
-enum { MS_SETTINGS_MOST_FILES = 16, MS_SETTINGS_MOST_PARTS = MS_SETTINGS_MOST_FILES + 2 };
+enum { MS_SETTINGS_MOST_FILES = 16, MS_SETTINGS_MOST_PARTS = MS_SETTINGS_MOST_FILES + 3 };
 
 /* Where the settings are. */
 typedef struct ms_settings_places {
@@ -22,6 +22,7 @@ typedef struct ms_settings_places {
 
 typedef struct ms_settings_files {
     uint32_t count, file_count; /* files first, then words of the launch */
+    uint32_t named; /* the place, from 1, of the one that `accelerate_config` names; 0: none */
     ms_json *documents[MS_SETTINGS_MOST_PARTS];
     char *texts[MS_SETTINGS_MOST_PARTS];
     bool is_launcher[MS_SETTINGS_MOST_PARTS]; /* of words */
@@ -30,6 +31,7 @@ typedef struct ms_settings_files {
     uint64_t world;  /* the same, where the trainer's files have no place for it; else 0 */
     ms_json *merged; /* NULL: there is one file */
     ms_allocator_conf allocator;
+    bool is_whole;        /* all of them are open, but the one that is named */
     bool has_trainer_too; /* a launcher, and settings of the trainer that it launches */
 } ms_settings_files;
 
