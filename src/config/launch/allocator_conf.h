@@ -15,10 +15,14 @@ typedef struct ms_allocator_conf {
     const char *value, *file;
     const char *unknown; /* why its value is not known; NULL: it is */
     uint32_t line;
+    bool is_replaced; /* by what the trainer sets, which PyTorch looks at first */
 } ms_allocator_conf;
 
 /* What the variables of a script, or in front of a launch, say. */
 ms_allocator_conf ms_allocator_conf_of(const ms_shell *shell);
+
+/* axolotl's command sets PYTORCH_ALLOC_CONF unless that is set, for PyTorch 2.9 and later. */
+void ms_allocator_conf_heed_axolotl(ms_allocator_conf *conf, const ms_run_draft *draft);
 
 /* Sets the options of the allocator that are not given; `keys` records what each part set, or that
  * it is not predicted. */

@@ -315,7 +315,8 @@ static ms_status take_python(taking *t, uint32_t skipped, const char *name)
     ms_status status = ms_launch_check_foreign(t->l, t->at, name);
     if (status != MS_OK)
         return status;
-    if (starts(name, "axolotl.cli.train"))
+    t->l->is_module = starts(name, "axolotl.cli.train");
+    if (t->l->is_module)
         return take_axolotl(t, skipped);
     t->l->is_deep = starts(name, "torchtitan.");
     t->l->program = name;

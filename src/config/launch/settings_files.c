@@ -139,6 +139,8 @@ static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, 
     files->is_recipe = launch->is_recipe;
     files->processes = launch->processes;
     files->allocator = ms_allocator_conf_of(&launch->shell);
+    files->by_axolotl = strcmp(launch->command, "axolotl") == 0;
+    files->is_module = launch->is_module;
     if (status == MS_OK)
         status = take_words(launch, &launch->launcher, true, files, err);
     if (status == MS_OK)

@@ -31,8 +31,9 @@ typedef struct ms_settings_files {
     uint64_t world;  /* the same, where the trainer's files have no place for it; else 0 */
     ms_json *merged; /* NULL: there is one file */
     ms_allocator_conf allocator;
-    bool is_whole;        /* all of them are open, but the one that is named */
-    bool has_trainer_too; /* a launcher, and settings of the trainer that it launches */
+    bool by_axolotl, is_module; /* the launch is axolotl's command; as of ms_launch */
+    bool is_whole;              /* all of them are open, but the one that is named */
+    bool has_trainer_too;       /* a launcher, and settings of the trainer that it launches */
 } ms_settings_files;
 
 /* Opens what the places name. A file is one of accelerate, of DeepSpeed or of a trainer by its own

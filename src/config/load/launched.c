@@ -43,11 +43,14 @@ static ms_status take_world(const ms_launched *run, uint64_t world, ms_error *er
 static ms_status take_launch(const ms_launched *run, const ms_settings_files *files, ms_told told,
                              ms_error *err)
 {
+    ms_allocator_conf allocator = files->allocator;
+    if (files->by_axolotl)
+        ms_allocator_conf_heed_axolotl(&allocator, run->draft);
     run->draft->is_launched_apart = files->has_trainer_too;
-    run->draft->has_allocator_conf = files->allocator.name != NULL;
+    run->draft->has_allocator_conf = files->is_module || (allocator.name && !allocator.is_replaced);
     ms_status status = take_world(run, files->world, err);
     return status == MS_OK
-               ? ms_allocator_conf_apply(&files->allocator, run->arena, run->draft, told.keys, err)
+               ? ms_allocator_conf_apply(&allocator, run->arena, run->draft, told.keys, err)
                : status;
 }
 
