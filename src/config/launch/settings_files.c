@@ -129,6 +129,21 @@ static ms_status take_words(const ms_launch *launch, const ms_launch_settings *s
     return status;
 }
 
+/* What the variables of a script, or in front of a launch, say of PyTorch's allocator. */
+static ms_allocator_conf allocator_of(const ms_shell *shell)
+{
+    for (size_t i = 0; ms_allocator_conf_names[i]; i++) {
+        const ms_shell_variable *variable = ms_shell_find(shell, ms_allocator_conf_names[i]);
+        if (variable && variable->count > 0 && variable->is_exported)
+            return (ms_allocator_conf){.name = ms_allocator_conf_names[i],
+                                       .value = variable->items->text,
+                                       .file = shell->source.name,
+                                       .unknown = variable->items->unknown,
+                                       .line = variable->items->line};
+    }
+    return (ms_allocator_conf){0};
+}
+
 static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, ms_error *err)
 {
     ms_status status = MS_OK;
@@ -138,7 +153,7 @@ static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, 
     files->is_deep = launch->is_deep;
     files->is_recipe = launch->is_recipe;
     files->processes = launch->processes;
-    files->allocator = ms_allocator_conf_of(&launch->shell);
+    files->allocator = allocator_of(&launch->shell);
     files->by_axolotl = strcmp(launch->command, "axolotl") == 0;
     files->is_module = launch->is_module;
     if (status == MS_OK)

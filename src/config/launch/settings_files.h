@@ -5,9 +5,9 @@
 #ifndef MS_CONFIG_LAUNCH_SETTINGS_FILES_H
 #define MS_CONFIG_LAUNCH_SETTINGS_FILES_H
 
-#include "config/launch/allocator_conf.h"
 #include "base/arena.h"
 #include "config/model/notes.h"
+#include "config/trainers/keys/allocator_conf.h"
 #include "json/value.h"
 
 enum { MS_SETTINGS_MOST_FILES = 16, MS_SETTINGS_MOST_PARTS = MS_SETTINGS_MOST_FILES + 3 };
