@@ -35,6 +35,17 @@ ms_status ms_loading_lacks_model(ms_loading *l, const char *run_path, ms_status 
     return add(l, &other, refused);
 }
 
+/* Another field that follows from the same key has its name in front. */
+static bool names_field(const char *text)
+{
+    for (size_t i = 0; i < MS_RUN_FIELD_COUNT; i++) {
+        const size_t length = strlen(ms_run_field_name(i));
+        if (strncmp(text, ms_run_field_name(i), length) == 0 && text[length] == ':')
+            return true;
+    }
+    return false;
+}
+
 /* Whether the refusal is at a field: by its name, or where a file has it. */
 static bool is_of(const ms_loading *l, const ms_error *err, const char *field)
 {
@@ -47,7 +58,7 @@ static bool is_of(const ms_loading *l, const ms_error *err, const char *field)
         at = *l->origins.places[index];
     else
         return strncmp(err->text, field, length) == 0 && err->text[length] == ':';
-    return err->line == at.line && strcmp(err->file, at.file) == 0 &&
+    return !names_field(err->text) && err->line == at.line && strcmp(err->file, at.file) == 0 &&
            strcmp(err->pointer, at.pointer) == 0;
 }
 

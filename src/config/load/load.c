@@ -199,7 +199,8 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
     return status == MS_OK ? keep_draft(l) : status;
 }
 
-/* Where ZeRO-3 of a file is not predicted, FSDP2 stands for it. */
+/* Where ZeRO-3 of a file is not predicted, FSDP2 stands for it, and where the units that accelerate
+ * makes of a model's ends are not, those of layers. */
 static ms_status load_document(ms_loading *l, const ms_input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
@@ -209,14 +210,16 @@ static ms_status load_document(ms_loading *l, const ms_input *in, ms_json_value 
     l->err = &first;
     ms_status status = load_once(l, in, root, settings, count);
     const bool is_refused = l->is_resolving && (status == MS_ERR_CONFIG || status == MS_ERR_USAGE);
-    if (is_refused && l->draft.has_zero3) {
+    const bool has_zero3 = l->draft.has_zero3;
+    if (is_refused && (has_zero3 || l->draft.has_end_units)) {
         ms_settings_files_close(&l->files);
         if (l->notes)
             l->notes->count = notes;
         *l = before;
         *l->run = (ms_run_config){0};
         *l->model = (ms_model_config){0};
-        l->draft.shards_instead = true;
+        l->draft.shards_instead = has_zero3;
+        l->draft.has_plain_units = !has_zero3;
         l->err = &second;
         status = load_once(l, in, root, settings, count);
         if (status == MS_ERR_NOMEM)

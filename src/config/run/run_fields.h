@@ -40,7 +40,9 @@ typedef struct ms_run_draft {
     bool has_allocator_conf;  /* the launch alone says what the allocator is */
     bool has_zero3;           /* a file shards by ZeRO-3 */
     bool has_doubtful_layout; /* what decides the layout of ranks is refused */
-    bool shards_instead;      /* which is not predicted for it: FSDP2 stands for it */
+    bool has_end_units;       /* a file's FSDP2 makes units of the ends of a model */
+    bool has_plain_units;     /* which are not predicted for it: layers alone stand for them */
+    bool shards_instead;      /* ZeRO-3 is not predicted for it: FSDP2 stands for it */
     bool is_inference;        /* nothing is trained */
     bool reshards;            /* --reshard-after-forward */
     bool reshards_after_backward;
