@@ -285,18 +285,26 @@ static bool is_own(const taking *t)
     return true;
 }
 
-/* What a program of one's own sets itself is not here to be read. */
+/* What a program of one's own sets itself is not here to be read, unless options say how many
+ * sequences there are, and how long they are. */
 static ms_status note_inside(const taking *t, uint32_t first, const char *name)
 {
+    static const char *const lengths[] = {"length", "max_len", "seq_len", "block_size", "cutoff"};
     ms_launch_option option;
-    for (uint32_t i = first; t->is_own && i < t->l->count; i++)
-        if (ms_launch_option_at(t->l, i, &option) && strstr(option.name, "batch_size"))
-            return MS_OK;
-    return t->is_own ? ms_note_add(t->l->notes, t->l->arena, t->l->err,
-                                   "the settings inside of %.60s are not read: give them as "
-                                   "options (--batch, --seq, --dtype)",
-                                   name)
-                     : MS_OK;
+    bool has_batch = false, has_length = false;
+    for (uint32_t i = first; t->is_own && i < t->l->count; i++) {
+        if (!ms_launch_option_at(t->l, i, &option))
+            continue;
+        has_batch |= strstr(option.name, "batch_size") != NULL;
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+            has_length |= strstr(option.name, lengths[k]) != NULL;
+    }
+    return t->is_own && !(has_batch && has_length)
+               ? ms_note_add(t->l->notes, t->l->arena, t->l->err,
+                             "the settings inside of %.60s are not read: give them as "
+                             "options (--batch, --seq, --dtype)",
+                             name)
+               : MS_OK;
 }
 
 /* Adds the kind of training that a program's name has. */
