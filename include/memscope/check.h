@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define MS_CHECK_SCHEMA_VERSION "1.3"
+#define MS_CHECK_SCHEMA_VERSION "1.4"
 
 typedef struct ms_check ms_check;
 

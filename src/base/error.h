@@ -15,11 +15,15 @@ __attribute__((format(printf, 3, 0))) void ms_error_vset(ms_error *err, ms_statu
 
 /* Whether the input is at fault, so that the rest of it may be looked at for further faults. */
 bool ms_status_is_of_input(ms_status status);
-/* Adds a failure to those that are recorded: the first as it is, others to `more`, as long as there
- * is room. err may be NULL. */
+/* Adds a failure to those that are recorded, with what it has in `more`: the first as it is, others
+ * to `more` unless they are there, as long as there is room. err may be NULL. */
 void ms_error_add(ms_error *err, const ms_error *other);
+/* Takes the next line of `more` apart: file, line, column, pointer and sentence; without a place it
+ * is all sentence. False: there is none. */
+bool ms_error_next(const char **more, ms_error *one);
 
-/* Copies the place (file, line, excerpt, ...) of another error; err may be NULL. */
+/* Copies the place (file, line, excerpt, ...) of another error; err may be NULL. The text and what
+ * else is refused stay. */
 void ms_error_copy_place(ms_error *err, const ms_error *from);
 
 /* Records the failure and yields its status: `return ms_fail(err, MS_ERR_IO, "...")`. */

@@ -31,7 +31,7 @@ static void read_args(ms_arena *arena, ms_json_value root, int ignores, ms_error
     ms_run_origins origins = {0};
     ms_notes notes = {0}, left_out = {0};
     ms_read_keys keys = {0};
-    const ms_told told = {&notes, &left_out, &keys};
+    const ms_told told = {.notes = &notes, .unsupported = &left_out, .keys = &keys};
     if (ms_preset_load(arena, "llama-3.2-1b", &model, err) == MS_OK &&
         ms_training_args_read(arena, root, &model, &draft, &origins, told, err) == MS_OK)
         resolve(arena, &draft, &origins, &model);

@@ -53,4 +53,5 @@ void ms_budget_point(ms_arena *arena, const char *path, const ms_budget *b, cons
     *err = (ms_error){0};
     ms_error_set(err, said.status, "%s%s%.200s", said.file, said.file[0] ? ": " : "", said.text);
     ms_error_copy_place(err, nearer ? nearer : place);
+    memcpy(err->more, said.more, sizeof err->more);
 }

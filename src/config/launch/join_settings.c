@@ -290,6 +290,23 @@ static ms_status merge(joining *j, ms_json **merged)
     return ms_json_merge(layers, used, &hiding, merged, j->err);
 }
 
+/* Who shards, and with which type: what is refused of it does not keep the rest from being read. */
+static ms_status settle(joining *j)
+{
+    static ms_status (*const steps[])(joining * j) = {settle_engine, settle_sharding};
+    ms_error *err = j->err;
+    ms_status first = MS_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        ms_error one = {0};
+        j->err = &one;
+        const ms_status status = steps[i](j);
+        ms_error_add(err, &one);
+        first = first == MS_OK ? status : first;
+    }
+    j->err = err;
+    return first == MS_OK ? note_precision(j) : first;
+}
+
 ms_status ms_settings_join(ms_arena *arena, const ms_settings_part *parts, size_t count,
                            ms_json **merged, ms_notes *notes, ms_error *err)
 {
@@ -297,11 +314,11 @@ ms_status ms_settings_join(ms_arena *arena, const ms_settings_part *parts, size_
     ms_status status = check_trainers(&j);
     if (status == MS_OK)
         status = check_others(&j);
-    if (status == MS_OK)
-        status = settle_engine(&j);
-    if (status == MS_OK)
-        status = settle_sharding(&j);
-    if (status == MS_OK)
-        status = note_precision(&j);
-    return status == MS_OK ? merge(&j, merged) : status;
+    if (status != MS_OK)
+        return status;
+    status = settle(&j);
+    if (status != MS_OK && !ms_status_is_of_input(status))
+        return status;
+    const ms_status joined = merge(&j, merged);
+    return status == MS_OK ? joined : status;
 }

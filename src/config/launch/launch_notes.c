@@ -3,14 +3,12 @@
 
 #include <string.h>
 
-ms_status ms_launch_note_uncounted(const ms_launch *l, const char *name)
+ms_status ms_launch_note_uncounted(const ms_launch *l)
 {
     static const char *const alone[] = {"trl", "llamafactory-cli", "lmf", "axolotl"};
     bool is_uncounted = l->is_uncounted;
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-        is_uncounted |= l->processes == 0 && strcmp(name, alone[i]) == 0;
-    for (uint32_t i = 0; i < l->launcher.count; i++)
-        is_uncounted &= strcmp(l->launcher.items[i].key, "num_processes") != 0;
+        is_uncounted |= l->processes == 0 && strcmp(l->command, alone[i]) == 0;
     if (!is_uncounted || l->file_count > 1)
         return MS_OK;
     return ms_note_add(l->notes, l->arena, l->err,

@@ -7,8 +7,8 @@
 
 #include "config/launch/launch_words.h"
 
-/* Where only the machine decides how many processes the program of that name has. */
-ms_status ms_launch_note_uncounted(const ms_launch *l, const char *name);
+/* Where only the machine decides how many processes the program has. */
+ms_status ms_launch_note_uncounted(const ms_launch *l);
 /* Where a process of ms-swift may see several devices. */
 ms_status ms_launch_note_devices(const ms_launch *l);
 

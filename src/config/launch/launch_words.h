@@ -42,9 +42,11 @@ typedef struct ms_launch {
     const char *beside;  /* the script, or the run file, beside which its files may be */
     uint64_t processes;  /* 0: it does not say */
     bool is_uncounted;   /* the machine decides how many it starts */
+    const char *command; /* that the launcher starts, without its folder: "trl"; NULL: none yet */
     const char *program; /* of one's own, whose settings may be inside: "train.py"; or NULL */
     bool is_deep;        /* values inside of others are replaced one by one: OmegaConf, axolotl */
-    bool is_recipe;      /* of torchtune: its launcher's settings are defaults */
+    bool is_module; /* axolotl's trainer itself, without its command, which sets the allocator */
+    bool is_recipe; /* of torchtune: its launcher's settings are defaults */
 } ms_launch;
 
 /* Adds a setting; the values are words from `first` on, the first one from an offset on. Values

@@ -5,8 +5,6 @@
  */
 #include "config/launch/programs.h"
 
-#include "config/launch/foreign_programs.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,10 +70,10 @@ static const char *common_key(const taking *t, const char *name)
     return name;
 }
 
-/* Options of accelerate's launcher, which trl hands on. */
+/* Options of accelerate's launcher, which trl hands on; num_processes may be in its file, too. */
 static bool is_of_launcher(const taking *t, const char *name)
 {
-    static const char *const names[] = {"num_processes", "mixed_precision", "num_machines"};
+    static const char *const names[] = {"mixed_precision", "num_machines"};
     for (size_t i = 0; t->is_trl && i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -110,10 +108,6 @@ static ms_status take_values(taking *t, const ms_launch_option *option, uint32_t
     ms_launch_settings *to = is_of_launcher(t, key) ? &t->l->launcher : &t->l->trainer;
     if (count == 1 && is_config && is_settings_file(ms_launch_text(t->l, values[0])))
         return ms_launch_add_file(t->l, values[0]);
-    if (count == 1 && strcmp(option->name, "accelerate_config") == 0)
-        return ms_launch_fail(t->l, values[0].word,
-                              "'%.40s' is a file inside of TRL: give its path",
-                              ms_launch_text(t->l, values[0]));
     if (count == 0 && starts(key, "no_"))
         return ms_launch_add_constant(t->l, to, key + strlen("no_"), word, "false");
     if (count == 0 && strcmp(key, "deepspeed") == 0) /* DeepSpeed's own switch */
@@ -179,17 +173,7 @@ static ms_status take_trl(taking *t)
     t->at += 2;
     t->is_trl = true;
     ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "trl_task", word, task);
-    if (status == MS_OK)
-        status = take_arguments(t);
-    bool is_launched = false, has_type = t->l->file_count > 1;
-    for (uint32_t i = 0; i < t->l->launcher.count; i++) {
-        is_launched |= strcmp(t->l->launcher.items[i].key, "num_processes") == 0;
-        has_type |= strcmp(t->l->launcher.items[i].key, "distributed_type") == 0;
-    }
-    return status == MS_OK && is_launched && !has_type
-               ? ms_launch_add_constant(t->l, &t->l->launcher, "distributed_type", word,
-                                        "MULTI_GPU")
-               : status;
+    return status == MS_OK ? take_arguments(t) : status;
 }
 
 static ms_status take_factory(taking *t)
@@ -301,18 +285,26 @@ static bool is_own(const taking *t)
     return true;
 }
 
-/* What a program of one's own sets itself is not here to be read. */
+/* What a program of one's own sets itself is not here to be read, unless options say how many
+ * sequences there are, and how long they are. */
 static ms_status note_inside(const taking *t, uint32_t first, const char *name)
 {
+    static const char *const lengths[] = {"length", "max_len", "seq_len", "block_size", "cutoff"};
     ms_launch_option option;
-    for (uint32_t i = first; t->is_own && i < t->l->count; i++)
-        if (ms_launch_option_at(t->l, i, &option) && strstr(option.name, "batch_size"))
-            return MS_OK;
-    return t->is_own ? ms_note_add(t->l->notes, t->l->arena, t->l->err,
-                                   "the settings inside of %.60s are not read: give them as "
-                                   "options (--batch, --seq, --dtype)",
-                                   name)
-                     : MS_OK;
+    bool has_batch = false, has_length = false;
+    for (uint32_t i = first; t->is_own && i < t->l->count; i++) {
+        if (!ms_launch_option_at(t->l, i, &option))
+            continue;
+        has_batch |= strstr(option.name, "batch_size") != NULL;
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+            has_length |= strstr(option.name, lengths[k]) != NULL;
+    }
+    return t->is_own && !(has_batch && has_length)
+               ? ms_note_add(t->l->notes, t->l->arena, t->l->err,
+                             "the settings inside of %.60s are not read: give them as "
+                             "options (--batch, --seq, --dtype)",
+                             name)
+               : MS_OK;
 }
 
 /* Adds the kind of training that a program's name has. */
@@ -331,7 +323,8 @@ static ms_status take_python(taking *t, uint32_t skipped, const char *name)
     ms_status status = ms_launch_check_foreign(t->l, t->at, name);
     if (status != MS_OK)
         return status;
-    if (starts(name, "axolotl.cli.train"))
+    t->l->is_module = starts(name, "axolotl.cli.train");
+    if (t->l->is_module)
         return take_axolotl(t, skipped);
     t->l->is_deep = starts(name, "torchtitan.");
     t->l->program = name;
@@ -375,7 +368,6 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
     taking t = {.l = l, .at = at};
     if (at >= l->count)
         return ms_launch_fail(l, l->count - 1, "this launch has no program");
-    const char *name = ms_launch_base_name(l->words[at].text);
-    ms_status status = take_program(&t);
-    return status == MS_OK ? ms_launch_note_uncounted(l, name) : status;
+    l->command = ms_launch_base_name(l->words[at].text);
+    return take_program(&t);
 }

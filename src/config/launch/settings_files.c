@@ -7,7 +7,10 @@
 #include "config/launch/join_settings.h"
 #include "config/launch/launch.h"
 #include "config/launch/launch_document.h"
+#include "config/launch/launch_notes.h"
+#include "config/launch/trl_configs.h"
 #include "config/model/input.h"
+#include "config/trainers/training_keys.h"
 #include "json/read.h"
 #include "json/yaml.h"
 
@@ -44,6 +47,75 @@ static ms_status open_all(ms_arena *arena, const char *paths, const char *run_pa
     return status;
 }
 
+/* ---- accelerate's file that TRL's settings name ---- */
+
+static ms_status take_text(const char *text, const char *name, ms_settings_files *files,
+                           ms_error *err)
+{
+    const uint32_t i = files->count;
+    files->texts[i] = strdup(text);
+    if (!files->texts[i])
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a configuration of TRL's");
+    const ms_json_source source = {name, files->texts[i], strlen(text)};
+    files->count++;
+    return ms_json_or_yaml_parse(&source, &files->documents[i], err);
+}
+
+/* A file, else one of those that come with TRL. */
+static ms_status open_named(ms_arena *arena, ms_json_value value, ms_settings_files *files,
+                            ms_error *err)
+{
+    const char *name = ms_training_value_text(value);
+    const char *beside = ms_path_beside(arena, ms_json_file_name(value), name);
+    const char *text = ms_trl_config(name);
+    const char *path = beside && !ms_is_regular_file(name) ? beside : name;
+    if (!beside)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
+    files->named = files->count + 1;
+    if (ms_is_regular_file(path))
+        return open_one(arena, path, files, err);
+    const char *shown = ms_arena_printf(arena, "TRL's %s.yaml", name);
+    if (text && !shown)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a name");
+    if (text)
+        return take_text(text, shown, files, err);
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "'%.60s' is no file, and no configuration that comes with TRL: %s are",
+                        name, ms_trl_config_names());
+}
+
+/* TRL's launcher takes the key from its own settings, of which the words win. */
+static bool find_named(const ms_settings_files *files, ms_json_value *found)
+{
+    ms_json_value value;
+    ms_training_format format = MS_TRAINING_HF;
+    bool is_found = false;
+    for (uint32_t i = 0; i < files->count; i++) {
+        const ms_json_value root = ms_json_root(files->documents[i]);
+        if (!ms_json_find(root, "accelerate_config", &value) || !*ms_training_value_text(value) ||
+            ms_training_format_find(root, &format, NULL) != MS_OK || format != MS_TRAINING_HF)
+            continue;
+        *found = value;
+        is_found = true;
+    }
+    return is_found;
+}
+
+/* What is refused of it does not keep the others from being joined. */
+static ms_status open_accelerate(ms_arena *arena, ms_settings_files *files, ms_error *err)
+{
+    ms_json_value value;
+    const uint32_t count = files->count;
+    files->is_whole = true;
+    ms_status status = find_named(files, &value) ? open_named(arena, value, files, err) : MS_OK;
+    if (status != MS_OK) {
+        files->named = 0;
+        while (files->count > count)
+            free(files->texts[--files->count]);
+    }
+    return status;
+}
+
 /* ---- the words of a launch ---- */
 
 static ms_status take_words(const ms_launch *launch, const ms_launch_settings *settings,
@@ -57,6 +129,21 @@ static ms_status take_words(const ms_launch *launch, const ms_launch_settings *s
     return status;
 }
 
+/* What the variables of a script, or in front of a launch, say of PyTorch's allocator. */
+static ms_allocator_conf allocator_of(const ms_shell *shell)
+{
+    for (size_t i = 0; ms_allocator_conf_names[i]; i++) {
+        const ms_shell_variable *variable = ms_shell_find(shell, ms_allocator_conf_names[i]);
+        if (variable && variable->count > 0 && variable->is_exported)
+            return (ms_allocator_conf){.name = ms_allocator_conf_names[i],
+                                       .value = variable->items->text,
+                                       .file = shell->source.name,
+                                       .unknown = variable->items->unknown,
+                                       .line = variable->items->line};
+    }
+    return (ms_allocator_conf){0};
+}
+
 static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, ms_error *err)
 {
     ms_status status = MS_OK;
@@ -66,7 +153,9 @@ static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, 
     files->is_deep = launch->is_deep;
     files->is_recipe = launch->is_recipe;
     files->processes = launch->processes;
-    files->allocator = ms_allocator_conf_of(&launch->shell);
+    files->allocator = allocator_of(&launch->shell);
+    files->by_axolotl = strcmp(launch->command, "axolotl") == 0;
+    files->is_module = launch->is_module;
     if (status == MS_OK)
         status = take_words(launch, &launch->launcher, true, files, err);
     if (status == MS_OK)
@@ -79,6 +168,23 @@ static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, 
                          launch->program ? launch->program : "the program");
 }
 
+/* Whether they name a file of accelerate's by TRL's key. */
+static bool has_named(const ms_settings_files *files)
+{
+    ms_json_value value;
+    return find_named(files, &value);
+}
+
+/* Whether a file or a word says how many processes there are. */
+static bool has_count(const ms_settings_files *files)
+{
+    ms_json_value value;
+    for (uint32_t i = 0; i < files->count; i++)
+        if (ms_json_find(ms_json_root(files->documents[i]), "num_processes", &value))
+            return true;
+    return false;
+}
+
 static ms_status open_launch(ms_arena *arena, const ms_settings_places *places,
                              ms_settings_files *files, ms_notes *notes, ms_error *err)
 {
@@ -87,6 +193,8 @@ static ms_status open_launch(ms_arena *arena, const ms_settings_places *places,
         ms_launch_read(arena, places->launch, places->launch_beside, &launch, notes, err);
     if (status == MS_OK)
         status = take_launch(&launch, files, err);
+    if (status == MS_OK && !has_count(files) && !has_named(files))
+        status = ms_launch_note_uncounted(&launch);
     ms_launch_end(&launch);
     return status;
 }
@@ -107,12 +215,16 @@ static ms_status find_parts(ms_settings_files *files, ms_settings_part *parts, u
                             ms_error *err)
 {
     ms_status status = MS_OK;
-    *count = 0;
+    *count = files->named > 0; /* first, as words win over it */
     for (uint32_t i = 0; i < files->file_count && status == MS_OK; i++)
         status = ms_settings_part_of(ms_json_root(files->documents[i]), &parts[(*count)++], err);
     bool is_alone = has_no_launcher(parts, *count);
     files->world = is_alone ? files->processes : 0;
-    for (uint32_t i = files->file_count; i < files->count; i++) {
+    for (uint32_t i = files->file_count; i < files->count && status == MS_OK; i++) {
+        if (i + 1 == files->named) {
+            status = ms_settings_part_of(ms_json_root(files->documents[i]), &parts[0], err);
+            continue;
+        }
         ms_settings_part part = {.kind = MS_SETTINGS_WORDS,
                                  .root = ms_json_root(files->documents[i]),
                                  .is_deep = files->is_deep || files->is_launcher[i]};
@@ -142,14 +254,28 @@ static ms_status join(ms_arena *arena, ms_settings_files *files, ms_notes *notes
 ms_status ms_settings_files_open(ms_arena *arena, const ms_settings_places *places,
                                  ms_settings_files *files, ms_notes *notes, ms_error *err)
 {
+    ms_error second = {0};
     *files = (ms_settings_files){0};
     ms_status status =
         places->paths ? open_all(arena, places->paths, places->paths_beside, files, err) : MS_OK;
     files->file_count = files->count;
     if (status == MS_OK && places->launch)
         status = open_launch(arena, places, files, notes, err);
-    return status == MS_OK && (files->count > 1 || places->launch) ? join(arena, files, notes, err)
-                                                                   : status;
+    if (status != MS_OK)
+        return status;
+    status = open_accelerate(arena, files, err);
+    if (!(files->count > 1 || places->launch) ||
+        (status != MS_OK && !ms_status_is_of_input(status)))
+        return status;
+    const ms_status joined = join(arena, files, notes, &second);
+    ms_error_add(err, &second);
+    return status == MS_OK ? joined : status;
+}
+
+bool ms_settings_files_are_there(const ms_settings_files *files, ms_status status)
+{
+    return status == MS_OK || (ms_status_is_of_input(status) && files->is_whole &&
+                               (files->merged || files->count == 1));
 }
 
 void ms_settings_files_close(ms_settings_files *files)

@@ -39,23 +39,43 @@ static ms_status take_world(const ms_launched *run, uint64_t world, ms_error *er
     return ms_run_field_set(draft, run->arena, "world", text, err);
 }
 
+/* What the launch itself sets. */
+static ms_status take_launch(const ms_launched *run, const ms_settings_files *files, ms_told told,
+                             ms_error *err)
+{
+    ms_allocator_conf allocator = files->allocator;
+    if (files->by_axolotl)
+        ms_allocator_conf_heed_axolotl(&allocator, run->draft);
+    run->draft->is_launched_apart = files->has_trainer_too;
+    run->draft->has_allocator_conf = files->is_module || (allocator.name && !allocator.is_replaced);
+    ms_status status = take_world(run, files->world, err);
+    return status == MS_OK
+               ? ms_allocator_conf_apply(&allocator, run->arena, run->draft, told.keys, err)
+               : status;
+}
+
+/* What is refused of one does not keep the others from being read. */
 ms_status ms_launched_apply(const ms_launched *run, const ms_model_config *model,
                             ms_settings_files *files, ms_told told, ms_error *err)
 {
     const ms_settings_places places = places_of(run);
+    ms_error second = {0}, third = {0};
     if (!places.paths && !places.launch)
         return MS_OK;
     ms_status status = ms_settings_files_open(run->arena, &places, files, told.notes, err);
-    run->draft->is_launched_apart = files->has_trainer_too;
-    if (status == MS_OK)
-        status = take_world(run, files->world, err);
-    if (status == MS_OK)
-        run->draft->has_allocator_conf = files->allocator.name != NULL;
-    if (status == MS_OK)
-        status = ms_allocator_conf_apply(&files->allocator, run->arena, run->draft, told.keys, err);
-    return status == MS_OK ? ms_training_args_read(run->arena, ms_settings_files_root(files), model,
-                                                   run->draft, run->origins, told, err)
-                           : status;
+    if (!ms_settings_files_are_there(files, status))
+        return status;
+    const ms_status launch = take_launch(run, files, told, &second);
+    status = status == MS_OK ? launch : status;
+    run->draft->has_doubtful_layout = status != MS_OK;
+    ms_error_add(err, &second);
+    if (launch != MS_OK && !ms_status_is_of_input(launch))
+        return launch;
+    const ms_status settings = ms_training_args_read(run->arena, ms_settings_files_root(files),
+                                                     model, run->draft, run->origins, told, &third);
+    ms_error_add(err, &third);
+    return status == MS_OK || !(settings == MS_OK || ms_status_is_of_input(settings)) ? settings
+                                                                                      : status;
 }
 
 ms_status ms_launched_model(const ms_launched *run, const ms_family_list *families,

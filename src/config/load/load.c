@@ -14,6 +14,7 @@
 #include "config/load/named_model.h"
 #include "config/load/again.h"
 #include "config/load/as_configured.h"
+#include "config/load/lacking.h"
 #include "config/load/loading.h"
 #include "config/load/run_file.h"
 #include "config/trainers/keys/key_walk.h"
@@ -39,21 +40,10 @@ static ms_status apply_settings(ms_loading *l, const ms_run_setting *settings, s
 
 /* ---- training arguments ---- */
 
-static ms_launched launched(ms_loading *l, const char *run_path)
-{
-    return (ms_launched){l->arena, run_path, &l->draft, &l->origins};
-}
-
 static ms_status apply_training_args(ms_loading *l, const char *run_path)
 {
-    const ms_launched run = launched(l, run_path);
-    const ms_told told = {l->notes, &l->unsupported, &l->keys};
-    ms_status status = ms_launched_apply(&run, l->model, &l->files, told, l->err);
-    if (status == MS_OK && l->draft.assume_version && !l->keys.versions)
-        return ms_fail(l->err, MS_ERR_USAGE,
-                       "assume-version: this run has no training arguments, whose framework it "
-                       "could be of");
-    return status;
+    const ms_status status = ms_loading_apply_training_args(l, run_path);
+    return status == MS_OK ? MS_OK : ms_loading_lacks_settings(l, status);
 }
 
 /* ---- adapters ---- */
@@ -157,6 +147,38 @@ static ms_status keep_draft(ms_loading *l)
     return MS_OK;
 }
 
+/* Of a run file once its own fields are read: *is_refused tells that it is the model that is. */
+static ms_status load_model(ms_loading *l, const ms_input *in, ms_json_value root, bool *is_refused)
+{
+    const ms_launched run = ms_loading_launched(l, in->path);
+    ms_json_value member;
+    ms_status status = MS_OK;
+    const bool has_model = ms_json_find(root, "model", &member);
+    if (has_model || l->is_run)
+        status = ms_run_file_read(l->arena, root, &l->draft, &l->origins, l->err);
+    if (status != MS_OK)
+        return status;
+    status = has_model ? ms_model_load_of_run(l->arena, l->families, in, member, l->model, l->notes,
+                                              l->err)
+             : l->is_run ? ms_launched_model(&run, l->families, l->model, l->notes, l->err)
+                         : ms_model_load_value(l->arena, l->families, root, in->name, l->model,
+                                               l->notes, l->err);
+    *is_refused = status != MS_OK;
+    return status;
+}
+
+/* The model is refused, with what else is. */
+static ms_status lack_model(ms_loading *l, const char *run_path, const ms_run_setting *settings,
+                            size_t count, ms_status refused)
+{
+    ms_error other = {0}, *err = l->err;
+    l->err = &other;
+    const ms_status status = apply_settings(l, settings, count);
+    l->err = err;
+    ms_error_add(err, &other);
+    return status == MS_OK ? ms_loading_lacks_model(l, run_path, refused) : refused;
+}
+
 static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root,
                            const ms_run_setting *settings, size_t count)
 {
@@ -164,20 +186,10 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
         check_stored_type, apply_training_args, ms_loading_apply_plan,
         as_configured,     apply_calibration,   apply_prices,
         resolve,           apply_adapter,       assume};
-    const ms_launched run = launched(l, in->path);
-    ms_json_value member;
-    ms_status status;
-    bool has_model = ms_json_find(root, "model", &member);
-    if (has_model || l->is_run) {
-        status = ms_run_file_read(l->arena, root, &l->draft, &l->origins, l->err);
-        if (status == MS_OK)
-            status = has_model ? ms_model_load_of_run(l->arena, l->families, in, member, l->model,
-                                                      l->notes, l->err)
-                               : ms_launched_model(&run, l->families, l->model, l->notes, l->err);
-    } else {
-        status =
-            ms_model_load_value(l->arena, l->families, root, in->name, l->model, l->notes, l->err);
-    }
+    bool is_refused = false;
+    ms_status status = load_model(l, in, root, &is_refused);
+    if (is_refused)
+        return lack_model(l, in->path, settings, count, status);
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++) {
@@ -187,7 +199,8 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
     return status == MS_OK ? keep_draft(l) : status;
 }
 
-/* Where ZeRO-3 of a file is not predicted, FSDP2 stands for it. */
+/* Where ZeRO-3 of a file is not predicted, FSDP2 stands for it, and where the units that accelerate
+ * makes of a model's ends are not, those of layers. */
 static ms_status load_document(ms_loading *l, const ms_input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
@@ -197,14 +210,16 @@ static ms_status load_document(ms_loading *l, const ms_input *in, ms_json_value 
     l->err = &first;
     ms_status status = load_once(l, in, root, settings, count);
     const bool is_refused = l->is_resolving && (status == MS_ERR_CONFIG || status == MS_ERR_USAGE);
-    if (is_refused && l->draft.has_zero3) {
+    const bool has_zero3 = l->draft.has_zero3;
+    if (is_refused && (has_zero3 || l->draft.has_end_units)) {
         ms_settings_files_close(&l->files);
         if (l->notes)
             l->notes->count = notes;
         *l = before;
         *l->run = (ms_run_config){0};
         *l->model = (ms_model_config){0};
-        l->draft.shards_instead = true;
+        l->draft.shards_instead = has_zero3;
+        l->draft.has_plain_units = !has_zero3;
         l->err = &second;
         status = load_once(l, in, root, settings, count);
         if (status == MS_ERR_NOMEM)
@@ -238,8 +253,8 @@ static ms_status load_config(ms_loading *l, const char *config, const ms_run_set
         status = ms_note_add(l->notes, l->arena, l->err, "%s", in.note);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, l->err);
-    if (status == MS_OK)
-        status = load_document(l, &in, ms_json_root(document), settings, count);
+    status = status == MS_OK ? load_document(l, &in, ms_json_root(document), settings, count)
+                             : lack_model(l, NULL, settings, count, status);
     ms_settings_files_close(&l->files);
     ms_json_free(document);
     free(in.text);
@@ -303,7 +318,11 @@ ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
     ms_loading l = begin(arena, families, into, err);
     const char *config = NULL;
     ms_status status = ms_config_find_model(arena, settings, count, &config, err);
-    return status == MS_OK ? load_config(&l, config, settings, count) : status;
+    if (status == MS_OK)
+        return load_config(&l, config, settings, count);
+    status = lack_model(&l, NULL, settings, count, status);
+    ms_settings_files_close(&l.files);
+    return status;
 }
 
 /* ---- a device alone ---- */

@@ -35,6 +35,26 @@ ms_status ms_loading_read_beside(ms_loading *l, const char *field, const char *p
     return status;
 }
 
+/* ---- training arguments ---- */
+
+ms_launched ms_loading_launched(ms_loading *l, const char *run_path)
+{
+    return (ms_launched){l->arena, run_path, &l->draft, &l->origins};
+}
+
+ms_status ms_loading_apply_training_args(ms_loading *l, const char *run_path)
+{
+    const ms_launched run = ms_loading_launched(l, run_path);
+    const ms_told told = {l->lacks_model ? NULL : l->notes, &l->unsupported, &l->keys,
+                          l->lacks_model};
+    ms_status status = ms_launched_apply(&run, l->model, &l->files, told, l->err);
+    if (status == MS_OK && l->draft.assume_version && !l->keys.versions)
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "assume-version: this run has no training arguments, whose framework it "
+                       "could be of");
+    return status;
+}
+
 /* ---- plans ---- */
 
 /* A plan and a field with the same effect exclude each other; a flag wins over the run file. */

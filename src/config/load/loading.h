@@ -21,6 +21,7 @@ typedef struct ms_loading {
     ms_read_keys keys;
     ms_error *err;
     bool is_resolving; /* its files are read */
+    bool lacks_model;  /* it is refused: another one stands for it, to find further refusals */
     bool is_run;       /* a run file, though it names no model itself */
     const char *asked; /* a field; *place is where the files say it. NULL: none */
     ms_error *place;
@@ -32,6 +33,9 @@ bool ms_loading_in_file(const ms_loading *l, const char *field);
 ms_status ms_loading_read_beside(ms_loading *l, const char *field, const char *path,
                                  const char *run_path,
                                  ms_status (*take)(ms_loading *l, ms_json_value root));
+/* The run's settings of a trainer. */
+ms_launched ms_loading_launched(ms_loading *l, const char *run_path);
+ms_status ms_loading_apply_training_args(ms_loading *l, const char *run_path);
 /* Takes the treatments of a plan, which stand for those that could have been given. */
 ms_status ms_loading_apply_plan(ms_loading *l, const char *run_path);
 

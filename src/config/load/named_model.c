@@ -185,9 +185,14 @@ ms_status ms_settings_find_model(ms_arena *arena, const ms_settings_places *plac
 {
     ms_settings_files files;
     const char *found = NULL;
+    ms_error second = {0};
     ms_status status = ms_settings_files_open(arena, places, &files, NULL, err);
-    if (status == MS_OK)
-        status = find_in_document(arena, ms_settings_files_root(&files), &found, err);
+    if (ms_settings_files_are_there(&files, status)) {
+        const ms_status model =
+            find_in_document(arena, ms_settings_files_root(&files), &found, &second);
+        ms_error_add(err, &second);
+        status = status == MS_OK ? model : status;
+    }
     if (status == MS_OK && !(*config = ms_arena_strdup(arena, found)))
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a model's name");
     ms_settings_files_close(&files);

@@ -16,7 +16,9 @@
 typedef struct ms_run_origins {
     bool in_file[MS_RUN_FIELD_COUNT];
     ms_json_value values[MS_RUN_FIELD_COUNT];
-    const ms_error *places[MS_RUN_FIELD_COUNT]; /* places in a plan file, which is already closed */
+    /* places in a plan file, which is already closed, whose text is the field's name, and of what
+     * trainers' settings make a field follow from */
+    const ms_error *places[MS_RUN_FIELD_COUNT];
 } ms_run_origins;
 
 /* A draft whose run has a device already, with its rates, keeps that. */

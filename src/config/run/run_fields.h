@@ -21,6 +21,9 @@ enum {
 #undef MS_ONE_MORE
 };
 
+/* PyTorch from 2.9 on looks at PYTORCH_ALLOC_CONF, which axolotl sets from then on. */
+enum { MS_FIRST_ALLOC_CONF_MINOR = 9 };
+
 /* The options that were set; ms_run_resolve fills in the rest. */
 typedef struct ms_run_draft {
     ms_run_config run;          /* first member; 0 where nothing is set */
@@ -33,12 +36,15 @@ typedef struct ms_run_draft {
     bool is_moved;  /* by the trainer whose file it is, a model that was built on the host */
     bool is_loaded; /* by it, with device_map, where there are no other ranks */
     bool is_mapped; /* the same, on each rank that holds everything */
-    bool is_launched_apart;  /* a launcher has a file beside the trainer's */
-    bool has_allocator_conf; /* a variable of a launch sets the allocator */
-    bool has_zero3;          /* a file shards by ZeRO-3 */
-    bool shards_instead;     /* which is not predicted for it: FSDP2 stands for it */
-    bool is_inference;       /* nothing is trained */
-    bool reshards;           /* --reshard-after-forward */
+    bool is_launched_apart;   /* a launcher has a file beside the trainer's */
+    bool has_allocator_conf;  /* the launch alone says what the allocator is */
+    bool has_zero3;           /* a file shards by ZeRO-3 */
+    bool has_doubtful_layout; /* what decides the layout of ranks is refused */
+    bool has_end_units;       /* a file's FSDP2 makes units of the ends of a model */
+    bool has_plain_units;     /* which are not predicted for it: layers alone stand for them */
+    bool shards_instead;      /* ZeRO-3 is not predicted for it: FSDP2 stands for it */
+    bool is_inference;        /* nothing is trained */
+    bool reshards;            /* --reshard-after-forward */
     bool reshards_after_backward;
     uint64_t world;                        /* --world; 0: not given */
     bool keeps_orig_params;                /* --use-orig-params */

@@ -133,11 +133,9 @@ static bool has_layout(const ms_training_reading *r)
 static ms_status take_copies(ms_training_reading *r, const ms_sharding *s)
 {
     const char *layout = ms_arena_printf(r->arena, "dp=%" PRIu64, s->processes);
-    if (!layout)
-        return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a layout");
-    ms_status status = ms_run_field_set(r->draft, r->arena, "parallel", layout, r->err);
+    ms_status status = ms_training_set_by(r, s->value, "parallel", layout);
     if (status == MS_OK && !ms_run_field_is_set(r->draft, "no-sync"))
-        status = ms_run_field_set(r->draft, r->arena, "no-sync", "yes", r->err);
+        status = ms_training_set_by(r, s->value, "no-sync", "yes");
     return status;
 }
 
@@ -165,6 +163,7 @@ static ms_status heed_sharding(ms_training_reading *r)
         status = ms_training_share_v1(r, root, &s);
     if (status != MS_OK || s.kind == MS_SHARDING_NONE)
         return status;
+    r->shards = s.value;
     ms_training_ranks t = {.r = r, .sharding = &s, .root = root};
     if (format == MS_TRAINING_TITAN && (status = ms_training_read_titan_step(&t)) != MS_OK)
         return status;
@@ -250,6 +249,14 @@ static ms_status walk_keys(ms_training_reading *r)
     return ms_training_walk_keys(r, r->file.format, r->root, "");
 }
 
+/* Those that the layout of ranks does not depend on. */
+static bool is_apart(ms_status (*step)(ms_training_reading *r))
+{
+    return step == set_numbers || step == set_clip || step == ms_training_set_optimizer ||
+           step == ms_training_set_attention || step == ms_training_set_loss ||
+           step == ms_training_set_between_steps || step == walk_keys;
+}
+
 /* What is refused does not keep the rest from being read, so that all of it is told at once. */
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
                                 ms_run_draft *draft, ms_run_origins *origins, ms_told told,
@@ -290,6 +297,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .notes = told.notes,
                              .unsupported = told.unsupported,
                              .keys = told.keys,
+                             .lacks_model = told.lacks_model,
                              .tables = tables,
                              .err = &one};
     ms_training_format format = MS_TRAINING_HF;
@@ -304,6 +312,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
         status = steps[i](&r);
         ms_error_add(err, &one);
         first = first == MS_OK ? status : first;
+        draft->has_doubtful_layout |= status != MS_OK && !is_apart(steps[i]);
         if (status != MS_OK && !ms_status_is_of_input(status))
             return status;
     }

@@ -19,6 +19,8 @@ typedef struct ms_told {
     ms_notes *notes;
     ms_notes *unsupported; /* what is run otherwise than the trainer does, in sentences */
     ms_read_keys *keys;    /* how each key was read */
+    bool lacks_model;      /* another one stands for it: only refusals count, without those of names
+                              of modules */
 } ms_told;
 
 /* Sets the fields of `draft` that the file determines and that are not set yet. `origins` records

@@ -6,8 +6,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
 
+#include "config/trainers/keys/allocator_conf.h"
 #include "config/trainers/others/training_swift.h"
 #include "config/trainers/step/training_checkpoints.h"
 #include "config/trainers/training_reading.h"
@@ -23,16 +23,21 @@ static ms_status set_empty_cache(ms_training_reading *r)
     return ms_training_offer(r, "empty-cache-steps", ms_training_number(r, topic), topic);
 }
 
-/* What a launch says to PyTorch's allocator. */
+/* A variable of the environment that the file sets. */
 static ms_status set_allocator(ms_training_reading *r)
 {
     const ms_training_topic topic = MS_TOPIC_ALLOCATOR;
-    if (!r->file.given[topic] || ms_training_on_cpu(r) ||
-        ms_run_field_is_set(r->draft, "allocator"))
+    ms_error at = {0};
+    if (!r->file.given[topic])
         return MS_OK;
-    if (strcasecmp(ms_training_text(r, topic, ""), "expandable_segments:true") == 0)
-        return ms_training_offer(r, "allocator", "cuda-expandable", topic);
-    return ms_training_leave_out(r, topic, MS_EFFECT_EITHER, "settings of PyTorch's allocator");
+    const ms_json_value value = r->file.values[topic];
+    ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    const ms_allocator_conf conf = {.name = ms_json_key(value),
+                                    .value = ms_training_text(r, topic, ""),
+                                    .file = ms_json_file_name(value),
+                                    .inside = "ENV/",
+                                    .line = at.line};
+    return ms_allocator_conf_apply(&conf, r->arena, r->draft, r->keys, r->err);
 }
 
 /* The topic that turns an evaluation on; MS_TOPIC_COUNT: nothing does. */

@@ -148,6 +148,7 @@ static const key_row rows[] = {
     {V1,                "/quant_config/quantization_bit", MS_TOPIC_BITS,             FORM_NUMBER},
     {V1,                "/quant_config/quantization_type", MS_TOPIC_QUANTIZE_TYPE,   FORM_TEXT},
     {V1,                "/quant_config/double_quantization", MS_TOPIC_DOUBLE,        FORM_FLAG},
+    {SWIFT,             "/ENV/PYTORCH_ALLOC_CONF",        MS_TOPIC_ALLOCATOR,        FORM_TEXT},
     {SWIFT,             "/ENV/PYTORCH_CUDA_ALLOC_CONF",   MS_TOPIC_ALLOCATOR,        FORM_TEXT},
     {TRAINER | AXOLOTL, "/torch_empty_cache_steps",       MS_TOPIC_EMPTY_CACHE,      FORM_NUMBER},
     {TRAINER | AXOLOTL, "/eval_strategy",                 MS_TOPIC_EVAL_STRATEGY,    FORM_FLAG_OR_TEXT},

@@ -6,22 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/locale.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/adapters/training_adapter.h"
 
 /* ---- values ---- */
-
-double ms_training_value_number(ms_json_value value)
-{
-    double number = -1;
-    const char *text = ms_training_value_text(value);
-    char *end = NULL;
-    if (ms_json_get_number(value, -1e15, 1e15, &number, NULL) == MS_OK || !*text)
-        return number;
-    number = ms_number_read(text, &end);
-    return *end == '\0' ? number : -1;
-}
 
 bool ms_training_truth(ms_json_value value, bool absent)
 {
@@ -120,7 +108,7 @@ ms_status ms_training_set_option(const ms_training_ranks *t, const char *field, 
         return MS_OK;
     if (!text)
         return no_memory(r);
-    ms_status status = ms_run_field_set(r->draft, r->arena, field, text, r->err);
+    ms_status status = ms_training_set_by(r, t->sharding->value, field, text);
     const char *before = r->ranks_said ? r->ranks_said : "";
     r->ranks_said =
         ms_arena_printf(r->arena, "%s%s--%s %s", before, *before ? " " : "", field, text);
@@ -208,8 +196,7 @@ ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root)
     static const char field[] = "find-unused-parameters";
     ms_json_value value;
     bool is_launcher =
-        !r->draft->is_launched_apart && (ms_json_find(root, "distributed_type", &value) ||
-                                         ms_json_find(root, "num_processes", &value));
+        !r->draft->is_launched_apart && ms_json_find(root, "distributed_type", &value);
     bool is_trainer = r->file.format != MS_TRAINING_TORCHTUNE &&
                       r->file.format != MS_TRAINING_TITAN && r->file.format != MS_TRAINING_V1;
     bool is_engine = ms_json_find(root, "zero_optimization", &value);

@@ -49,8 +49,6 @@ ms_status ms_training_set_aside(const ms_training_ranks *t, ms_json_value value,
 
 /* true and false, also as texts; `absent` for what is neither. */
 bool ms_training_truth(ms_json_value value, bool absent);
-/* A number, also as a text; -1: it is none. */
-double ms_training_value_number(ms_json_value value);
 
 /* The place in a list of words, NULL-terminated, of one of them or of its number from 1; -1:
  * neither. */

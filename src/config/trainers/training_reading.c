@@ -41,6 +41,17 @@ static ms_status no_memory(const ms_training_reading *r)
     return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
 }
 
+ms_status ms_training_set_by(ms_training_reading *r, ms_json_value value, const char *field,
+                             const char *text)
+{
+    ms_error *place = ms_arena_array(r->arena, ms_error, 1);
+    if (!text || !place)
+        return no_memory(r);
+    ms_json_error_set(place, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    r->origins->places[ms_run_field_find(field)] = place;
+    return ms_run_field_set(r->draft, r->arena, field, text, r->err);
+}
+
 ms_status ms_training_offer(ms_training_reading *r, const char *field, const char *text,
                             ms_training_topic topic)
 {

@@ -20,6 +20,7 @@ typedef struct ms_training_reading {
     ms_training_file file;
     ms_json_value root;
     const ms_model_config *model;
+    bool lacks_model; /* that is another one than the run's */
     ms_run_draft *draft;
     ms_run_origins *origins;
     ms_notes *notes, *unsupported;
@@ -30,6 +31,7 @@ typedef struct ms_training_reading {
     ms_key_rows *tables; /* of keys, by format: see key_table.h */
     /* several ranks */
     ms_parallel_kind ranks; /* what the file shards with, if that is read */
+    ms_json_value shards;   /* the key that says so; without a document: none does */
     const char *ranks_said; /* the options that it implies; NULL: none */
     uint64_t rings;         /* ranks that share each sequence; 0: none do */
     ms_json_value ring;     /* the key that says so */
@@ -44,6 +46,11 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
 /* Fails at the value of a given topic. */
 #define ms_training_fail(r, topic, ...)                                                            \
     ms_json_fail((r)->err, (r)->file.values[topic], MS_JSON_AT_VALUE, MS_ERR_CONFIG, __VA_ARGS__)
+
+/* Sets a field that follows from that value, whose key is its place in refusals. NULL: there was no
+ * memory for the text. */
+ms_status ms_training_set_by(ms_training_reading *r, ms_json_value value, const char *field,
+                             const char *text);
 
 /* Values of topics, or `absent` if the file does not set them. */
 bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/locale.h"
 #include "config/model/input.h"
 #include "config/run/parallel.h"
 #include "config/trainers/others/swift_configs.h"
@@ -37,22 +36,10 @@ static bool find_either(ms_json_value object, const char *pointer, const char *o
            ms_json_find_pointer(object, other, value);
 }
 
-/* A count of GPUs, also where it is written as a text; -1 for what is none, as "auto". */
-static double number_of(ms_json_value value)
-{
-    double number = -1;
-    const char *text = ms_training_value_text(value);
-    char *end = NULL;
-    if (ms_json_get_number(value, -1e9, 1e9, &number, NULL) == MS_OK || !*text)
-        return number;
-    number = ms_number_read(text, &end);
-    return *end == '\0' ? number : -1;
-}
-
-/* More than one of them, or as many as there are. */
+/* More than one of them, or as many as there are, as "auto". */
 static bool is_several(ms_json_value value)
 {
-    double number = number_of(value);
+    double number = ms_training_value_number(value);
     return !ms_training_says_nothing(value) && (number > 1 || number < 0);
 }
 
@@ -115,7 +102,8 @@ static bool is_no_shard(ms_json_value value)
     enum { NO_SHARD = 3 };
     const char *text = ms_training_value_text(value);
     return strcasecmp(text, "no_shard") == 0 || strcmp(text, "3") == 0 ||
-           (ms_json_kind_of(value) == MS_JSON_NUMBER && number_of(value) == NO_SHARD);
+           (ms_json_kind_of(value) == MS_JSON_NUMBER &&
+            ms_training_value_number(value) == NO_SHARD);
 }
 
 /* accelerate's own files alone leave a model whole, for version 1: its launcher hands
@@ -127,7 +115,7 @@ static ms_sharding_kind fsdp_kind(const reading *r)
                        strcasecmp(ms_training_value_text(type), fsdp) == 0;
     bool is_second =
         find_either(r->root, "/fsdp_config/fsdp_version", "/fsdp_config/version", &version) &&
-        number_of(version) == 2;
+        ms_training_value_number(version) == 2;
     bool is_whole = is_launched && !is_second &&
                     find_either(r->root, "/fsdp_config/fsdp_sharding_strategy",
                                 "/fsdp_config/sharding_strategy", &strategy) &&
@@ -167,7 +155,8 @@ static ms_sharding_kind configured_kind(ms_json_value config)
         return MS_SHARDING_COPIES;
     if (ms_json_kind_of(optimization) != MS_JSON_OBJECT)
         return MS_SHARDING_SPLITS;
-    bool is_off = !ms_json_find(optimization, "stage", &stage) || number_of(stage) == 0;
+    bool is_off =
+        !ms_json_find(optimization, "stage", &stage) || ms_training_value_number(stage) == 0;
     return is_off ? MS_SHARDING_COPIES : MS_SHARDING_SPLITS;
 }
 
@@ -234,7 +223,7 @@ static ms_status deepspeed_kind(const reading *r, ms_sharding_kind *kind)
         *ms_training_value_text(value))
         return of_named(r, value, kind);
     bool is_off = ms_json_find_pointer(r->root, "/deepspeed_config/zero_stage", &value) &&
-                  number_of(value) == 0;
+                  ms_training_value_number(value) == 0;
     *kind = is_off ? MS_SHARDING_COPIES : MS_SHARDING_SPLITS;
     return MS_OK;
 }
@@ -271,6 +260,16 @@ static ms_status of_type(const reading *r, ms_json_value value, ms_sharding *one
     return one->library == zero ? deepspeed_kind(r, &one->kind) : MS_OK;
 }
 
+/* TRL's launcher takes the number from the trainer's settings, and starts them as accelerate does
+ * where nothing says how: with DistributedDataParallel. */
+static ms_status of_processes(const reading *r, ms_json_value value, ms_sharding *one)
+{
+    ms_json_value type;
+    const bool is_said = ms_json_find(r->root, "distributed_type", &type);
+    one->kind = !is_said && is_several(value) ? MS_SHARDING_COPIES : MS_SHARDING_NONE;
+    return MS_OK;
+}
+
 /* ---- all of it ---- */
 
 typedef struct sharding_row {
@@ -287,6 +286,7 @@ static const sharding_row rows[] = {
     {TRAINER | AXOLOTL, "/deepspeed",                    of_deepspeed,    zero},
     {HF,                "/zero_optimization",            of_optimization, zero},
     {TRAINER | AXOLOTL, "/distributed_type",             of_type,         NULL},
+    {HF,                "/num_processes",                of_processes,    ddp},
     {TRAINER,           "/parallelism_config",           of_sizes,        parallel},
     {HF,                "/sharded_ddp",                  of_any,          parallel},
     {HF,                "/model_init_kwargs/tp_plan",    of_any,          parallel},
@@ -351,7 +351,8 @@ static ms_status look(const reading *r, const sharding_row *row, ms_sharding *fo
 static void heed_one_process(const reading *r, ms_sharding *found)
 {
     ms_json_value value;
-    double processes = ms_json_find(r->root, "num_processes", &value) ? number_of(value) : 0;
+    double processes =
+        ms_json_find(r->root, "num_processes", &value) ? ms_training_value_number(value) : 0;
     bool has_engine =
         (found->kind == MS_SHARDING_SPLITS && found->library == zero) || found->wraps_one;
     bool is_count = processes > (has_engine ? 0 : 1) && processes <= MS_MOST_RANKS;

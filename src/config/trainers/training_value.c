@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/locale.h"
 #include "json/merge.h"
 
 const char *ms_training_last_name(const char *dotted)
@@ -82,4 +83,15 @@ const char *ms_training_line(ms_arena *arena, ms_json_value value)
     ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
     return ms_arena_printf(arena, "line %" PRIu32 " of %.80s", at.line,
                            ms_json_is_merged(value) ? at.file : "the training arguments");
+}
+
+double ms_training_value_number(ms_json_value value)
+{
+    double number = -1;
+    const char *text = ms_training_value_text(value);
+    char *end = NULL;
+    if (ms_json_get_number(value, -1e15, 1e15, &number, NULL) == MS_OK || !*text)
+        return number;
+    number = ms_number_read(text, &end);
+    return *end == '\0' ? number : -1;
 }

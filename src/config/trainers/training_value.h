@@ -29,6 +29,8 @@ bool ms_training_moves_model(ms_training_format format, ms_json_value root);
 bool ms_training_says_nothing(ms_json_value value);
 /* The text of a string; "" for other values. */
 const char *ms_training_value_text(ms_json_value value);
+/* A number, also as a text; -1: it is none. */
+double ms_training_value_number(ms_json_value value);
 /* "CEWithChunkedOutputLoss" of "torchtune.modules.loss.CEWithChunkedOutputLoss". */
 const char *ms_training_last_name(const char *dotted);
 /* Whether the pointer begins with the key of that name. */

@@ -159,18 +159,17 @@ ms_status ms_training_set_zero_types(ms_training_reading *r, const char *autocas
     if (!is_said && ms_run_field_is_set(r->draft, "dtype") && r->draft->run.dtype != MS_DTYPE_F32)
         return ms_training_offer(r, "autocast", "none", MS_TOPIC_BF16);
     if (strcmp(dtype, "none") == 0)
-        return ms_fail(
-            r->err, MS_ERR_CONFIG,
-            r->takes_auto_type
-                ? "training-args: bf16 and fp16 are \"auto\" for DeepSpeed, which Trainer "
-                  "fills from its own arguments: give those, with this file as "
-                  "\"deepspeed\", or --dtype bf16"
-                : "training-args: DeepSpeed without bf16 or fp16 is not predicted");
+        return ms_json_fail(r->err, r->shards, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            r->takes_auto_type
+                                ? "bf16 and fp16 are \"auto\" for DeepSpeed, which Trainer fills "
+                                  "from its own arguments: give those, with this file as "
+                                  "\"deepspeed\", or --dtype bf16"
+                                : "DeepSpeed without bf16 or fp16 is not predicted: with either it "
+                                  "is (bf16: true of the trainer, or --dtype bf16)");
     if (!is_said && !r->takes_auto_type && strcmp(dtype, "fp16") == 0)
-        return ms_fail(
-            r->err, MS_ERR_CONFIG,
-            "training-args: DeepSpeed's fp16 with auto_cast, which accelerate sets where "
-            "its configuration has no fp16, is not predicted");
+        return ms_json_fail(r->err, r->shards, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "DeepSpeed's fp16 with auto_cast, which accelerate sets where its "
+                            "configuration has no fp16, is not predicted: with bf16 it is");
     ms_status status = ms_training_offer(r, "dtype", dtype, MS_TOPIC_BF16);
     return status == MS_OK ? ms_training_offer(r, "autocast", "none", MS_TOPIC_BF16) : status;
 }

@@ -76,17 +76,30 @@ static void write_places(const ms_page *p, const ms_field_change *rows,
         }
 }
 
+static void write_place(const ms_page *p, const ms_error *place)
+{
+    ms_page_put(p, "  %s:%" PRIu32 ":%" PRIu32 ":%s%s", place->file, place->line, place->column,
+                *place->pointer ? " " : "", place->pointer);
+    fputc('\n', p->out);
+}
+
+static void write_others(const ms_page *p, const ms_check_row *r)
+{
+    for (uint32_t i = 0; i < r->other_count; i++) {
+        write_place(p, &r->others[i]);
+        ms_page_paragraph(p, r->others[i].text);
+    }
+}
+
 static void write_detail(const ms_page *p, const ms_check_row *r)
 {
     const ms_verdict *v = r->verdict;
     const ms_error *place = ms_check_place(v);
     ms_page_heading(p, v->budget->name, "");
-    if (v->outcome == MS_OUTCOME_FAILED) {
-        ms_page_put(p, "  %s:%" PRIu32 ":%" PRIu32 ":%s%s", place->file, place->line, place->column,
-                    *place->pointer ? " " : "", place->pointer);
-        fputc('\n', p->out);
-    }
+    if (v->outcome == MS_OUTCOME_FAILED)
+        write_place(p, place);
     ms_page_paragraph(p, r->text);
+    write_others(p, r);
     if (*r->changes)
         ms_page_paragraph(p, r->changes);
     write_places(p, v->diff.config, v->config_places, v->diff.config_count);
@@ -129,6 +142,21 @@ static void markdown_row(FILE *out, const ms_verdict *v)
             size_text(v->limit_bytes, known && v->limit_bytes, limit), left_text(v, left));
 }
 
+static void markdown_others(FILE *out, const ms_check_view *view, const ms_check_row *r)
+{
+    for (uint32_t i = 0; i < r->other_count; i++) {
+        const ms_error *other = &r->others[i];
+        fputs("\n- ", out);
+        ms_markdown_text(out, ms_check_file(view, other));
+        fprintf(out, ":%" PRIu32 ": ", other->line);
+        ms_markdown_text(out, other->pointer);
+        fputs(*other->pointer ? ": " : "", out);
+        ms_markdown_text(out, other->text);
+    }
+    if (r->other_count)
+        fputc('\n', out);
+}
+
 /* A job's summary holds 1 MiB and a comment 64 KiB, so only the worst are reported in full. */
 bool ms_check_markdown(FILE *out, const ms_check_view *view)
 {
@@ -151,6 +179,7 @@ bool ms_check_markdown(FILE *out, const ms_check_view *view)
         fprintf(out, ":%" PRIu32 "): ", place->line);
         ms_markdown_text(out, r->message);
         fputc('\n', out);
+        markdown_others(out, view, r);
     }
     return true;
 }

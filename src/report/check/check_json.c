@@ -109,6 +109,20 @@ static void write_figures(ms_json_writer *w, const ms_verdict *v)
     write_breaches(w, v);
 }
 
+/* What else is refused. */
+static void write_others(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
+{
+    ms_json_array(w, "others");
+    for (uint32_t i = 0; i < r->other_count; i++) {
+        ms_json_object(w, NULL);
+        ms_json_string(w, "message", r->others[i].text);
+        ms_json_string(w, "pointer", r->others[i].pointer);
+        write_place(w, view, &r->others[i]);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
+}
+
 static void write_verdict(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
 {
     const ms_verdict *v = r->verdict;
@@ -118,6 +132,8 @@ static void write_verdict(ms_json_writer *w, const ms_check_view *view, const ms
     ms_json_string(w, "outcome", ms_outcome_names[v->outcome]);
     ms_json_string(w, "message", r->message);
     write_place(w, view, ms_check_place(v));
+    if (r->other_count)
+        write_others(w, view, r);
     if (v->outcome != MS_OUTCOME_FAILED)
         write_figures(w, v);
     if (v->has_before && v->outcome != MS_OUTCOME_FAILED) {
@@ -215,7 +231,8 @@ static void write_location(ms_json_writer *w, const ms_check_view *view, const m
     ms_json_close(w);
 }
 
-static void write_result(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
+static void write_result(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r,
+                         const ms_error *other)
 {
     char fingerprint[MS_FINGERPRINT_TEXT];
     const ms_verdict *v = r->verdict;
@@ -223,13 +240,24 @@ static void write_result(ms_json_writer *w, const ms_check_view *view, const ms_
     ms_json_string(w, "ruleId", ms_check_rule(v));
     ms_json_string(w, "level", v->outcome == MS_OUTCOME_WARNED ? "warning" : "error");
     ms_json_object_inline(w, "message");
-    ms_json_string(w, "text", ms_arena_printf(view->arena, "%s: %s", v->budget->name, r->message));
+    ms_json_string(
+        w, "text",
+        ms_arena_printf(view->arena, "%s: %s", v->budget->name, other ? other->text : r->message));
     ms_json_close(w);
-    write_location(w, view, ms_check_place(v));
+    write_location(w, view, other ? other : ms_check_place(v));
     ms_json_object_inline(w, "partialFingerprints");
-    ms_json_string(w, "memscopeBudget/v1", ms_check_fingerprint(v, fingerprint));
+    ms_json_string(w, "memscopeBudget/v1", ms_check_fingerprint(v, other, fingerprint));
     ms_json_close(w);
     ms_json_close(w);
+}
+
+static void write_results(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
+{
+    if (!ms_is_problem(r->verdict))
+        return;
+    write_result(w, view, r, NULL);
+    for (uint32_t i = 0; i < r->other_count; i++)
+        write_result(w, view, r, &r->others[i]);
 }
 
 bool ms_check_sarif(FILE *out, const ms_check_view *view)
@@ -250,8 +278,7 @@ bool ms_check_sarif(FILE *out, const ms_check_view *view)
     ms_json_string(&w, "columnKind", "unicodeCodePoints");
     ms_json_array(&w, "results");
     for (uint32_t i = 0; i < view->count; i++)
-        if (ms_is_problem(view->rows[i].verdict))
-            write_result(&w, view, &view->rows[i]);
+        write_results(&w, view, &view->rows[i]);
     ms_json_close(&w);
     ms_json_close(&w);
     ms_json_close(&w);

@@ -10,16 +10,18 @@
 
 /* ---- GitLab's code quality ---- */
 
-static void write_finding(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
+static void write_finding(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r,
+                          const ms_error *other)
 {
     char fingerprint[MS_FINGERPRINT_TEXT];
     const ms_verdict *v = r->verdict;
-    const ms_error *place = ms_check_place(v);
+    const ms_error *place = other ? other : ms_check_place(v);
     ms_json_object(w, NULL);
-    ms_json_string(w, "description",
-                   ms_arena_printf(view->arena, "%s: %s", v->budget->name, r->message));
+    ms_json_string(
+        w, "description",
+        ms_arena_printf(view->arena, "%s: %s", v->budget->name, other ? other->text : r->message));
     ms_json_string(w, "check_name", ms_check_rule(v));
-    ms_json_string(w, "fingerprint", ms_check_fingerprint(v, fingerprint));
+    ms_json_string(w, "fingerprint", ms_check_fingerprint(v, other, fingerprint));
     ms_json_string(w, "severity",
                    v->outcome == MS_OUTCOME_FAILED    ? "blocker"
                    : v->outcome >= MS_OUTCOME_UNKNOWN ? "major"
@@ -33,13 +35,21 @@ static void write_finding(ms_json_writer *w, const ms_check_view *view, const ms
     ms_json_close(w);
 }
 
+static void write_findings(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
+{
+    if (!ms_is_problem(r->verdict))
+        return;
+    write_finding(w, view, r, NULL);
+    for (uint32_t i = 0; i < r->other_count; i++)
+        write_finding(w, view, r, &r->others[i]);
+}
+
 bool ms_check_gitlab(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
     ms_json_array(&w, NULL);
     for (uint32_t i = 0; i < view->count; i++)
-        if (ms_is_problem(view->rows[i].verdict))
-            write_finding(&w, view, &view->rows[i]);
+        write_findings(&w, view, &view->rows[i]);
     ms_json_close(&w);
     ms_json_writer_end(&w);
     return true;

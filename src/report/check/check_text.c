@@ -12,6 +12,20 @@
 
 /* ---- JUnit ---- */
 
+/* Each in a line of its own, with its place. */
+static void put_others(FILE *out, const ms_check_view *view, const ms_check_row *r)
+{
+    for (uint32_t i = 0; i < r->other_count; i++) {
+        const ms_error *other = &r->others[i];
+        fputc('\n', out);
+        ms_xml_text(out, ms_check_file(view, other));
+        fprintf(out, ":%" PRIu32 ":%" PRIu32 ": ", other->line, other->column);
+        ms_xml_text(out, other->pointer);
+        fputs(*other->pointer ? ": " : "", out);
+        ms_xml_text(out, other->text);
+    }
+}
+
 static void put_case(FILE *out, const ms_check_view *view, const ms_check_row *r)
 {
     const ms_verdict *v = r->verdict;
@@ -28,6 +42,7 @@ static void put_case(FILE *out, const ms_check_view *view, const ms_check_row *r
         ms_xml_text(out, r->text);
         fputs("\">", out);
         ms_xml_text(out, r->message);
+        put_others(out, view, r);
         fprintf(out, "</%s>\n    ", failed ? "error" : "failure");
     } else if (v->outcome == MS_OUTCOME_SKIPPED) {
         fputs("\n      <skipped message=\"no limit\"/>\n    ", out);
@@ -74,16 +89,16 @@ static void put_property(FILE *out, const char *text)
 }
 
 static void put_annotation(FILE *out, const ms_check_view *view, const ms_check_row *r,
-                           const char *kind)
+                           const char *kind, const ms_error *other)
 {
-    const ms_error *place = ms_check_place(r->verdict);
+    const ms_error *place = other ? other : ms_check_place(r->verdict);
     fprintf(out, "::%s file=", kind);
     put_property(out, ms_check_file(view, place));
     fprintf(out, ",line=%" PRIu32 ",col=%" PRIu32 ",title=", place->line ? place->line : 1,
             place->column ? place->column : 1);
     put_property(out, r->verdict->budget->name);
     fputs("::", out);
-    put_data(out, r->message);
+    put_data(out, other ? other->text : r->message);
     fputc('\n', out);
 }
 
@@ -97,8 +112,13 @@ bool ms_check_github(FILE *out, const ms_check_view *view)
         if (!ms_is_problem(v) || *count == MOST_ANNOTATIONS)
             continue;
         ++*count;
-        put_annotation(out, view, &view->rows[i], is_warning ? "warning" : "error");
+        put_annotation(out, view, &view->rows[i], is_warning ? "warning" : "error", NULL);
     }
+    for (uint32_t i = 0; i < view->count; i++)
+        for (uint32_t k = 0; k < view->rows[i].other_count && errors < MOST_ANNOTATIONS; k++) {
+            put_annotation(out, view, &view->rows[i], "error", &view->rows[i].others[k]);
+            errors++;
+        }
     return true;
 }
 

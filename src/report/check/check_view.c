@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "gate/wording.h"
 
 /* ---- the view ---- */
@@ -31,6 +32,25 @@ static const char *text_of(ms_arena *arena, const ms_verdict *v)
     return text && several ? ms_arena_printf(arena, "%s. Note: %s", text, several) : text;
 }
 
+/* Those without a place of their own are where the first is. */
+static bool fill_others(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
+{
+    const char *more = v->outcome == MS_OUTCOME_FAILED ? v->error.more : "", *left = more;
+    ms_error one;
+    uint32_t count = 0;
+    while (ms_error_next(&left, &one))
+        count++;
+    if (count == 0)
+        return true;
+    ms_error *others = ms_arena_array(arena, ms_error, count);
+    for (uint32_t i = 0; others && ms_error_next(&more, &others[i]); i++)
+        if (!others[i].line)
+            ms_error_copy_place(&others[i], ms_check_place(v));
+    row->others = others;
+    row->other_count = count;
+    return others != NULL;
+}
+
 static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
 {
     row->verdict = v;
@@ -40,7 +60,7 @@ static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
     if (row->text && row->changes && row->fix)
         row->message = ms_arena_printf(arena, "%s%s%s%s%s", row->text, *row->changes ? ". " : "",
                                        row->changes, *row->fix ? ". " : "", row->fix);
-    return row->message != NULL;
+    return row->message != NULL && fill_others(arena, v, row);
 }
 
 static const char *title_of(ms_check_view *view)
@@ -153,9 +173,13 @@ const char *ms_check_file(const ms_check_view *view, const ms_error *place)
     return known ? known : file;
 }
 
-const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT])
+const char *ms_check_fingerprint(const ms_verdict *v, const ms_error *other,
+                                 char text[MS_FINGERPRINT_TEXT])
 {
-    const char *const parts[] = {v->budget->name, "\n", ms_check_rule(v)};
+    const char *const parts[] = {v->budget->name,          "\n",
+                                 ms_check_rule(v),         other ? "\n" : "",
+                                 other ? other->file : "", other ? other->pointer : "",
+                                 other ? other->text : ""};
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         for (const char *p = parts[i]; *p; p++)

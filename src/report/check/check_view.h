@@ -13,10 +13,12 @@
 /* A verdict and its texts, which are never NULL. */
 typedef struct ms_check_row {
     const ms_verdict *verdict;
-    const char *text;    /* what limit is not kept, or what is left */
-    const char *changes; /* since the baseline, or "" */
-    const char *fix;     /* "What fits again: ...", or "" */
-    const char *message; /* all of it */
+    const char *text;       /* what limit is not kept, or what is left */
+    const char *changes;    /* since the baseline, or "" */
+    const char *fix;        /* "What fits again: ...", or "" */
+    const char *message;    /* all of it */
+    const ms_error *others; /* of MS_OUTCOME_FAILED: what else is refused, each with its place */
+    uint32_t other_count;
 } ms_check_row;
 
 typedef struct ms_check_view {
@@ -56,8 +58,10 @@ const ms_error *ms_check_place(const ms_verdict *v);
  * where the program runs, without "./". */
 const char *ms_check_file(const ms_check_view *view, const ms_error *place);
 
-/* Sixteen hex digits that stay as long as the budget's name and what is wrong with it. */
+/* Sixteen hex digits that stay as long as the budget's name and what is wrong with it; `other`: of
+ * what else is refused, or NULL. */
 enum { MS_FINGERPRINT_TEXT = 17 };
-const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT]);
+const char *ms_check_fingerprint(const ms_verdict *v, const ms_error *other,
+                                 char text[MS_FINGERPRINT_TEXT]);
 
 #endif

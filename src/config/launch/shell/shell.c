@@ -193,6 +193,14 @@ static bool exports(const ms_shell *s, uint32_t first)
            (*next == '-' && strchr(next, 'x') != NULL);
 }
 
+/* "declare -i", "local -ri". */
+static bool declares_integers(const ms_shell *s, uint32_t first)
+{
+    const char *next = first + 1 < s->words.count ? s->words.items[first + 1].text : "";
+    return *next == '-' && strchr(next, 'i') != NULL &&
+           strcmp(s->words.items[first].text, "export") != 0;
+}
+
 static ms_status end_command(ms_shell *s, ms_shell_visit visit, void *context)
 {
     static const char *const exporting[] = {"export",   "declare", "local",
@@ -214,7 +222,10 @@ static ms_status end_command(ms_shell *s, ms_shell_visit visit, void *context)
     for (uint32_t i = at; i < s->words.count && is_one && status == MS_OK; i++) {
         bool was;
         const ms_shell_word word = s->words.items[i];
-        status = ms_shell_assign(s, &word, is_inner || s->is_optional, &was);
+        if (at > first && declares_integers(s, first))
+            status = ms_shell_declare_integer(s, word.text);
+        if (status == MS_OK)
+            status = ms_shell_assign(s, &word, is_inner || s->is_optional, &was);
         if (at > first && exports(s, first))
             ms_shell_export(s, word.text);
     }

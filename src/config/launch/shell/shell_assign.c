@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "config/launch/shell/shell_number.h"
 #include "config/launch/shell/shell_word.h"
 
 /* ---- variables ---- */
@@ -21,23 +22,42 @@ size_t ms_shell_assigned(const char *text, bool *adds)
     return is_name && (*adds || text[bytes] == '=') ? bytes : 0;
 }
 
+static void compute(const ms_shell *s, ms_shell_word *item)
+{
+    const char *number = item->unknown ? NULL : ms_shell_integer(s, item->text);
+    if (number)
+        item->text = number;
+    else if (!item->unknown)
+        item->unknown = "it is declared as a number, and what that comes to is not known";
+}
+
 static ms_status set_words(ms_shell *s, const char *name, bool adds, const ms_shell_word *items,
                            uint32_t count, bool is_list)
 {
     const ms_shell_variable *before = adds ? ms_shell_find(s, name) : NULL;
+    const ms_shell_variable *there = ms_shell_find(s, name);
     ms_shell_word joined;
+    if (!before && count == 1 && there && there->is_integer) {
+        joined = items[0];
+        compute(s, &joined);
+        return ms_shell_set(s, name, &joined, 1, is_list);
+    }
     if (!before)
         return ms_shell_set(s, name, items, count, is_list);
     if (!is_list && before->count == 1 && count == 1) {
         joined = items[0];
         joined.text = ms_arena_printf(s->arena, "%s%s", before->items[0].text, items[0].text);
         joined.unknown = items[0].unknown ? items[0].unknown : before->items[0].unknown;
+        if (before->is_integer)
+            joined.text = ms_arena_printf(s->arena, "%s+%s", before->items[0].text, items[0].text);
         s->expanded += strlen(before->items[0].text);
         if (!joined.text)
             return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
         if (s->expanded > MS_SHELL_MAX_BYTES)
             return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "the text expands to more than %d KiB",
                                  MS_SHELL_MAX_BYTES >> 10);
+        if (before->is_integer)
+            compute(s, &joined);
         return ms_shell_set(s, name, &joined, 1, false);
     }
     uint32_t all = before->count + count;
@@ -53,6 +73,23 @@ static ms_status set_words(ms_shell *s, const char *name, bool adds, const ms_sh
         return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "lists of more than %d KiB",
                              MS_SHELL_MAX_BYTES >> 10);
     return ms_shell_set(s, name, both, all, true);
+}
+
+ms_status ms_shell_declare_integer(ms_shell *s, const char *word)
+{
+    const ms_shell_word none = {"", s->line, "it has no value yet"};
+    const char *name = ms_arena_printf(s->arena, "%.*s", (int)strcspn(word, "+="), word);
+    ms_status status = MS_OK;
+    if (!name)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a variable");
+    if (!*name || *name == '-')
+        return MS_OK;
+    if (!ms_shell_find(s, name))
+        status = ms_shell_set(s, name, &none, 1, false);
+    for (uint32_t i = 0; i < s->variables.count; i++)
+        if (strcmp(s->variables.items[i].name, name) == 0)
+            s->variables.items[i].is_integer = true;
+    return status;
 }
 
 ms_status ms_shell_assign(ms_shell *s, const ms_shell_word *word, bool is_inner, bool *is_one)

@@ -24,4 +24,8 @@ ms_status ms_shell_forget_changed(ms_shell *shell, const ms_shell_word *words, u
 /* Behind "((": skips to its end; what is assigned there is no longer known. */
 ms_status ms_shell_skip_arithmetic(ms_shell *shell);
 
+/* Declares as a number the variable that a word names, or assigns to; without a name in it nothing.
+ */
+ms_status ms_shell_declare_integer(ms_shell *shell, const char *word);
+
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DIGITS = 9, MOST_NAME = 63, MOST_NUMBER = 1000000000 };
+enum { MOST_DIGITS = 9, MOST_NAME = 63, MOST_NUMBER = 1000000000, OCTAL = 8, DECIMAL = 10 };
 
 typedef struct expression {
     const ms_shell *s;
@@ -26,8 +26,8 @@ static bool take(expression *e, char c)
     return is_there;
 }
 
-/* Digits alone. */
-static bool number_of(const char *text, size_t bytes, long *number)
+/* Digits alone; of (( )) octal ones behind a 0. */
+static bool number_of(const expression *e, const char *text, size_t bytes, long *number)
 {
     char digits[MOST_DIGITS + 1];
     if (bytes == 0 || bytes > MOST_DIGITS)
@@ -37,8 +37,9 @@ static bool number_of(const char *text, size_t bytes, long *number)
             return false;
     memcpy(digits, text, bytes);
     digits[bytes] = '\0';
-    *number = strtol(digits, NULL, 10);
-    return true;
+    const bool is_octal = e->is_inner && bytes > 1 && *digits == '0';
+    *number = strtol(digits, NULL, is_octal ? OCTAL : DECIMAL);
+    return !is_octal || !strpbrk(digits, "89"); /* which the shell refuses */
 }
 
 static size_t name_bytes(const expression *e)
@@ -58,7 +59,7 @@ static bool value_of(const expression *e, size_t bytes, long *number)
     name[bytes] = '\0';
     const ms_shell_variable *variable = ms_shell_find(e->s, name);
     return variable && variable->count == 1 && !variable->items[0].unknown &&
-           number_of(variable->items[0].text, strlen(variable->items[0].text), number);
+           number_of(e, variable->items[0].text, strlen(variable->items[0].text), number);
 }
 
 static bool take_operand(expression *e, long *number)
@@ -68,7 +69,7 @@ static bool take_operand(expression *e, long *number)
     const size_t bytes = name_bytes(e);
     bool is_digit = e->at < e->end && isdigit((unsigned char)*e->at);
     bool is_one = is_digit && !has_dollar
-                      ? number_of(e->at, bytes, number)
+                      ? number_of(e, e->at, bytes, number)
                       : (has_dollar || e->is_inner) && value_of(e, bytes, number);
     e->at += bytes;
     return is_one && (!has_brace || take(e, '}'));
@@ -122,4 +123,17 @@ bool ms_shell_number(const ms_shell *s, const char *text, size_t bytes, long *nu
         e.at += sizeof word - 1;
     }
     return take_operand(&e, number) && take_others(&e, number);
+}
+
+const char *ms_shell_integer(const ms_shell *s, const char *text)
+{
+    const expression one = {.s = s, .is_inner = true};
+    const size_t bytes = strlen(text);
+    long number;
+    if (number_of(&one, text, bytes, &number))
+        return ms_arena_printf(s->arena, "%ld", number);
+    const char *whole = ms_arena_printf(s->arena, "(%s)", text);
+    if (!whole || !ms_shell_number(s, whole, bytes + 2, &number))
+        return NULL;
+    return ms_arena_printf(s->arena, "%ld", number);
 }

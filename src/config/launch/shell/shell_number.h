@@ -11,4 +11,8 @@
  * variables of such, with * / and %, or + and -, between. False: it is something else. */
 bool ms_shell_number(const ms_shell *s, const char *text, size_t bytes, long *number);
 
+/* What a variable that is declared as a number takes of a text: the number that the text is, or
+ * comes to as in (( )). NULL: that is not known, or there was no memory. */
+const char *ms_shell_integer(const ms_shell *s, const char *text);
+
 #endif

@@ -45,6 +45,7 @@ ms_status ms_shell_set(ms_shell *s, const char *name, const ms_shell_word *items
         return ms_shell_fail(s, s->line, MS_ERR_LIMIT, "more than %d variables",
                              MS_SHELL_MAX_VARIABLES);
     made.is_exported = there && there->is_exported;
+    made.is_integer = there && there->is_integer;
     made.name = there ? there->name : ms_arena_strdup(s->arena, name);
     made.items = ms_arena_array(s->arena, ms_shell_word, count);
     if (made.items && count > 0)

@@ -37,6 +37,7 @@ typedef struct ms_shell_variable {
     ms_shell_word *items; /* one, or those of a list */
     uint32_t count;
     bool is_list, is_exported; /* exported: what is launched has it in its environment */
+    bool is_integer;           /* `declare -i`: what it is assigned is computed */
 } ms_shell_variable;
 
 typedef struct ms_shell {

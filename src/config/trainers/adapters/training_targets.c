@@ -77,6 +77,8 @@ static ms_status names_of_pattern(ms_training_reading *r, ms_training_topic topi
     ms_adapter_matcher_free(matcher);
     if (status == MS_ERR_NOMEM)
         return ms_fail(r->err, status, "out of memory for a pattern of modules");
+    if (status == MS_OK && r->lacks_model)
+        return MS_OK;
     if (status == MS_OK && *names && !**names)
         return ms_training_fail(
             r, topic, "'%.40s' is not a module name; patterns go into a file for --adapter",

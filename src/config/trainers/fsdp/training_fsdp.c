@@ -269,12 +269,17 @@ static ms_status read_axolotl(const ms_training_ranks *t, const fsdp *f)
 
 static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
 {
-    bool is_broadcast = !ms_training_fsdp_is_axolotl(t) &&
-                        ms_training_fsdp_is_true(t, "cpu_ram_efficient_loading", t->is_launched);
-    ms_status status = ms_training_fsdp_is_axolotl(t) ? read_axolotl(t, f) : MS_OK;
+    const bool is_axolotl = ms_training_fsdp_is_axolotl(t);
+    const bool is_broadcast =
+        !is_axolotl && ms_training_fsdp_is_true(t, "cpu_ram_efficient_loading", t->is_launched);
+    ms_run_draft *draft = t->r->draft;
+    ms_status status = is_axolotl ? read_axolotl(t, f) : MS_OK;
+    draft->has_end_units = !is_axolotl && !f->is_packed && !ms_run_field_is_set(draft, "build") &&
+                           !ms_run_field_is_set(draft, "fsdp-units");
+    if (draft->has_end_units && draft->has_plain_units)
+        return ms_training_fsdp_set_plain_units(t);
     if (status == MS_OK)
-        status = ms_training_set_option(t, "fsdp-units",
-                                        ms_training_fsdp_is_axolotl(t) ? "layers" : "accelerate");
+        status = ms_training_set_option(t, "fsdp-units", is_axolotl ? "layers" : "accelerate");
     const char *build = f->is_packed ? "device" : is_broadcast ? "broadcast" : "host";
     return status == MS_OK ? ms_training_set_option(t, "build", build) : status;
 }

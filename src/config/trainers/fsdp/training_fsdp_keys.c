@@ -59,3 +59,14 @@ bool ms_training_fsdp_is_true(const ms_training_ranks *t, const char *name, bool
     ms_json_value value;
     return ms_training_fsdp_find(t, name, &value) ? ms_training_truth(value, absent) : absent;
 }
+
+ms_status ms_training_fsdp_set_plain_units(const ms_training_ranks *t)
+{
+    ms_status status = ms_training_set_aside(
+        t, t->sharding->value, MS_EFFECT_EITHER,
+        "accelerate's units of embeddings and head, and shards that rank 0 sends; the figures are "
+        "of layers as units");
+    if (status == MS_OK)
+        status = ms_training_set_option(t, "fsdp-units", "layers");
+    return status == MS_OK ? ms_training_set_option(t, "build", "host") : status;
+}

@@ -16,4 +16,8 @@ bool ms_training_fsdp_is_true(const ms_training_ranks *t, const char *name, bool
 /* Notes keys that neither of them has. */
 ms_status ms_training_fsdp_note_unknown(const ms_training_ranks *t);
 
+/* Units of layers alone, where accelerate's are not predicted for this model and these ranks, which
+ * a first attempt told. */
+ms_status ms_training_fsdp_set_plain_units(const ms_training_ranks *t);
+
 #endif

@@ -2,6 +2,7 @@
 #include "config/trainers/keys/key_walk.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "config/trainers/keys/key_table.h"
 #include "config/trainers/training_sharding.h"
@@ -127,6 +128,34 @@ static ms_status add_row(const walk *w, ms_json_value value, const char *path,
     return ms_training_add_key(w->r, value, path, MS_KEY_NOT_PREDICTED, row->effect, row->meaning);
 }
 
+/* What shards but this run is without, of which accelerate and Trainer do not look at the settings:
+ * as "DeepSpeed". NULL: the key is of none. */
+static const char *idle_library(const walk *w, const char *path)
+{
+    static const struct {
+        const char *settings, *type, *own, *name; /* own: the trainer's own key of it */
+    } libraries[] = {
+        {"deepspeed_config", "DEEPSPEED", "deepspeed", "DeepSpeed, which this run is without"},
+        {"fsdp_config", "FSDP", "fsdp", "FSDP, which this run is without"},
+        {"megatron_lm_config", "MEGATRON_LM", NULL, "Megatron-LM, which this run is without"},
+    };
+    ms_json_value value;
+    if (w->format != MS_TRAINING_HF)
+        return NULL;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const size_t bytes = strlen(libraries[i].settings);
+        if (strncmp(path, libraries[i].settings, bytes) != 0 || (path[bytes] && path[bytes] != '/'))
+            continue;
+        const bool is_launched = ms_json_find(w->r->root, "distributed_type", &value) &&
+                                 strcasecmp(ms_training_value_text(value), libraries[i].type) == 0;
+        const bool is_own = libraries[i].own &&
+                            ms_json_find(w->r->root, libraries[i].own, &value) &&
+                            !ms_training_says_nothing(value);
+        return is_launched || is_own ? NULL : libraries[i].name;
+    }
+    return NULL;
+}
+
 /* ---- all keys ---- */
 
 static ms_status walk_object(walk *w, ms_json_value object, const char *path);
@@ -166,8 +195,11 @@ static ms_status walk_key(walk *w, ms_json_value value, const char *path)
     ms_training_key_use use = ms_training_key_use_of(path, w->format);
     if (ms_read_keys_find(&w->before, ms_json_file_name(value), path))
         return MS_OK;
+    const char *idle = idle_library(w, path);
     if (has_objects(value) && (has_below || use == MS_KEY_USE_INSIDE))
         return walk_inside(w, value, path);
+    if (idle)
+        return ms_training_add_key(w->r, value, path, MS_KEY_DEFAULT, MS_EFFECT_NONE, idle);
     bool is_watched = row && match == MS_KEY_EXACT && row->effect != MS_EFFECT_NONE &&
                       !ms_key_row_allows(row, value);
     if (use != MS_KEY_USE_NONE && !is_watched)

@@ -159,11 +159,26 @@ static ms_status add_little(ms_training_reading *r, ms_json_value root)
     return status;
 }
 
+/* As its command sets them: for PyTorch before 2.9 it rounds sizes besides. */
+static ms_status set_segments(ms_training_reading *r)
+{
+    static const char rounding[] = "roundup-power2-divisions";
+    const ms_run_draft *draft = r->draft;
+    const bool is_older = ms_run_field_is_set(draft, "torch") && draft->run.torch_major == 2 &&
+                          draft->run.torch_minor < MS_FIRST_ALLOC_CONF_MINOR;
+    const bool rounds = is_older && !draft->has_allocator_conf && !ms_training_on_cpu(r) &&
+                        !ms_run_field_is_set(draft, "allocator") &&
+                        !ms_run_field_is_set(draft, rounding);
+    ms_status status = ms_training_expand_segments(r);
+    return status == MS_OK && rounds ? ms_run_field_set(r->draft, r->arena, rounding, "16", r->err)
+                                     : status;
+}
+
 ms_status ms_training_set_axolotl(ms_training_reading *r, ms_json_value root)
 {
     if (r->file.format != MS_TRAINING_AXOLOTL)
         return MS_OK;
-    ms_status status = ms_training_expand_segments(r);
+    ms_status status = set_segments(r);
     if (status == MS_OK)
         status = note_kernels(r, root);
     if (status == MS_OK)

@@ -30,14 +30,17 @@ static uint64_t rank_count(const ms_training_reading *r, ms_json_value root)
 }
 
 /* Gradients of each micro-batch are reduced. */
-static ms_status set_copies(ms_training_reading *r, uint64_t ranks)
+static ms_status set_copies(ms_training_reading *r, ms_json_value root, uint64_t ranks)
 {
+    ms_json_value processes;
     if (ranks < 2 || ms_run_field_is_set(r->draft, "parallel"))
         return MS_OK;
     const char *layout = ms_arena_printf(r->arena, "dp=%" PRIu64, ranks);
     if (!layout)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a layout");
-    return ms_run_field_set(r->draft, r->arena, "parallel", layout, r->err);
+    return ms_json_find(root, "num_processes", &processes)
+               ? ms_training_set_by(r, processes, "parallel", layout)
+               : ms_run_field_set(r->draft, r->arena, "parallel", layout, r->err);
 }
 
 ms_status ms_training_share_v1(ms_training_reading *r, ms_json_value root, ms_sharding *sharding)
@@ -56,7 +59,7 @@ ms_status ms_training_share_v1(ms_training_reading *r, ms_json_value root, ms_sh
     bool is_single =
         ranks == 1 && strcmp(name, "fsdp2") == 0; /* without a mesh nothing is wrapped */
     if (!ms_json_find(root, "dist_config", &s.value) || !*name || is_single)
-        return is_single ? MS_OK : set_copies(r, ranks);
+        return is_single ? MS_OK : set_copies(r, root, ranks);
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strcmp(libraries[i][0], name) == 0)
             s.library = libraries[i][1];

@@ -2,27 +2,22 @@
  *
  * As PyTorch 2.11 reads it: parts with commas between, each with a colon behind its name.
  */
-#include "config/launch/allocator_conf.h"
+#include "config/trainers/keys/allocator_conf.h"
 
 #include <string.h>
 #include <strings.h>
 
 #include "text/nearest.h"
 
-ms_allocator_conf ms_allocator_conf_of(const ms_shell *shell)
+const char *const ms_allocator_conf_names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
+                                               NULL};
+
+void ms_allocator_conf_heed_axolotl(ms_allocator_conf *conf, const ms_run_draft *draft)
 {
-    /* The newer name is looked at first. */
-    static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const ms_shell_variable *variable = ms_shell_find(shell, names[i]);
-        if (variable && variable->count > 0 && variable->is_exported)
-            return (ms_allocator_conf){.name = names[i],
-                                       .value = variable->items->text,
-                                       .file = shell->source.name,
-                                       .unknown = variable->items->unknown,
-                                       .line = variable->items->line};
-    }
-    return (ms_allocator_conf){0};
+    const bool is_older = ms_run_field_is_set(draft, "torch") && draft->run.torch_major == 2 &&
+                          draft->run.torch_minor < MS_FIRST_ALLOC_CONF_MINOR;
+    conf->is_replaced =
+        conf->name && strcmp(conf->name, ms_allocator_conf_names[0]) != 0 && !is_older;
 }
 
 /* ---- parts ---- */
@@ -63,7 +58,8 @@ static ms_status take_part(const ms_allocator_conf *conf, const part *p, ms_aren
     ms_error refused = {0};
     ms_read_key key = {.file = ms_arena_strdup(arena, conf->file),
                        .line = conf->line,
-                       .key = ms_arena_printf(arena, "%s/%s", conf->name, p->name),
+                       .key = ms_arena_printf(arena, "%s%s/%s", conf->inside ? conf->inside : "",
+                                              conf->name, p->name),
                        .value = p->value,
                        .meaning = field,
                        .reading = MS_KEY_USED};
@@ -78,6 +74,19 @@ static ms_status take_part(const ms_allocator_conf *conf, const part *p, ms_aren
         key.reading = matters ? MS_KEY_NOT_PREDICTED : MS_KEY_HARMLESS;
         key.effect = matters ? MS_EFFECT_EITHER : MS_EFFECT_NONE;
     }
+    return ms_read_keys_add(keys, arena, key, err);
+}
+
+static ms_status add_replaced(const ms_allocator_conf *conf, ms_arena *arena, ms_read_keys *keys,
+                              ms_error *err)
+{
+    const ms_read_key key = {.file = ms_arena_strdup(arena, conf->file),
+                             .line = conf->line,
+                             .key = conf->name,
+                             .value = ms_arena_printf(arena, "%.120s", conf->value),
+                             .meaning = "the allocator: axolotl sets PYTORCH_ALLOC_CONF, which "
+                                        "PyTorch looks at first",
+                             .reading = MS_KEY_HARMLESS};
     return ms_read_keys_add(keys, arena, key, err);
 }
 
@@ -98,6 +107,8 @@ ms_status ms_allocator_conf_apply(const ms_allocator_conf *conf, ms_arena *arena
                                   ms_run_draft *draft, ms_read_keys *keys, ms_error *err)
 {
     ms_status status = MS_OK;
+    if (conf->is_replaced)
+        return add_replaced(conf, arena, keys, err);
     if (conf->name && conf->unknown)
         return add_unknown(conf, arena, keys, err);
     bool on_cpu = ms_run_field_is_set(draft, "device") && ms_name_equal(draft->device, "cpu");
