@@ -36,7 +36,7 @@ class RunOptions(TypedDict, total=False):
     weight_decay: Number                        # 0 or more [0.01 for adamw, else 0]
     accumulate: Number                          # micro-batches per optimizer step [1]
     loop: Text                                  # the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or trainer (transformers' Trainer) [fixed]
-    loss: Text                                  # head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all tokens) or torchtune (in eight pieces, whose log-probabilities stay) [model]
+    loss: Text                                  # head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all tokens), torchtune (in eight pieces, whose log-probabilities stay) or cut-cross-entropy (kernels that make no logits) [model]
     grad_accumulation_dtype: Text               # type of accumulated gradients: same as the parameter, or fp32 [same]
     clip: Number                                # maximum gradient norm, or none [none]
     label_smoothing: Number                     # label smoothing of Trainer's loss, 0 to 1 [0]

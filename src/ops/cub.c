@@ -35,6 +35,18 @@ uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits)
     return buffers + COUNTER_BYTES + PASS_BYTES * passes + TILE_BYTES * tiles - 1;
 }
 
+/* The same of 32-bit keys and 64-bit values by all bits, as sort() of one long row does; a short
+ * one is sorted by another kernel. */
+uint64_t ms_cub_sort_rows_bytes(ms_tape *tape, uint64_t items)
+{
+    enum { SHORT = 4096, TILE = 3072, HOPPER_TILE = 5376, FIXED_BYTES = 8704, TILE_BYTES = 1024 };
+    if (items <= SHORT)
+        return 0;
+    uint64_t tile = tape->options.device->compute_capability >= 90 ? HOPPER_TILE : TILE;
+    uint64_t tiles = (items + tile - 1) / tile;
+    return aligned(4 * items) + aligned(8 * items) + FIXED_BYTES + TILE_BYTES * tiles - 1;
+}
+
 static uint64_t scan_tiles(uint64_t items)
 {
     return SCAN_PADDING_TILES + (items + SCAN_TILE - 1) / SCAN_TILE;

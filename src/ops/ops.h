@@ -242,6 +242,7 @@ ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
 
 /* Temporary storage of CUB's device-wide algorithms (cub.c), in bytes. */
 uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits);
+uint64_t ms_cub_sort_rows_bytes(ms_tape *tape, uint64_t items); /* of 32-bit keys */
 uint64_t ms_cub_unique_bytes(uint64_t items);
 uint64_t ms_cub_scan_bytes(uint64_t items);
 uint64_t ms_cub_scan32_bytes(uint64_t items); /* of 32-bit numbers */

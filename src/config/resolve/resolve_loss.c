@@ -95,16 +95,42 @@ static ms_status resolve_tune_loss(const ms_resolving *c)
                                       model->model_type);
 }
 
+/* It reads hidden states and the head's weight as they are. */
+static ms_status resolve_cut_loss(const ms_resolving *c)
+{
+    static const char field[] = "loss";
+    const ms_model_config *model = c->model;
+    const ms_run_config *run = c->run;
+    if (run->device->is_cpu)
+        return ms_resolve_fail(c, field, "its kernels run on GPUs only, but the device is the cpu");
+    if (run->dtype != MS_DTYPE_BF16 && run->dtype != MS_DTYPE_F16)
+        return ms_resolve_fail(c, field, "cut cross entropy needs weights in bf16 or fp16");
+    bool is_plain = !model->caps_logits && !model->family->scales_logits &&
+                    !model->outputs_router_logits && !model->is_encoder_decoder;
+    return is_plain ? check_head(c, field)
+                    : ms_resolve_fail(c, field, "cut cross entropy is not predicted for %s",
+                                      model->model_type);
+}
+
+/* Whose head it is, by ms_loss. */
+static const char *const owners[] = {[MS_LOSS_MODEL] = "",
+                                     [MS_LOSS_TRL] = "TRL's head",
+                                     [MS_LOSS_TORCHTUNE] = "torchtune's head",
+                                     [MS_LOSS_CUT] = "cut cross entropy"};
+
 ms_status ms_resolve_trl_loss(const ms_resolving *c)
 {
     static const char field[] = "loss";
     if (c->run->training.loss == MS_LOSS_MODEL)
         return MS_OK;
-    const char *name = c->run->training.loss == MS_LOSS_TRL ? "TRL" : "torchtune", *by;
-    if ((by = without(c->run)))
-        return ms_resolve_fail(c, field, "%s's head is not predicted with %s", name, by);
+    const char *by = without(c->run);
+    if (by)
+        return ms_resolve_fail(c, field, "%s is not predicted with %s",
+                               owners[c->run->training.loss], by);
     if (c->run->training.loss == MS_LOSS_TORCHTUNE)
         return resolve_tune_loss(c);
+    if (c->run->training.loss == MS_LOSS_CUT)
+        return resolve_cut_loss(c);
     ms_status status = check_head(c, field);
     if (status != MS_OK || c->run->batch == 1 || !ms_may_be_padded(c->run))
         return status;

@@ -34,6 +34,7 @@ const char *const ms_loss_names[] = {
     [MS_LOSS_MODEL] = "model",
     [MS_LOSS_TRL] = "trl",
     [MS_LOSS_TORCHTUNE] = "torchtune",
+    [MS_LOSS_CUT] = "cut-cross-entropy",
     NULL,
 };
 

@@ -89,9 +89,10 @@ typedef enum ms_loop {
 
 /* What head and loss are. */
 typedef enum ms_loss {
-    MS_LOSS_MODEL,    /* the model's own */
-    MS_LOSS_TRL,      /* TRL's head, which makes log-probabilities of labels in tiles */
-    MS_LOSS_TORCHTUNE /* torchtune's LinearCrossEntropyLoss, in eight pieces */
+    MS_LOSS_MODEL,     /* the model's own */
+    MS_LOSS_TRL,       /* TRL's head, which makes log-probabilities of labels in tiles */
+    MS_LOSS_TORCHTUNE, /* torchtune's LinearCrossEntropyLoss, in eight pieces */
+    MS_LOSS_CUT        /* cut cross entropy, whose kernels make no logits */
 } ms_loss;
 
 /* Names of the values of these enums, for parsers and reports, in the order of the enum, ending

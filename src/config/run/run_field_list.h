@@ -92,7 +92,8 @@
       .show_report = show_loop) \
     X("loss", "KIND", \
       "head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all " \
-      "tokens) or torchtune (in eight pieces, whose log-probabilities stay)", "model", \
+      "tokens), torchtune (in eight pieces, whose log-probabilities stay) or cut-cross-entropy " \
+      "(kernels that make no logits)", "model", \
       "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss", \
       .show_report = show_loss) \
     X("grad-accumulation-dtype", "TYPE", \

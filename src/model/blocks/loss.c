@@ -6,6 +6,7 @@
 #include "model/blocks/loss.h"
 
 #include "model/blocks/blocks.h"
+#include "model/blocks/losses/cut_loss.h"
 #include "model/blocks/losses/trl_loss.h"
 #include "model/blocks/losses/tune_loss.h"
 
@@ -268,6 +269,8 @@ ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *h
         return ms_local(f, ms_trl_loss(model, head, hidden, in->labels));
     if (in->labels && model->run->training.loss == MS_LOSS_TORCHTUNE)
         return ms_local(f, ms_tune_loss(model, head, hidden));
+    if (in->labels && model->run->training.loss == MS_LOSS_CUT)
+        return ms_local(f, ms_cut_loss(model, head, hidden, in->labels));
     if (in->labels && has_liger(model, false))
         return ms_local(f, fused_loss(model, head, hidden, in->labels));
     const ms_tensor *logits = whole_logits(model, f, head, hidden, in->kept_logits);

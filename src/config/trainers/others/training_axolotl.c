@@ -55,31 +55,91 @@ static ms_status note_kernels(ms_training_reading *r, ms_json_value root)
 
 /* ---- cut cross entropy ---- */
 
-static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plugins)
+static bool find_plugins(ms_json_value root, ms_json_value *plugins)
 {
-    ms_json_value item;
-    if (!ms_json_find(root, "plugins", plugins) || ms_json_kind_of(*plugins) != MS_JSON_ARRAY)
-        return false;
-    for (bool more = ms_json_first(*plugins, &item); more; more = ms_json_next(&item))
-        if (strcmp(ms_training_last_name(ms_training_value_text(item)), name) == 0)
-            return true;
-    return false;
+    return ms_json_find(root, "plugins", plugins) && ms_json_kind_of(*plugins) == MS_JSON_ARRAY;
 }
 
-/* It makes no logits; the loss in chunks, which makes few of them at a time, is the nearest that is
- * predicted. */
-static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
+/* How many of the plugins have one of these names. */
+static size_t count_plugins(ms_json_value plugins, const char *const *names)
 {
-    static const char chunks[] = "loss=chunk:8";
+    ms_json_value item;
+    size_t count = 0;
+    for (bool more = ms_json_first(plugins, &item); more; more = ms_json_next(&item))
+        for (const char *const *name = names; *name; name++)
+            count += strcmp(ms_training_last_name(ms_training_value_text(item)), *name) == 0;
+    return count;
+}
+
+bool ms_training_has_cut_loss(ms_json_value root)
+{
+    static const char *const names[] = {"CutCrossEntropyPlugin", NULL};
     ms_json_value plugins, value;
     bool is_off =
         ms_json_find(root, "cut_cross_entropy", &value) && !ms_training_truth(value, true);
-    if (!find_plugin(root, "CutCrossEntropyPlugin", &plugins) || is_off)
+    return find_plugins(root, &plugins) && count_plugins(plugins, names) > 0 && !is_off;
+}
+
+/* Whether the other plugins change nothing by themselves. */
+static bool is_among_harmless(ms_json_value plugins)
+{
+    static const char *const names[] = {"CutCrossEntropyPlugin", "LigerPlugin", "SwanLabPlugin",
+                                        "LMEvalPlugin", NULL};
+    return count_plugins(plugins, names) == ms_json_length(plugins);
+}
+
+static bool has_own_loss(const ms_training_reading *r)
+{
+    const char *treat = ms_run_field_is_set(r->draft, "treat") ? r->draft->run.treat : "";
+    return ms_run_field_is_set(r->draft, "loss") || ms_run_field_is_set(r->draft, "plan") ||
+           (r->draft->run.liger & MS_LIGER_LOSS) || r->draft->run.training.label_smoothing > 0 ||
+           r->draft->run.training.logits_to_keep || strstr(treat, "loss=");
+}
+
+/* Where its kernels are predicted. */
+static bool takes_cut_loss(const ms_training_reading *r)
+{
+    const ms_model_config *model = r->model;
+    const ms_run_config *run = &r->draft->run;
+    bool is_plain = model->head == MS_HEAD_CAUSAL_LM && !model->caps_logits &&
+                    !model->family->scales_logits && !model->outputs_router_logits &&
+                    !model->is_encoder_decoder;
+    bool is_whole = run->parallel.layout.kind == MS_PARALLEL_NONE ||
+                    run->parallel.layout.kind == MS_PARALLEL_DDP;
+    return is_plain && is_whole && !has_own_loss(r) && !ms_training_on_cpu(r) &&
+           (run->dtype == MS_DTYPE_BF16 || run->dtype == MS_DTYPE_F16);
+}
+
+static ms_status offer_cut_loss(ms_training_reading *r, ms_json_value root, ms_json_value plugins)
+{
+    static const char meaning[] = "loss";
+    ms_json_value key;
+    ms_status status =
+        ms_run_field_set(r->draft, r->arena, "loss", ms_loss_names[MS_LOSS_CUT], r->err);
+    if (status == MS_OK && ms_json_find(root, "cut_cross_entropy", &key))
+        status = ms_training_add_key(r, key, NULL, MS_KEY_USED, MS_EFFECT_NONE, meaning);
+    if (status != MS_OK)
+        return status;
+    return is_among_harmless(plugins)
+               ? ms_training_add_key(r, plugins, "plugins", MS_KEY_USED, MS_EFFECT_NONE, meaning)
+               : ms_training_add_key(r, plugins, "plugins", MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                                     "changes by plugins other than cut cross entropy");
+}
+
+/* It makes no logits. Where it is not predicted, the loss in chunks, which makes few of them at a
+ * time, is the nearest. */
+static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
+{
+    static const char chunks[] = "loss=chunk:8";
+    ms_json_value plugins;
+    if (!ms_training_has_cut_loss(root) || !find_plugins(root, &plugins))
         return MS_OK;
-    bool is_free = !ms_run_field_is_set(r->draft, "treat") &&
-                   !ms_run_field_is_set(r->draft, "plan") && r->model->head == MS_HEAD_CAUSAL_LM &&
-                   !r->draft->run.liger && !r->model->family->scales_logits &&
-                   r->ranks != MS_PARALLEL_ZERO;
+    if (takes_cut_loss(r))
+        return offer_cut_loss(r, root, plugins);
+    bool is_free =
+        !ms_run_field_is_set(r->draft, "treat") && !ms_run_field_is_set(r->draft, "loss") &&
+        !ms_run_field_is_set(r->draft, "plan") && r->model->head == MS_HEAD_CAUSAL_LM &&
+        !r->draft->run.liger && !r->model->family->scales_logits && r->ranks != MS_PARALLEL_ZERO;
     ms_status status =
         is_free ? ms_run_field_set(r->draft, r->arena, "treat", chunks, r->err) : MS_OK;
     if (status != MS_OK)
