@@ -20,7 +20,7 @@ config:base json text tensor device allocator:fields treatment model adapter run
 trace:base json tensor:.
 replay:base tensor device allocator trace:. cuda
 autograd:base tensor device trace:.
-ops:base tensor device config trace autograd:. elementwise convolution moe liger trl quantized attention dtensor
+ops:base tensor device config trace autograd:. elementwise convolution moe liger trl cut quantized attention dtensor
 treatments:base text tensor config trace autograd:.
 parallel:base tensor device config trace autograd:kit zero .
 model:base json text tensor device config trace autograd ops treatments:blocks decoder recurrent family encoder vision dense mixture scans translation .

@@ -33,7 +33,7 @@ const char *const ms_padding_names[] = {
 const char *const ms_loss_names[] = {
     [MS_LOSS_MODEL] = "model",
     [MS_LOSS_TRL] = "trl",
-    [MS_LOSS_CUT] = "cut",
+    [MS_LOSS_CUT] = "cut-cross-entropy",
     [MS_LOSS_TORCHTUNE] = "torchtune",
     NULL,
 };

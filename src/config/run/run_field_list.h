@@ -97,12 +97,12 @@
       .show_report = show_loop) \
     X("loss", "KIND", \
       "head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all " \
-      "tokens), cut (cut cross entropy, which keeps no logits) or torchtune (in eight pieces, whose " \
+      "tokens), cut-cross-entropy (kernels that make no logits) or torchtune (in eight pieces, whose " \
       "log-probabilities stay)", "model", \
       "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss", \
       .show_report = show_loss) \
     X("labels", "N", \
-      "tokens of a micro-batch that have a label, for --loss trl or cut (none: all that may have one)", \
+      "tokens of a micro-batch that have a label, for --loss trl or cut-cross-entropy (none: all that may have one)", \
       "none", \
       "Training", some, AT(run.training.labels), .minimum = 1, .maximum = (uint64_t)1 << 40, \
       .report = "labels", .show_report = show_labels) \

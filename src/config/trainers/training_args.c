@@ -54,6 +54,16 @@ static ms_status note_length(ms_training_reading *r, const char *absent)
                        absent);
 }
 
+/* torchtune cuts nothing where it is null, as its recipes have it. */
+static ms_status note_data_length(ms_training_reading *r)
+{
+    if (ms_run_field_is_set(r->draft, "seq"))
+        return MS_OK;
+    return ms_note_add(r->notes, r->arena, r->err,
+                       "tokenizer.max_seq_len is not given: sequences are as long as the data has "
+                       "them, here 2048 tokens (--seq)");
+}
+
 static ms_status set_numbers(ms_training_reading *r)
 {
     ms_status status = MS_OK;
@@ -67,6 +77,8 @@ static ms_status set_numbers(ms_training_reading *r)
             status = ms_training_note_batch(r, absent);
         if (numbers[i].topic == MS_TOPIC_SEQ && !given && r->is_cut)
             status = note_length(r, absent);
+        if (numbers[i].topic == MS_TOPIC_SEQ && !given && r->file.format == MS_TRAINING_TORCHTUNE)
+            status = note_data_length(r);
         if (status == MS_OK && (given || absent))
             status = ms_training_offer(r, numbers[i].field, text, numbers[i].topic);
     }

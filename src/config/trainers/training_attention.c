@@ -82,8 +82,15 @@ static bool is_packed(const ms_training_reading *r)
            ms_training_flag(r, MS_TOPIC_PADDING_FREE, false);
 }
 
+/* Of a family whose own attention is eager, the figures have weights of attention, which the
+ * kernels do not make; what a padded batch adds to these may be more. */
 static ms_status take_flash(ms_training_reading *r, ms_training_topic topic)
 {
+    if (r->model->family->eager_only)
+        return ms_training_leave_out(
+            r, topic, is_packed(r) ? MS_EFFECT_SAVES : MS_EFFECT_EITHER,
+            "flash-attn's kernels; the figures are of eager attention, which makes weights of "
+            "attention");
     return ms_training_leave_out_bounded(
         r, topic, "flash-attn's kernels, which need what PyTorch's do where nothing is padded",
         is_packed(r) ? adds_nothing : added_by_padding);

@@ -11,6 +11,7 @@
 #include "config/trainers/keys/versions.h"
 #include "config/trainers/adapters/training_adapter.h"
 #include "config/trainers/adapters/training_bits.h"
+#include "config/trainers/others/training_axolotl.h"
 #include "config/trainers/others/training_swift.h"
 #include "config/trainers/others/training_v1.h"
 #include "config/trainers/training_recipes.h"
@@ -108,12 +109,12 @@ static uint64_t of_wide_ends(const ms_model_config *model, const ms_run_config *
     return ms_size_capped(bytes);
 }
 
-/* Without an adapter, axolotl casts them back only where attention needs it. */
+/* Without an adapter, axolotl casts them back only where attention or the loss needs it. */
 static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
 {
     if (ms_training_has_adapter(r) || r->ranks != MS_PARALLEL_NONE ||
         r->file.given[MS_TOPIC_ATTENTION] || ms_training_flag(r, MS_TOPIC_FLASH, false) ||
-        strcmp(dtype, "fp32") == 0)
+        ms_training_has_cut_loss(r->root) || strcmp(dtype, "fp32") == 0)
         return MS_OK;
     return ms_training_add_read_key(
         r, r->root, "base_model",

@@ -267,10 +267,10 @@ ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *h
         return ms_local(f, chunked_loss(model, head, hidden));
     if (in->labels && model->run->training.loss == MS_LOSS_TRL)
         return ms_local(f, ms_trl_loss(model, head, hidden, in->labels));
-    if (in->labels && model->run->training.loss == MS_LOSS_CUT)
-        return ms_local(f, ms_cut_loss(model, head, hidden, in->labels));
     if (in->labels && model->run->training.loss == MS_LOSS_TORCHTUNE)
         return ms_local(f, ms_tune_loss(model, head, hidden));
+    if (in->labels && model->run->training.loss == MS_LOSS_CUT)
+        return ms_local(f, ms_cut_loss(model, head, hidden, in->labels));
     if (in->labels && has_liger(model, false))
         return ms_local(f, fused_loss(model, head, hidden, in->labels));
     const ms_tensor *logits = whole_logits(model, f, head, hidden, in->kept_logits);

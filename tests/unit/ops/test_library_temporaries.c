@@ -120,13 +120,39 @@ static const selection selections[] = {
     {"many", 80, 1000000, 4607, 4351},   {"33 tiles on 9.0", 90, 135169, 4607, 1279},
 };
 
+/* ---- CUB: sort() of one row of fp32 ---- */
+
+typedef struct row_sort {
+    const char *label;
+    uint32_t capability;
+    uint64_t items, bytes;
+} row_sort;
+
+static void check_row_sort(void **state)
+{
+    const row_sort *c = *state;
+    ms_device device;
+    ms_tape tape = tape_of(&device, c->capability);
+    assert_int_equal(ms_cub_sort32_bytes(&tape, c->items), c->bytes);
+}
+
+static const row_sort row_sorts[] = {
+    {"4097", 80, 4097, 60415},
+    {"32000", 80, 32000, 403967},           {"65536", 80, 65536, 817663},
+    {"128256", 80, 128256, 1590783},        {"248320", 80, 248320, 3071487},
+    {"262144", 80, 262144, 3242495},        {"4097 on 9.0", 90, 4097, 59391},
+    {"50257 on 9.0", 90, 50257, 622335},    {"120818 on 9.0", 90, 120818, 1482239},
+    {"151936 on 9.0", 90, 151936, 1861631}, {"262144 on 9.0", 90, 262144, 3204607},
+};
+
 int main(void)
 {
     struct CMUnitTest tests[COUNT_OF(reductions) + COUNT_OF(cub_cases) + COUNT_OF(few_bits_cases) +
-                            COUNT_OF(selections)];
+                            COUNT_OF(selections) + COUNT_OF(row_sorts)];
     size_t count = ADD_ROWS(tests, check_reduction, reductions);
     count += ADD_ROWS(tests + count, check_cub, cub_cases);
     count += ADD_ROWS(tests + count, check_few_bits, few_bits_cases);
     count += ADD_ROWS(tests + count, check_selection, selections);
+    count += ADD_ROWS(tests + count, check_row_sort, row_sorts);
     return _cmocka_run_group_tests("library temporaries", tests, count, NULL, NULL);
 }

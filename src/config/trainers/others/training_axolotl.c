@@ -70,6 +70,19 @@ static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plu
     return false;
 }
 
+static bool find_cut_loss(ms_json_value root, ms_json_value *plugins)
+{
+    ms_json_value value;
+    bool is_off = ms_json_find(root, cut_key, &value) && !ms_training_truth(value, true);
+    return !is_off && find_plugin(root, "CutCrossEntropyPlugin", plugins);
+}
+
+bool ms_training_has_cut_loss(ms_json_value root)
+{
+    ms_json_value plugins;
+    return find_cut_loss(root, &plugins);
+}
+
 /* The loss in chunks, which makes few logits at a time, is the nearest where it is not predicted. */
 static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugins)
 {
@@ -90,21 +103,18 @@ static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugin
 static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
 {
     static const char field[] = "loss";
-    ms_json_value plugins, value;
-    bool is_off =
-        ms_json_find(root, cut_key, &value) && !ms_training_truth(value, true);
-    if (!find_plugin(root, "CutCrossEntropyPlugin", &plugins) || is_off ||
-        ms_run_field_is_set(r->draft, field))
+    ms_json_value plugins;
+    if (!find_cut_loss(root, &plugins) || ms_run_field_is_set(r->draft, field))
         return MS_OK;
     if (ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_CUT) ||
         r->draft->run.dtype == MS_DTYPE_F32)
         return leave_cut_loss_out(r, plugins);
     const int index = ms_run_field_find(field);
-    ms_status status = ms_run_field_set(r->draft, r->arena, field, "cut", r->err);
+    ms_status status = ms_run_field_set(r->draft, r->arena, field, ms_loss_names[MS_LOSS_CUT], r->err);
     r->origins->in_file[index] = true;
     r->origins->values[index] = plugins;
     return status == MS_OK ? ms_training_add_key(r, plugins, cut_key, MS_KEY_USED, MS_EFFECT_NONE,
-                                                 "cut cross entropy (--loss cut)")
+                                                 "loss")
                            : status;
 }
 

@@ -7,6 +7,9 @@
 
 #include "config/trainers/training_reading.h"
 
+/* Whether head and loss are cut cross entropy. */
+bool ms_training_has_cut_loss(ms_json_value root);
+
 /* Does nothing for other formats. Called once everything else has been read. */
 ms_status ms_training_set_axolotl(ms_training_reading *r, ms_json_value root);
 
