@@ -246,7 +246,7 @@ static const refusal refusals[] = {
     {{COMMON, {"parallel", "zero=1,dp=8"}, {"grad-accumulation-dtype", "fp32"}},
      "another optimizer"},
     {{COMMON, {"parallel", "zero=2,dp=8"}, {"dtype", "fp32"}}, "with weights in fp32"},
-    {{COMMON, {"parallel", "zero=3,dp=1"}}, "for one rank"},
+    {{COMMON, {"parallel", "zero=3,dp=1"}, {"optimizer-device", "host"}}, "for one rank"},
     {{{"config", "gpt2"}, {"parallel", "zero=3,dp=8"}}, "models of this type"},
     {{{"config", "gpt2"}, {"parallel", "dp=8"}, {"decay-groups", "yes"}},
      "an option of zero=STAGE,dp=N"},
