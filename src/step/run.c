@@ -202,7 +202,7 @@ static void new_pictures(ms_model *model)
     ms_dim count = ms_dim_number(s, model->run->batch * model->run->images.count);
     model->pixel_values =
         new_named(model, "pixel_values",
-                    MS_SHAPE(count, ms_dim_number(s, vision->channels), side, side), MS_DTYPE_F32);
+                  MS_SHAPE(count, ms_dim_number(s, vision->channels), side, side), MS_DTYPE_F32);
 }
 
 static void new_pictures_with_kinds(ms_model *model)
@@ -220,10 +220,10 @@ static void new_patches(ms_model *model)
     uint64_t width = vision->channels * vision->frames * vision->patch_size * vision->patch_size;
     ms_dim patches = ms_dim_number(s, count * images->grid.rows * images->grid.columns);
     new_named(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
-    model->pixel_values = new_named(model, "pixel_values",
-                                      MS_SHAPE(patches, ms_dim_number(s, width)), MS_DTYPE_F32);
+    model->pixel_values =
+        new_named(model, "pixel_values", MS_SHAPE(patches, ms_dim_number(s, width)), MS_DTYPE_F32);
     new_named(model, "image_grid_thw", MS_SHAPE(ms_dim_number(s, count), ms_dim_number(s, 3)),
-                MS_DTYPE_I64);
+              MS_DTYPE_I64);
 }
 
 static void new_padded_patches(ms_model *model)
@@ -235,10 +235,10 @@ static void new_padded_patches(ms_model *model)
     ms_dim stored = ms_dim_number(s, images->grid.stored);
     new_named(model, "mm_token_type_ids", MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
     model->pixel_values =
-        new_named(model, "pixel_values",
-                    MS_SHAPE(count, stored, ms_dim_number(s, 3 * side * side)), MS_DTYPE_F32);
+        new_named(model, "pixel_values", MS_SHAPE(count, stored, ms_dim_number(s, 3 * side * side)),
+                  MS_DTYPE_F32);
     model->image_places = new_named(model, "image_position_ids",
-                                      MS_SHAPE(count, stored, ms_dim_number(s, 2)), MS_DTYPE_I64);
+                                    MS_SHAPE(count, stored, ms_dim_number(s, 2)), MS_DTYPE_I64);
 }
 
 void ms_step_new_images(ms_model *model)

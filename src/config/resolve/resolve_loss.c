@@ -127,7 +127,8 @@ static ms_status check_labels(const ms_resolving *c)
     if (!labels)
         return MS_OK;
     if (c->run->training.loss != MS_LOSS_TRL && c->run->training.loss != MS_LOSS_CUT)
-        return ms_resolve_fail(c, field, "they are counted for --loss trl and cut-cross-entropy alone");
+        return ms_resolve_fail(c, field,
+                               "they are counted for --loss trl and cut-cross-entropy alone");
     return labels <= most
                ? MS_OK
                : ms_resolve_fail(c, field, "a micro-batch has at most %" PRIu64 " of them", most);

@@ -155,7 +155,8 @@ typedef struct ms_run_config {
         bool is_alone;        /* a batch of one, which its trainer pads to the longest: larger ones
                                  may have padding */
     } padding;
-    uint64_t documents;    /* in each row, kept apart by the positions of its tokens; 0: rows are one */
+    uint64_t
+        documents; /* in each row, kept apart by the positions of its tokens; 0: rows are one */
     ms_run_images images;
     ms_dtype dtype; /* of the weights */
     ms_autocast autocast;

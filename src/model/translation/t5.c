@@ -237,17 +237,17 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
-const ms_family ms_family_t5 = {.model_type = "t5",
-                                .classes = {{"T5ForConditionalGeneration", MS_HEAD_TARGET_LM}},
-                                .keys = keys,
-                                .key_count = sizeof keys / sizeof *keys,
-                                .derive = derive,
-                                .check = check,
-                                .layer_kind = ms_translation_kind,
-                                .has_no_mlp_module = true,
-                                .always_masks = true,
-                                .scales_logits = true,
-                                .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS |
-                                               MS_UNPREDICTED_PACKED | MS_UNPREDICTED_REENTRANT |
-                                               MS_UNPREDICTED_F16,
-                                .program = &program};
+const ms_family ms_family_t5 = {
+    .model_type = "t5",
+    .classes = {{"T5ForConditionalGeneration", MS_HEAD_TARGET_LM}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .derive = derive,
+    .check = check,
+    .layer_kind = ms_translation_kind,
+    .has_no_mlp_module = true,
+    .always_masks = true,
+    .scales_logits = true,
+    .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS |
+                   MS_UNPREDICTED_PACKED | MS_UNPREDICTED_REENTRANT | MS_UNPREDICTED_F16,
+    .program = &program};

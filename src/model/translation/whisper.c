@@ -324,6 +324,7 @@ const ms_family ms_family_whisper = {
     .check = check,
     .layer_kind = ms_translation_kind,
     .has_no_mlp_module = true,
-    .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_PACKED |
-                   MS_UNPREDICTED_REENTRANT | MS_UNPREDICTED_F16_STEPS | MS_UNPREDICTED_FSDP1,
+    .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS |
+                   MS_UNPREDICTED_PACKED | MS_UNPREDICTED_REENTRANT | MS_UNPREDICTED_F16_STEPS |
+                   MS_UNPREDICTED_FSDP1,
     .program = &program};

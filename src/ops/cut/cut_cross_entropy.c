@@ -32,8 +32,7 @@ static ms_tensor ordering(ms_tape *tape, ms_tensor averages)
     ms_tensor sorted[2];
     ms_sort(tape, averages, sorted);
     ms_consume(tape, sorted[0]);
-    ms_tensor order =
-        ms_idle(tape) ? 0 : ms_empty(tape, *shape_of(tape, averages), MS_DTYPE_I32);
+    ms_tensor order = ms_idle(tape) ? 0 : ms_empty(tape, *shape_of(tape, averages), MS_DTYPE_I32);
     ms_consume(tape, sorted[1]);
     return order;
 }
@@ -56,15 +55,13 @@ static void cut_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     for (uint32_t i = 0; i < BIAS && !ms_idle(tape); i++)
         out[i] = gradient_of(tape, node, i);
     const bool trains_bias = has_bias && ms_node_wants(node, BIAS) && !ms_idle(tape);
-    ms_tensor wide =
-        trains_bias ? ms_empty_like(tape, node->saved[BIAS], MS_DTYPE_F32) : 0;
+    ms_tensor wide = trains_bias ? ms_empty_like(tape, node->saved[BIAS], MS_DTYPE_F32) : 0;
     if (ms_idle(tape))
         return;
     const uint64_t tokens = shape_of(tape, lse)->dims[0].value;
     const ms_shape weight = *shape_of(tape, node->saved[WEIGHT]);
     ms_tensor of_rows = out[HIDDEN] ? locks(tape, tokens, weight.dims[1].value) : 0;
-    ms_tensor of_vocab =
-        out[WEIGHT] ? locks(tape, weight.dims[0].value, weight.dims[1].value) : 0;
+    ms_tensor of_vocab = out[WEIGHT] ? locks(tape, weight.dims[0].value, weight.dims[1].value) : 0;
     if (trains_bias && !ms_idle(tape)) {
         out[BIAS] = gradient_of(tape, node, BIAS);
         ms_consume(tape, wide);

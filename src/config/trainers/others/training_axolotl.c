@@ -83,7 +83,8 @@ bool ms_training_has_cut_loss(ms_json_value root)
     return find_cut_loss(root, &plugins);
 }
 
-/* The loss in chunks, which makes few logits at a time, is the nearest where it is not predicted. */
+/* The loss in chunks, which makes few logits at a time, is the nearest where it is not predicted.
+ */
 static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugins)
 {
     static const char chunks[] = "loss=chunk:8";
@@ -110,12 +111,13 @@ static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
         r->draft->run.dtype == MS_DTYPE_F32)
         return leave_cut_loss_out(r, plugins);
     const int index = ms_run_field_find(field);
-    ms_status status = ms_run_field_set(r->draft, r->arena, field, ms_loss_names[MS_LOSS_CUT], r->err);
+    ms_status status =
+        ms_run_field_set(r->draft, r->arena, field, ms_loss_names[MS_LOSS_CUT], r->err);
     r->origins->in_file[index] = true;
     r->origins->values[index] = plugins;
-    return status == MS_OK ? ms_training_add_key(r, plugins, cut_key, MS_KEY_USED, MS_EFFECT_NONE,
-                                                 "loss")
-                           : status;
+    return status == MS_OK
+               ? ms_training_add_key(r, plugins, cut_key, MS_KEY_USED, MS_EFFECT_NONE, "loss")
+               : status;
 }
 
 /* ---- what adds little ---- */

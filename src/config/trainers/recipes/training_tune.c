@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/resolve/resolve_loss.h"
 #include "config/trainers/recipes/training_tune.h"
 
 #include <string.h>
 
 #include "base/size.h"
+#include "config/resolve/resolve_loss.h"
 #include "config/trainers/adapters/training_adapter.h"
 
 static bool has_ranks(const ms_training_reading *r)

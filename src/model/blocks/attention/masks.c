@@ -11,8 +11,8 @@
 #include "ops/moe/masked.h"
 #include "ops/ops.h"
 
-/* find_packed_sequence_indices: the number of each token's document, [B, S], which the caller holds;
- * 0: rows are one document each. */
+/* find_packed_sequence_indices: the number of each token's document, [B, S], which the caller
+ * holds; 0: rows are one document each. */
 static ms_tensor find_documents(ms_model *model, ms_tensor position_ids)
 {
     ms_tape *tape = model->tape;

@@ -43,8 +43,8 @@ ms_tensor ms_cut_loss(ms_model *model, const ms_linear_module *head, ms_tensor h
     ms_tensor *states = ms_local(&f, ms_to(tape, *outputs, narrow));
     ms_tensor *places = ms_local(&f, labelled_places(model, labels));
     const uint32_t previous = ms_scope_enter(tape, head->scope);
-    ms_tensor *sum = ms_local(&f, ms_cut_cross_entropy(tape, *states, head->weight, head->bias,
-                                                       labels, *places));
+    ms_tensor *sum = ms_local(
+        &f, ms_cut_cross_entropy(tape, *states, head->weight, head->bias, labels, *places));
     tape->scope = previous;
     ms_tensor *loss = ms_local(&f, ms_idle(tape)        ? 0
                                    : model->label_count ? ms_div(tape, *sum, model->label_count)

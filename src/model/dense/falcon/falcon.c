@@ -4,8 +4,9 @@
  * groups; attention and MLP in parallel or sequential; rotary embeddings or ALiBi. Its attention
  * always gets a mask.
  */
-#include "config/model/unpredicted.h"
 #include "model/dense/falcon/falcon.h"
+
+#include "config/model/unpredicted.h"
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"

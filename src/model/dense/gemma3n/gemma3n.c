@@ -123,6 +123,7 @@ const ms_family ms_family_gemma3n_text = {.model_type = "gemma3n_text",
                                           .key_count = sizeof keys / sizeof *keys,
                                           .check = check,
                                           .layer_kind = layer_kind,
-                                          .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS |
+                                          .unpredicted = MS_UNPREDICTED_DOCUMENTS |
+                                                         MS_UNPREDICTED_HOST_PARAMETERS |
                                                          MS_UNPREDICTED_PACKED,
                                           .program = &program};

@@ -273,7 +273,8 @@ const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
                                          .layer_kind = layer_kind,
                                          .ends_unlimited = true,
                                          .takes_cache = true,
-                                         .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS,
+                                         .unpredicted = MS_UNPREDICTED_DOCUMENTS |
+                                                        MS_UNPREDICTED_HOST_PARAMETERS,
                                          .program = &program};
 
 /* ---- with towers for pictures and sounds ---- */
@@ -333,6 +334,6 @@ const ms_family ms_family_gemma4 = {
     .ends_unlimited = true,
     .place_image = ms_gemma4_place_image,
     .image_input = MS_IMAGES_PADDED,
-    .unpredicted =
-        MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS | MS_UNPREDICTED_RANKS | MS_UNPREDICTED_OTHER_PACKED,
+    .unpredicted = MS_UNPREDICTED_DOCUMENTS | MS_UNPREDICTED_HOST_PARAMETERS |
+                   MS_UNPREDICTED_RANKS | MS_UNPREDICTED_OTHER_PACKED,
     .program = &whole_program};
