@@ -129,8 +129,11 @@ static ms_status open_accelerate(ms_arena *arena, ms_settings_files *files, ms_e
         status = check_named(files, value, err);
     if (status != MS_OK) {
         files->named = 0;
-        while (files->count > count)
-            free(files->texts[--files->count]);
+        while (files->count > count) {
+            ms_json_free(files->documents[--files->count]);
+            files->documents[files->count] = NULL;
+            free(files->texts[files->count]);
+        }
     }
     return status;
 }
