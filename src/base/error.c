@@ -115,7 +115,7 @@ void ms_error_add(ms_error *err, const ms_error *other)
     error_line line;
     if (!err || other->status == MS_OK)
         return;
-    if (err->status == MS_OK) {
+    if (err->status == MS_OK || !ms_status_is_of_input(other->status)) {
         *err = *other;
         return;
     }

@@ -16,7 +16,8 @@ __attribute__((format(printf, 3, 0))) void ms_error_vset(ms_error *err, ms_statu
 /* Whether the input is at fault, so that the rest of it may be looked at for further faults. */
 bool ms_status_is_of_input(ms_status status);
 /* Adds a failure to those that are recorded, with what it has in `more`: the first as it is, others
- * to `more` unless they are there, as long as there is room. err may be NULL. */
+ * to `more` unless they are there, as long as there is room. One that is not of the input, as no
+ * memory, takes the place of all. err may be NULL. */
 void ms_error_add(ms_error *err, const ms_error *other);
 /* Takes the next line of `more` apart: file, line, column, pointer and sentence; without a place it
  * is all sentence. False: there is none. */

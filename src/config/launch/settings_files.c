@@ -65,7 +65,9 @@ static ms_status take_text(const char *text, const char *name, ms_settings_files
 static ms_status open_named(ms_arena *arena, ms_json_value value, ms_settings_files *files,
                             ms_error *err)
 {
-    const char *name = ms_training_value_text(value);
+    const char *name = "";
+    if (ms_json_get_string(value, &name, err) != MS_OK)
+        return err ? err->status : MS_ERR_CONFIG;
     const char *beside = ms_path_beside(arena, ms_json_file_name(value), name);
     const char *text = ms_trl_config(name);
     const char *path = beside && !ms_is_regular_file(name) ? beside : name;
@@ -92,7 +94,7 @@ static bool find_named(const ms_settings_files *files, ms_json_value *found)
     bool is_found = false;
     for (uint32_t i = 0; i < files->count; i++) {
         const ms_json_value root = ms_json_root(files->documents[i]);
-        if (!ms_json_find(root, "accelerate_config", &value) || !*ms_training_value_text(value) ||
+        if (!ms_json_find(root, "accelerate_config", &value) || ms_training_says_nothing(value) ||
             ms_training_format_find(root, &format, NULL) != MS_OK || format != MS_TRAINING_HF)
             continue;
         *found = value;
@@ -101,17 +103,37 @@ static bool find_named(const ms_settings_files *files, ms_json_value *found)
     return is_found;
 }
 
+static ms_status check_named(const ms_settings_files *files, ms_json_value value, ms_error *err)
+{
+    ms_settings_part part;
+    ms_error reason = {0};
+    const ms_json_value root = ms_json_root(files->documents[files->named - 1]);
+    const ms_status status = ms_settings_part_of(root, &part, &reason);
+    return status == MS_OK && part.kind == MS_SETTINGS_LAUNCHER
+               ? MS_OK
+               : ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                              "'%.120s' is no configuration of accelerate's",
+                              ms_json_file_name(root));
+}
+
 /* What is refused of it does not keep the others from being joined. */
 static ms_status open_accelerate(ms_arena *arena, ms_settings_files *files, ms_error *err)
 {
     ms_json_value value;
     const uint32_t count = files->count;
     files->is_whole = true;
-    ms_status status = find_named(files, &value) ? open_named(arena, value, files, err) : MS_OK;
+    if (!find_named(files, &value))
+        return MS_OK;
+    ms_status status = open_named(arena, value, files, err);
+    if (status == MS_OK)
+        status = check_named(files, value, err);
     if (status != MS_OK) {
         files->named = 0;
-        while (files->count > count)
-            free(files->texts[--files->count]);
+        while (files->count > count) {
+            ms_json_free(files->documents[--files->count]);
+            files->documents[files->count] = NULL;
+            free(files->texts[files->count]);
+        }
     }
     return status;
 }

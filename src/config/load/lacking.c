@@ -7,13 +7,8 @@
 
 static ms_status add(const ms_loading *l, const ms_error *other, ms_status refused)
 {
-    if (other->status != MS_OK && !ms_status_is_of_input(other->status)) {
-        if (l->err)
-            *l->err = *other;
-        return other->status;
-    }
     ms_error_add(l->err, other);
-    return refused;
+    return other->status == MS_OK || ms_status_is_of_input(other->status) ? refused : other->status;
 }
 
 ms_status ms_loading_lacks_model(ms_loading *l, const char *run_path, ms_status refused)

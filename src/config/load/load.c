@@ -176,7 +176,9 @@ static ms_status lack_model(ms_loading *l, const char *run_path, const ms_run_se
     const ms_status status = apply_settings(l, settings, count);
     l->err = err;
     ms_error_add(err, &other);
-    return status == MS_OK ? ms_loading_lacks_model(l, run_path, refused) : refused;
+    if (status != MS_OK)
+        return ms_status_is_of_input(status) ? refused : status;
+    return ms_loading_lacks_model(l, run_path, refused);
 }
 
 static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root,
