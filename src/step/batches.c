@@ -101,7 +101,8 @@ ms_tensor ms_batches_enter(ms_batches *b, uint64_t index)
     if (at >= b->current.count)
         return 0;
     b->model->attention_mask = b->current.items[at].mask;
-    b->model->position_ids = b->current.items[at].packed.position_ids;
+    if (b->model->run->documents)
+        b->model->position_ids = b->current.items[at].packed.position_ids;
     b->model->class_labels = b->current.items[at].labels;
     return b->current.items[at].ids;
 }

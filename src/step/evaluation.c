@@ -121,7 +121,8 @@ ms_evaluation ms_evaluation_begin(ms_model *model, ms_run_config *run)
     ms_name_storage(tape, e.given.ids, "input_ids", MS_CATEGORY_INPUT);
     model->attention_mask = e.given.mask = ms_step_new_mask(model);
     e.given.packed = ms_step_new_packed_rows(model);
-    model->position_ids = e.given.packed.position_ids;
+    if (run->documents)
+        model->position_ids = e.given.packed.position_ids;
     return e;
 }
 

@@ -93,7 +93,7 @@ const char *ms_loss_not_with(const ms_model_config *model, const ms_run_config *
     if (model->head != MS_HEAD_CAUSAL_LM)
         return "models that are not causal language models";
     if (loss != MS_LOSS_TRL && !takes_plain_logits(model))
-        return model->model_type;
+        return "models that scale or cap their logits, or add a routers' loss";
     if (run->training.label_smoothing > 0)
         return "label-smoothing";
     if (run->training.logits_to_keep)
@@ -112,7 +112,8 @@ static ms_status check_cut_loss(const ms_resolving *c)
     enum { AMPERE = 80 };
     if (c->run->device->is_cpu || c->run->device->compute_capability < AMPERE)
         return ms_resolve_fail(c, field,
-                               "the kernels of cut cross entropy need compute capability 8.0");
+                               "the kernels of cut cross entropy need a GPU of compute capability "
+                               "8.0 or more");
     return c->run->dtype == MS_DTYPE_F32
                ? ms_resolve_fail(c, field,
                                  "cut cross entropy needs weights in bf16 or fp16, but the run is "

@@ -12,7 +12,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[3]
 CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json"
 # Options that need others, or a value that no schema says.
-BESIDE = {"optimizer-device": {}, "assume": {"training-args": "assumed.json"}, "assume-version": {"training-args": "plain.json"}, "parameter-device": {"optimizer-device": "host"}, "adapter-dtype": {"lora": "r=8,targets=all-linear"},
+BESIDE = {"optimizer-device": {}, "documents": {"padding": "yes"}, "labels": {"loss": "trl"}, "assume": {"training-args": "assumed.json"}, "assume-version": {"training-args": "plain.json"}, "parameter-device": {"optimizer-device": "host"}, "adapter-dtype": {"lora": "r=8,targets=all-linear"},
           "upcast": {"quantize": "nf4", "lora": "r=8,targets=all-linear"}, "quantize": {"lora": "r=8,targets=all-linear"},
           "eval-logits": {"eval-batch": 1}, "routing": {"model": "olmoe-1b-7b", "experts": "eager"}, "experts": {"model": "olmoe-1b-7b"}, "source-length": {"model": "t5-small"},
           "images": {"model": "qwen2.5-vl-3b", "image-size": "112x112"}, "image-size": {"model": "qwen2.5-vl-3b", "images": 1},
