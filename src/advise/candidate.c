@@ -186,7 +186,8 @@ static const char *a_step_each(const ms_job *job, ms_arena *arena)
 
 static const char *half_sequence(const ms_job *job, ms_arena *arena)
 {
-    return ms_arena_printf(arena, "%" PRIu64, job->run->seq_tokens / 2);
+    const uint64_t joined = job->run->joined ? job->run->joined : 1; /* of the option each has it */
+    return ms_arena_printf(arena, "%" PRIu64, job->run->seq_tokens / joined / 2);
 }
 
 static const char *host_optimizer(const ms_job *job, ms_arena *arena)

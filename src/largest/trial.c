@@ -4,53 +4,77 @@
 #include "base/size.h"
 #include "config/resolve/resolve_padding.h"
 #include "config/run/budget.h"
+#include "config/run/tokens.h"
 #include "plan/costs/cost_model.h"
 #include "plan/costs/measure.h"
 #include "plan/search/search.h"
 #include "plan/search/simulate.h"
 #include "simulate/ranks.h"
 
-/* count * to / from, rounded up. */
+/* count * to / from, rounded up; UINT64_MAX: too many. */
 static uint64_t scaled(uint64_t count, uint64_t to, uint64_t from)
 {
     const ms_size product = ms_size_mul(ms_size_of(count), to);
-    return product.overflow ? count : (product.bytes + from - 1) / from;
+    return product.overflow ? UINT64_MAX : (product.bytes + from - 1) / from;
 }
 
 /* As many of the tokens that are tried have labels as of those that were given. */
 static void scale_labels(ms_run_config *run, uint64_t to, uint64_t from)
 {
-    run->training.labels = scaled(run->training.labels, to, from);
+    const uint64_t labels = scaled(run->training.labels, to, from);
+    const uint64_t most = ms_run_most_labels(run);
+    run->training.labels = labels < most ? labels : most;
 }
 
+/* Longer rows have more documents, unless they are the sequences that a trainer joins. */
 static ms_status apply_seq(ms_variation *v, uint64_t tokens, ms_error *err)
 {
-    const ms_parallel *parallel = &v->run.parallel;
+    ms_run_config *run = &v->run;
+    const ms_parallel *parallel = &run->parallel;
     if (parallel->splits_sequence || parallel->layout.context > 1)
         return ms_fail(err, MS_ERR_USAGE,
                        "what: seq is not searched with %s, which splits it evenly: give seq",
                        parallel->splits_sequence ? "sequence-parallel" : "context parallelism");
-    const uint64_t row = v->run.joined ? v->run.joined * tokens : tokens;
-    scale_labels(&v->run, row, v->run.seq_tokens);
-    v->run.seq_tokens = row;
+    const uint64_t given = run->seq_tokens;
+    run->seq_tokens = run->joined ? run->joined * tokens : tokens;
+    if (run->documents && !run->has_fewest_documents) {
+        const uint64_t documents = scaled(run->documents, run->seq_tokens, given);
+        run->documents = documents < run->seq_tokens ? documents : run->seq_tokens - 1;
+    }
+    scale_labels(run, run->seq_tokens, given);
     return MS_OK;
 }
 
-/* Sequences that a trainer joins make a longer one, of more documents. */
-static void apply_batch(ms_variation *v, uint64_t sequences)
+static uint64_t documents_of(const ms_run_config *run, uint64_t sequences)
 {
-    scale_labels(&v->run, sequences, v->run.joined ? v->run.joined : v->run.batch);
-    if (v->run.joined) {
-        const uint64_t documents = scaled(v->run.documents, sequences, v->run.joined);
-        v->run.seq_tokens = v->run.seq_tokens / v->run.joined * sequences;
-        v->run.documents = v->run.documents && documents < 2 ? 2 : documents;
+    enum { LEAST = 2 };
+    const uint64_t documents =
+        run->has_fewest_documents ? sequences : scaled(run->documents, sequences, run->joined);
+    return documents > LEAST ? documents : LEAST;
+}
+
+/* Sequences that a trainer joins make a longer one, of more documents. */
+static ms_status apply_batch(ms_variation *v, uint64_t sequences, ms_error *err)
+{
+    ms_run_config *run = &v->run;
+    const uint64_t given = run->joined ? run->joined : run->batch;
+    if (run->documents && !run->joined)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "what: batch is not searched with documents, which are of one row: give "
+                       "batch, or search seq");
+    if (run->joined) {
+        run->documents = run->documents ? documents_of(run, sequences) : 0;
+        run->seq_tokens = run->seq_tokens / run->joined * sequences;
+        run->joined = sequences;
     } else {
-        v->run.batch = sequences;
+        run->batch = sequences;
     }
-    if (sequences > 1 && v->run.padding.is_alone && !ms_padding_refusal(&v->model, &v->run)) {
-        v->run.padding.given = MS_PADDING_UNKNOWN;
-        v->run.padding.simulated = MS_PADDING_YES;
+    scale_labels(run, sequences, given);
+    if (sequences > 1 && run->padding.is_alone && !ms_padding_refusal(&v->model, run)) {
+        run->padding.given = MS_PADDING_UNKNOWN;
+        run->padding.simulated = MS_PADDING_YES;
     }
+    return MS_OK;
 }
 
 static ms_status apply_layers(ms_variation *v, uint64_t layers, ms_error *err)
@@ -74,7 +98,7 @@ static ms_status vary(const ms_fit_question *q, uint64_t value, ms_arena *arena,
     bool done = ms_vary_treatments(v) != NULL;
     switch (q->what->kind) {
     case MS_FIT_BATCH:
-        apply_batch(v, value);
+        status = apply_batch(v, value, err);
         break;
     case MS_FIT_SEQ:
         status = apply_seq(v, value, err);

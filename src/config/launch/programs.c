@@ -106,7 +106,8 @@ static ms_status take_values(taking *t, const ms_launch_option *option, uint32_t
         values[count++] = (ms_launch_value){t->at++, 0};
     const char *key = common_key(t, option->name);
     ms_launch_settings *to = is_of_launcher(t, key) ? &t->l->launcher : &t->l->trainer;
-    if (count == 1 && is_config && is_settings_file(ms_launch_text(t->l, values[0])))
+    if (count == 1 && is_config && strcmp(key, "accelerate_config") != 0 &&
+        is_settings_file(ms_launch_text(t->l, values[0])))
         return ms_launch_add_file(t->l, values[0]);
     if (count == 0 && starts(key, "no_"))
         return ms_launch_add_constant(t->l, to, key + strlen("no_"), word, "false");

@@ -81,19 +81,22 @@ static bool has_whole_head(const ms_run_config *run, ms_loss loss)
     return layout->kind == MS_PARALLEL_NONE || layout->kind == MS_PARALLEL_DDP;
 }
 
-/* TRL's head scales and caps what it makes; the others take logits as they are. */
-static bool takes_plain_logits(const ms_model_config *model)
+/* TRL's head scales and caps what it makes; what the others take no logits of, NULL: nothing. */
+static const char *logits_of(const ms_model_config *model)
 {
-    return !model->caps_logits && !model->family->scales_logits && !model->outputs_router_logits &&
-           !model->is_encoder_decoder;
+    if (model->caps_logits)
+        return "models that cap their logits";
+    if (model->family->scales_logits)
+        return "models that scale their logits";
+    return model->outputs_router_logits ? "the routers' loss of output_router_logits" : NULL;
 }
 
 const char *ms_loss_not_with(const ms_model_config *model, const ms_run_config *run, ms_loss loss)
 {
-    if (model->head != MS_HEAD_CAUSAL_LM)
+    if (model->head != MS_HEAD_CAUSAL_LM || model->is_encoder_decoder)
         return "models that are not causal language models";
-    if (loss != MS_LOSS_TRL && !takes_plain_logits(model))
-        return "models that scale or cap their logits, or add a routers' loss";
+    if (loss != MS_LOSS_TRL && logits_of(model))
+        return logits_of(model);
     if (run->training.label_smoothing > 0)
         return "label-smoothing";
     if (run->training.logits_to_keep)
@@ -112,8 +115,8 @@ static ms_status check_cut_loss(const ms_resolving *c)
     enum { AMPERE = 80 };
     if (c->run->device->is_cpu || c->run->device->compute_capability < AMPERE)
         return ms_resolve_fail(c, field,
-                               "the kernels of cut cross entropy need a GPU of compute capability "
-                               "8.0 or more");
+                               "the kernels of cut cross entropy need an NVIDIA GPU of compute "
+                               "capability 8.0 or more");
     return c->run->dtype == MS_DTYPE_F32
                ? ms_resolve_fail(c, field,
                                  "cut cross entropy needs weights in bf16 or fp16, but the run is "

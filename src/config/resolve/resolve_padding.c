@@ -67,6 +67,9 @@ static ms_status check_documents(const ms_resolving *c)
         return ms_resolve_fail(c, field, "a mask keeps them apart, which --padding yes sets");
     if (run->batch != 1)
         return ms_resolve_fail(c, field, "they are joined to one row: --batch 1");
+    if (run->documents < run->joined)
+        return ms_resolve_fail(c, field, "a row joins %" PRIu64 " sequences, each of one or more",
+                               run->joined);
     if (run->documents >= run->seq_tokens)
         return ms_resolve_fail(c, field, "a row of %" PRIu64 " tokens has fewer", run->seq_tokens);
     return c->model->family->unpredicted & MS_UNPREDICTED_DOCUMENTS

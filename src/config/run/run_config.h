@@ -155,8 +155,9 @@ typedef struct ms_run_config {
         bool is_alone;        /* a batch of one, which its trainer pads to the longest: larger ones
                                  may have padding */
     } padding;
-    uint64_t
-        documents; /* in each row, kept apart by the positions of its tokens; 0: rows are one */
+    /* In each row, kept apart by the positions of its tokens; 0: rows are one. */
+    uint64_t documents;
+    bool has_fewest_documents; /* nobody said how many: the fewest that a trainer joins */
     ms_run_images images;
     ms_dtype dtype; /* of the weights */
     ms_autocast autocast;

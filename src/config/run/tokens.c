@@ -19,6 +19,11 @@ uint64_t ms_run_most_labels(const ms_run_config *run)
     return overflow || first >= run->seq_tokens ? 0 : labels;
 }
 
+uint64_t ms_run_labels(const ms_run_config *run)
+{
+    return run->training.labels ? run->training.labels : ms_run_most_labels(run);
+}
+
 double ms_run_tokens_per_s(const ms_run_config *run, double step_ms)
 {
     return step_ms > 0 ? (double)ms_run_tokens(run) / step_ms * 1e3 : 0;

@@ -157,6 +157,7 @@ static ms_status offer_documents(ms_training_reading *r, const char *padding)
     const char *count = ms_arena_printf(r->arena, "%" PRIu64, least);
     if (!count)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
+    r->draft->run.has_fewest_documents = true;
     return ms_run_field_set(r->draft, r->arena, "documents", count, r->err);
 }
 
@@ -203,6 +204,17 @@ static bool is_wrapped(const ms_training_reading *r)
     return r->is_sft && strcmp(ms_training_text(r, MS_TOPIC_PACKING_STRATEGY, ""), "wrapped") == 0;
 }
 
+static ms_status check_strategy(ms_training_reading *r)
+{
+    const char *name = ms_training_text(r, MS_TOPIC_PACKING_STRATEGY, "bfd");
+    bool is_known =
+        strcmp(name, "bfd") == 0 || strcmp(name, "bfd_split") == 0 || strcmp(name, "wrapped") == 0;
+    return is_known || !r->is_sft
+               ? MS_OK
+               : ms_training_fail(r, MS_TOPIC_PACKING_STRATEGY,
+                                  "found '%s', expected bfd, bfd_split or wrapped", name);
+}
+
 static ms_status take_packing_of_trl(ms_training_reading *r, uint64_t tokens)
 {
     if (ms_training_flag(r, MS_TOPIC_PACKED, false))
@@ -223,6 +235,9 @@ static ms_status take_packing(ms_training_reading *r, bool is_flash)
     const bool is_apart = r->file.format == MS_TRAINING_HF || topic == MS_TOPIC_PADDING_FREE ||
                           r->file.given[MS_TOPIC_ATTENTION];
     uint64_t tokens;
+    ms_status status = check_strategy(r);
+    if (status != MS_OK)
+        return status;
     if (is_wrapped(r))
         return offer_padding(r, "ones", MS_TOPIC_PACKING_STRATEGY);
     if (is_flash || !is_apart)

@@ -17,8 +17,11 @@ bool ms_training_truth(ms_json_value value, bool absent)
     static const char *const no[] = {"false", "no", "n", "f", "off", "0"};
     bool truth = absent;
     const char *text = ms_training_value_text(value);
+    const double number = ms_training_value_number(value);
     if (ms_json_get_bool(value, &truth, NULL) == MS_OK)
         return truth;
+    if (number == 0 || number == 1)
+        return number == 1;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
         if (strcasecmp(text, yes[i]) == 0)
             return true;

@@ -115,8 +115,9 @@ ms_tensor ms_cut_cross_entropy(ms_tape *tape, ms_tensor hidden, ms_tensor weight
         ms_graph_hold_activation(tape, places);
     ms_consume(tape, r.lse);
     ms_consume(tape, r.averages);
-    const double elements = (double)ms_elements(shape_of(tape, hidden));
-    ms_op_work(tape, mark, 2 * elements * (double)vocab.value, 0,
+    const double tokens = (double)shape_of(tape, places)->dims[0].value;
+    const double width = (double)shape_of(tape, weight)->dims[1].value;
+    ms_op_work(tape, mark, 2 * tokens * width * (double)vocab.value, 0,
                (ms_dtype)ms_info(tape, hidden)->dtype);
     return ms_op_finish(tape, mark, node, count, inputs, r.loss);
 }

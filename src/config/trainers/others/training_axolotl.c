@@ -59,13 +59,20 @@ static ms_status note_kernels(ms_training_reading *r, ms_json_value root)
 /* The plugin's own key, which is on unless the file says otherwise. */
 static const char cut_key[] = "cut_cross_entropy";
 
+static bool is_plugin(ms_json_value value, const char *name)
+{
+    return strcmp(ms_training_last_name(ms_training_value_text(value)), name) == 0;
+}
+
 static bool find_plugin(ms_json_value root, const char *name, ms_json_value *plugins)
 {
     ms_json_value item;
-    if (!ms_json_find(root, "plugins", plugins) || ms_json_kind_of(*plugins) != MS_JSON_ARRAY)
+    if (!ms_json_find(root, "plugins", plugins))
         return false;
+    if (ms_json_kind_of(*plugins) != MS_JSON_ARRAY)
+        return is_plugin(*plugins, name);
     for (bool more = ms_json_first(*plugins, &item); more; more = ms_json_next(&item))
-        if (strcmp(ms_training_last_name(ms_training_value_text(item)), name) == 0)
+        if (is_plugin(item, name))
             return true;
     return false;
 }
@@ -91,7 +98,8 @@ static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugin
     bool is_free = !ms_run_field_is_set(r->draft, "treat") &&
                    !ms_run_field_is_set(r->draft, "plan") && r->model->head == MS_HEAD_CAUSAL_LM &&
                    !r->draft->run.liger && !r->model->family->scales_logits &&
-                   r->ranks != MS_PARALLEL_ZERO;
+                   r->draft->run.training.label_smoothing <= 0 &&
+                   !r->draft->run.training.logits_to_keep && r->ranks != MS_PARALLEL_ZERO;
     ms_status status =
         is_free ? ms_run_field_set(r->draft, r->arena, "treat", chunks, r->err) : MS_OK;
     if (status != MS_OK)
@@ -101,11 +109,23 @@ static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugin
                                        : "cut cross entropy, which makes no logits");
 }
 
+static bool has_loss_by_options(const ms_training_reading *r)
+{
+    const bool is_treated = ms_run_field_is_set(r->draft, "treat");
+    return ms_run_field_is_set(r->draft, "loss") ||
+           (is_treated && strstr(r->draft->run.treat, "loss="));
+}
+
 static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
 {
     static const char field[] = "loss";
-    ms_json_value plugins;
-    if (!find_cut_loss(root, &plugins) || ms_run_field_is_set(r->draft, field))
+    ms_json_value plugins, chunked;
+    if (!find_cut_loss(root, &plugins))
+        return MS_OK;
+    if (ms_json_find(root, "chunked_cross_entropy", &chunked) && ms_training_truth(chunked, false))
+        return ms_json_fail(r->err, chunked, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "axolotl refuses it beside cut cross entropy");
+    if (has_loss_by_options(r))
         return MS_OK;
     if (ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_CUT) ||
         r->draft->run.dtype == MS_DTYPE_F32)

@@ -90,11 +90,12 @@ static ms_status leave_head_out(ms_training_reading *r, const char *what)
                                meaning);
 }
 
+static const char second_head[] = "the head's second run beside label smoothing, for TRL's metrics";
+
 /* The loss with label smoothing is one of logits, and the head runs for metrics all the same. */
 static ms_status add_second_head(ms_training_reading *r)
 {
-    return ms_training_leave_out(r, MS_TOPIC_LABEL_SMOOTHING, MS_EFFECT_ADDS,
-                                 "the head's second run, for TRL's metrics");
+    return ms_training_leave_out(r, MS_TOPIC_LABEL_SMOOTHING, MS_EFFECT_ADDS, second_head);
 }
 
 ms_status ms_training_set_sft_loss(ms_training_reading *r)
@@ -105,10 +106,11 @@ ms_status ms_training_set_sft_loss(ms_training_reading *r)
         return MS_OK;
     if (ms_training_is_some(r, MS_TOPIC_LABEL_SMOOTHING))
         return add_second_head(r);
-    const bool has_liger_loss =
-        ms_run_field_is_set(r->draft, "liger") && (r->draft->run.liger & MS_LIGER_LOSS);
-    if (has_liger_loss || ms_run_field_is_set(r->draft, "label-smoothing"))
-        return MS_OK; /* by options, which win */
+    if (r->draft->run.training.label_smoothing > 0)
+        return ms_training_add_key(r, r->sft_mark, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
+                                   second_head);
+    if (ms_run_field_is_set(r->draft, "liger") && (r->draft->run.liger & MS_LIGER_LOSS))
+        return MS_OK; /* by an option, which wins */
     const char *what = ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_TRL);
     return what ? leave_head_out(r, what) : ms_training_offer(r, field, "trl", MS_TOPIC_BATCH);
 }

@@ -11,11 +11,9 @@ static ms_tensor labelled_places(ms_model *model, ms_tensor labels)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
-    const ms_run_config *run = model->run;
     ms_locals f = ms_locals_begin(tape);
     const ms_dim scored = ms_dim_number(s, model->seq.value - 1);
-    const ms_dim count = run->training.labels ? ms_dim_number(s, run->training.labels)
-                                              : ms_dim_mul(s, model->batch, scored);
+    const ms_dim count = ms_dim_number(s, ms_run_labels(model->run));
     ms_tensor *next = ms_local(&f, ms_narrow(tape, labels, 1, scored));
     if (ms_idle(tape))
         return ms_locals_end(&f, NULL);

@@ -18,23 +18,13 @@ static ms_tensor scattered(ms_tape *tape, ms_tensor mask, ms_tensor values)
     return ms_locals_end(&f, out);
 }
 
-/* Tokens that the mask selects. */
-static ms_dim labelled(ms_model *model, ms_shape places)
-{
-    ms_symbols *s = &model->tape->trace->symbols;
-    const ms_run_config *run = model->run;
-    if (run->training.labels)
-        return ms_dim_number(s, run->training.labels);
-    return run->documents ? ms_dim_number(s, ms_run_most_labels(run))
-                          : ms_dim_mul(s, places.dims[0], places.dims[1]);
-}
-
+/* Of the tokens that the mask selects. */
 static ms_log_probs log_probs(ms_model *model, const ms_linear_module *head, ms_tensor hidden,
                               ms_tensor labels, ms_tensor mask)
 {
     ms_tape *tape = model->tape;
     ms_locals f = ms_locals_begin(tape);
-    ms_dim count = labelled(model, ms_info(tape, mask)->shape);
+    ms_dim count = ms_dim_number(&tape->trace->symbols, ms_run_labels(model->run));
     ms_tensor *states = ms_local(&f, ms_select_by_mask(tape, hidden, mask, count));
     ms_tensor *targets = ms_local(&f, ms_select_by_mask(tape, labels, mask, count));
     const uint32_t previous = ms_scope_enter(tape, head->scope);
