@@ -21,7 +21,7 @@ COMMANDS = [
     "analyze {} --format json",
     "analyze {} --device h100-80gb --lora r=8,targets=all-linear --format json",
     "fit {} --device h200 --seq 512 --format json",
-    "infer {} --engine hf --device h200 --format json",
+    "infer {} --engine hf --device h200 --generate 8 --format json",
     "infer {} --engine vllm --device h200 --format json",
     "infer {} --engine vllm --device h100-80gb --gpus 8",
     "infer {} --engine llama.cpp --device h200 --format json",
