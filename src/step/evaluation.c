@@ -110,13 +110,13 @@ ms_evaluation ms_evaluation_begin(ms_model *model, ms_run_config *run)
                        .mask = model->attention_mask,
                        .position_ids = model->position_ids};
     run->training.labels = 0;
-    if (run->joined)
+    if (run->joined) {
         join_rows(run);
+        model->seq = ms_dim_number(s, run->seq_tokens);
+    }
     run->batch = run->training.eval_batch;
     model->run = run;
     model->batch = ms_dim_number(s, run->batch);
-    if (run->joined)
-        model->seq = ms_dim_number(s, run->seq_tokens);
     e.given.ids = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
     ms_retain(tape, e.given.ids);
     ms_name_storage(tape, e.given.ids, "input_ids", MS_CATEGORY_INPUT);

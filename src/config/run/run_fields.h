@@ -21,9 +21,6 @@ enum {
 #undef MS_ONE_MORE
 };
 
-/* PyTorch from 2.9 on looks at PYTORCH_ALLOC_CONF, which axolotl sets from then on. */
-enum { MS_FIRST_ALLOC_CONF_MINOR = 9 };
-
 /* The options that were set; ms_run_resolve fills in the rest. */
 typedef struct ms_run_draft {
     ms_run_config run;          /* first member; 0 where nothing is set */

@@ -100,3 +100,9 @@ ms_status ms_training_set_loss(ms_training_reading *r)
         status = steps[i](r);
     return status;
 }
+
+bool ms_training_has_own_loss(const ms_training_reading *r)
+{
+    const char *treat = ms_run_field_is_set(r->draft, "treat") ? r->draft->run.treat : "";
+    return ms_run_field_is_set(r->draft, "loss") || strstr(treat, "loss=");
+}

@@ -10,4 +10,7 @@
 /* Sets the loss, the Liger kernels and the loop around the step. */
 ms_status ms_training_set_loss(ms_training_reading *r);
 
+/* Whether an option gives head and loss, or a treatment of the loss, which wins over the file. */
+bool ms_training_has_own_loss(const ms_training_reading *r);
+
 #endif

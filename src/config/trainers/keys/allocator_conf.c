@@ -12,12 +12,17 @@
 const char *const ms_allocator_conf_names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
                                                NULL};
 
+bool ms_allocator_conf_is_older(const ms_run_draft *draft)
+{
+    enum { FIRST_MINOR = 9 };
+    return ms_run_field_is_set(draft, "torch") && draft->run.torch_major == 2 &&
+           draft->run.torch_minor < FIRST_MINOR;
+}
+
 void ms_allocator_conf_heed_axolotl(ms_allocator_conf *conf, const ms_run_draft *draft)
 {
-    const bool is_older = ms_run_field_is_set(draft, "torch") && draft->run.torch_major == 2 &&
-                          draft->run.torch_minor < MS_FIRST_ALLOC_CONF_MINOR;
-    conf->is_replaced =
-        conf->name && strcmp(conf->name, ms_allocator_conf_names[0]) != 0 && !is_older;
+    conf->is_replaced = conf->name && strcmp(conf->name, ms_allocator_conf_names[0]) != 0 &&
+                        !ms_allocator_conf_is_older(draft);
 }
 
 /* ---- parts ---- */
@@ -77,29 +82,24 @@ static ms_status take_part(const ms_allocator_conf *conf, const part *p, ms_aren
     return ms_read_keys_add(keys, arena, key, err);
 }
 
-static ms_status add_replaced(const ms_allocator_conf *conf, ms_arena *arena, ms_read_keys *keys,
-                              ms_error *err)
+/* The variable as a whole, of which no part is taken. */
+static ms_status add_whole(const ms_allocator_conf *conf, ms_arena *arena, ms_read_keys *keys,
+                           ms_error *err)
 {
-    const ms_read_key key = {.file = ms_arena_strdup(arena, conf->file),
-                             .line = conf->line,
-                             .key = conf->name,
-                             .value = ms_arena_printf(arena, "%.120s", conf->value),
-                             .meaning = "the allocator: axolotl sets PYTORCH_ALLOC_CONF, which "
-                                        "PyTorch looks at first",
-                             .reading = MS_KEY_HARMLESS};
-    return ms_read_keys_add(keys, arena, key, err);
-}
-
-static ms_status add_unknown(const ms_allocator_conf *conf, ms_arena *arena, ms_read_keys *keys,
-                             ms_error *err)
-{
-    const ms_read_key key = {.file = ms_arena_strdup(arena, conf->file),
-                             .line = conf->line,
-                             .key = conf->name,
-                             .value = ms_arena_printf(arena, "(%.120s)", conf->unknown),
-                             .meaning = "the allocator",
-                             .reading = MS_KEY_NOT_PREDICTED,
-                             .effect = MS_EFFECT_EITHER};
+    ms_read_key key = {.file = ms_arena_strdup(arena, conf->file),
+                       .line = conf->line,
+                       .key = conf->name,
+                       .value = ms_arena_printf(arena, conf->is_replaced ? "%.120s" : "(%.120s)",
+                                                conf->is_replaced ? conf->value : conf->unknown),
+                       .meaning = "the allocator",
+                       .reading = MS_KEY_NOT_PREDICTED,
+                       .effect = MS_EFFECT_EITHER};
+    if (conf->is_replaced) {
+        key.meaning =
+            "the allocator: axolotl sets PYTORCH_ALLOC_CONF, which PyTorch looks at first";
+        key.reading = MS_KEY_HARMLESS;
+        key.effect = MS_EFFECT_NONE;
+    }
     return ms_read_keys_add(keys, arena, key, err);
 }
 
@@ -107,10 +107,8 @@ ms_status ms_allocator_conf_apply(const ms_allocator_conf *conf, ms_arena *arena
                                   ms_run_draft *draft, ms_read_keys *keys, ms_error *err)
 {
     ms_status status = MS_OK;
-    if (conf->is_replaced)
-        return add_replaced(conf, arena, keys, err);
-    if (conf->name && conf->unknown)
-        return add_unknown(conf, arena, keys, err);
+    if (conf->is_replaced || (conf->name && conf->unknown))
+        return add_whole(conf, arena, keys, err);
     bool on_cpu = ms_run_field_is_set(draft, "device") && ms_name_equal(draft->device, "cpu");
     for (const char *at = conf->name && !on_cpu ? conf->value : ""; *at && status == MS_OK;) {
         size_t bytes = strcspn(at, ","), name = strcspn(at, ":,");

@@ -21,6 +21,8 @@ typedef struct ms_allocator_conf {
 /* Its names, the one that is looked at first before the other; NULL-terminated. */
 extern const char *const ms_allocator_conf_names[];
 
+/* Whether the run's PyTorch is given, and knows the older name alone: before 2.9. */
+bool ms_allocator_conf_is_older(const ms_run_draft *draft);
 /* axolotl's command sets PYTORCH_ALLOC_CONF unless that is set, for PyTorch 2.9 and later. */
 void ms_allocator_conf_heed_axolotl(ms_allocator_conf *conf, const ms_run_draft *draft);
 

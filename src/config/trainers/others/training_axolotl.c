@@ -9,8 +9,10 @@
 
 #include "base/size.h"
 #include "config/resolve/resolve_loss.h"
+#include "config/trainers/keys/allocator_conf.h"
 #include "config/trainers/keys/key_walk.h"
 #include "config/trainers/adapters/training_adapter.h"
+#include "config/trainers/training_loss.h"
 #include "config/trainers/training_ranks.h"
 
 static bool is_given(ms_json_value root, const char *key)
@@ -109,13 +111,6 @@ static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugin
                                        : "cut cross entropy, which makes no logits");
 }
 
-static bool has_loss_by_options(const ms_training_reading *r)
-{
-    const bool is_treated = ms_run_field_is_set(r->draft, "treat");
-    return ms_run_field_is_set(r->draft, "loss") ||
-           (is_treated && strstr(r->draft->run.treat, "loss="));
-}
-
 static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
 {
     static const char field[] = "loss";
@@ -125,7 +120,7 @@ static ms_status take_cut_loss(ms_training_reading *r, ms_json_value root)
     if (ms_json_find(root, "chunked_cross_entropy", &chunked) && ms_training_truth(chunked, false))
         return ms_json_fail(r->err, chunked, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "axolotl refuses it beside cut cross entropy");
-    if (has_loss_by_options(r))
+    if (ms_training_has_own_loss(r))
         return MS_OK;
     if (ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_CUT) ||
         r->draft->run.dtype == MS_DTYPE_F32)
@@ -196,10 +191,8 @@ static ms_status set_segments(ms_training_reading *r)
 {
     static const char rounding[] = "roundup-power2-divisions";
     const ms_run_draft *draft = r->draft;
-    const bool is_older = ms_run_field_is_set(draft, "torch") && draft->run.torch_major == 2 &&
-                          draft->run.torch_minor < MS_FIRST_ALLOC_CONF_MINOR;
-    const bool rounds = is_older && !draft->has_allocator_conf && !ms_training_on_cpu(r) &&
-                        !ms_run_field_is_set(draft, "allocator") &&
+    const bool rounds = ms_allocator_conf_is_older(draft) && !draft->has_allocator_conf &&
+                        !ms_training_on_cpu(r) && !ms_run_field_is_set(draft, "allocator") &&
                         !ms_run_field_is_set(draft, rounding);
     ms_status status = ms_training_expand_segments(r);
     return status == MS_OK && rounds ? ms_run_field_set(r->draft, r->arena, rounding, "16", r->err)

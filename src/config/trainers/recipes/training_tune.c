@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "config/resolve/resolve_loss.h"
 #include "config/trainers/adapters/training_adapter.h"
+#include "config/trainers/training_loss.h"
 
 static bool has_ranks(const ms_training_reading *r)
 {
@@ -14,18 +15,12 @@ static bool has_ranks(const ms_training_reading *r)
 
 /* ---- the loss ---- */
 
-static bool has_own_loss(const ms_training_reading *r)
-{
-    const char *treat = ms_run_field_is_set(r->draft, "treat") ? r->draft->run.treat : "";
-    return ms_run_field_is_set(r->draft, "loss") || ms_run_field_is_set(r->draft, "liger") ||
-           strstr(treat, "loss=");
-}
-
 /* Models without the last layer hand their states on, and the loss applies it. */
 static ms_status set_loss(ms_training_reading *r)
 {
     const char *name = ms_training_last_name(ms_training_text(r, MS_TOPIC_LOSS, ""));
-    if (!*name || strcmp(name, "CrossEntropyLoss") == 0 || has_own_loss(r))
+    if (!*name || strcmp(name, "CrossEntropyLoss") == 0 || ms_training_has_own_loss(r) ||
+        ms_run_field_is_set(r->draft, "liger"))
         return MS_OK;
     if (strcmp(name, "LinearCrossEntropyLoss") == 0 &&
         !ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_TORCHTUNE))
