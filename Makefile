@@ -55,14 +55,14 @@ ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 # CUDA=1 compares our declarations of CUDA with the toolkit's headers; nothing is linked with it.
 CUDA_HOME ?= /usr/local/cuda
 WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
-$(BUILD)/src/replay/cuda/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
+$(BUILD)/src/hardware/replay/cuda/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.
 SOURCES  := $(shell find src -name '*.c' | LC_ALL=C sort)
-LIB_SRC  := $(filter-out src/cli/% src/nulldevice/%,$(SOURCES))
+LIB_SRC  := $(filter-out src/cli/% src/hardware/nulldevice/%,$(SOURCES))
 CLI_SRC  := $(filter src/cli/%,$(SOURCES))
-NULL_SRC := $(filter src/nulldevice/%,$(SOURCES))
+NULL_SRC := $(filter src/hardware/nulldevice/%,$(SOURCES))
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
@@ -109,7 +109,7 @@ $(BUILD)/flags: FORCE
 $(BUILD)/cuda: FORCE
 	@mkdir -p $(@D)
 	@echo '$(WITH_CUDA)' | cmp -s - $@ || echo '$(WITH_CUDA)' > $@
-$(BUILD)/src/replay/cuda/cuda_headers.o: $(BUILD)/cuda
+$(BUILD)/src/hardware/replay/cuda/cuda_headers.o: $(BUILD)/cuda
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -235,7 +235,7 @@ check: all programs                  ## run every test
 	$(if $(IS_ASAN),,$(SUITE) $(of_accuracy) || bad=1;) \
 	sh scripts/totals.sh $(RESULTS) && exit $$bad
 
-# check-STAGE runs what concerns a stage of src: its unit programs (tests/unit/STAGE), the cases of the commands and
+# check-STAGE runs what concerns a stage of src (docs/design/overview.md): its unit programs (tests/unit/STAGE), the cases of the commands and
 # the properties that have its name (tests/golden/cli/STAGE, tests/property/STAGE), and by these rows the fuzz
 # targets and other suites. A stage that is the way to other suites' figures has the oracles as well.
 FUZZ_OF_config    := adapter launch model_config run_file size training_args
@@ -245,13 +245,12 @@ FUZZ_OF_sweep     := rows
 FUZZ_OF_document  := recorded report
 FUZZ_OF_diff      := report
 FUZZ_OF_compare   := recorded
-FUZZ_OF_gate      := budgets
+FUZZ_OF_check     := budgets
 FUZZ_OF_calibrate := calibration
 FUZZ_OF_weights   := gguf safetensors
 COMMANDS_OF_config    := analyze general launch
 COMMANDS_OF_cli       := $(notdir $(CASES))
-COMMANDS_OF_gate      := check baseline
-COMMANDS_OF_largest   := fit
+COMMANDS_OF_check     := check baseline
 COMMANDS_OF_nulldevice := capture
 SCRIPTS_OF_config := tests/golden/config/run.sh
 SCRIPTS_OF_report := tests/golden/reports/run.sh

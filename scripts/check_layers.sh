@@ -1,12 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# check_layers.sh [BUILD]: proves the order of the stages, and of the folders in each. A file includes, and an
-# object calls, only what the row of its stage allows; within a stage only its own folder and those that stand
-# before it. BUILD has the objects; without it only includes are looked at. The rows are the arrows of
-# docs/design/overview.md.
+# check_layers.sh [BUILD]: proves the order of the halls, of the stages in them, and of the folders in each stage. A hall
+# uses itself and the halls before it. A file includes, and an object calls, only what the row of its stage
+# allows; within a stage only its own folder and those that stand before it. BUILD has the objects; without it
+# only includes are looked at. The rows are the arrows of docs/design/overview.md.
 set -u
 cd "$(dirname "$0")/.."
 build=${1:-}
+
+# hall: its stages, which are its folders; one that is its hall's only stage, or has its name, is the hall's own folder.
+halls='
+base: base json text
+core: tensor device allocator trace
+hardware: replay nulldevice
+input: config weights document
+torch: autograd ops treatments parallel
+model: model
+run: step measure simulate
+serve: stream infer
+decide: advise ledger plan fit sweep diff compare check calibrate
+report: report
+api: api
+cli: cli
+'
 
 # stage: stages that it may use: its folders, the lowest first; "." is the stage's own.
 rows='
@@ -33,15 +49,15 @@ stream:base json tensor device allocator weights config trace replay step measur
 infer:base json text tensor device allocator weights config trace step measure model:kit ggml llama llamacpp hf vllm files speed .
 ledger:base text tensor device allocator config trace step measure simulate advise:.
 plan:base json text tensor device allocator config trace measure simulate advise ledger:solver costs choose trainers search needs modules operators .
-largest:base text device allocator config simulate plan:.
-sweep:base json text device config model simulate plan largest:.
+fit:base text device allocator config simulate plan:.
+sweep:base json text device config model simulate plan fit:.
 document:base json text:.
 diff:base document:.
 compare:base text document:.
-gate:base json text device config model document diff:.
+check:base json text device config model document diff:.
 calibrate:base json text tensor device config document:.
-report:base json text tensor device allocator config trace replay step measure simulate advise stream infer ledger plan largest document diff compare gate calibrate:kit view pictures ranks step plan stream infer runs runtime compare diff check others .
-api:base json text tensor device allocator config trace replay model measure simulate advise stream infer ledger plan largest sweep document diff compare gate calibrate report:. inference gate devices
+report:base json text tensor device allocator config trace replay step measure simulate advise stream infer ledger plan fit document diff compare check calibrate:kit view pictures ranks step plan stream infer runs runtime compare diff check others .
+api:base json text tensor device allocator config trace replay model measure simulate advise stream infer ledger plan fit sweep document diff compare check calibrate report:. inference check devices
 cli:base:output parse capture commands .
 nulldevice::. driver libraries
 '
@@ -69,7 +85,7 @@ read_files() {
         }
         # Numbers that are not whole go through base/locale.h: elsewhere the locale of the process would decide
         # about the point. The program itself sets no locale.
-        FILENAME ~ /\.h$/ || FILENAME ~ /^src\/(base\/locale\.c|cli\/|nulldevice\/)/ { next }
+        FILENAME ~ /\.h$/ || FILENAME ~ /^src\/(base\/locale\.c|cli\/|hardware\/nulldevice\/)/ { next }
         /(^|[^A-Za-z0-9_])(vs?n?printf|vfprintf|strto(d|f|ld)|atof|sscanf|fscanf)\(/ {
             print "fault", FILENAME ": numbers are printed and read by base/locale.h"
         }
@@ -88,7 +104,7 @@ read_files() {
 
 # Lines "call file file :name" for each function that an object has of another file.
 read_objects() {
-    objects=$(echo "$sources" | sed -n "/^src\/nulldevice\//d; s|^\(.*\)\.c\$|$build/\1.o|p")
+    objects=$(echo "$sources" | sed -n "/^src\/hardware\/nulldevice\//d; s|^\(.*\)\.c\$|$build/\1.o|p")
     # shellcheck disable=SC2086
     { nm -A $objects 2>/dev/null || echo failed; } | awk -v start="${#build}" -v map="$build/gen/exports.map" '
         BEGIN { while ((getline line < map) > 0) if (match(line, /ms_[a-z0-9_]*;$/)) is_public[substr(line, RSTART, RLENGTH - 1)] = 1 }
@@ -108,13 +124,17 @@ read_objects() {
     find src include -type f | sed 's|^\(.*\)/[^/]*$|folder \1|'
     read_files
     [ -z "$build" ] || read_objects
-} | awk -v rows="$rows" '
+} | awk -v rows="$rows" -v halls="$halls" '
     function complain(text) { print text | "cat >&2"; bad = 1 }
-    function stage(path) { return substr(path, 1, index(path, "/") - 1) }
-    function folder(path,    part, n) { n = split(path, part, "/"); return n > 2 ? part[2] : "." }
+    # How many folders of a path are its stage: the second where the hall has a stage of that name.
+    function depth(part) { return (part[1], part[2]) in hall_has ? 2 : 1 }
+    function stage(path,    part) { split(path, part, "/"); return part[depth(part)] }
+    function folder(path,    part, n, d) { n = split(path, part, "/"); d = depth(part); return n > d + 1 ? part[d + 1] : "." }
     function judge(user, used, how,    from, to) {
         from = stage(user); to = stage(used)
         if (!(from in known_stage)) { complain(user ": stage " from " has no row in scripts/check_layers.sh"); return }
+        if (!(to in known_stage)) { complain(used ": stage " to " has no row in scripts/check_layers.sh"); return }
+        if (order[to] > order[from]) complain(user ": hall " name_of[order[from]] " may not use hall " name_of[order[to]] how)
         if (!((from, folder(user)) in rank)) { complain(user ": folder " folder(user) " is in no row of scripts/check_layers.sh"); return }
         if (from != to && !((from, to) in may)) complain(user ": stage " from " may not use " used how)
         if (from == to && rank[to, folder(used)] > rank[from, folder(user)])
@@ -123,14 +143,14 @@ read_objects() {
     # Below the ledger the public headers are out of reach, but for errors, fields, verdicts, the list of inputs and watches;
     # what is read back has its own.
     function is_in_reach(user, header) {
-        return user ~ /^(cli|api|report|sweep|plan|largest|ledger|simulate)\// || header ~ /^memscope\/(error|field|inputs|verdict|watch)\.h$/ ||
-               (user ~ /^(document|compare)\// && header == "memscope/recorded.h")
+        return user ~ /^(cli|api|report|decide\/(sweep|plan|fit|ledger)|run\/simulate)\// || header ~ /^memscope\/(error|field|inputs|verdict|watch)\.h$/ ||
+               (user ~ /^(input\/document|decide\/compare)\// && header == "memscope/recorded.h")
     }
     # Seams that belong to one place each.
     function seam_of(header) {
-        if (header == "glpk.h") return "plan/solver/solver.c"
-        if (header ~ /^(cjson\/)?cJSON\.h$/) return "json/"
-        if (header == "yaml.h") return "json/yaml_"
+        if (header == "glpk.h") return "decide/plan/solver/solver.c"
+        if (header ~ /^(cjson\/)?cJSON\.h$/) return "base/json/"
+        if (header == "yaml.h") return "base/json/yaml_"
         return ""
     }
     function include(user, header, is_first, quote,    own, seam) {
@@ -147,9 +167,17 @@ read_objects() {
         else if (!is_in_reach(user, header)) complain("out of reach of " user ": " header)
     }
     BEGIN {
+        n = split(halls, line, "\n")
+        for (i = 1; i <= n; i++) {
+            if (!(j = index(line[i], ":"))) continue
+            name_of[++count] = hall = substr(line[i], 1, j - 1)
+            m = split(substr(line[i], j + 1), word, " ")
+            for (j = 1; j <= m; j++) { order[word[j]] = count; if (word[j] != hall) hall_has[hall, word[j]] = 1 }
+        }
         n = split(rows, line, "\n")
         for (i = 1; i <= n; i++) {
             if (split(line[i], part, ":") < 3) continue
+            if (!(part[1] in order)) complain("stage " part[1] " is in no hall of scripts/check_layers.sh")
             known_stage[part[1]] = 1
             m = split(part[2], word, " ")
             for (j = 1; j <= m; j++) may[part[1], word[j]] = 1

@@ -9,25 +9,25 @@ build=${1:?usage: check_links.sh BUILD}
 
 # Pairs of files that need each other: first second: why.
 pairs='
-autograd/names.c autograd/tape.c: scopes and operators are events of the tape, and what the tape makes is named as it is made
-trace/reading.c trace/reading_ops.c: operators stand among events, and the row of an operator is followed by its operands
+torch/autograd/names.c torch/autograd/tape.c: scopes and operators are events of the tape, and what the tape makes is named as it is made
+core/trace/reading.c core/trace/reading_ops.c: operators stand among events, and the row of an operator is followed by its operands
 '
 
 # Headers that stand for several files: header: why.
 shared='
-ops/ops.h: the list of operators, as torch has it; a file each would be a folder of headers of three lines
-autograd/tape.h: the tape, whose parts are files: shapes, frames, names, nodes
-ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
-ledger/records.h: operators and tensors are the two halves of the records
+torch/ops/ops.h: the list of operators, as torch has it; a file each would be a folder of headers of three lines
+torch/autograd/tape.h: the tape, whose parts are files: shapes, frames, names, nodes
+decide/ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
+decide/ledger/records.h: operators and tensors are the two halves of the records
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too
-nulldevice/nulldevice.h: the device that every library here has
-ops/dtensor/dtensor.h: DTensor over a mesh: its collectives, redistributions and operators by vocabulary
-parallel/fsdp.h: FSDP2, whose parts are files: shards, collectives, the ends of the step
-parallel/fsdp1.h: FSDP1, whose parts are files: flat parameters, collectives, clipping
-parallel/zero/zero.h: ZeRO 1 and 2, whose parts are files: flattening, reduction, the step, norms, the host
-parallel/zero/zero3.h: ZeRO 3, whose parts are files: building, gathering, reduction, the host
-plan/trainers/expressible.h: rows of targets.c, which say how a trainer shapes a plan
-step/optimizers/optimizer_row.h: rows of optimizer.c, with what they make and update
+hardware/nulldevice/nulldevice.h: the device that every library here has
+torch/ops/dtensor/dtensor.h: DTensor over a mesh: its collectives, redistributions and operators by vocabulary
+torch/parallel/fsdp.h: FSDP2, whose parts are files: shards, collectives, the ends of the step
+torch/parallel/fsdp1.h: FSDP1, whose parts are files: flat parameters, collectives, clipping
+torch/parallel/zero/zero.h: ZeRO 1 and 2, whose parts are files: flattening, reduction, the step, norms, the host
+torch/parallel/zero/zero3.h: ZeRO 3, whose parts are files: building, gathering, reduction, the host
+decide/plan/trainers/expressible.h: rows of targets.c, which say how a trainer shapes a plan
+run/step/optimizers/optimizer_row.h: rows of optimizer.c, with what they make and update
 '
 
 objects=$(find src -name '*.c' | sed "s|^|$build/|; s|c\$|o|")

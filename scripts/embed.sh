@@ -28,7 +28,7 @@ table() {
 }
 
 echo '/* Made by scripts/embed.sh; do not edit. */'
-echo '#include "json/embedded.h"'
+echo '#include "base/json/embedded.h"'
 schemas='' others=''
 for file in "$@"; do
     case $file in

@@ -6,7 +6,7 @@
     fit_rates.py --check    fail unless configs/rates.json is that table
     fit_rates.py --errors   how well each figure describes what it was fitted to (Markdown)
 
-The clock's time of an operator (src/measure/clock.h) is a sum of terms, each with one figure of the table, so
+The clock's time of an operator (src/run/measure/clock.h) is a sum of terms, each with one figure of the table, so
 the figures are least squares of relative errors with coefficients that are not negative.
 """
 import argparse

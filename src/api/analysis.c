@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "api/run.h"
-#include "ledger/events.h"
-#include "plan/costs/measure.h"
-#include "plan/costs/cost_model.h"
+#include "decide/ledger/events.h"
+#include "decide/plan/costs/measure.h"
+#include "decide/plan/costs/cost_model.h"
 #include "report/view/view.h"
 #include "report/writers.h"
-#include "simulate/ranks.h"
-#include "simulate/variation.h"
+#include "run/simulate/ranks.h"
+#include "run/simulate/variation.h"
 #include "model/load.h"
 
 void ms_analysis_free(ms_analysis *analysis)

@@ -5,12 +5,12 @@
 #ifndef MS_API_ANALYSIS_H
 #define MS_API_ANALYSIS_H
 
-#include "config/load/load.h"
-#include "document/report.h"
-#include "ledger/advice.h"
-#include "ledger/ledger.h"
+#include "input/config/load/load.h"
+#include "input/document/report.h"
+#include "decide/ledger/advice.h"
+#include "decide/ledger/ledger.h"
 #include "memscope/memscope.h"
-#include "simulate/simulate.h"
+#include "run/simulate/simulate.h"
 
 struct ms_analysis {
     ms_arena *arena; /* owns the configs */

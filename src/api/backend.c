@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "device/title.h"
-#include "replay/backend_host.h"
-#include "replay/cuda/backend_cuda.h"
-#include "text/values.h"
+#include "core/device/title.h"
+#include "hardware/replay/backend_host.h"
+#include "hardware/replay/cuda/backend_cuda.h"
+#include "base/text/values.h"
 
 static ms_status open_cuda(const ms_backend_choice *choice, ms_backend **backend, ms_error *err)
 {

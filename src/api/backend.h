@@ -5,10 +5,10 @@
 #ifndef MS_API_BACKEND_H
 #define MS_API_BACKEND_H
 
-#include "base/limit.h"
-#include "config/model/notes.h"
-#include "device/device.h"
-#include "replay/backend.h"
+#include "base/deadline.h"
+#include "input/config/model/notes.h"
+#include "core/device/device.h"
+#include "hardware/replay/backend.h"
 
 typedef struct ms_backend_choice {
     const char *name;      /* "cuda", or "host" */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "calibrate/links.h"
-#include "calibrate/pair.h"
+#include "decide/calibrate/links.h"
+#include "decide/calibrate/pair.h"
 #include "memscope/calibrate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "calibrate/fit_memory.h"
-#include "config/model/notes.h"
-#include "json/read.h"
+#include "decide/calibrate/fit_memory.h"
+#include "input/config/model/notes.h"
+#include "base/json/read.h"
 #include "report/others/calibration_report.h"
 #include "report/writers.h"
 

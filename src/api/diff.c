@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api/diff.h"
 
-#include "document/reading.h"
+#include "input/document/reading.h"
 #include "memscope/diff.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "api/run.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "config/model/input.h"
-#include "diff/diff.h"
-#include "json/read.h"
+#include "input/config/model/input.h"
+#include "decide/diff/diff.h"
+#include "base/json/read.h"
 #include "report/diff/diff_view.h"
 #include "report/writers.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api/every_target.h"
 
-#include "plan/needs/needs.h"
-#include "plan/rank_plan.h"
-#include "plan/trainers/targets.h"
+#include "decide/plan/needs/needs.h"
+#include "decide/plan/rank_plan.h"
+#include "decide/plan/trainers/targets.h"
 
 /* What the trainer cannot express; other failures are not about the trainer. */
 static bool is_of_trainer(ms_status status)

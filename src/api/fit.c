@@ -6,8 +6,8 @@
 
 #include "api/run.h"
 #include "base/error.h"
-#include "config/resolve/resolve.h"
-#include "largest/mixed.h"
+#include "input/config/resolve/resolve.h"
+#include "decide/fit/mixed.h"
 #include "report/others/fit_report.h"
 #include "report/writers.h"
 #include "model/load.h"

@@ -6,12 +6,12 @@
 #define MS_API_PLAN_H
 
 #include "api/every_target.h"
-#include "base/limit.h"
-#include "config/load/load.h"
-#include "config/run/run_fields.h"
+#include "base/deadline.h"
+#include "input/config/load/load.h"
+#include "input/config/run/run_fields.h"
 #include "memscope/plan.h"
-#include "plan/file_plan.h"
-#include "plan/settings.h"
+#include "decide/plan/file_plan.h"
+#include "decide/plan/settings.h"
 
 struct ms_plan {
     ms_arena *arena;

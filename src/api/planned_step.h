@@ -5,9 +5,9 @@
 #ifndef MS_API_PLANNED_STEP_H
 #define MS_API_PLANNED_STEP_H
 
-#include "ledger/ledger.h"
+#include "decide/ledger/ledger.h"
 #include "report/view/view.h"
-#include "simulate/variation.h"
+#include "run/simulate/variation.h"
 
 /* Must not be moved: its members point to one another. */
 typedef struct ms_planned_step {

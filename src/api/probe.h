@@ -7,13 +7,13 @@
 
 #include "api/run.h"
 #include "base/arena.h"
-#include "base/limit.h"
+#include "base/deadline.h"
 #include "memscope/probe.h"
-#include "replay/links.h"
-#include "replay/replay.h"
+#include "hardware/replay/links.h"
+#include "hardware/replay/replay.h"
 #include "report/runtime/offload_view.h"
-#include "simulate/simulate.h"
-#include "trace/trace_read.h"
+#include "run/simulate/simulate.h"
+#include "core/trace/trace_read.h"
 
 struct ms_probe {
     ms_arena *arena;

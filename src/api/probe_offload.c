@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/probe.h"
-#include "measure/link_use.h"
-#include "replay/host_copies.h"
+#include "run/measure/link_use.h"
+#include "hardware/replay/host_copies.h"
 
 typedef struct sweep {
     ms_probe *probe;

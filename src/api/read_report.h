@@ -2,6 +2,6 @@
 #ifndef MS_API_READ_REPORT_H
 #define MS_API_READ_REPORT_H
 
-#include "document/report.h"
+#include "input/document/report.h"
 
 #endif

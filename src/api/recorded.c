@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "text/output.h"
-#include "compare/compare.h"
-#include "device/device.h"
-#include "config/resolve/device_named.h"
-#include "document/recorded.h"
+#include "base/text/output.h"
+#include "decide/compare/compare.h"
+#include "core/device/device.h"
+#include "input/config/resolve/device_named.h"
+#include "input/document/recorded.h"
 #include "memscope/ranks.h"
 #include "report/runtime/ranks.h"
 #include "report/runtime/recorded_console.h"

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "config/load/load.h"
-#include "config/run/run_fields.h"
+#include "input/config/load/load.h"
+#include "input/config/run/run_fields.h"
 #include "memscope/memscope.h"
 
 struct ms_run {

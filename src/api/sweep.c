@@ -9,11 +9,11 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/ordered.h"
-#include "text/output.h"
-#include "base/parallel.h"
-#include "config/run/run_fields.h"
-#include "sweep/rows.h"
-#include "sweep/settings.h"
+#include "base/text/output.h"
+#include "base/threads.h"
+#include "input/config/run/run_fields.h"
+#include "decide/sweep/rows.h"
+#include "decide/sweep/settings.h"
 
 struct ms_sweep {
     ms_arena *arena;
@@ -354,7 +354,7 @@ ms_status ms_sweep_run(ms_sweep *sweep, ms_sweep_take take, void *context, ms_er
         return ms_fail_null(err);
     enum { SLOTS_PER_THREAD = 4 };
     uint32_t threads =
-        sweep->settings.jobs ? (uint32_t)sweep->settings.jobs : ms_parallel_processors();
+        sweep->settings.jobs ? (uint32_t)sweep->settings.jobs : ms_threads_processors();
     uint32_t slots = threads * SLOTS_PER_THREAD;
     if (slots > MS_ORDERED_MOST_SLOTS)
         slots = MS_ORDERED_MOST_SLOTS;

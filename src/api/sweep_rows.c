@@ -2,16 +2,16 @@
  *
  * Rows of finished sweeps: joining shards, and the Pareto front.
  */
-#include "sweep/frontier.h"
-#include "sweep/merge.h"
-#include "sweep/rows.h"
+#include "decide/sweep/frontier.h"
+#include "decide/sweep/merge.h"
+#include "decide/sweep/rows.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "memscope/sweep.h"
-#include "sweep/settings.h"
+#include "decide/sweep/settings.h"
 
 static ms_status open_shards(const char *const *paths, size_t count, ms_rows *shards, ms_error *err)
 {

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/locale.h"
-#include "json/number.h"
+#include "base/json/number.h"
 #include "memscope/sweep.h"
 #include "report/runs/runs_view.h"
 #include "report/writers.h"
-#include "sweep/row_texts.h"
+#include "decide/sweep/row_texts.h"
 
 typedef struct making {
     ms_arena *arena;

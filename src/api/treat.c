@@ -6,9 +6,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/treatment/treatment.h"
-#include "plan/trainers/pytorch_treat.h"
-#include "text/output.h"
+#include "input/config/treatment/treatment.h"
+#include "decide/plan/trainers/pytorch_treat.h"
+#include "base/text/output.h"
 
 static ms_status write_code(ms_arena *arena, const char *treat, uint32_t count, bool is_reentrant,
                             FILE *out, ms_error *err)

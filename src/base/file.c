@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/limit.h"
+#include "base/deadline.h"
 
 enum { LOOK_NS = 20000000, FIRST_BYTES = 256 };
 
@@ -38,9 +38,9 @@ static bool has_writer(int pipe_end)
 
 static bool wait_for_writer(int pipe_end)
 {
-    const ms_limit limit = ms_limit_begin(MS_PIPE_WAIT_S, NULL);
+    const ms_deadline limit = ms_deadline_begin(MS_PIPE_WAIT_S, NULL);
     while (!has_writer(pipe_end)) {
-        if (ms_limit_reached(&limit))
+        if (ms_deadline_reached(&limit))
             return false;
         nanosleep(&(const struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }

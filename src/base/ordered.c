@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "base/parallel.h"
+#include "base/threads.h"
 
 typedef struct stream {
     const ms_ordered *tasks;
@@ -71,7 +71,7 @@ static void *run(void *argument)
 void ms_ordered_run(const ms_ordered *tasks)
 {
     pthread_t threads[MS_ORDERED_MOST_THREADS];
-    uint32_t wanted = tasks->threads ? tasks->threads : ms_parallel_processors();
+    uint32_t wanted = tasks->threads ? tasks->threads : ms_threads_processors();
     stream s = {.tasks = tasks,
                 .slots = tasks->slots,
                 .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -80,7 +80,7 @@ void ms_ordered_run(const ms_ordered *tasks)
         wanted = MS_ORDERED_MOST_THREADS;
     if (s.slots > MS_ORDERED_MOST_SLOTS)
         s.slots = MS_ORDERED_MOST_SLOTS;
-    uint32_t helpers = ms_parallel_start(run, &s, threads, wanted - 1);
+    uint32_t helpers = ms_threads_start(run, &s, threads, wanted - 1);
     run(&s);
     for (uint32_t i = 0; i < helpers; i++)
         pthread_join(threads[i], NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Names and verdicts of ms_fit_reason, the reason why a step fits or not. simulate/judge.h decides
- * which reason applies.
+ * Names and verdicts of ms_fit_reason, the reason why a step fits or not. run/simulate/judge.h
+ * decides which reason applies.
  */
 #ifndef MS_BASE_REASON_H
 #define MS_BASE_REASON_H

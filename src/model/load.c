@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "config/model/load_model.h"
-#include "config/model/notes.h"
+#include "input/config/model/load_model.h"
+#include "input/config/model/notes.h"
 #include "model/families.h"
-#include "text/nearest.h"
+#include "base/text/nearest.h"
 
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
                       ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Loading a run with all families: config/load/load.h with the list of families.
+ * Loading a run with all families: input/config/load/load.h with the list of families.
  */
 #ifndef MS_MODEL_LOAD_H
 #define MS_MODEL_LOAD_H
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/load/load.h"
+#include "input/config/load/load.h"
 
 /* As ms_config_load. `notes` may be NULL. */
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "plan/file_plan.h"
+#include "decide/plan/file_plan.h"
 #include "report/plan/plan_answer.h"
 
 /* Whether the format shows the step as planned in detail. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "text/output.h"
+#include "base/text/output.h"
 
 /* Each writer with its view's type, as functions of one type. */
 #define DEFINE(document, function, ...)                                                            \

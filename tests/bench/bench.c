@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocator/allocator.h"
+#include "core/allocator/allocator.h"
 
 enum { ROUNDS = 20, LIMIT_MS = 50 /* of the best round in this process */ };
 

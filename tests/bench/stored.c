@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "weights/checkpoint.h"
+#include "input/weights/stored_weights.h"
 
 enum {
     FILES = 200,
@@ -119,14 +119,14 @@ static ms_status ignore(void *context, const char *file, const ms_safetensor *te
 }
 
 /* Milliseconds; below 0: it failed. */
-static double read_ms(ms_checkpoint *checkpoint)
+static double read_ms(ms_stored_weights *checkpoint)
 {
-    const ms_checkpoint_reader reader = {ignore, NULL};
+    const ms_stored_weights_reader reader = {ignore, NULL};
     ms_error err = {.status = MS_OK};
     ms_arena *arena = ms_arena_create(0);
     double start = now_ms();
     ms_status status =
-        arena ? ms_checkpoint_read(arena, ".", &reader, checkpoint, &err) : MS_ERR_NOMEM;
+        arena ? ms_stored_weights_read(arena, ".", &reader, checkpoint, &err) : MS_ERR_NOMEM;
     double took = now_ms() - start;
     ms_arena_free(arena);
     if (status != MS_OK)
@@ -142,7 +142,7 @@ static int by_value(const void *a, const void *b)
 
 static bool bench(void)
 {
-    ms_checkpoint checkpoint = {0};
+    ms_stored_weights checkpoint = {0};
     double times[ROUNDS];
     struct rusage used;
     for (int i = 0; i < ROUNDS; i++)

@@ -6,10 +6,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "config/adapter/adapter.h"
-#include "config/adapter/adapter_match.h"
-#include "config/adapter/adapter_parse.h"
-#include "config/adapter/adapter_text.h"
+#include "input/config/adapter/adapter.h"
+#include "input/config/adapter/adapter_match.h"
+#include "input/config/adapter/adapter_parse.h"
+#include "input/config/adapter/adapter_text.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_adapter *adapter)

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "fuzz/fuzz.h"
-#include "gate/budgets.h"
+#include "decide/check/budgets.h"
 
 static void check_limit(const ms_budget_limit *limit)
 {

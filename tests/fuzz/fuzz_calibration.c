@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "calibrate/fit_memory.h"
-#include "calibrate/links.h"
+#include "decide/calibrate/fit_memory.h"
+#include "decide/calibrate/links.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_json_value root)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "weights/gguf.h"
+#include "input/weights/gguf.h"
 
 typedef struct bytes {
     const uint8_t *data;

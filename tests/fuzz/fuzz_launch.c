@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/launch/join_settings.h"
-#include "config/launch/launch.h"
-#include "config/launch/launch_document.h"
-#include "config/launch/shell/shell.h"
+#include "input/config/launch/join_settings.h"
+#include "input/config/launch/launch.h"
+#include "input/config/launch/launch_document.h"
+#include "input/config/launch/shell/shell.h"
 #include "fuzz/fuzz.h"
 
 /* Every value is walked to, and has a line. */

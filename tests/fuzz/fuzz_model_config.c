@@ -5,8 +5,8 @@
  */
 #include <assert.h>
 
-#include "config/model/layer_kinds.h"
-#include "config/model/model_read.h"
+#include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_read.h"
 #include "fuzz/fuzz.h"
 #include "model/families.h"
 

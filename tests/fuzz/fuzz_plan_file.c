@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "plan/modules/checkpoints.h"
-#include "plan/modules/recount.h"
-#include "plan/operators/operators.h"
+#include "decide/plan/modules/checkpoints.h"
+#include "decide/plan/modules/recount.h"
+#include "decide/plan/operators/operators.h"
 
 enum { FEW_MODULES = 6, FEW_OPERATORS = 12 };
 

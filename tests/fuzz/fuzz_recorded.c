@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "compare/compare.h"
+#include "decide/compare/compare.h"
 #include "memscope/recorded.h"
 #include "report/runtime/recorded_console.h"
 

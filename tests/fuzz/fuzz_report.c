@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "diff/diff.h"
+#include "decide/diff/diff.h"
 #include "fuzz/fuzz.h"
 
 static void compare(ms_arena *arena, ms_json_value root, ms_error *err)

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
-#include "sweep/frontier.h"
-#include "sweep/merge.h"
-#include "sweep/rows.h"
-#include "sweep/table.h"
+#include "decide/sweep/frontier.h"
+#include "decide/sweep/merge.h"
+#include "decide/sweep/rows.h"
+#include "decide/sweep/table.h"
 
 /* Every row ends where the next begins, and names a point of as many as it says. */
 static void read_rows(FILE *file)

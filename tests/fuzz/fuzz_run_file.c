@@ -5,8 +5,8 @@
 #include <assert.h>
 
 #include "model/load.h"
-#include "config/resolve/resolve.h"
-#include "config/load/run_file.h"
+#include "input/config/resolve/resolve.h"
+#include "input/config/load/run_file.h"
 #include "fuzz/fuzz.h"
 
 static void check_run(const ms_run_config *run)

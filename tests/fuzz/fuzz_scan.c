@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "json/pointer.h"
-#include "json/value.h"
+#include "base/json/pointer.h"
+#include "base/json/value.h"
 
 /* Visits every value; returns how many there were. */
 static uint32_t walk(ms_json_value value)

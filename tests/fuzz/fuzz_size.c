@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/treatment/layers.h"
-#include "config/run/run_fields.h"
-#include "text/size.h"
-#include "config/treatment/treatment_text.h"
+#include "input/config/treatment/layers.h"
+#include "input/config/run/run_fields.h"
+#include "base/text/size.h"
+#include "input/config/treatment/treatment_text.h"
 #include "fuzz/fuzz.h"
 
 static void try_fields(const char *text)

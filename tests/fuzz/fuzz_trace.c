@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "ledger/events.h"
-#include "measure/lifetime.h"
-#include "measure/profile.h"
-#include "measure/schedule.h"
-#include "replay/backend_host.h"
-#include "replay/replay.h"
-#include "replay/replay_check.h"
-#include "trace/trace_read.h"
+#include "decide/ledger/events.h"
+#include "run/measure/lifetime.h"
+#include "run/measure/profile.h"
+#include "run/measure/schedule.h"
+#include "hardware/replay/backend_host.h"
+#include "hardware/replay/replay.h"
+#include "hardware/replay/replay_check.h"
+#include "core/trace/trace_read.h"
 
 static const ms_device device = {.memory_bytes_per_s = 1e12,
                                  .fp32_flops = 1e13,

@@ -6,9 +6,9 @@
 #include <assert.h>
 
 #include "model/load.h"
-#include "config/trainers/training_args.h"
+#include "input/config/trainers/training_args.h"
 #include "fuzz/fuzz.h"
-#include "json/yaml.h"
+#include "base/json/yaml.h"
 
 static void resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
                     const ms_model_config *model)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "json/yaml.h"
+#include "base/json/yaml.h"
 
 enum { MOST_PLACES = 512 };
 

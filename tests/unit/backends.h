@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "replay/backend_host.h"
+#include "hardware/replay/backend_host.h"
 #include "unit/support.h"
 
 static inline ms_backend *open_host(const ms_backend_host_options *options)

@@ -5,7 +5,7 @@
 #ifndef UNIT_COSTS_H
 #define UNIT_COSTS_H
 
-#include "plan/costs/measure.h"
+#include "decide/plan/costs/measure.h"
 #include "unit/fixtures.h"
 
 /* Of a run from at most `room` settings, which end where a field is NULL. */

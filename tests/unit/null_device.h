@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "replay/cuda/backend_cuda.h"
+#include "hardware/replay/cuda/backend_cuda.h"
 #include "unit/support.h"
 
 /* Devices of the table, and how the null device is told to be one. */

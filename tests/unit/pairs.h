@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "compare/compare.h"
-#include "compare/compare_view.h"
+#include "decide/compare/compare.h"
+#include "decide/compare/compare_view.h"
 #include "unit/support.h"
 
 typedef struct pair {

@@ -5,7 +5,7 @@
 #ifndef UNIT_PLANTED_H
 #define UNIT_PLANTED_H
 
-#include "calibrate/fit_memory.h"
+#include "decide/calibrate/fit_memory.h"
 #include "unit/support.h"
 
 static const double mib = 1048576.0, gib = 1073741824.0;

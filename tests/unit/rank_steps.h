@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "simulate/simulate.h"
+#include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 
 enum { MOST_SETTINGS = 10 };

@@ -5,9 +5,9 @@
 #ifndef UNIT_REPLAYS_H
 #define UNIT_REPLAYS_H
 
-#include "measure/usage.h"
-#include "replay/replay.h"
-#include "simulate/simulate.h"
+#include "run/measure/usage.h"
+#include "hardware/replay/replay.h"
+#include "run/simulate/simulate.h"
 #include "unit/backends.h"
 #include "unit/fixtures.h"
 

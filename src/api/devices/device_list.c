@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/resolve/device_named.h"
+#include "input/config/resolve/device_named.h"
 
 typedef struct choosing {
     const ms_device *devices;

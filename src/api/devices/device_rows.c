@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/plan.h"
-#include "base/parallel.h"
-#include "config/run/tokens.h"
+#include "base/threads.h"
+#include "input/config/run/tokens.h"
 
 static ms_status no_memory(ms_error *err)
 {
@@ -100,7 +100,7 @@ ms_status ms_device_rows_find(ms_arena *arena, const ms_device_run *run,
     w.items = ms_arena_array(arena, work_item, devices->count);
     if (!w.items)
         return no_memory(err);
-    ms_parallel_run(devices->count, work, &w);
+    ms_threads_run(devices->count, work, &w);
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < devices->count; i++) {
         work_item *item = &w.items[i];

@@ -6,10 +6,10 @@
 #define MS_API_DEVICES_DEVICE_ROWS_H
 
 #include "api/devices/device_list.h"
-#include "config/load/load.h"
+#include "input/config/load/load.h"
 #include "memscope/plan.h"
 #include "report/runs/runs_view.h"
-#include "sweep/figures.h"
+#include "decide/sweep/figures.h"
 
 /* The run of all rows, without its device, which is the last of its settings. */
 typedef struct ms_device_run {

@@ -9,13 +9,13 @@
 #include "api/plan.h"
 #include "api/run.h"
 #include "base/error.h"
-#include "config/resolve/resolve_images.h"
-#include "config/run/optimizer.h"
+#include "input/config/resolve/resolve_images.h"
+#include "input/config/run/optimizer.h"
 #include "model/load.h"
 #include "report/runs/runs_verdict.h"
 #include "report/others/fit_report.h"
 #include "report/writers.h"
-#include "simulate/change.h"
+#include "run/simulate/change.h"
 
 struct ms_devices {
     ms_arena *arena;

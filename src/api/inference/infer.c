@@ -5,7 +5,7 @@
 
 #include "api/inference/infer_axes.h"
 #include "base/error.h"
-#include "infer/infer.h"
+#include "serve/infer/infer.h"
 #include "report/infer/infer_view.h"
 #include "report/writers.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "infer/trial.h"
+#include "serve/infer/trial.h"
 
 static ms_status check(ms_arena *arena, const char *field, const char *value, ms_error *err)
 {

@@ -5,8 +5,8 @@
 #ifndef MS_API_INFERENCE_INFER_AXES_H
 #define MS_API_INFERENCE_INFER_AXES_H
 
-#include "infer/rows.h"
-#include "sweep/axis.h"
+#include "serve/infer/rows.h"
+#include "decide/sweep/axis.h"
 
 typedef struct ms_infer_axes {
     ms_vec(ms_sweep_axis) items; /* in the order in which their fields were first named */

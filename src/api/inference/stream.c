@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/run/show_parallel.h"
+#include "input/config/run/show_parallel.h"
 #include "memscope/stream.h"
 
 #include <inttypes.h>
@@ -12,9 +12,9 @@
 #include "model/load.h"
 #include "report/stream/stream_view.h"
 #include "report/writers.h"
-#include "stream/execute.h"
-#include "stream/table.h"
-#include "text/values.h"
+#include "serve/stream/execute.h"
+#include "serve/stream/table.h"
+#include "base/text/values.h"
 
 static const char default_prefetch[] = "1:8", default_phase[] = "decode";
 enum { TIMED_PASSES = 3, CHECKED_PASSES = 1 };

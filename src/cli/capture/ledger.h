@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What programs without PyTorch allocated, from the lines that the null device wrote
- * (src/nulldevice/ledger.c), and the report that is made of it.
+ * (src/hardware/nulldevice/ledger.c), and the report that is made of it.
  */
 #ifndef MS_CLI_CAPTURE_LEDGER_H
 #define MS_CLI_CAPTURE_LEDGER_H

@@ -5,11 +5,11 @@
  */
 #include "model/blocks/adapted.h"
 
-#include "autograd/graph.h"
+#include "torch/autograd/graph.h"
 #include "model/blocks/adapter.h"
 
 #include "model/blocks/packed/quantized.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- DoRA: the magnitude of each row of the weight times its direction ---- */
 

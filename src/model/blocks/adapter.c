@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/adapter/adapter_match.h"
-#include "config/adapter/adapter_refused.h"
+#include "input/config/adapter/adapter_match.h"
+#include "input/config/adapter/adapter_refused.h"
 #include "model/blocks/adapted.h"
 #include "model/blocks/module_tree.h"
 #include "model/blocks/packed/quantized.h"
-#include "text/nearest.h"
+#include "base/text/nearest.h"
 
 typedef struct attaching {
     ms_model *model;

@@ -4,14 +4,14 @@
  */
 #include "model/blocks/blocks.h"
 
-#include "ops/liger/liger.h"
-#include "autograd/graph.h"
+#include "torch/ops/liger/liger.h"
+#include "torch/autograd/graph.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"
-#include "ops/ops.h"
-#include "treatments/checkpoint.h"
-#include "treatments/offload.h"
-#include "treatments/parts.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
+#include "torch/treatments/offload.h"
+#include "torch/treatments/parts.h"
 
 static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
 {

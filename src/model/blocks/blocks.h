@@ -6,13 +6,13 @@
 #ifndef MS_MODEL_BLOCKS_BLOCKS_H
 #define MS_MODEL_BLOCKS_BLOCKS_H
 
-#include "config/run/liger.h"
+#include "input/config/run/liger.h"
 #include "model/blocks/attention/attend.h"
 #include "model/blocks/construct.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/loss.h"
 #include "model/blocks/model.h"
-#include "autograd/rerun.h"
+#include "torch/autograd/rerun.h"
 #include "model/blocks/parameter.h"
 #include "model/blocks/rotary.h"
 #include "model/blocks/losses/smoothed_loss.h"

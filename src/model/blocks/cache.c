@@ -2,8 +2,8 @@
 #include "model/blocks/cache.h"
 
 #include "model/blocks/packed/cache_packed.h"
-#include "ops/ops.h"
-#include "trace/build.h"
+#include "torch/ops/ops.h"
+#include "core/trace/build.h"
 
 /* Positions of OPT and ALiBi's table are made for tokens that were seen, not for the room; states
  * have none. */

@@ -5,10 +5,10 @@
  */
 #include "model/blocks/construct.h"
 
-#include "config/quantize/quantize_modules.h"
+#include "input/config/quantize/quantize_modules.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* Enters a module into the model's list. */
 static void list_leaf(ms_model *model, ms_leaf_module leaf)

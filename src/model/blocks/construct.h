@@ -6,7 +6,7 @@
 #ifndef MS_MODEL_BLOCKS_CONSTRUCT_H
 #define MS_MODEL_BLOCKS_CONSTRUCT_H
 
-#include "config/run/liger.h"
+#include "input/config/run/liger.h"
 #include "model/blocks/model.h"
 
 typedef struct ms_norm_module {

@@ -3,7 +3,7 @@
 
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/packed/quantized.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
                        ms_tensor x, ms_linear_fn linear)

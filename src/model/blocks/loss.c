@@ -10,12 +10,12 @@
 #include "model/blocks/losses/trl_loss.h"
 #include "model/blocks/losses/tune_loss.h"
 
-#include "ops/liger/liger_loss.h"
-#include "ops/moe/experts.h"
-#include "ops/liger/liger.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
-#include "treatments/checkpoint.h"
+#include "torch/ops/liger/liger_loss.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/liger/liger.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
 
 ms_dim ms_kept_tokens(ms_model *model, uint64_t kept)
 {

@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_BLOCKS_LOSS_H
 #define MS_MODEL_BLOCKS_LOSS_H
 
-#include "autograd/engine.h"
+#include "torch/autograd/engine.h"
 #include "model/blocks/model.h"
 
 /* Runs the head and, with labels, the loss, chunked by tokens if the run says so. Binds the logits,

@@ -7,11 +7,11 @@
 #define MS_MODEL_BLOCKS_MODEL_H
 
 #include "base/arena.h"
-#include "config/model/model_config.h"
-#include "config/run/attention.h"
-#include "config/run/run_config.h"
-#include "autograd/rerun.h"
-#include "autograd/tape.h"
+#include "input/config/model/model_config.h"
+#include "input/config/run/attention.h"
+#include "input/config/run/run_config.h"
+#include "torch/autograd/rerun.h"
+#include "torch/autograd/tape.h"
 
 /* A module with its own parameters, which an adapter may change. */
 typedef enum ms_leaf_kind {

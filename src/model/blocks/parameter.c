@@ -2,9 +2,9 @@
 #include "model/blocks/parameter.h"
 
 #include "model/blocks/host/host_modules.h"
-#include "ops/ops.h"
-#include "treatments/host_parameters.h"
-#include "trace/build.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/host_parameters.h"
+#include "core/trace/build.h"
 
 /* A tensor among the weights, which floats. */
 static ms_tensor new_weight(ms_model *model, uint32_t scope, ms_shape shape, ms_dtype dtype)

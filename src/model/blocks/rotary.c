@@ -5,7 +5,7 @@
 #include "model/blocks/rotary.h"
 
 #include "model/blocks/blocks.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_tensor ms_position_ids(ms_model *model)
 {

@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_BLOCKS_ROTARY_H
 #define MS_MODEL_BLOCKS_ROTARY_H
 
-#include "autograd/engine.h"
+#include "torch/autograd/engine.h"
 #include "model/blocks/model.h"
 
 /* arange(S) + 0, as [1, S] */

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ops/dtensor/dtensor.h"
-#include "ops/ops.h"
+#include "torch/ops/dtensor/dtensor.h"
+#include "torch/ops/ops.h"
 
 typedef enum style {
     STYLE_NONE,

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/attention/masks.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- construction ---- */
 

@@ -6,8 +6,8 @@
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_tables.h"
-#include "ops/liger/liger.h"
-#include "ops/ops.h"
+#include "torch/ops/liger/liger.h"
+#include "torch/ops/ops.h"
 
 /* ---- attention ---- */
 

@@ -3,8 +3,8 @@
 
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
-#include "ops/liger/liger.h"
-#include "ops/ops.h"
+#include "torch/ops/liger/liger.h"
+#include "torch/ops/ops.h"
 
 typedef struct gated_mlp {
     uint32_t scope;

@@ -3,8 +3,8 @@
 
 #include "model/blocks/blocks.h"
 #include "model/decoder/decoder.h"
-#include "ops/ops.h"
-#include "trace/build.h"
+#include "torch/ops/ops.h"
+#include "core/trace/build.h"
 
 /* ---- construction ---- */
 

@@ -7,7 +7,7 @@
 #ifndef MS_MODEL_DECODER_DECODER_STAGE_H
 #define MS_MODEL_DECODER_DECODER_STAGE_H
 
-#include "config/run/pipeline.h"
+#include "input/config/run/pipeline.h"
 #include "model/blocks/model.h"
 
 /* What layers read while a micro-batch runs, forward or recomputed. */

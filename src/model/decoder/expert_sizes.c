@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/expert_sizes.h"
 
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_dim ms_expert_count(ms_model *model)
 {

@@ -10,14 +10,14 @@
 #include "model/blocks/packed/quantized_fp8.h"
 #include "model/decoder/experts_eager.h"
 #include "model/decoder/router_loss.h"
-#include "ops/liger/liger_experts.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "ops/liger/liger.h"
-#include "ops/moe/grouped.h"
-#include "ops/moe/routing.h"
-#include "ops/moe/rows.h"
-#include "ops/quantized/fp8.h"
+#include "torch/ops/liger/liger_experts.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/liger/liger.h"
+#include "torch/ops/moe/grouped.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/quantized/fp8.h"
 
 /* ---- experts ---- */
 

@@ -5,11 +5,11 @@
  */
 #include "model/decoder/experts_eager.h"
 
-#include "config/run/experts.h"
+#include "input/config/run/experts.h"
 #include "model/decoder/experts.h"
 
-#include "ops/moe/experts.h"
-#include "ops/moe/rows.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/moe/rows.h"
 
 /* The loop's locals. */
 typedef struct loop {

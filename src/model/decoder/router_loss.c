@@ -3,9 +3,9 @@
 
 #include "model/decoder/experts.h"
 
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "ops/moe/routing.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/moe/routing.h"
 
 void ms_router_logits_keep(ms_model *model, ms_tensor logits)
 {

@@ -3,7 +3,7 @@
 
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct shared_mlp {
     uint32_t scope;

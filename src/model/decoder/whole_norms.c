@@ -5,7 +5,7 @@
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct whole_norm_attention {
     ms_projections proj;

@@ -3,15 +3,15 @@
  * BLOOM: ALiBi added by the product of queries and keys itself, a norm behind the embedding, and
  * residuals inside attention and MLP; by the eager function alone.
  */
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/attention/masks.h"
 #include "model/decoder/alibi.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "ops/moe/experts.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -8,7 +8,7 @@
 #include "model/decoder/decoder_layer.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 #define COHERE_KEYS                                                                                \

@@ -4,8 +4,8 @@
  * except every sixth slide, with separate rotary tables. The larger models have a vision tower,
  * which runs where there are images.
  */
-#include "config/model/layer_kinds.h"
-#include "config/model/unpredicted.h"
+#include "input/config/model/layer_kinds.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/attention/masks.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"

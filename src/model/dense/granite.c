@@ -6,7 +6,7 @@
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 #define GRANITE_KEYS                                                                               \

@@ -2,13 +2,13 @@
  *
  * LFM2: most layers have a short convolution between two gates instead of attention.
  */
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/recurrent/short_convolution.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

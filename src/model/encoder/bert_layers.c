@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "model/blocks/attention/masks.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- construction ---- */
 

@@ -8,7 +8,7 @@
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/encoder/encoder.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* A count under the name of the class, or under the common one. */
 #define NAMED(own, common, member, value, most)                                                    \

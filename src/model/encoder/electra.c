@@ -6,7 +6,7 @@
 #include "model/encoder/bert_keys.h"
 #include "model/encoder/bert_layers.h"
 #include "model/family/family_list.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/encoder/encoder.h"
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/packed/quantized.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 uint32_t ms_child_scope(ms_model *model, uint32_t parent, const char *name)
 {

@@ -5,12 +5,12 @@
  */
 #include <stdio.h>
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/attention/masks.h"
 #include "model/encoder/encoder.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

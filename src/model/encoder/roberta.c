@@ -6,8 +6,8 @@
 #include "model/encoder/bert_keys.h"
 #include "model/encoder/bert_layers.h"
 #include "model/family/family_list.h"
-#include "ops/moe/choosing.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 #define KEYS(vocab) BERT_SIZES(vocab, 768, 12, 3072), BERT_KEYS, PAD_TOKEN_OR(1)

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "config/model/model_config.h"
+#include "input/config/model/model_config.h"
 
 /* Bounds that keep every product of three dimensions within 64 bits. */
 #define MAX_VOCAB (1u << 24)

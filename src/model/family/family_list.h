@@ -6,7 +6,7 @@
 #ifndef MS_MODEL_FAMILY_FAMILY_LIST_H
 #define MS_MODEL_FAMILY_FAMILY_LIST_H
 
-#include "config/model/model_config.h"
+#include "input/config/model/model_config.h"
 
 /* clang-format off */
 #define MS_FAMILY_LIST(X)             \

@@ -2,7 +2,7 @@
 #include "model/mixture/complex_rotary.h"
 
 #include "model/blocks/blocks.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 void ms_complex_rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                               ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2])

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/deepseek_moe.h"
 
-#include "autograd/hooks.h"
+#include "torch/autograd/hooks.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_keys.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "ops/moe/routing.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/moe/routing.h"
 
 typedef struct deepseek_moe {
     uint32_t scope;

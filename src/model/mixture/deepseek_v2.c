@@ -10,8 +10,8 @@
 #include "model/family/family_keys.h"
 #include "model/mixture/deepseek_moe.h"
 #include "model/mixture/latent_attention.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -6,15 +6,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/routing.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

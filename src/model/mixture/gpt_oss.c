@@ -8,8 +8,8 @@
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/indexer.h"
 
-#include "ops/moe/choosing.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/ops.h"
 
 struct ms_indexer {
     uint32_t scope;

@@ -5,7 +5,7 @@
 #include "model/decoder/decoder_tables.h"
 #include "model/mixture/indexer.h"
 #include "model/mixture/deepseek.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct latent_attention {
     uint32_t scope;

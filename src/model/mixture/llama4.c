@@ -3,7 +3,7 @@
  * Llama 4's text model: layers that attend within chunks and layers without rotary embeddings,
  * heads turned as complex numbers and then normalised, and experts in all layers or every N-th.
  */
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
@@ -12,7 +12,7 @@
 #include "model/mixture/complex_rotary.h"
 #include "model/mixture/llama4_moe.h"
 #include "model/vision/llama4_vision.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 #define TEXT_KEYS \

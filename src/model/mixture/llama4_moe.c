@@ -4,9 +4,9 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/routing.h"
-#include "ops/moe/rows.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
 
 typedef struct llama4_moe {
     uint32_t scope;

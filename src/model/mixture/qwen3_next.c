@@ -3,7 +3,7 @@
  * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net; the others have attention
  * with an output gate.
  */
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
@@ -15,7 +15,7 @@
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/vision/qwen/qwen3_tower.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 #define DELTA_KEYS                                                                                 \

@@ -4,9 +4,9 @@
  * states carried from chunk to chunk, and what they add to the outputs.
  */
 #include "model/recurrent/chunk_scan.h"
-#include "ops/einsum.h"
-#include "ops/moe/choosing.h"
-#include "ops/ops.h"
+#include "torch/ops/einsum.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/ops.h"
 
 /* The function's locals, in its order. */
 typedef struct scan {

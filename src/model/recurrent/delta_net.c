@@ -4,7 +4,7 @@
 #include "model/recurrent/delta.h"
 #include "model/recurrent/delta_rule.h"
 #include "model/recurrent/short_convolution.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct delta_net {
     uint32_t scope;

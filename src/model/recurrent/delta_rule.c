@@ -2,9 +2,9 @@
 #include "model/recurrent/delta_rule.h"
 
 #include "model/recurrent/delta.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/ops.h"
 
 enum { CHUNK_TOKENS = 64 };
 

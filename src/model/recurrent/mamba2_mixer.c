@@ -6,7 +6,7 @@
 #include "model/recurrent/chunk_scan.h"
 #include "model/recurrent/short_convolution.h"
 #include "model/recurrent/state_cache.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct mixer {
     uint32_t scope;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct mamba_layer {
     uint32_t scope;

@@ -4,8 +4,8 @@
 #include "base/vec.h"
 #include "model/blocks/blocks.h"
 #include "model/recurrent/mamba_model.h"
-#include "ops/ops.h"
-#include "ops/stack.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/stack.h"
 
 /* The function's locals, in its order. */
 typedef struct scan {

@@ -5,7 +5,7 @@
 #include "model/recurrent/short_convolution.h"
 
 #include "model/blocks/blocks.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_convolution_module ms_convolution_new(ms_model *model, uint32_t parent, const char *name,
                                          ms_dim channels, ms_dim width, bool bias)

@@ -3,8 +3,8 @@
 
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
-#include "ops/ops.h"
-#include "trace/build.h"
+#include "torch/ops/ops.h"
+#include "core/trace/build.h"
 
 bool ms_state_is_continued(const ms_model *model, uint64_t layer)
 {

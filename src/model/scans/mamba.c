@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/cache.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
@@ -13,7 +13,7 @@
 #include "model/recurrent/selective_scan.h"
 #include "model/recurrent/short_convolution.h"
 #include "model/recurrent/state_cache.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 enum { MOST_STATES = 1 << 14 };
 

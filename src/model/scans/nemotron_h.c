@@ -3,8 +3,8 @@
  * Nemotron-H: each layer is a norm and one mixer, which is Mamba 2's scan, attention without rotary
  * embeddings, an MLP or a mixture of experts.
  */
-#include "config/model/layer_kinds.h"
-#include "config/model/unpredicted.h"
+#include "input/config/model/layer_kinds.h"
+#include "input/config/model/unpredicted.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/router_loss.h"
@@ -14,7 +14,7 @@
 #include "model/recurrent/mamba2_mixer.h"
 #include "model/recurrent/mamba_model.h"
 #include "model/scans/nemotron_mlp.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* The text of letters, which the list of names overrules. */
 #define PATTERN(text, other, is_text)                                                              \

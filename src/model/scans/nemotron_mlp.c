@@ -4,7 +4,7 @@
 #include "model/blocks/blocks.h"
 #include "model/decoder/experts.h"
 #include "model/mixture/deepseek_moe.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct plain_mlp {
     uint32_t scope;

@@ -8,13 +8,13 @@
 
 #include <stdio.h>
 
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/attention/masks.h"
 #include "model/encoder/encoder.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/translation/translation.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -4,7 +4,7 @@
  * no gradient; each head has a learned number for each bucket.
  */
 #include "model/translation/t5_bias.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* The next tensor of a chain: it exists before the last one goes. */
 static ms_tensor next(ms_tape *tape, ms_tensor last, ms_shape shape, ms_dtype dtype)

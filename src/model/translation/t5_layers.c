@@ -5,12 +5,12 @@
  */
 #include "model/translation/t5_layers.h"
 
-#include "autograd/graph.h"
-#include "config/run/attention.h"
+#include "torch/autograd/graph.h"
+#include "input/config/run/attention.h"
 #include "model/blocks/cache.h"
 #include "model/translation/t5_bias.h"
-#include "ops/attention/bias.h"
-#include "ops/ops.h"
+#include "torch/ops/attention/bias.h"
+#include "torch/ops/ops.h"
 
 /* ---- norms ---- */
 

@@ -2,7 +2,7 @@
 #include "model/translation/translation.h"
 
 #include "model/encoder/encoder.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_tensor ms_shifted_labels(ms_model *model)
 {

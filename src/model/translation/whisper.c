@@ -7,15 +7,15 @@
 
 #include <stdio.h>
 
-#include "autograd/graph.h"
-#include "config/model/unpredicted.h"
+#include "torch/autograd/graph.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/attention/masks.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/translation/translation.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
-#include "ops/convolution/sound.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/convolution/sound.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

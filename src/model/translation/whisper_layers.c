@@ -5,7 +5,7 @@
  */
 #include "model/translation/whisper_layers.h"
 #include "model/blocks/cache.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* What attention is given. */
 typedef struct call {

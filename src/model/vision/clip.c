@@ -3,7 +3,7 @@
 
 #include "model/blocks/blocks.h"
 #include "model/vision/picture_layers.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct tower {
     uint32_t scope, embeddings_scope, patches_scope, positions_scope;

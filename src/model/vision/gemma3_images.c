@@ -5,7 +5,7 @@
 
 #include "model/vision/image_tokens.h"
 #include "model/vision/siglip.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- places ---- */
 

@@ -2,7 +2,7 @@
 #include "model/vision/image_tokens.h"
 
 #include "model/blocks/packed/quantized.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
 {

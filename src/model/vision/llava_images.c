@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 
-#include "autograd/graph.h"
+#include "torch/autograd/graph.h"
 #include "model/vision/clip.h"
 #include "model/vision/image_tokens.h"
 #include "model/vision/picture_layers.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- places ---- */
 

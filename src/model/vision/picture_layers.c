@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "config/run/attention.h"
-#include "autograd/graph.h"
-#include "ops/ops.h"
-#include "treatments/checkpoint.h"
+#include "input/config/run/attention.h"
+#include "torch/autograd/graph.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
 
 /* ---- construction ---- */
 

@@ -6,7 +6,7 @@
 #include "model/encoder/encoder.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 enum { MAX_SIDE = 1 << 14, MAX_CHANNELS = 1 << 12 };
 

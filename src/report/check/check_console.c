@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "text/size.h"
+#include "base/text/size.h"
 #include "report/check/check_view.h"
 #include "report/kit/writer_list.h"
 #include "report/diff/diff_view.h"

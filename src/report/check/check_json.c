@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/check/check_view.h"
 #include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"

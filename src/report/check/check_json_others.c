@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/check/check_view.h"
 #include "report/kit/writer_list.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/wording.h"
+#include "decide/check/wording.h"
 
 /* ---- the view ---- */
 

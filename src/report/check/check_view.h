@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "gate/verdict.h"
+#include "decide/check/verdict.h"
 #include "memscope/check.h"
 
 /* A verdict and its texts, which are never NULL. */

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 
 #include "base/printable.h"
-#include "compare/compare_verdict.h"
+#include "decide/compare/compare_verdict.h"
 #include "report/kit/writer_list.h"
-#include "text/number.h"
+#include "base/text/number.h"
 #include "report/kit/page.h"
 
 enum { MOST_ROWS = 12, NAME_COLUMNS = 32, FIGURES_COLUMNS = 48 };

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "compare/compare_verdict.h"
+#include "decide/compare/compare_verdict.h"
 #include "report/kit/writer_list.h"
 #include "report/kit/html.h"
 #include "report/view/fit_words.h"

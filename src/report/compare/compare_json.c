@@ -2,8 +2,8 @@
  *
  * A comparison as JSON; schemas/compare.schema.json defines it.
  */
-#include "compare/compare_verdict.h"
-#include "json/write.h"
+#include "decide/compare/compare_verdict.h"
+#include "base/json/write.h"
 #include "report/kit/writer_list.h"
 
 static void write_figure(ms_json_writer *w, const char *key, bool is_there, uint64_t bytes)

@@ -4,10 +4,10 @@
  */
 #include <inttypes.h>
 
-#include "compare/compare_verdict.h"
+#include "decide/compare/compare_verdict.h"
 #include "report/kit/writer_list.h"
 #include "report/kit/markdown.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 enum { MOST_ROWS = 40 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/kit/writer_list.h"
-#include "text/size.h"
+#include "base/text/size.h"
 #include "report/diff/diff_view.h"
 #include "report/kit/page.h"
 #include "report/plan/plan_view.h"

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/writer_list.h"
 #include "report/diff/diff_view.h"
 #include "report/view/fit_words.h"

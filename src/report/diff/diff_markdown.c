@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "report/kit/writer_list.h"
-#include "text/size.h"
+#include "base/text/size.h"
 #include "report/diff/diff_view.h"
 #include "report/kit/markdown.h"
 #include "report/plan/plan_view.h"

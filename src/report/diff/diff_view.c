@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "text/number.h"
-#include "text/size.h"
+#include "base/text/number.h"
+#include "base/text/size.h"
 
 /* A plan has no range of what the device shows. */
 static void fill_figures(ms_diff_view *view)

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_DIFF_DIFF_VIEW_H
 #define MS_REPORT_DIFF_DIFF_VIEW_H
 
-#include "diff/diff.h"
+#include "decide/diff/diff.h"
 #include "memscope/diff.h"
 
 /* Worked out once; reporters only write. */

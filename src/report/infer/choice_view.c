@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "text/number.h"
+#include "base/text/number.h"
 
 const char *ms_infer_choice_short(ms_arena *arena, const char *arguments)
 {

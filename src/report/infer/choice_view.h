@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_CHOICE_VIEW_H
 #define MS_REPORT_INFER_CHOICE_VIEW_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/infer/infer_view.h"
 
 /* Arguments without the rules for single tensors, which are long. NULL: out of memory. */

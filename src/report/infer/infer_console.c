@@ -10,7 +10,7 @@
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/writer_list.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 enum { MOST_COLUMNS = 5, NAME_COLUMNS = 14, FIGURE_COLUMNS = 11 }; /* places side by side */
 

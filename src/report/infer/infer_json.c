@@ -2,7 +2,7 @@
  *
  * A prediction of inference as JSON (schemas/infer.schema.json).
  */
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/infer.h"
 #include "report/infer/choice_view.h"
 #include "report/infer/rows_json.h"

@@ -10,7 +10,7 @@
 #include "report/infer/stored_view.h"
 #include "report/kit/markdown.h"
 #include "report/kit/writer_list.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 /* In these phases; 0: at the peak of each place. */
 static void write_row(FILE *out, const ms_infer_view *v, const char *name, ms_infer_part part,

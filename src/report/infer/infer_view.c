@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/resolve/resolve_images.h"
-#include "text/number.h"
+#include "input/config/resolve/resolve_images.h"
+#include "base/text/number.h"
 
 /* Whether the rows of a table have each their own. */
 static bool differs(const ms_infer_view *v, const char *field)

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_INFER_VIEW_H
 #define MS_REPORT_INFER_INFER_VIEW_H
 
-#include "infer/rows.h"
+#include "serve/infer/rows.h"
 #include "report/kit/page.h"
 
 typedef struct ms_infer_view {

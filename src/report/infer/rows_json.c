@@ -9,7 +9,7 @@
 #include "memscope/infer.h"
 #include "report/infer/speed_view.h"
 #include "report/kit/writer_list.h"
-#include "text/csv.h"
+#include "base/text/csv.h"
 
 void ms_infer_lever_json(ms_json_writer *w, const char *lever, uint64_t value)
 {

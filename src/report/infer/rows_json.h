@@ -6,7 +6,7 @@
 #ifndef MS_REPORT_INFER_ROWS_JSON_H
 #define MS_REPORT_INFER_ROWS_JSON_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/infer/rows_view.h"
 
 void ms_infer_lever_json(ms_json_writer *w, const char *lever, uint64_t value);

@@ -6,7 +6,7 @@
 
 #include "report/infer/choice_view.h"
 #include "report/infer/speed_view.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 const char *ms_infer_row_verdict(const ms_infer_row *row)
 {

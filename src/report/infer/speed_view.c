@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "text/number.h"
+#include "base/text/number.h"
 
 const char *ms_infer_speed_number(double per_s, char text[MS_SPEED_TEXT])
 {

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_SPEED_VIEW_H
 #define MS_REPORT_INFER_SPEED_VIEW_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/infer/infer_view.h"
 
 /* "at most 76.3 tokens/s, by the bandwidth of the memory; 61.0 with a full context": of the

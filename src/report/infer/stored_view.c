@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "text/number.h"
+#include "base/text/number.h"
 
 bool ms_infer_has_stored(const ms_infer_view *v)
 {
@@ -13,7 +13,7 @@ bool ms_infer_has_stored(const ms_infer_view *v)
 
 const char *ms_infer_stored_text(const ms_infer_view *v)
 {
-    const ms_checkpoint *c = &v->input->stored.checkpoint;
+    const ms_stored_weights *c = &v->input->stored.checkpoint;
     return ms_arena_printf(v->arena, "%" PRIu64 " tensor%s in %" PRIu32 " file%s", c->tensors,
                            c->tensors == 1 ? "" : "s", c->files, c->files == 1 ? "" : "s");
 }

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_STORED_VIEW_H
 #define MS_REPORT_INFER_STORED_VIEW_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/infer/infer_view.h"
 
 /* Whether there are files of weights beside a config. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/kit/category_id.h"
 
-#include "trace/words.h"
+#include "core/trace/words.h"
 
 const char *ms_json_category(uint8_t category)
 {

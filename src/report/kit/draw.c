@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "json/embedded.h"
+#include "base/json/embedded.h"
 #include "base/utf8.h"
 
 enum { TICKS = 6 };

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "report/kit/escape.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 typedef struct ms_spot {
     double x, y;

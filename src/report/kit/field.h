@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "json/write.h"
+#include "base/json/write.h"
 
 typedef enum ms_field_kind {
     MS_FIELD_TEXT,

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/treatment/row.h"
-#include "config/treatment/treatment_text.h"
-#include "json/embedded.h"
+#include "input/config/treatment/row.h"
+#include "input/config/treatment/treatment_text.h"
+#include "base/json/embedded.h"
 #include "memscope/memscope.h"
-#include "config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment_equal.h"
 
 /* ---- the page ---- */
 

@@ -6,7 +6,7 @@
 #ifndef MS_REPORT_KIT_HTML_H
 #define MS_REPORT_KIT_HTML_H
 
-#include "config/treatment/treatment.h"
+#include "input/config/treatment/treatment.h"
 #include "memscope/verdict.h"
 #include "report/kit/draw.h"
 #include "report/kit/field.h"

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/calibrate.h"
-#include "text/number.h"
+#include "base/text/number.h"
 #include "report/kit/list_table.h"
 #include "report/kit/page.h"
 #include "report/kit/writer_list.h"

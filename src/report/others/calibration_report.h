@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_OTHERS_CALIBRATION_REPORT_H
 #define MS_REPORT_OTHERS_CALIBRATION_REPORT_H
 
-#include "calibrate/fit_memory.h"
+#include "decide/calibrate/fit_memory.h"
 #include "memscope/memscope.h"
 
 typedef struct ms_calibration_view {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/fit.h"
 #include "report/kit/writer_list.h"
 #include "report/others/fit_report.h"
 #include "report/view/fit_words.h"
 #include "report/view/inputs.h"
 #include "report/view/view.h"
-#include "trace/trace.h"
+#include "core/trace/trace.h"
 
 /* `layout`: of a number of GPUs; else NULL. */
 static void write_figures(ms_json_writer *w, const char *key, uint64_t value, const char *layout,

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 
 #include "base/locale.h"
-#include "config/resolve/resolve_images.h"
-#include "text/size.h"
+#include "input/config/resolve/resolve_images.h"
+#include "base/text/size.h"
 #include "report/view/inputs.h"
 #include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"
 #include "report/view/view.h"
-#include "trace/trace.h"
+#include "core/trace/trace.h"
 
 /* What is less is not seen in GiB with two places. */
 enum { LEAST_SEEN = 10 << 20 };

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_OTHERS_FIT_REPORT_H
 #define MS_REPORT_OTHERS_FIT_REPORT_H
 
-#include "largest/fit.h"
+#include "decide/fit/fit.h"
 #include "report/kit/page.h"
 
 typedef struct ms_fit_view {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "json/value.h"
+#include "base/json/value.h"
 #include "memscope/memscope.h"
 
 enum { MOST_DEPTH = 6, PATH_BYTES = 256 };

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "json/embedded.h"
+#include "base/json/embedded.h"
 #include "base/error.h"
 
 /* `page`: the name after "memscope-". */

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "plan/modules/recount.h"
-#include "text/size.h"
-#include "json/write.h"
-#include "plan/file_plan.h"
+#include "decide/plan/modules/recount.h"
+#include "base/text/size.h"
+#include "base/json/write.h"
+#include "decide/plan/file_plan.h"
 #include "report/kit/list_table.h"
 #include "report/kit/writer_list.h"
 

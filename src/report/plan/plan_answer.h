@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "memscope/plan.h"
-#include "plan/search/step_plan.h"
-#include "plan/trainers/target.h"
+#include "decide/plan/search/step_plan.h"
+#include "decide/plan/trainers/target.h"
 #include "report/view/view.h"
 
 /* What a trainer can do at the same budget. */

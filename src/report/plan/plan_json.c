@@ -5,10 +5,10 @@
  */
 #include <math.h>
 
-#include "config/run/tokens.h"
-#include "config/treatment/treatment_text.h"
-#include "json/write.h"
-#include "plan/trainers/targets.h"
+#include "input/config/run/tokens.h"
+#include "input/config/treatment/treatment_text.h"
+#include "base/json/write.h"
+#include "decide/plan/trainers/targets.h"
 #include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/times.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "plan/trainers/expressible.h"
+#include "decide/plan/trainers/expressible.h"
 #include "report/kit/html.h"
 #include "report/kit/markdown.h"
 #include "report/plan/plan_notes.h"

@@ -7,7 +7,7 @@
 #ifndef MS_REPORT_PLAN_PLAN_NEEDS_H
 #define MS_REPORT_PLAN_PLAN_NEEDS_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/page.h"
 #include "report/plan/plan_view.h"
 

@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "config/run/attention.h"
-#include "config/resolve/resolve_images.h"
-#include "plan/settings.h"
-#include "plan/trainers/targets.h"
+#include "input/config/run/attention.h"
+#include "input/config/resolve/resolve_images.h"
+#include "decide/plan/settings.h"
+#include "decide/plan/trainers/targets.h"
 #include "report/view/inputs.h"
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
-#include "config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment_equal.h"
 
 /* ---- numbers ---- */
 

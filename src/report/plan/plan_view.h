@@ -7,7 +7,7 @@
 #define MS_REPORT_PLAN_PLAN_VIEW_H
 
 #include "report/view/metadata.h"
-#include "text/number.h"
+#include "base/text/number.h"
 #include "report/plan/plan_answer.h"
 #include "report/view/view.h"
 

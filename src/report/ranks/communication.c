@@ -6,7 +6,7 @@
 
 #include "report/kit/html.h"
 #include "report/kit/markdown.h"
-#include "trace/words.h"
+#include "core/trace/words.h"
 
 /* Work of one kind over one link. */
 typedef struct row {

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/page.h"
 #include "report/view/view.h"
 

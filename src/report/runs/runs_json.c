@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/devices.h"
 #include "report/kit/writer_list.h"
 #include "report/runs/runs_verdict.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/runs/runs_verdict.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 /* ---- numbers ---- */
 

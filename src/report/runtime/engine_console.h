@@ -6,7 +6,7 @@
 #ifndef MS_REPORT_ENGINE_CONSOLE_H
 #define MS_REPORT_ENGINE_CONSOLE_H
 
-#include "document/recorded.h"
+#include "input/document/recorded.h"
 #include "report/kit/page.h"
 
 /* The lines below the device's name. */

@@ -2,7 +2,7 @@
 #ifndef MS_REPORT_RUNTIME_LEDGER_CONSOLE_H
 #define MS_REPORT_RUNTIME_LEDGER_CONSOLE_H
 
-#include "document/recorded.h"
+#include "input/document/recorded.h"
 #include "report/kit/page.h"
 
 /* What a program without PyTorch holds, by what it is for and by device. */

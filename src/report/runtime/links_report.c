@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/probe.h"
 #include "report/kit/list_table.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/links_view.h"
-#include "text/number.h"
-#include "text/size.h"
+#include "base/text/number.h"
+#include "base/text/size.h"
 
 /* ---- console ---- */
 

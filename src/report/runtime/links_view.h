@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_RUNTIME_LINKS_VIEW_H
 #define MS_REPORT_RUNTIME_LINKS_VIEW_H
 
-#include "replay/links.h"
+#include "hardware/replay/links.h"
 #include "report/kit/page.h"
 
 typedef struct ms_links_view {

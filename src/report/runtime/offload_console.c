@@ -8,7 +8,7 @@
 #include "report/kit/writer_list.h"
 #include "report/runtime/offload_view.h"
 #include "report/view/fit_words.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 static void write_head(const ms_offload_view *v, const ms_page *page)
 {

@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/probe.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/offload_view.h"
 #include "report/view/fit_words.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 static double ratio_of(const ms_offload_view *v, const ms_offload_row *row)
 {

@@ -2,7 +2,7 @@
 #include "report/runtime/offload_view.h"
 
 #include "base/locale.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 static const double saturated_share = 0.01;
 

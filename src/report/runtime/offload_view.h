@@ -8,8 +8,8 @@
 
 #include "base/reason.h"
 #include "base/vec.h"
-#include "config/run/run_config.h"
-#include "replay/backend.h"
+#include "input/config/run/run_config.h"
+#include "hardware/replay/backend.h"
 #include "report/kit/page.h"
 
 typedef struct ms_offload_figures {

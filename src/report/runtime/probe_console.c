@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/probe_view.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 enum { NAME_COLUMNS = 34, CELL_BYTES = 32, LINE_BYTES = 1024 };
 enum { NARROW = 72, APART_COLUMNS = 11 }; /* a difference: "  +12.34 %" */

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/recorded.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/probe_view.h"

@@ -6,10 +6,10 @@
 #ifndef MS_REPORT_RUNTIME_PROBE_VIEW_H
 #define MS_REPORT_RUNTIME_PROBE_VIEW_H
 
-#include "replay/replay.h"
+#include "hardware/replay/replay.h"
 #include "report/kit/page.h"
-#include "simulate/simulate.h"
-#include "trace/trace_write.h"
+#include "run/simulate/simulate.h"
+#include "core/trace/trace_write.h"
 
 typedef struct ms_probe_view {
     const ms_model_config *model;    /* NULL: a trace */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/page.h"
 #include "report/view/view.h"
 

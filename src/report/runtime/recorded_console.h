@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "document/recorded.h"
+#include "input/document/recorded.h"
 
 /* Writes a runtime report as console text, in the report's style. The caller checks `out` for
  * errors. */

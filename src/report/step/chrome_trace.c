@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/write.h"
-#include "measure/lifetime.h"
+#include "base/json/write.h"
+#include "run/measure/lifetime.h"
 #include "report/kit/writer_list.h"
 #include "report/ranks/communication.h"
 #include "report/view/view.h"
 #include "report/kit/category_id.h"
-#include "trace/words.h"
+#include "core/trace/words.h"
 
 enum { PROCESS_STEP = 1, PROCESS_TENSORS = 2, MOST_TENSORS = 256 };
 enum { TRACK_STEP = 1, TRACK_OPERATORS = 2 }; /* behind them the other streams */

@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "text/csv.h"
+#include "base/text/csv.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
 

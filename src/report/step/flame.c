@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/write.h"
-#include "ledger/alive.h"
-#include "measure/source.h"
+#include "base/json/write.h"
+#include "decide/ledger/alive.h"
+#include "run/measure/source.h"
 #include "report/kit/html.h"
 #include "report/pictures/picture.h"
 

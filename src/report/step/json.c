@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/config_fields.h"

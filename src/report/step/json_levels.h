@@ -6,8 +6,8 @@
 #ifndef MS_REPORT_STEP_JSON_LEVELS_H
 #define MS_REPORT_STEP_JSON_LEVELS_H
 
-#include "json/write.h"
-#include "ledger/ledger.h"
+#include "base/json/write.h"
+#include "decide/ledger/ledger.h"
 
 void ms_json_levels(ms_json_writer *w, const ms_ledger *ledger);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "report/kit/category_id.h"
-#include "trace/words.h"
+#include "core/trace/words.h"
 
 void ms_json_storage_shape(ms_json_writer *w, const ms_trace *trace, const ms_storage *storage)
 {

@@ -2,7 +2,7 @@
 #ifndef MS_REPORT_STEP_JSON_OPERATORS_H
 #define MS_REPORT_STEP_JSON_OPERATORS_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/view/view.h"
 
 /* Writes the member "operators": one object per record. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "ledger/fold.h"
+#include "decide/ledger/fold.h"
 #include "report/step/json_operators.h"
 #include "report/kit/category_id.h"
 

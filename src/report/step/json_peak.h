@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_STEP_JSON_PEAK_H
 #define MS_REPORT_STEP_JSON_PEAK_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/view/view.h"
 
 void ms_json_peak(ms_json_writer *w, const ms_view *view);

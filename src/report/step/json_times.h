@@ -6,7 +6,7 @@
 #ifndef MS_REPORT_STEP_JSON_TIMES_H
 #define MS_REPORT_STEP_JSON_TIMES_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/view/view.h"
 
 /* "times"; nothing where the device's rates are not known. */

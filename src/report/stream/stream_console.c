@@ -11,7 +11,7 @@
 #include "report/stream/stream_view.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 /* ---- at a terminal ---- */
 

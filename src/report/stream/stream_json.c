@@ -2,7 +2,7 @@
  *
  * A streamed model as JSON (schemas/stream.schema.json).
  */
-#include "json/write.h"
+#include "base/json/write.h"
 #include "memscope/stream.h"
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "report/stream/stream_times.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 /* ---- bytes ---- */
 

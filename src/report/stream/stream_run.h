@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_STREAM_STREAM_RUN_H
 #define MS_REPORT_STREAM_STREAM_RUN_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/stream/stream_view.h"
 
 void ms_stream_run_console(const ms_page *page, const ms_stream_view *view);

@@ -5,8 +5,8 @@
 #ifndef MS_REPORT_STREAM_STREAM_TIMES_H
 #define MS_REPORT_STREAM_STREAM_TIMES_H
 
-#include "json/write.h"
-#include "stream/clock.h"
+#include "base/json/write.h"
+#include "serve/stream/clock.h"
 
 enum { MS_STREAM_TIMES = 6 };
 

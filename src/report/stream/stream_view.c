@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "report/view/view.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 const char *ms_stream_title(const ms_stream_view *v)
 {

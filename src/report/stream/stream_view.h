@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "report/kit/page.h"
-#include "stream/execute.h"
-#include "stream/table.h"
+#include "serve/stream/execute.h"
+#include "serve/stream/table.h"
 
 /* What was executed; the rows are those of the table, as far as it came. */
 typedef struct ms_stream_run_view {

@@ -6,8 +6,8 @@
 #ifndef MS_REPORT_VIEW_CALIBRATED_H
 #define MS_REPORT_VIEW_CALIBRATED_H
 
-#include "config/run/run_config.h"
-#include "json/write.h"
+#include "input/config/run/run_config.h"
+#include "base/json/write.h"
 #include "report/kit/page.h"
 
 void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena);

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "config/model/layer_pattern.h"
-#include "config/model/model_keys.h"
-#include "ledger/ledger.h"
+#include "input/config/model/layer_pattern.h"
+#include "input/config/model/model_keys.h"
+#include "decide/ledger/ledger.h"
 
 typedef struct list {
     const ms_model_config *model;

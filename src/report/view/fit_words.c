@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "text/number.h"
+#include "base/text/number.h"
 
 const char ms_fit_why_label[] = "Why:";
 

@@ -6,8 +6,8 @@
 #define MS_REPORT_VIEW_FIT_WORDS_H
 
 #include "base/arena.h"
-#include "json/write.h"
-#include "simulate/judge.h"
+#include "base/json/write.h"
+#include "run/simulate/judge.h"
 
 /* The members "fits", "verdict" and "verdict_reason". */
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason);

@@ -6,7 +6,7 @@
 
 #include "report/kit/html.h"
 #include "report/kit/markdown.h"
-#include "text/size.h"
+#include "base/text/size.h"
 
 /* What a key was read as, in words. */
 static const char *const reading_words[] = {

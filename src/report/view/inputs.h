@@ -6,8 +6,8 @@
 #ifndef MS_REPORT_VIEW_INPUTS_H
 #define MS_REPORT_VIEW_INPUTS_H
 
-#include "config/run/run_config.h"
-#include "json/write.h"
+#include "input/config/run/run_config.h"
+#include "base/json/write.h"
 #include "report/kit/page.h"
 
 /* "not predicted: qat (line 3 of train.yaml), which adds memory; and 2 more": what makes a verdict

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/run/experts.h"
+#include "input/config/run/experts.h"
 
 /* A list, and what the fields that come next are about. */
 typedef struct filling {

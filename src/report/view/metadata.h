@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The whole resolved run as named fields: one list for all reports. The rows of options
- * (config/run/run_field_list.h) define their values.
+ * (input/config/run/run_field_list.h) define their values.
  */
 #ifndef MS_REPORT_VIEW_METADATA_H
 #define MS_REPORT_VIEW_METADATA_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "config/run/run_fields.h"
+#include "input/config/run/run_fields.h"
 #include "report/kit/field.h"
 
 /* Fills the list; items and texts belong to the arena. False when out of memory. */

@@ -6,7 +6,7 @@
 #ifndef MS_REPORT_VIEW_SUGGESTIONS_H
 #define MS_REPORT_VIEW_SUGGESTIONS_H
 
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/page.h"
 #include "report/view/view.h"
 

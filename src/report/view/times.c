@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "device/rates.h"
-#include "text/number.h"
+#include "core/device/rates.h"
+#include "base/text/number.h"
 
 static bool has_times(const ms_device *device)
 {

@@ -5,10 +5,10 @@
 #ifndef MS_REPORT_VIEW_TIMES_H
 #define MS_REPORT_VIEW_TIMES_H
 
-#include "config/run/run_config.h"
-#include "device/device.h"
-#include "json/write.h"
-#include "measure/clock.h"
+#include "input/config/run/run_config.h"
+#include "core/device/device.h"
+#include "base/json/write.h"
+#include "run/measure/clock.h"
 
 /* "times: products 0.78 of peak, ..."; "" where the device's rates are not known. NULL
  * when out of memory. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/resolve/resolve_images.h"
-#include "ledger/scope_findings.h"
+#include "input/config/resolve/resolve_images.h"
+#include "decide/ledger/scope_findings.h"
 #include "report/view/verdict.h"
 #include "report/view/why.h"
 

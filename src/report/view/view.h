@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "ledger/advice.h"
-#include "ledger/ledger.h"
+#include "decide/ledger/advice.h"
+#include "decide/ledger/ledger.h"
 #include "report/view/metadata.h"
-#include "text/number.h"
+#include "base/text/number.h"
 
 enum { MS_VIEW_LARGEST = 12 };
 

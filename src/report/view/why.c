@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/view/why.h"
-#include "config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment_equal.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include <driver_types.h>
 #include <stddef.h>
 
-#include "nulldevice/attributes.h"
-#include "nulldevice/nulldevice.h"
-#include "nulldevice/runtime_types.h"
+#include "hardware/nulldevice/attributes.h"
+#include "hardware/nulldevice/nulldevice.h"
+#include "hardware/nulldevice/runtime_types.h"
 
 #define SAME_SIZE(theirs, ours) _Static_assert(sizeof(theirs) == sizeof(ours), #ours)
 #define SAME_PLACE(theirs, member, ours, own)                                                      \

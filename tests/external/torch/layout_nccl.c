@@ -4,7 +4,7 @@
  */
 #include <nccl.h>
 
-#include "nulldevice/libraries/nccl_types.h"
+#include "hardware/nulldevice/libraries/nccl_types.h"
 
 #define SAME(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
 

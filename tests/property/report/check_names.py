@@ -38,7 +38,7 @@ WITHOUT_ID = {"gemma-3n-e2b", "gemma-3n-e4b", "torchtitan-deepseek-debug", "torc
 
 def rows_of_hub():
     """(preset, whether it has something otherwise, its ids) of each row."""
-    text = (TOP / "src/config/names/hub.c").read_text(encoding="utf-8")
+    text = (TOP / "src/input/config/names/hub.c").read_text(encoding="utf-8")
     for preset, positions, stored, ids in re.findall(
             r'\{"([^"]+)", (\d+), (NULL|"[^"]+"), ((?:"[^"]*"\s*)+)\}', text):
         yield preset, (positions, stored) != ("0", "NULL"), " ".join(re.findall(r'"([^"]*)"', ids)).split()

@@ -99,7 +99,7 @@ def check_source(names):
     patterns = [r'ms_(?:resolve_fail|resolve_is_set|training_offer|run_field_(?:is_set|unset|set|find))\(\s*(?:[\w&>.-]+,\s*)?"([^"]*)"', r'\bfield\[\] = "([^"]*)"',
                 r'\{MS_TOPIC_\w+, "([a-z-]+)", \{']
     found = set()
-    for path in TOP.glob("src/config/**/*.c"):
+    for path in TOP.glob("src/input/config/**/*.c"):
         for pattern in patterns:
             found |= set(re.findall(pattern, path.read_text()))
     assert len(found) > 25 and found <= names | {"config"}, sorted(found - names)

@@ -6,7 +6,7 @@
  * needs at most 2 % of the device more. Where none fits, a suggestion needs as little, to 2 % of
  * the device. ADVISE_ALL=1 tries all rows with triples, which takes minutes.
  */
-#include "advise/advise.h"
+#include "decide/advise/advise.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * does not, so says the simulation, for every candidate alone and for pairs of those that change
  * what is on the device at once. What is certain to be too much is so for the bytes requested.
  */
-#include "advise/trial.h"
+#include "decide/advise/trial.h"
 
 #include "base/reason.h"
 #include "unit/fixtures.h"

@@ -2,7 +2,7 @@
  *
  * The rules of the allocators, one by one. Figures follow from PyTorch's documented constants.
  */
-#include "allocator/allocator.h"
+#include "core/allocator/allocator.h"
 
 #include "unit/support.h"
 

@@ -4,7 +4,7 @@
  * event, every block must lie at the same place, and the counters must agree wherever they were
  * read. The files say how they were measured.
  */
-#include "allocator/allocator.h"
+#include "core/allocator/allocator.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

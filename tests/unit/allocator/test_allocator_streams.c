@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "allocator/allocator.h"
-#include "allocator/waiting.h"
+#include "core/allocator/allocator.h"
+#include "core/allocator/waiting.h"
 #include "unit/support.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -2,13 +2,13 @@
  *
  * The four points of hooks: who is called, in what order, and with what.
  */
-#include "autograd/hooks.h"
+#include "torch/autograd/hooks.h"
 
 #include <string.h>
 
-#include "autograd/engine.h"
-#include "autograd/graph.h"
-#include "ops/ops.h"
+#include "torch/autograd/engine.h"
+#include "torch/autograd/graph.h"
+#include "torch/ops/ops.h"
 #include "unit/support.h"
 
 typedef struct bench {

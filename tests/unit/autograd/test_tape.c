@@ -3,17 +3,17 @@
  * Rules of the tape that the families rely on: when references end, how gradients add up, what a
  * checkpoint holds, which reshapes copy. Expected events are written out by hand.
  */
-#include "autograd/tape.h"
+#include "torch/autograd/tape.h"
 
 #include <string.h>
 
 #include "model/blocks/blocks.h"
-#include "ops/moe/experts.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
-#include "autograd/engine.h"
-#include "autograd/graph.h"
-#include "treatments/checkpoint.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
+#include "torch/autograd/engine.h"
+#include "torch/autograd/graph.h"
+#include "torch/treatments/recompute.h"
 #include "unit/support.h"
 
 typedef struct bench {

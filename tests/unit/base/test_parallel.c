@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/parallel.h"
+#include "base/threads.h"
 
 #include "unit/support.h"
 
@@ -28,7 +28,7 @@ static void check_case(void **state)
 {
     const parallel_case *c = *state;
     uint32_t times[MOST_TASKS + 1] = {0};
-    ms_parallel_run(c->count, work, times);
+    ms_threads_run(c->count, work, times);
     for (uint32_t i = 0; i < c->count; i++)
         assert_int_equal(times[i], i + 1);
     assert_int_equal(times[c->count], 0);

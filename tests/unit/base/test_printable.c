@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/csv.h"
+#include "base/text/csv.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "json/write.h"
+#include "base/json/write.h"
 #include "report/kit/escape.h"
 #include "unit/support.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "calibrate/plausible.h"
+#include "decide/calibrate/plausible.h"
 #include "unit/planted.h"
 
 static const ms_device h100 = {.name = "h100-80gb",

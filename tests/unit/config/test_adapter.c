@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "config/adapter/adapter.h"
-#include "config/adapter/adapter_match.h"
-#include "config/adapter/adapter_parse.h"
-#include "config/adapter/adapter_text.h"
-#include "text/pattern.h"
+#include "input/config/adapter/adapter.h"
+#include "input/config/adapter/adapter_match.h"
+#include "input/config/adapter/adapter_parse.h"
+#include "input/config/adapter/adapter_text.h"
+#include "base/text/pattern.h"
 #include "unit/support.h"
 
 /* ---- patterns: the answers are those of Python's re.fullmatch ---- */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/load.h"
-#include "step/step.h"
+#include "run/step/step.h"
 
 enum { MAX_CASES = 256, MAX_NAME = 64 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/names/hub.h"
-#include "config/names/no_config.h"
+#include "input/config/names/hub.h"
+#include "input/config/names/no_config.h"
 
 #include <string.h>
 
-#include "config/model/input.h"
+#include "input/config/model/input.h"
 #include "unit/support.h"
 
 typedef struct hub_case {

@@ -3,10 +3,10 @@
  * Reading models and runs beyond what a folder of tests/golden/config can say: presets, notes, key
  * tables, where a config may lie, flags against files.
  */
-#include "config/model/model_keys.h"
+#include "input/config/model/model_keys.h"
 #include "unit/support.h"
-#include "config/model/input.h"
-#include "config/names/preset.h"
+#include "input/config/model/input.h"
+#include "input/config/names/preset.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 #include "model/families.h"
 #include "model/load.h"
-#include "config/model/model_read.h"
+#include "input/config/model/model_read.h"
 
 /* ---- presets ---- */
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ledger/ledger.h"
+#include "decide/ledger/ledger.h"
 
 typedef struct note_case {
     const char *label;

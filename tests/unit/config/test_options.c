@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-#include "config/run/run_fields.h"
-#include "json/read.h"
-#include "json/value.h"
+#include "input/config/run/run_fields.h"
+#include "base/json/read.h"
+#include "base/json/value.h"
 #include "memscope/plan.h"
 #include "memscope/sweep.h"
 #include "model/load.h"
-#include "plan/settings.h"
+#include "decide/plan/settings.h"
 #include "report/view/metadata.h"
-#include "sweep/settings.h"
+#include "decide/sweep/settings.h"
 
 /* ---- the tables ---- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "config/run/parallel.h"
+#include "input/config/run/layout.h"
 #include "unit/support.h"
 
 typedef struct layout_case {

@@ -2,11 +2,11 @@
  *
  * How quantised bases are said, what they hold, and which products need no whole weight.
  */
-#include "config/quantize/quantize.h"
-#include "config/quantize/quantize_modules.h"
-#include "config/quantize/quantize_read.h"
-#include "ops/quantized/fused_4bit.h"
-#include "step/step.h"
+#include "input/config/quantize/quantize.h"
+#include "input/config/quantize/quantize_modules.h"
+#include "input/config/quantize/quantize_read.h"
+#include "torch/ops/quantized/fused_4bit.h"
+#include "run/step/step.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "config/treatment/layers.h"
-#include "text/nearest.h"
-#include "config/run/run_fields.h"
+#include "input/config/treatment/layers.h"
+#include "base/text/nearest.h"
+#include "input/config/run/run_fields.h"
 #include "memscope/infer.h"
 
 /* ---- fields ---- */

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/run/run_fields.h"
-#include "json/read.h"
-#include "json/value.h"
+#include "input/config/run/run_fields.h"
+#include "base/json/read.h"
+#include "base/json/value.h"
 
 typedef struct schema {
     ms_arena *arena;

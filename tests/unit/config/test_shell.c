@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "config/launch/shell/shell.h"
+#include "input/config/launch/shell/shell.h"
 
 typedef struct row {
     const char *text, *words; /* words between "|"; "?" behind one that is not known */

@@ -4,7 +4,7 @@
  * `args.json` or `args.toml`, and what the run comes to (`run`) or how it is refused (`error`).
  * `flags`, one "name value" a line, are given beside it.
  */
-#include "config/adapter/adapter_text.h"
+#include "input/config/adapter/adapter_text.h"
 #include "unit/support.h"
 
 #include <dirent.h>

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "device/device.h"
-#include "device/rates.h"
+#include "core/device/device.h"
+#include "core/device/rates.h"
 
 typedef struct table {
     ms_arena *arena;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "diff/diff.h"
+#include "decide/diff/diff.h"
 
 #define HEAD "{\"schema_version\":\"1.0\",\"metadata\":{},\"summary\":{"
 #define FIGURES                                                                                    \

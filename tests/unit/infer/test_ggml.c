@@ -5,8 +5,8 @@
  */
 #include "unit/support.h"
 
-#include "infer/ggml/graph_alloc.h"
-#include "infer/ggml/pool.h"
+#include "serve/infer/ggml/graph_alloc.h"
+#include "serve/infer/ggml/pool.h"
 
 enum { WIDTH = 64, MOST_DEVICES = 2 };
 

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-#include "infer/infer.h"
-#include "infer/llama/model.h"
-#include "infer/trial.h"
-#include "json/value.h"
+#include "serve/infer/infer.h"
+#include "serve/infer/llama/model.h"
+#include "serve/infer/trial.h"
+#include "base/json/value.h"
 
 typedef struct setting {
     const char *field, *value;

@@ -5,7 +5,7 @@
  */
 #include "unit/support.h"
 
-#include "infer/vllm/cache.h"
+#include "serve/infer/vllm/cache.h"
 
 enum { MOST_LAYERS = 48 };
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "json/merge.h"
-#include "json/yaml.h"
+#include "base/json/merge.h"
+#include "base/json/yaml.h"
 
 enum { MOST = 3 };
 

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#include "json/number.h"
-#include "json/read.h"
-#include "json/value.h"
-#include "json/write.h"
+#include "base/json/number.h"
+#include "base/json/read.h"
+#include "base/json/value.h"
+#include "base/json/write.h"
 
 /* ---- accepted ---- */
 

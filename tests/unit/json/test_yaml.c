@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/yaml.h"
+#include "base/json/yaml.h"
 
 /* ---- accepted ---- */
 

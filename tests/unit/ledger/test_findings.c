@@ -6,7 +6,7 @@
 #include "unit/support.h"
 
 #include "model/load.h"
-#include "ledger/cached.h"
+#include "decide/ledger/cached.h"
 
 #define MIB(n) (UINT64_C(1048576) * (n))
 enum { MOST_SETTINGS = 6 };

@@ -2,11 +2,11 @@
  *
  * Whether a run fits: at, below and above each bound, then real runs through all that decides.
  */
-#include "simulate/judge.h"
+#include "run/simulate/judge.h"
 
-#include "plan/search/simulate.h"
-#include "plan/search/step_plan.h"
-#include "simulate/simulate.h"
+#include "decide/plan/search/simulate.h"
+#include "decide/plan/search/step_plan.h"
+#include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 
 /* ---- by hand ---- */

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#include "ledger/ledger.h"
-#include "simulate/summary.h"
+#include "decide/ledger/ledger.h"
+#include "run/simulate/summary.h"
 
 enum { LAYERS = 3 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "device/rates.h"
-#include "measure/clock.h"
-#include "measure/playback.h"
-#include "measure/profile.h"
-#include "trace/build.h"
+#include "core/device/rates.h"
+#include "run/measure/clock.h"
+#include "run/measure/playback.h"
+#include "run/measure/profile.h"
+#include "core/trace/build.h"
 
 #include "unit/support.h"
 

@@ -2,7 +2,7 @@
  *
  * Traces made by hand, with the sums worked out beside them.
  */
-#include "measure/usage.h"
+#include "run/measure/usage.h"
 
 #include <inttypes.h>
 

@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/run/attention.h"
-#include "json/read.h"
-#include "measure/usage.h"
-#include "ops/ops.h"
-#include "trace/build.h"
+#include "input/config/run/attention.h"
+#include "base/json/read.h"
+#include "run/measure/usage.h"
+#include "torch/ops/ops.h"
+#include "core/trace/build.h"
 #include "unit/fixtures.h"
 
 enum { MOST_CASES = 128, MOST_PASSES = 64 };

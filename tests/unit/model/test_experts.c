@@ -4,16 +4,16 @@
  * asked for (null device; compute capability and multiprocessors as in the row). And how many
  * tokens each expert gets.
  */
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/run/experts.h"
-#include "ops/moe/grouped.h"
-#include "ops/moe/routing.h"
-#include "ops/moe/rows.h"
+#include "input/config/run/experts.h"
+#include "torch/ops/moe/grouped.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
 #include "unit/support.h"
 
 typedef struct bench {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nulldevice/runtime_types.h"
+#include "hardware/nulldevice/runtime_types.h"
 #include "unit/nulldevice.h"
 
 enum { OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2 };

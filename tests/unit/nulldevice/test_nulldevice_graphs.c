@@ -3,8 +3,8 @@
  * CUDA graphs on the null device: which streams are captured, what is refused meanwhile, and how
  * many nodes a graph has.
  */
-#include "nulldevice/nulldevice.h"
-#include "nulldevice/runtime_types.h"
+#include "hardware/nulldevice/nulldevice.h"
+#include "hardware/nulldevice/runtime_types.h"
 #include "unit/nulldevice.h"
 
 enum { NOT_CAPTURED, IS_CAPTURED, IS_INVALID };

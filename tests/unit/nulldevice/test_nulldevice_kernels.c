@@ -2,9 +2,9 @@
  *
  * What Inductor and Triton ask the null device's driver before they launch a kernel.
  */
-#include "nulldevice/attributes.h"
-#include "nulldevice/nulldevice.h"
-#include "nulldevice/runtime_types.h"
+#include "hardware/nulldevice/attributes.h"
+#include "hardware/nulldevice/nulldevice.h"
+#include "hardware/nulldevice/runtime_types.h"
 #include "unit/nulldevice.h"
 
 static void calls_of_triton_are_there(void **state)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nulldevice/nulldevice.h"
+#include "hardware/nulldevice/nulldevice.h"
 #include "unit/nulldevice.h"
 
 enum { OUT_OF_MEMORY = 2, LINE_BYTES = 8192 };

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nulldevice/nulldevice.h"
-#include "nulldevice/runtime_types.h"
+#include "hardware/nulldevice/nulldevice.h"
+#include "hardware/nulldevice/runtime_types.h"
 #include "unit/nulldevice.h"
 
 enum { NVML_INVALID_ARGUMENT = 2, NVML_NOT_FOUND = 6, NVML_INSUFFICIENT_SIZE = 7 };

@@ -2,7 +2,7 @@
  *
  * How far apart events are, on a device whose rates are those of the environment.
  */
-#include "nulldevice/runtime_types.h"
+#include "hardware/nulldevice/runtime_types.h"
 #include "unit/nulldevice.h"
 
 /* Of each launch, and the least between two events. */

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "autograd/engine.h"
-#include "ops/attention/cudnn.h"
-#include "ops/ops.h"
+#include "torch/autograd/engine.h"
+#include "torch/ops/attention/cudnn.h"
+#include "torch/ops/ops.h"
 
 #include "unit/support.h"
 

@@ -2,12 +2,12 @@
  *
  * Functional collectives and redistributions: what they allocate, and when what they send goes.
  */
-#include "ops/dtensor/dtensor.h"
+#include "torch/ops/dtensor/dtensor.h"
 
 #include <string.h>
 
-#include "autograd/engine.h"
-#include "ops/ops.h"
+#include "torch/autograd/engine.h"
+#include "torch/ops/ops.h"
 #include "unit/support.h"
 
 enum { RANKS = 4 };

@@ -3,8 +3,8 @@
  * What library kernels allocate for themselves, against PyTorch 2.11's own requests (null device,
  * compute capability 8.0 unless the label says otherwise).
  */
-#include "ops/ops.h"
-#include "autograd/cuda_reduce.h"
+#include "torch/ops/ops.h"
+#include "torch/autograd/cuda_reduce.h"
 
 #include "unit/support.h"
 

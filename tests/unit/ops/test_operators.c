@@ -3,12 +3,12 @@
  * Operator policies and the knapsack below them, against the figures of PyTorch's own tests
  * (test_sac_ilp.py, test_ac_knapsack.py).
  */
-#include "plan/operators/operators.h"
+#include "decide/plan/operators/operators.h"
 
 #include <string.h>
 
-#include "json/value.h"
-#include "plan/solver/knapsack.h"
+#include "base/json/value.h"
+#include "decide/plan/solver/knapsack.h"
 #include "unit/support.h"
 
 /* ---- policies ---- */

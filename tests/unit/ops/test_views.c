@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "ops/einsum.h"
-#include "ops/ops.h"
-#include "ops/stack.h"
-#include "autograd/engine.h"
-#include "ops/attention/bias.h"
+#include "torch/ops/einsum.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/stack.h"
+#include "torch/autograd/engine.h"
+#include "torch/ops/attention/bias.h"
 #include "unit/support.h"
 
 typedef struct view_case {

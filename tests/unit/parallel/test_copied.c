@@ -3,9 +3,9 @@
  * Passes that are copies of others: the step has the events of one that was run, and what no copy
  * can do is found.
  */
-#include "simulate/simulate.h"
-#include "step/pipeline/copied.h"
-#include "trace/trace.h"
+#include "run/simulate/simulate.h"
+#include "run/step/pipeline/copied.h"
+#include "core/trace/trace.h"
 #include "unit/fixtures.h"
 
 /* ---- steps ---- */

@@ -4,7 +4,7 @@
  * under fully_shard of 8 ranks on an A100 (108 multiprocessors): Llama-3.2-1B gathered in bf16 and
  * reduced in fp32, a layer and the root.
  */
-#include "parallel/kit/packing.h"
+#include "torch/parallel/kit/packing.h"
 #include "unit/support.h"
 
 enum { MOST = 9, RANKS = 8 };

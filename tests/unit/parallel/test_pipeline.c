@@ -3,7 +3,7 @@
  * Pipelines: layouts, stages, schedules, what is refused, and steps as PyTorch's own schedules and
  * caching allocator ran them.
  */
-#include "step/pipeline/schedule.h"
+#include "run/step/pipeline/schedule.h"
 #include "unit/rank_steps.h"
 
 /* ---- layouts ---- */

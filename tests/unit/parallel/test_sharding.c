@@ -3,7 +3,7 @@
  * One rank of several: what it holds of weights and of states, as PyTorch measured it (smollm2-135m
  * in fp32, computed in bf16), how many layers are gathered at once, and that steps repeat.
  */
-#include "step/step.h"
+#include "run/step/step.h"
 
 #include "unit/fixtures.h"
 

@@ -3,7 +3,7 @@
  * DeepSpeed ZeRO: what a rank keeps, as formulas; a steady step frees what it allocates; layouts
  * and settings that are refused.
  */
-#include "step/step.h"
+#include "run/step/step.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The mixed-integer problem against every assignment there is, on models of a few layers: at every
  * limit nothing is faster than what it chose, and its bound is never above the fastest.
  */
-#include "plan/choose/choose.h"
+#include "decide/plan/choose/choose.h"
 
 #include <math.h>
 #include <string.h>

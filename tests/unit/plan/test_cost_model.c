@@ -3,15 +3,15 @@
  * The cost model's sums against the step itself: a mix of treatments counted from its parts has the
  * peak and the time of the simulated step.
  */
-#include "config/treatment/treatment_text.h"
-#include "plan/costs/measure.h"
-#include "plan/costs/cost_model.h"
-#include "plan/costs/layouts.h"
+#include "input/config/treatment/treatment_text.h"
+#include "decide/plan/costs/measure.h"
+#include "decide/plan/costs/cost_model.h"
+#include "decide/plan/costs/layouts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "step/step.h"
+#include "run/step/step.h"
 #include "unit/fixtures.h"
 
 typedef struct stack_case {

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/modules/checkpoints.h"
-#include "plan/modules/recount.h"
+#include "decide/plan/modules/checkpoints.h"
+#include "decide/plan/modules/recount.h"
 #include "unit/support.h"
 
 enum { MOST_MODULES = 10, MOST_CHOICES = 6, UNIT = 1000000, BUDGETS = 8, TREES = 250 };

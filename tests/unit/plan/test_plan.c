@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "json/value.h"
-#include "plan/modules/checkpoints.h"
-#include "plan/solver/problem.h"
-#include "plan/solver/solver.h"
+#include "base/json/value.h"
+#include "decide/plan/modules/checkpoints.h"
+#include "decide/plan/solver/problem.h"
+#include "decide/plan/solver/solver.h"
 #include "unit/support.h"
 
 /* ---- the seam ---- */

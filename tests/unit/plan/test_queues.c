@@ -3,13 +3,13 @@
  * The rows that say how long a step waits for copies, beside the clock: whatever options the layers
  * have, and in whatever order, none says more than the step waits.
  */
-#include "plan/choose/cost_queues.h"
+#include "decide/plan/choose/cost_queues.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/choose/cost_levels.h"
-#include "plan/costs/copies.h"
+#include "decide/plan/choose/cost_levels.h"
+#include "decide/plan/costs/copies.h"
 #include "unit/costs.h"
 
 typedef struct queue_case {

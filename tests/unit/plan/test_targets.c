@@ -6,14 +6,14 @@
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
  * tests/oracle/test_pytorch_code.py
  */
-#include "config/treatment/treatment_text.h"
-#include "plan/costs/measure.h"
-#include "plan/trainers/target.h"
+#include "input/config/treatment/treatment_text.h"
+#include "decide/plan/costs/measure.h"
+#include "decide/plan/trainers/target.h"
 
 #include <string.h>
 
 #include "model/load.h"
-#include "plan/trainers/targets.h"
+#include "decide/plan/trainers/targets.h"
 #include "unit/support.h"
 
 enum { LAYERS = 4 };

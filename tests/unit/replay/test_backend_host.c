@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "replay/blas.h"
+#include "hardware/replay/blas.h"
 #include "sanitized.h"
 #include "unit/backends.h"
 

@@ -7,10 +7,10 @@
 #include <math.h>
 
 #include "base/locale.h"
-#include "measure/link_use.h"
-#include "replay/host_copies.h"
-#include "replay/host_memory.h"
-#include "treatments/offload_share.h"
+#include "run/measure/link_use.h"
+#include "hardware/replay/host_copies.h"
+#include "hardware/replay/host_memory.h"
+#include "torch/treatments/offload_share.h"
 #include "unit/replays.h"
 
 #define LARGE_BYTES (UINT64_C(1) << 33) /* valgrind has few addresses */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "sanitized.h"
-#include "trace/build.h"
+#include "core/trace/build.h"
 #include "unit/replays.h"
 
 #define GIB(n) (UINT64_C(1) << 30) * (n)

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "replay/replay_check.h"
-#include "trace/build.h"
+#include "hardware/replay/replay_check.h"
+#include "core/trace/build.h"
 #include "unit/support.h"
 
 enum { MOST_MARKS = 4 };

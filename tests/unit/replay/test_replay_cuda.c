@@ -3,10 +3,10 @@
  * The CUDA backend on the null device, which counts memory and calls: replays take what the
  * simulation says, to the byte, on several devices of the table, and give everything back.
  */
-#include "measure/usage.h"
-#include "replay/host_copies.h"
-#include "replay/replay.h"
-#include "simulate/simulate.h"
+#include "run/measure/usage.h"
+#include "hardware/replay/host_copies.h"
+#include "hardware/replay/replay.h"
+#include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 #include "unit/null_device.h"
 

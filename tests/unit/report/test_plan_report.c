@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "model/load.h"
-#include "json/value.h"
-#include "plan/search/curve.h"
-#include "plan/trainers/targets.h"
+#include "base/json/value.h"
+#include "decide/plan/search/curve.h"
+#include "decide/plan/trainers/targets.h"
 #include "report/plan_report.h"
 #include "report/plan/plan_view.h"
 

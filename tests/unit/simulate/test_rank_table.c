@@ -2,9 +2,9 @@
  *
  * Which rank needs most: the table agrees with the simulation of every single rank.
  */
-#include "simulate/ranks.h"
+#include "run/simulate/ranks.h"
 
-#include "simulate/simulate.h"
+#include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 
 typedef struct rank_case {

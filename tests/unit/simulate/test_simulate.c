@@ -3,11 +3,11 @@
  * The one simulation: its details agree, events that are measured again are as if they had been
  * simulated anew, an evaluation counts once, and budgets and capacities go both ways.
  */
-#include "simulate/summary.h"
-#include "simulate/variants.h"
+#include "run/simulate/summary.h"
+#include "run/simulate/variants.h"
 
-#include "config/run/budget.h"
-#include "measure/lifetime.h"
+#include "input/config/run/budget.h"
+#include "run/measure/lifetime.h"
 #include "unit/fixtures.h"
 
 #define GIB(n) (UINT64_C(1) << 30) * (n)

@@ -4,7 +4,7 @@
  * runs that differ by one layer must equal them. The literal rows were measured with PyTorch's
  * saved-tensor hooks (bfloat16, CPU flash attention).
  */
-#include "step/step.h"
+#include "run/step/step.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * What the report relies on: the third step does what the second did, the fourth micro-step what
  * the third did, and a step frees all it allocates.
  */
-#include "step/step.h"
+#include "run/step/step.h"
 
 #include <string.h>
 

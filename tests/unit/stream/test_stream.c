@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "stream/clock.h"
-#include "stream/place_trace.h"
-#include "stream/prefetch.h"
-#include "stream/schedule.h"
-#include "stream/table.h"
+#include "serve/stream/clock.h"
+#include "serve/stream/place_trace.h"
+#include "serve/stream/prefetch.h"
+#include "serve/stream/schedule.h"
+#include "serve/stream/table.h"
 #include "unit/fixtures.h"
 
 /* ---- the schedule ---- */

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/playback.h"
+#include "run/measure/playback.h"
 #include "sanitized.h"
-#include "stream/execute.h"
-#include "stream/run_trace.h"
+#include "serve/stream/execute.h"
+#include "serve/stream/run_trace.h"
 #include "unit/backends.h"
 #include "unit/fixtures.h"
 

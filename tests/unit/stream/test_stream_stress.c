@@ -7,7 +7,7 @@
  * filled, is a race.
  */
 #include "sanitized.h"
-#include "stream/execute.h"
+#include "serve/stream/execute.h"
 #include "unit/fixtures.h"
 #include "unit/stress.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stream/execute.h"
+#include "serve/stream/execute.h"
 #include "unit/backends.h"
 #include "unit/fixtures.h"
 

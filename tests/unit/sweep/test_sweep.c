@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/ordered.h"
-#include "sweep/figures.h"
+#include "decide/sweep/figures.h"
 #include "unit/support.h"
 
 /* ---- figures ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tensor/dim.h"
+#include "core/tensor/dim.h"
 
 #include <string.h>
 

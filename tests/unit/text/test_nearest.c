@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "config/model/input.h"
-#include "config/names/preset.h"
-#include "text/nearest.h"
-#include "device/device.h"
+#include "input/config/model/input.h"
+#include "input/config/names/preset.h"
+#include "base/text/nearest.h"
+#include "core/device/device.h"
 #include "model/families.h"
 #include "unit/support.h"
 

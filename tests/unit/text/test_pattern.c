@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/pattern.h"
+#include "base/text/pattern.h"
 
 typedef struct search_case {
     const char *pattern, *subject;

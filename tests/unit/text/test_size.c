@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "text/size.h"
+#include "base/text/size.h"
 
 typedef struct parse_case {
     const char *label, *text;

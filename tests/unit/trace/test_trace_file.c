@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ledger/events.h"
-#include "measure/profile.h"
-#include "measure/schedule.h"
-#include "step/step.h"
-#include "trace/trace_read.h"
-#include "trace/trace_write.h"
+#include "decide/ledger/events.h"
+#include "run/measure/profile.h"
+#include "run/measure/schedule.h"
+#include "run/step/step.h"
+#include "core/trace/trace_read.h"
+#include "core/trace/trace_write.h"
 #include "unit/fixtures.h"
 
 /* ---- written, read, measured ---- */

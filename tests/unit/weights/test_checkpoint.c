@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weights/checkpoint.h"
-#include "weights/safetensors_quick.h"
+#include "input/weights/stored_weights.h"
+#include "input/weights/safetensors_quick.h"
 
 /* ---- headers ---- */
 
@@ -193,17 +193,17 @@ static void folders_are_read(void **state)
     const folder_case *c = *state;
     char folder[] = "/tmp/memscope-checkpoint-XXXXXX", path[256];
     uint64_t sum = 0;
-    ms_checkpoint checkpoint;
+    ms_stored_weights checkpoint;
     ms_error err = {.status = MS_OK};
     ms_arena *arena = ms_arena_create(0);
     assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < sizeof c->files / sizeof c->files[0] && c->files[i].name; i++)
         write_file(folder, &c->files[i]);
     snprintf(path, sizeof path, "%s%s", folder, c->path);
-    assert_true(ms_checkpoint_is_in(folder));
-    assert_int_equal(ms_checkpoint_is_named(path), *c->path != '\0');
-    const ms_checkpoint_reader reader = {add, &sum};
-    ms_status status = ms_checkpoint_read(arena, path, &reader, &checkpoint, &err);
+    assert_true(ms_stored_weights_is_in(folder));
+    assert_int_equal(ms_stored_weights_is_named(path), *c->path != '\0');
+    const ms_stored_weights_reader reader = {add, &sum};
+    ms_status status = ms_stored_weights_read(arena, path, &reader, &checkpoint, &err);
     if (c->text) {
         assert_int_not_equal(status, MS_OK);
         if (!strstr(err.text, c->text))

@@ -7,9 +7,9 @@
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "treatments/tile_attention.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/treatments/tile_attention.h"
 
 ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
 {

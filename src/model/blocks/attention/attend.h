@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_BLOCKS_ATTENTION_ATTEND_H
 #define MS_MODEL_BLOCKS_ATTENTION_ATTEND_H
 
-#include "autograd/engine.h"
+#include "torch/autograd/engine.h"
 #include "model/blocks/model.h"
 
 /* A layer's attention over [B, H, S, D], tiled by queries if the layer is so treated; returns [B,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/attention/masks.h"
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
-#include "ops/attention/attention_math.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "ops/moe/masked.h"
-#include "ops/ops.h"
+#include "torch/ops/attention/attention_math.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/moe/masked.h"
+#include "torch/ops/ops.h"
 
 /* find_packed_sequence_indices: the number of each token's document, [B, S], which the caller
  * holds; 0: rows are one document each. */

@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_BLOCKS_ATTENTION_MASKS_H
 #define MS_MODEL_BLOCKS_ATTENTION_MASKS_H
 
-#include "autograd/engine.h"
+#include "torch/autograd/engine.h"
 #include "model/blocks/model.h"
 
 /* Runs the check for packed sequences (position_ids 0: none), where the batch has no mask of its

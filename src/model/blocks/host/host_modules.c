@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/host/host_modules.h"
 
-#include "trace/build.h"
+#include "core/trace/build.h"
 
 /* Whether a layer was made already. */
 static bool has_layers(const ms_model *model)

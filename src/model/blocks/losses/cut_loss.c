@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/losses/cut_loss.h"
 
-#include "config/run/tokens.h"
-#include "ops/cut/cut_cross_entropy.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "input/config/run/tokens.h"
+#include "torch/ops/cut/cut_cross_entropy.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 /* Where in the flat batch the tokens are whose next one has a label: int64 [N]. */
 static ms_tensor labelled_places(ms_model *model, ms_tensor labels)

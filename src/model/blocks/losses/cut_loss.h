@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The loss of a causal language model whose head is patched by cut_cross_entropy, as axolotl's
- * plugin does: see ops/cut/cut_cross_entropy.h.
+ * plugin does: see torch/ops/cut/cut_cross_entropy.h.
  */
 #ifndef MS_MODEL_BLOCKS_LOSSES_CUT_LOSS_H
 #define MS_MODEL_BLOCKS_LOSSES_CUT_LOSS_H

@@ -5,9 +5,9 @@
 #include "model/blocks/losses/smoothed_loss.h"
 
 #include "model/blocks/blocks.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/experts.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/ops.h"
 
 /* The logits, and the labels, of tokens that have a next one. */
 static void shift(ms_model *model, ms_locals *f, uint64_t kept, ms_tensor *logits,

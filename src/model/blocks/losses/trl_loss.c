@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/losses/trl_loss.h"
 
-#include "config/run/tokens.h"
-#include "ops/ops.h"
-#include "ops/trl/chunked_logprob.h"
+#include "input/config/run/tokens.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/trl/chunked_logprob.h"
 
 /* x.new_zeros(mask.shape).masked_scatter(mask, x) */
 static ms_tensor scattered(ms_tape *tape, ms_tensor mask, ms_tensor values)

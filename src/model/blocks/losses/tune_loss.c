@@ -2,8 +2,8 @@
 #include "model/blocks/losses/tune_loss.h"
 
 #include "model/blocks/blocks.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 enum { PIECES = 8 };
 

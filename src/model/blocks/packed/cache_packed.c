@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "autograd/cuda_reduce.h"
-#include "ops/ops.h"
-#include "trace/build.h"
+#include "torch/autograd/cuda_reduce.h"
+#include "torch/ops/ops.h"
+#include "core/trace/build.h"
 
 ms_status ms_cache_packed_check(const ms_model *model, const ms_cache_packing *p, ms_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/packed/packing.h"
 
-#include "autograd/engine.h"
-#include "ops/ops.h"
-#include "trace/build.h"
+#include "torch/autograd/engine.h"
+#include "torch/ops/ops.h"
+#include "core/trace/build.h"
 
 ms_tensor ms_packed_part(ms_model *model, const char *name, uint64_t count, ms_dtype dtype)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/packed/quantized.h"
 
-#include "ops/ops.h"
-#include "autograd/engine.h"
+#include "torch/ops/ops.h"
+#include "torch/autograd/engine.h"
 
 static const ms_packing *const packings[MS_QUANTIZE_KIND_COUNT] = {
     [MS_QUANTIZE_NF4] = &ms_packing_4bit,  [MS_QUANTIZE_FP4] = &ms_packing_4bit,

@@ -4,7 +4,7 @@
  * there.
  */
 #include "model/blocks/packed/packing.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 enum { BLOCK = 64, OUTER_BLOCK = 256, CODES = 16, OUTER_CODES = 256 };
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 static uint64_t blocks_of(uint64_t count)
 {

@@ -4,7 +4,7 @@
  * the inputs for one and along the outputs for the other; scales and zeros are per group of inputs.
  */
 #include "model/blocks/packed/packing.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 enum { WORD_BITS = 32 };
 

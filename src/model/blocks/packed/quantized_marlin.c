@@ -7,10 +7,10 @@
 #include <limits.h>
 
 #include "model/blocks/packed/packing.h"
-#include "ops/moe/routing.h"
-#include "ops/ops.h"
-#include "ops/quantized/marlin.h"
-#include "trace/build.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/quantized/marlin.h"
+#include "core/trace/build.h"
 
 enum { WORD_BITS = 32, NARROW_TILE = 64, WIDE_TILE = 128, LEAST_LOCKS = 128 };
 

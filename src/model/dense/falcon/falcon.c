@@ -6,7 +6,7 @@
  */
 #include "model/dense/falcon/falcon.h"
 
-#include "config/model/unpredicted.h"
+#include "input/config/model/unpredicted.h"
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
@@ -14,7 +14,7 @@
 #include "model/dense/falcon/falcon_attention.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* The first files, RefinedWebModel (7B) and RefinedWeb (40B), have other names for some keys, and
  * do not say which architecture they are. */

@@ -4,9 +4,9 @@
 #include "model/blocks/cache.h"
 #include "model/dense/falcon/falcon.h"
 
-#include "ops/moe/experts.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/experts.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 /* x @ weight.T, and the bias added by an operator of its own. Of a view autocast keeps no cast. */
 static ms_tensor times_transposed(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)

@@ -2,9 +2,9 @@
 #include "model/dense/gemma3n/altup.h"
 
 #include "model/dense/gemma4/attention.h"
-#include "ops/einsum.h"
-#include "ops/ops.h"
-#include "ops/parts.h"
+#include "torch/ops/einsum.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/parts.h"
 
 void ms_altup_new(ms_model *model, ms_gemma3n_altup *a, uint32_t parent)
 {

@@ -4,8 +4,8 @@
 #include "model/decoder/decoder_layer.h"
 #include "model/dense/gemma3n/altup.h"
 #include "model/dense/gemma4/attention.h"
-#include "ops/ops.h"
-#include "ops/parts.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/parts.h"
 
 bool ms_gemma3n_layer_new(ms_model *model, ms_decoder *d, ms_decoder_layer *layer)
 {

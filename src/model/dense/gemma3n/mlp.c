@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/dense/gemma3n/mlp.h"
 
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct mlp {
     uint32_t scope;

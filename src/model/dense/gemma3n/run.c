@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/dense/gemma4/attention.h"
-#include "ops/ops.h"
-#include "ops/stack.h"
+#include "torch/ops/ops.h"
+#include "torch/ops/stack.h"
 
 /* ---- modules ---- */
 

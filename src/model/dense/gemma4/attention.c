@@ -4,12 +4,12 @@
  */
 #include "model/dense/gemma4/attention.h"
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
-#include "ops/ops.h"
-#include "treatments/checkpoint.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
 
 /* ---- norm ---- */
 

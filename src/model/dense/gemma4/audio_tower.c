@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 typedef struct widths {
     ms_dim hidden, twice, four_times, heads, head_dim; /* heads: of all heads together */

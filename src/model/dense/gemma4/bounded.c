@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/dense/gemma4/bounded.h"
 
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_bounded_linear ms_bounded_linear_new(ms_model *model, uint32_t parent, const char *name,
                                         ms_dim in, ms_dim out, bool has_bounds)

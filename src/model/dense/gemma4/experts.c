@@ -8,10 +8,10 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/decoder/experts.h"
 #include "model/dense/gemma4/attention.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/routing.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 typedef struct ms_gemma4_experts {
     uint32_t router_scope;

@@ -4,8 +4,8 @@
  */
 #include "model/dense/gemma4/gemma4.h"
 
-#include "config/model/layer_kinds.h"
-#include "config/model/unpredicted.h"
+#include "input/config/model/layer_kinds.h"
+#include "input/config/model/unpredicted.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/dense/gemma.h"
 #include "model/dense/gemma4/attention.h"
@@ -14,7 +14,7 @@
 #include "model/dense/gemma4/whole.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* clang-format off */
 #define TEXT_KEYS                                                                                  \

@@ -4,14 +4,14 @@
  */
 #include "model/dense/gemma4/layer.h"
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/experts.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- a layer ---- */
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 
 static uint64_t first_sharing(const ms_model_config *config)
 {

@@ -4,10 +4,10 @@
  */
 #include "model/dense/gemma4/vision_layers.h"
 
-#include "config/run/attention.h"
+#include "input/config/run/attention.h"
 #include "model/dense/gemma4/attention.h"
-#include "ops/ops.h"
-#include "treatments/checkpoint.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
 
 /* ---- heads ---- */
 

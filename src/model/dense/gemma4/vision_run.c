@@ -4,14 +4,14 @@
  */
 #include "model/dense/gemma4/vision_run.h"
 
-#include "autograd/cuda_reduce.h"
+#include "torch/autograd/cuda_reduce.h"
 #include "model/dense/gemma4/vision_layers.h"
 #include "model/vision/image_tokens.h"
-#include "ops/attention/bias.h"
-#include "ops/moe/choosing.h"
-#include "ops/moe/masked.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/attention/bias.h"
+#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/masked.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 static ms_dim number(ms_model *model, uint64_t value)
 {

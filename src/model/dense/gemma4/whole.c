@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/dense/gemma4/whole.h"
 
-#include "config/model/layer_kinds.h"
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/attention/masks.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/audio_tower.h"
@@ -9,8 +9,8 @@
 #include "model/dense/gemma4/vision_run.h"
 #include "model/dense/gemma4/vision_tower.h"
 #include "model/vision/image_tokens.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 /* ---- construction ---- */
 

@@ -5,7 +5,7 @@
 #include "model/vision/image_tokens.h"
 #include "model/vision/picture_layers.h"
 #include "model/vision/qwen/image.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 ms_qwen_attention ms_qwen_attention_new(ms_model *model, uint32_t parent, ms_dim hidden)
 {

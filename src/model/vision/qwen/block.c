@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "model/blocks/blocks.h"
-#include "ops/ops.h"
-#include "treatments/checkpoint.h"
+#include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
 
 /* ---- norms ---- */
 

@@ -3,7 +3,7 @@
 
 #include "model/blocks/blocks.h"
 #include "model/vision/image_tokens.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 enum { TAPS = 2 }; /* along each axis */
 

@@ -2,7 +2,7 @@
 #include "model/vision/qwen/patches.h"
 
 #include "model/blocks/blocks.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* ---- construction ---- */
 

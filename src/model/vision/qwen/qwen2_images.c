@@ -4,7 +4,7 @@
 #include "model/vision/image_tokens.h"
 #include "model/vision/qwen/qwen2_tower.h"
 #include "model/vision/qwen/patches.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 /* The locals of forward, in the order in which its frame drops them. */
 typedef struct forward_locals {

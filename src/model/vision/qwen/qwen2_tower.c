@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/qwen/qwen2_tower.h"
 
-#include "autograd/graph.h"
+#include "torch/autograd/graph.h"
 #include "model/blocks/blocks.h"
 #include "model/vision/qwen/block.h"
 #include "model/vision/qwen/image.h"
 #include "model/vision/qwen/patches.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 static const ms_qwen_block_form of_qwen2 = {.first = "fc1", .last = "fc2"};
 static const ms_qwen_block_form of_qwen2_5 = {

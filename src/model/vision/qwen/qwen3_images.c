@@ -4,9 +4,9 @@
 #include "model/vision/image_tokens.h"
 #include "model/vision/qwen/patches.h"
 #include "model/vision/qwen/qwen3_tower.h"
-#include "ops/moe/masked.h"
-#include "ops/moe/rows.h"
-#include "ops/ops.h"
+#include "torch/ops/moe/masked.h"
+#include "torch/ops/moe/rows.h"
+#include "torch/ops/ops.h"
 
 /* Of the running pass, kept in model->projector: the features of inner blocks, split by image and
  * joined, and the mask of image tokens. */

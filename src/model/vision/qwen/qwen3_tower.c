@@ -5,7 +5,7 @@
 #include "model/vision/qwen/block.h"
 #include "model/vision/qwen/interpolation.h"
 #include "model/vision/qwen/patches.h"
-#include "ops/ops.h"
+#include "torch/ops/ops.h"
 
 static const ms_qwen_block_form form = {.first = "linear_fc1", .last = "linear_fc2"};
 

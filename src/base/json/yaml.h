@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * YAML parsed into the same values as JSON, with positions, so that the same getters serve both.
+ * Booleans follow YAML 1.1, as Python's parsers do (yes and off); numbers follow JSON, so 1e-5 is a
+ * number. Refused: tags, merge keys, keys that are no strings, duplicate keys, several documents,
+ * aliases to a container that encloses them.
+ */
+#ifndef MS_BASE_JSON_YAML_H
+#define MS_BASE_JSON_YAML_H
+
+#include "base/json/value.h"
+
+enum {
+    MS_YAML_MAX_BYTES = 1 << 20,
+    MS_YAML_MAX_VALUES = 1 << 14, /* values repeated by an alias count each time */
+    MS_YAML_MAX_ANCHORS = 256
+};
+
+/* As ms_json_parse. */
+ms_status ms_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err);
+
+/* A text that begins with { or [ is JSON, unless its name ends in .yaml or .yml; otherwise YAML.
+ * TOML is what its name ends in. */
+ms_status ms_json_or_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err);
+
+/* The version of libyaml, e.g. "0.2.5". Static text. */
+const char *ms_yaml_version(void);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/device/calibration.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAJOR = 1 };
+
+#define TERA 1e12
+const ms_parameter_row ms_parameter_rows[] = {
+    [MS_PARAMETER_CONTEXT] = {"context_bytes", "context", 0, TERA, true},
+    [MS_PARAMETER_WORKSPACE] = {"workspace_bytes", "workspaces", 0, TERA, true},
+    [MS_PARAMETER_MARGIN] = {"margin", "margin on reserved memory", 0, 10, false},
+    [MS_PARAMETER_PRODUCT] = {"product_slowdown", "matrix products, times the roofline", 1, 1e4,
+                              false},
+    [MS_PARAMETER_ATTENTION] = {"attention_slowdown", "attention, times the roofline", 1, 1e4,
+                                false},
+    [MS_PARAMETER_OTHER] = {"other_slowdown", "other operators, times the roofline", 1, 1e4, false},
+    [MS_PARAMETER_HOST_LINK] = {"host_link_bytes_per_s", "link to the host", 1, 1e15, false},
+    [MS_PARAMETER_PEER_LINK] = {"peer_link_bytes_per_s", "link between devices", 1, 1e15, false},
+};
+_Static_assert(sizeof ms_parameter_rows / sizeof ms_parameter_rows[0] == MS_PARAMETER_COUNT,
+               "a parameter has no row");
+
+/* ---- reading ---- */
+
+static ms_status get_number(ms_json_value object, const char *key, const ms_parameter_row *row,
+                            double *number, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = ms_json_get_member(object, key, &v, err);
+    return status == MS_OK ? ms_json_get_number(v, row->least, row->most, number, err) : status;
+}
+
+static ms_status read_parameter(ms_json_value v, ms_fitted *fitted, const ms_parameter_row *row,
+                                ms_error *err)
+{
+    ms_json_value member;
+    uint64_t points = 0;
+    ms_status status = ms_json_get_member(v, "points", &member, err);
+    if (status == MS_OK)
+        status = ms_json_get_count(member, 1, 1000000, &points, err);
+    if (status == MS_OK)
+        status = get_number(v, "value", row, &fitted->value, err);
+    if (status == MS_OK)
+        status = get_number(v, "low", row, &fitted->low, err);
+    if (status == MS_OK)
+        status = get_number(v, "high", row, &fitted->high, err);
+    if (status == MS_OK && !(fitted->low <= fitted->value && fitted->value <= fitted->high))
+        return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "the value is not between low and high");
+    fitted->points = (uint32_t)points;
+    return status;
+}
+
+static ms_status read_parameters(ms_json_value parameters, ms_calibration *c, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = ms_json_expect(parameters, MS_JSON_OBJECT, err);
+    for (bool more = status == MS_OK && ms_json_first(parameters, &v); more && status == MS_OK;
+         more = ms_json_next(&v)) {
+        int i = 0;
+        while (i < MS_PARAMETER_COUNT && strcmp(ms_parameter_rows[i].name, ms_json_key(v)) != 0)
+            i++;
+        if (i == MS_PARAMETER_COUNT)
+            return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG, "unknown parameter '%.40s'",
+                                ms_json_key(v));
+        status = read_parameter(v, &c->parameters[i], &ms_parameter_rows[i], err);
+    }
+    return status;
+}
+
+static ms_status check_version(ms_json_value root, ms_error *err)
+{
+    ms_json_value v;
+    const char *version = NULL;
+    if (!ms_json_find(root, "schema_version", &v) || !ms_json_find(root, "parameters", &v))
+        return ms_json_fail(
+            err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "not a calibration: expected the output of `memscope calibrate -o calibration.json` "
+            "writes");
+    (void)ms_json_find(root, "schema_version", &v);
+    ms_status status = ms_json_get_string(v, &version, err);
+    if (status == MS_OK && (strncmp(version, "1.", 2) != 0))
+        return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "unknown calibration version %.20s, expected %d.x", version, MAJOR);
+    return status;
+}
+
+ms_status ms_calibration_read(ms_arena *arena, ms_json_value root, ms_calibration *c, ms_error *err)
+{
+    ms_json_value v;
+    const char *device = NULL;
+    uint64_t points = 0;
+    *c = (ms_calibration){0};
+    ms_status status = check_version(root, err);
+    if (status == MS_OK)
+        status = ms_json_get_member(root, "device", &v, err);
+    if (status == MS_OK)
+        status = ms_json_get_string(v, &device, err);
+    if (status == MS_OK && (c->device = ms_arena_strdup(arena, device)) == NULL)
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a calibration");
+    if (status == MS_OK)
+        status = ms_json_get_member(root, "points", &v, err);
+    if (status == MS_OK)
+        status = ms_json_get_count(v, 1, 1000000, &points, err);
+    c->points = (uint32_t)points;
+    if (status == MS_OK)
+        status = ms_json_get_member(root, "parameters", &v, err);
+    return status == MS_OK ? read_parameters(v, c, err) : status;
+}
+
+/* ---- applying ---- */
+
+static bool is_fitted(const ms_calibration *c, ms_parameter_kind kind)
+{
+    return c->parameters[kind].points > 0;
+}
+
+void ms_calibration_apply(const ms_calibration *c, ms_device *device)
+{
+    const ms_fitted *p = c->parameters;
+    if (is_fitted(c, MS_PARAMETER_CONTEXT)) {
+        device->context_low_bytes = (uint64_t)p[MS_PARAMETER_CONTEXT].low;
+        device->context_expected_bytes = (uint64_t)p[MS_PARAMETER_CONTEXT].value;
+        device->context_high_bytes = (uint64_t)p[MS_PARAMETER_CONTEXT].high;
+    }
+    if (is_fitted(c, MS_PARAMETER_WORKSPACE)) { /* as constant as the context */
+        device->context_low_bytes += (uint64_t)p[MS_PARAMETER_WORKSPACE].low;
+        device->context_expected_bytes += (uint64_t)p[MS_PARAMETER_WORKSPACE].value;
+        device->context_high_bytes += (uint64_t)p[MS_PARAMETER_WORKSPACE].high;
+    }
+    if (is_fitted(c, MS_PARAMETER_MARGIN))
+        device->margin_ppm = (uint64_t)llround(p[MS_PARAMETER_MARGIN].value * 1e6);
+    for (int i = 0; i < MS_OP_CLASSES; i++)
+        if (is_fitted(c, (ms_parameter_kind)(MS_PARAMETER_PRODUCT + i)))
+            device->slowdown[i] = p[MS_PARAMETER_PRODUCT + i].value;
+    if (is_fitted(c, MS_PARAMETER_HOST_LINK))
+        device->host_link_bytes_per_s = p[MS_PARAMETER_HOST_LINK].value;
+    if (is_fitted(c, MS_PARAMETER_PEER_LINK))
+        device->peer_link_bytes_per_s = p[MS_PARAMETER_PEER_LINK].value;
+}
+
+/* ---- saying so ---- */
+
+static const struct group {
+    const char *title, *figures;
+    ms_parameter_kind first, last;
+} groups[] = {
+    {"bytes on the device",
+     "low_device_bytes expected_device_bytes high_device_bytes device_bytes headroom_bytes fits",
+     MS_PARAMETER_CONTEXT, MS_PARAMETER_MARGIN},
+    {"times", "step_time_ms step_ms exposed_copy_ms time_us", MS_PARAMETER_PRODUCT,
+     MS_PARAMETER_OTHER},
+    {"times of copies", "step_time_ms step_ms exposed_copy_ms copy_ms", MS_PARAMETER_HOST_LINK,
+     MS_PARAMETER_PEER_LINK},
+};
+
+static const char *value_text(ms_arena *arena, const ms_fitted *fitted, ms_parameter_kind kind)
+{
+    if (kind == MS_PARAMETER_CONTEXT || kind == MS_PARAMETER_WORKSPACE)
+        return ms_arena_printf(arena, "%" PRIu64 " MiB", (uint64_t)(fitted->value / 1048576 + 0.5));
+    if (kind == MS_PARAMETER_MARGIN) {
+        uint64_t parts = (uint64_t)llround(fitted->value * 1e4);
+        return ms_arena_printf(arena, "%" PRIu64 ".%02" PRIu64 " %%", parts / 100, parts % 100);
+    }
+    bool is_rate = kind >= MS_PARAMETER_HOST_LINK;
+    uint64_t parts = (uint64_t)llround(fitted->value * (is_rate ? 1e-7 : 100));
+    return ms_arena_printf(arena, "%" PRIu64 ".%02" PRIu64 "%s", parts / 100, parts % 100,
+                           is_rate ? " GB/s" : "");
+}
+
+bool ms_calibration_note_at(ms_arena *arena, const ms_calibration *c, size_t index,
+                            ms_calibration_note *note)
+{
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        const char *text = NULL;
+        for (ms_parameter_kind i = groups[g].first; i <= groups[g].last; i++) {
+            if (!is_fitted(c, i))
+                continue;
+            const char *value = value_text(arena, &c->parameters[i], i);
+            const char *before = text ? text : "";
+            text = value ? ms_arena_printf(arena, "%s%s%s %s", before, *before ? ", " : "",
+                                           ms_parameter_rows[i].title, value)
+                         : NULL;
+            if (!text)
+                return false;
+        }
+        if (!text || index-- > 0)
+            continue;
+        note->figures = groups[g].figures;
+        note->text = ms_arena_printf(
+            arena, "%s are calibrated with %" PRIu32 " measured step%s on %.64s: %s",
+            groups[g].title, c->points, c->points == 1 ? "" : "s", c->device, text);
+        return note->text != NULL;
+    }
+    return false;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Combinations that are simulated, each once.
+ */
+#ifndef MS_DECIDE_ADVISE_TRIAL_H
+#define MS_DECIDE_ADVISE_TRIAL_H
+
+#include "decide/advise/combination.h"
+#include "decide/advise/kept.h"
+#include "decide/advise/larger_device.h"
+#include "decide/advise/effect.h"
+#include "base/vec.h"
+
+typedef struct ms_trial {
+    ms_candidate_set set;
+    bool is_refused;     /* the changes do not go together */
+    bool is_estimate;    /* of a few layers, where that shows whether it fits by far or not */
+    bool is_provisional; /* an estimate, or of a rank that may not be the one that needs most */
+    bool is_certain;     /* provisional, but more than the budget is requested of every allocator */
+    bool cannot_fit;     /* by what is requested, it is tight at best */
+    bool is_open;        /* an estimate of what cannot fit: whether it is tight isn't known */
+    ms_fit_reason reason;
+    uint64_t wanted_bytes; /* reserved, by the step that runs out of memory if one does */
+    uint64_t least_bytes;  /* requested: no allocator does with less */
+    uint64_t kept_bytes;
+    bool has_effect; /* it was simulated in full, as the estimate was not clear */
+    ms_effect effect;
+} ms_trial;
+
+typedef struct ms_trials {
+    const ms_job *job;       /* its run has a draft */
+    ms_kept kept;            /* of the unchanged run; 0: it isn't known */
+    ms_other_devices others; /* none while nothing asks for another device */
+    ms_vec(ms_trial) known;
+    bool is_exact; /* nothing is provisional, and what is does not count unless it is certain */
+    bool is_whole; /* what is certain does not count either */
+    bool asks_fit; /* it is all the same whether what does not fit is tight */
+    ms_error *err;
+} ms_trials;
+
+void ms_trials_free(ms_trials *trials);
+
+/* Simulates those that are not known, side by side. MS_ERR_NOMEM, MS_ERR_STOPPED or what a
+ * simulation fails with. */
+ms_status ms_trials_run(ms_trials *trials, const ms_candidate_set *sets, uint32_t count);
+/* Whether a known trial is as good as asked for. */
+bool ms_trials_count(const ms_trials *trials, const ms_trial *trial);
+/* A trial that was run, or NULL. */
+const ms_trial *ms_trials_find(const ms_trials *trials, ms_candidate_set set);
+/* Whether one was run that is open. */
+bool ms_trials_is_open(const ms_trials *trials, ms_candidate_set set);
+/* Runs one, unless it is known. */
+ms_status ms_trials_one(ms_trials *trials, ms_candidate_set set, ms_trial *trial);
+
+/* Replaces a trial by the one that needs least in full, of the certain ones that cost as much and
+ * request nearly as little. */
+ms_status ms_trials_refine(ms_trials *trials, ms_trial *least);
+
+/* Whether the changes go together, by the rules of a run; simulates nothing. */
+ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool *is_refused);
+
+/* Those of some candidates that apply to the job and are not refused. */
+ms_status ms_trials_candidates(const ms_trials *trials, ms_candidate_set among,
+                               ms_candidate_set *applicable);
+
+#endif

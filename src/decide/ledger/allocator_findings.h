@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Findings about the allocator: whether each holds, and its sentence.
+ */
+#ifndef MS_DECIDE_LEDGER_ALLOCATOR_FINDINGS_H
+#define MS_DECIDE_LEDGER_ALLOCATOR_FINDINGS_H
+
+#include "decide/ledger/finding.h"
+
+/* The most is reserved where the model is built, and no step needs it. */
+bool ms_allocator_is_built_most(const ms_ledger *ledger);
+ms_status ms_allocator_tell_built(ms_telling *f);
+
+/* Much more is reserved than is allocated at the peak. */
+bool ms_allocator_caches_much(const ms_ledger *ledger);
+ms_status ms_allocator_tell_cached(ms_telling *f);
+
+/* Cached memory is given back to the device so that a run fits that would not. */
+bool ms_allocator_retries(const ms_ledger *ledger);
+ms_status ms_allocator_tell_retries(ms_telling *f);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Selecting an option for each layer of a cost model by mixed-integer programming.
+ */
+#ifndef MS_DECIDE_PLAN_CHOOSE_CHOOSE_H
+#define MS_DECIDE_PLAN_CHOOSE_CHOOSE_H
+
+#include "decide/plan/choose/choose_task.h"
+
+/* Equal layers are assigned by counts; among them, options are ordered so that the peak is lowest,
+ * for any counts. */
+ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                         ms_error *err);
+
+/* Whether the result shows that no assignment is faster than the task's best_ms. */
+bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen);
+
+#endif

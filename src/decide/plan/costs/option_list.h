@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The treatments to measure for a run.
+ */
+#ifndef MS_DECIDE_PLAN_COSTS_OPTION_LIST_H
+#define MS_DECIDE_PLAN_COSTS_OPTION_LIST_H
+
+#include "decide/plan/costs/cost_model.h"
+
+/* A selective checkpoint that keeps the operators saving most time, with at most `share` of the
+ * bytes of all results; a plain checkpoint if there are none. Random operators are always
+ * recomputed. */
+ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
+                                ms_treatment *treatment, ms_error *err);
+
+typedef struct ms_option_list {
+    ms_treatment options[MS_COST_MOST_OPTIONS];
+    uint32_t losses[MS_COST_MOST_LOSSES]; /* chunks */
+    uint32_t option_count, loss_count;
+} ms_option_list;
+
+/* Lists options besides keep and checkpoint, which every cost model has. */
+ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
+                              const ms_run_config *run, uint32_t techniques,
+                              const ms_cost_model *costs, ms_option_list *list, ms_error *err);
+
+/* ms_technique bits that cannot be applied to the model or its loss, or whose figures are not known
+ * under the run's layout. */
+uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run);
+
+/* The shares of what a layer saves that are worth offloading, once all of it has been measured. */
+void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a plan counts on when it runs: a limit of the allocator, the rate of the link to the host.
+ */
+#ifndef MS_DECIDE_PLAN_NEEDS_NEEDS_H
+#define MS_DECIDE_PLAN_NEEDS_NEEDS_H
+
+#include "decide/plan/search/step_plan.h"
+
+/* Adds that to plan->needs of a solved plan; nothing where no plan fits. The code of the task's
+ * target, if it can, then holds the allocator to its limit. Adds to the plan's simulations and
+ * solve_ms. */
+ms_status ms_plan_needs_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
+                             ms_error *err);
+/* Only the limit of the allocator, of these needs. */
+ms_status ms_plan_limit_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
+                             ms_error *err);
+
+/* The fraction of a device's memory by which PyTorch's allocator gets a limit that is worth
+ * `limit_bytes`: what it reserves is in multiples of 2 MiB. As few digits as suffice. 0 when there
+ * is none below 1. */
+double ms_plan_fraction(uint64_t limit_bytes, uint64_t device_bytes);
+
+#endif

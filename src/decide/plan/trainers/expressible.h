@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Internal to the trainers: collects the plans that a trainer can express. Errors stick; later
+ * calls do nothing.
+ */
+#ifndef MS_DECIDE_PLAN_TRAINERS_EXPRESSIBLE_H
+#define MS_DECIDE_PLAN_TRAINERS_EXPRESSIBLE_H
+
+#include "decide/plan/trainers/target.h"
+
+typedef struct ms_expressible_list {
+    ms_arena *arena;
+    const ms_step_task *task;
+    ms_cost_model *costs;
+    ms_target_plans *plans;
+    ms_error *err;
+    ms_status status;
+} ms_expressible_list;
+
+/* In the place of an option: its treatment cannot be simulated for this model. */
+#define MS_OPTION_REFUSED UINT32_MAX
+
+/* Every `step`-th layer from `first` on, below `end`. */
+typedef struct ms_layer_range {
+    uint32_t first, step, end;
+} ms_layer_range;
+
+#define MS_NO_LAYERS ((ms_layer_range){0, 1, 0})
+#define MS_FIRST_LAYERS(n) ((ms_layer_range){0, 1, (n)})
+
+/* Whether the task allows all of these ms_technique bits. */
+bool ms_expressible_may(const ms_expressible_list *list, uint32_t techniques);
+
+/* Whether checkpoints' inputs may be offloaded by save_on_cpu. */
+bool ms_expressible_may_save_on_cpu(const ms_expressible_list *list);
+
+/* A checkpoint whose input stays on the device; parts in it may be tiled. */
+bool ms_is_plain_checkpoint(const ms_treatment *treatment);
+
+/* The cost model's option for this treatment, without operators that no layer runs; it is measured
+ * if missing. MS_OPTION_REFUSED: it is refused. */
+uint32_t ms_expressible_option(ms_expressible_list *list, const ms_treatment *treatment);
+
+/* Adds the plan that treats these layers by `option` and keeps the others, without chunking the
+ * loss, unless the option was refused. NULL as `text` means out of memory. */
+void ms_expressible_add(ms_expressible_list *list, ms_layer_range layers, uint32_t option,
+                        const char *text);
+
+/* ---- the trainers' lists ---- */
+
+#define MS_EXPRESSIBLE_ARGUMENTS                                                                   \
+    ms_arena *arena, const ms_step_task *task, ms_cost_model *costs, ms_target_plans *plans,       \
+        ms_error *err
+
+ms_status ms_expressible_hf(MS_EXPRESSIBLE_ARGUMENTS);
+ms_status ms_expressible_torchtitan(MS_EXPRESSIBLE_ARGUMENTS);
+ms_status ms_expressible_torchtune(MS_EXPRESSIBLE_ARGUMENTS);
+ms_status ms_expressible_deepspeed(MS_EXPRESSIBLE_ARGUMENTS);
+ms_status ms_expressible_axolotl(MS_EXPRESSIBLE_ARGUMENTS);
+
+/* Python code that applies the treatments to the layers of a Hugging Face model. */
+const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
+                            const ms_treatments *treatments);
+/* The same, after a call that holds the allocator to this fraction of the device's memory. */
+const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
+                                 const ms_treatments *treatments, double fraction);
+
+/* "torch.cuda.set_per_process_memory_fraction(0.9394)", in the arena; NULL: out of memory. */
+const char *ms_pytorch_limit_call(ms_arena *arena, double fraction);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * cuDNN: unsupported. Only the real library knows its kernels' workspaces.
+ */
+#include "hardware/nulldevice/nulldevice.h"
+
+enum { CUDNN_NOT_SUPPORTED = 3000 };
+
+/* clang-format off */
+#define UNCOVERED(name) MS_NULL_UNCOVERED(name, CUDNN_NOT_SUPPORTED)
+UNCOVERED(cudnnBackendCreateDescriptor) UNCOVERED(cudnnBackendDestroyDescriptor) UNCOVERED(cudnnBackendExecute) UNCOVERED(cudnnBackendFinalize)
+UNCOVERED(cudnnBackendGetAttribute) UNCOVERED(cudnnBackendSetAttribute) UNCOVERED(cudnnBatchNormalizationBackwardEx)
+UNCOVERED(cudnnBatchNormalizationForwardInference) UNCOVERED(cudnnBatchNormalizationForwardTrainingEx) UNCOVERED(cudnnCTCLoss)
+UNCOVERED(cudnnCTCLoss_v8) UNCOVERED(cudnnConvolutionBackwardData) UNCOVERED(cudnnConvolutionBackwardFilter)
+UNCOVERED(cudnnConvolutionBiasActivationForward) UNCOVERED(cudnnConvolutionForward) UNCOVERED(cudnnCreate) UNCOVERED(cudnnCreateActivationDescriptor)
+UNCOVERED(cudnnCreateCTCLossDescriptor) UNCOVERED(cudnnCreateConvolutionDescriptor) UNCOVERED(cudnnCreateDropoutDescriptor)
+UNCOVERED(cudnnCreateFilterDescriptor) UNCOVERED(cudnnCreatePoolingDescriptor) UNCOVERED(cudnnCreateRNNDataDescriptor)
+UNCOVERED(cudnnCreateRNNDescriptor) UNCOVERED(cudnnCreateSpatialTransformerDescriptor) UNCOVERED(cudnnCreateTensorDescriptor)
+UNCOVERED(cudnnDestroyActivationDescriptor) UNCOVERED(cudnnDestroyCTCLossDescriptor) UNCOVERED(cudnnDestroyConvolutionDescriptor)
+UNCOVERED(cudnnDestroyDropoutDescriptor) UNCOVERED(cudnnDestroyFilterDescriptor) UNCOVERED(cudnnDestroyRNNDataDescriptor)
+UNCOVERED(cudnnDestroyRNNDescriptor) UNCOVERED(cudnnDestroySpatialTransformerDescriptor) UNCOVERED(cudnnDestroyTensorDescriptor)
+UNCOVERED(cudnnDropoutGetStatesSize) UNCOVERED(cudnnFindConvolutionBackwardDataAlgorithmEx) UNCOVERED(cudnnFindConvolutionBackwardFilterAlgorithmEx)
+UNCOVERED(cudnnFindConvolutionForwardAlgorithmEx) UNCOVERED(cudnnGetBatchNormalizationBackwardExWorkspaceSize)
+UNCOVERED(cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize) UNCOVERED(cudnnGetBatchNormalizationTrainingExReserveSpaceSize)
+UNCOVERED(cudnnGetCTCLossWorkspaceSize) UNCOVERED(cudnnGetCTCLossWorkspaceSize_v8) UNCOVERED(cudnnGetConvolutionBackwardDataAlgorithm_v7)
+UNCOVERED(cudnnGetConvolutionBackwardDataWorkspaceSize) UNCOVERED(cudnnGetConvolutionBackwardFilterAlgorithm_v7)
+UNCOVERED(cudnnGetConvolutionBackwardFilterWorkspaceSize) UNCOVERED(cudnnGetConvolutionForwardAlgorithm_v7)
+UNCOVERED(cudnnGetConvolutionForwardWorkspaceSize) UNCOVERED(cudnnGetFilterNdDescriptor) UNCOVERED(cudnnGetRNNTempSpaceSizes)
+UNCOVERED(cudnnGetRNNWeightParams) UNCOVERED(cudnnGetRNNWeightSpaceSize) UNCOVERED(cudnnGetStream) UNCOVERED(cudnnGetTensorNdDescriptor)
+UNCOVERED(cudnnPoolingForward) UNCOVERED(cudnnRNNBackwardData_v8) UNCOVERED(cudnnRNNBackwardWeights_v8) UNCOVERED(cudnnRNNForward)
+UNCOVERED(cudnnRestoreDropoutDescriptor) UNCOVERED(cudnnSetActivationDescriptor) UNCOVERED(cudnnSetCTCLossDescriptorEx)
+UNCOVERED(cudnnSetCTCLossDescriptor_v9) UNCOVERED(cudnnSetConvolutionGroupCount) UNCOVERED(cudnnSetConvolutionMathType)
+UNCOVERED(cudnnSetConvolutionNdDescriptor) UNCOVERED(cudnnSetDropoutDescriptor) UNCOVERED(cudnnSetFilterNdDescriptor)
+UNCOVERED(cudnnSetPooling2dDescriptor) UNCOVERED(cudnnSetRNNDataDescriptor) UNCOVERED(cudnnSetRNNDescriptor_v8)
+UNCOVERED(cudnnSetSpatialTransformerNdDescriptor) UNCOVERED(cudnnSetStream) UNCOVERED(cudnnSetTensorNdDescriptor)
+UNCOVERED(cudnnSpatialTfGridGeneratorBackward) UNCOVERED(cudnnSpatialTfGridGeneratorForward) UNCOVERED(cudnnSpatialTfSamplerBackward)
+UNCOVERED(cudnnSpatialTfSamplerForward)
+    /* clang-format on */

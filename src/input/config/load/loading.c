@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "input/config/load/loading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/config/model/input.h"
+#include "base/json/read.h"
+
+bool ms_loading_in_file(const ms_loading *l, const char *field)
+{
+    return l->origins.in_file[ms_run_field_find(field)];
+}
+
+ms_status ms_loading_read_beside(ms_loading *l, const char *field, const char *path,
+                                 const char *run_path,
+                                 ms_status (*take)(ms_loading *l, ms_json_value root))
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    if (!ms_run_field_is_set(&l->draft, field))
+        return MS_OK;
+    if (ms_loading_in_file(l, field))
+        path = ms_path_beside(l->arena, run_path, path);
+    if (!path)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
+    ms_status status = ms_json_read(ms_arena_inputs(l->arena), path, &source, &text, l->err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, l->err);
+    if (status == MS_OK)
+        status = take(l, ms_json_root(document));
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+/* ---- training arguments ---- */
+
+ms_launched ms_loading_launched(ms_loading *l, const char *run_path)
+{
+    return (ms_launched){l->arena, run_path, &l->draft, &l->origins};
+}
+
+ms_status ms_loading_apply_training_args(ms_loading *l, const char *run_path)
+{
+    const ms_launched run = ms_loading_launched(l, run_path);
+    const ms_told told = {l->lacks_model ? NULL : l->notes, &l->unsupported, &l->keys,
+                          l->lacks_model};
+    ms_status status = ms_launched_apply(&run, l->model, &l->files, told, l->err);
+    if (status == MS_OK && l->draft.assume_version && !l->keys.versions)
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "assume-version: this run has no training arguments, whose framework it "
+                       "could be of");
+    return status;
+}
+
+/* ---- plans ---- */
+
+/* A plan and a field with the same effect exclude each other; a flag wins over the run file. */
+static ms_status settle_plan(ms_loading *l, const char *other)
+{
+    if (!ms_run_field_is_set(&l->draft, "plan") || !ms_run_field_is_set(&l->draft, other))
+        return MS_OK;
+    if (ms_loading_in_file(l, "plan") == ms_loading_in_file(l, other))
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "a plan states how each layer is treated, and so does "
+                       "%s: give one of them",
+                       other);
+    ms_run_field_unset(&l->draft, ms_loading_in_file(l, "plan") ? "plan" : other);
+    return MS_OK;
+}
+
+static ms_status take_field(ms_loading *l, ms_json_value value, const char *field)
+{
+    const char *text = NULL;
+    ms_error reason = {0};
+    ms_status status = ms_json_get_string(value, &text, l->err);
+    if (status != MS_OK || !*text)
+        return status;
+    status = ms_run_field_set(&l->draft, l->arena, field, text, &reason);
+    if (status != MS_OK)
+        return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
+                            reason.text + strlen(field) + strlen(": ")); /* the place names it */
+    ms_error *place = ms_arena_array(l->arena, ms_error, 1);
+    if (!place)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a place");
+    ms_json_error_set(place, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s", field);
+    l->origins.in_file[ms_run_field_find(field)] = false;
+    l->origins.places[ms_run_field_find(field)] = place;
+    return MS_OK;
+}
+
+/* Where the optimizer or the parameters are was said by the plan, unless it was said beside it. */
+static ms_status take_place(ms_loading *l, ms_json_value root, const char *field, const char *key)
+{
+    ms_json_value value;
+    bool said = ms_run_field_is_set(&l->draft, field) &&
+                (!ms_loading_in_file(l, field) || ms_loading_in_file(l, "plan"));
+    if (said || !ms_json_find(root, key, &value))
+        return MS_OK;
+    return take_field(l, value, field);
+}
+
+static ms_status take_plan(ms_loading *l, ms_json_value root)
+{
+    ms_json_value value;
+    if (!ms_json_find(root, "treat", &value))
+        return ms_json_fail(
+            l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "it has no \"treat\": expected the output of `memscope plan -o plan.json`");
+    ms_status status = take_field(l, value, "treat");
+    if (status == MS_OK)
+        status = take_place(l, root, "optimizer-device", "optimizer_device");
+    if (status == MS_OK)
+        status = take_place(l, root, "parameter-device", "parameter_device");
+    return status;
+}
+
+ms_status ms_loading_apply_plan(ms_loading *l, const char *run_path)
+{
+    ms_status status = settle_plan(l, "treat");
+    if (status == MS_OK)
+        status = settle_plan(l, "checkpointing");
+    return status == MS_OK ? ms_loading_read_beside(l, "plan", l->draft.plan, run_path, take_plan)
+                           : status;
+}

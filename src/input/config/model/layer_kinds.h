@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The kind of each layer: by the file's lists, else by the family's rule.
+ */
+#ifndef MS_INPUT_CONFIG_MODEL_LAYER_KINDS_H
+#define MS_INPUT_CONFIG_MODEL_LAYER_KINDS_H
+
+#include "input/config/model/model_config.h"
+#include "input/config/model/model_read.h"
+
+/* Whether some layer has all of these flags; whether some layer lacks one. */
+bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);
+bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags);
+
+/* Sets the kind of every layer, from the file's layer_types or the family's rule. */
+ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                              ms_error *err);
+
+#endif

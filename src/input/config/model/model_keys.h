@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reading keys of config.json: one getter per kind of key. The families have the rows.
+ */
+#ifndef MS_INPUT_CONFIG_MODEL_MODEL_KEYS_H
+#define MS_INPUT_CONFIG_MODEL_MODEL_KEYS_H
+
+#include "input/config/model/model_config.h"
+#include "input/config/model/model_read.h"
+
+/* The name in config.json: "silu". */
+const char *ms_activation_name(ms_activation activation);
+
+/* Finds a key of the file under its name or an alias; false when absent. */
+bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value);
+/* Whether a key has that name, or an alias. */
+bool ms_key_has_name(const ms_key *key, const char *name);
+/* The family's row of that name; NULL when it has none. */
+const ms_key *ms_model_key_row(const ms_family *family, const char *name);
+/* Whether positions come from a learned table instead of rotary embeddings. */
+bool ms_model_learns_positions(const ms_family *family);
+/* The most tokens that a sequence may have for its positions' sake; UINT64_MAX: any number. */
+uint64_t ms_model_learned_positions(const ms_model_config *config);
+/* Reads all keys of a table from their object; absent ones get their defaults. */
+ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
+                             ms_model_config *config, ms_error *err);
+
+#endif

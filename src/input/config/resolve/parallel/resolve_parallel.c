@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "input/config/resolve/parallel/resolve_parallel.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "input/config/resolve/parallel/compared.h"
+#include "input/config/resolve/parallel/resolve_context.h"
+#include "input/config/resolve/parallel/resolve_fsdp.h"
+#include "input/config/resolve/parallel/resolve_pipeline.h"
+#include "input/config/resolve/parallel/resolve_tensor.h"
+#include "input/config/resolve/parallel/resolve_zero.h"
+#include "input/config/resolve/resolve_images.h"
+#include "input/config/treatment/row.h"
+
+/* An option that only one technique has. */
+typedef struct option {
+    const char *name;
+    uint32_t kinds; /* one bit for each ms_parallel_kind that has it */
+} option;
+
+enum {
+    OF_DDP = 1 << MS_PARALLEL_DDP,
+    OF_FSDP1 = 1 << MS_PARALLEL_FSDP1,
+    OF_FSDP2 = 1 << MS_PARALLEL_FSDP2,
+    OF_ZERO = 1 << MS_PARALLEL_ZERO,
+    OF_FSDP = 1 << MS_PARALLEL_FSDP2 | OF_FSDP1
+};
+
+static const option options[] = {
+    {"load-dtype", OF_FSDP1},
+    {"param-dtype", OF_FSDP},
+    {"reduce-dtype", OF_FSDP},
+    {"reshard-after-forward", OF_FSDP},
+    {"bucket-cap-mb", OF_DDP},
+    {"gradient-as-bucket-view", OF_DDP},
+    {"static-graph", OF_DDP},
+    {"find-unused-parameters", OF_DDP},
+    {"init-sync", OF_DDP},
+    {"no-all-reduce", OF_FSDP2},
+    {"use-orig-params", OF_FSDP1},
+    {"forward-prefetch", OF_FSDP1},
+    {"backward-prefetch", OF_FSDP1},
+    {"limit-all-gathers", OF_FSDP1},
+    {"reshard-ranks", OF_FSDP2},
+    {"reshard-root", OF_FSDP2},
+    {"zero-optimizer", OF_DDP},
+    {"parameters-as-bucket-view", OF_DDP},
+    {"reshard-after-backward", OF_FSDP2},
+    {"fsdp-offload", OF_FSDP2},
+    {"fsdp-units", OF_FSDP2},
+    {"reduce-bucket-size", OF_ZERO},
+    {"decay-groups", OF_ZERO},
+    {"zero-init", OF_ZERO},
+    {"offload-param", OF_ZERO},
+    {"overlap-comm", OF_ZERO},
+    {"contiguous-gradients", OF_ZERO},
+    {"stage3-prefetch-bucket-size", OF_ZERO},
+    {"stage3-max-live-parameters", OF_ZERO},
+    {"stage3-max-reuse-distance", OF_ZERO},
+    {"stage3-param-persistence-threshold", OF_ZERO},
+};
+
+static const char *layouts_of(uint32_t kinds)
+{
+    return kinds == OF_DDP     ? "dp=N"
+           : kinds == OF_ZERO  ? "zero=STAGE,dp=N"
+           : kinds == OF_FSDP2 ? "fsdp=N and hsdp=RxS"
+           : kinds == OF_FSDP1 ? "fsdp1=N and hsdp1=RxS"
+                               : "fsdp=N, hsdp=RxS, fsdp1=N and hsdp1=RxS";
+}
+
+static ms_status check_options(const ms_resolving *c)
+{
+    ms_parallel_kind kind = c->run->parallel.layout.kind;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (!(options[i].kinds >> kind & 1) && ms_resolve_is_set(c, options[i].name))
+            return ms_resolve_fail(c, options[i].name, "it is an option of %s, but parallel is %s",
+                                   layouts_of(options[i].kinds),
+                                   ms_layout_text(c->arena, &c->run->parallel.layout));
+    return MS_OK;
+}
+
+/* PyTorch gathers nothing from one rank, and FSDP1 does not shard then. */
+static ms_status check_shards(const ms_resolving *c)
+{
+    const ms_layout *layout = &c->run->parallel.layout;
+    if (!ms_layout_shards(layout) || layout->shards > 1)
+        return MS_OK;
+    return ms_resolve_fail(c, "parallel", "%s shares the parameters with no other rank: %s",
+                           ms_layout_text(c->arena, layout),
+                           layout->copies > 1 ? "give dp=N" : "leave it out");
+}
+
+static ms_status check_rank(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    uint64_t world = ms_layout_world(&parallel->layout);
+    parallel->rank = parallel->choice.kind == MS_RANK_ONE ? parallel->choice.rank : 0;
+    if (parallel->rank < world)
+        return MS_OK;
+    return ms_resolve_fail(c, "rank", "%" PRIu64 ", but the ranks are 0 to %" PRIu64,
+                           parallel->rank, world - 1);
+}
+
+static bool shares_layers_alone(const ms_parallel *parallel)
+{
+    const ms_layout *layout = &parallel->layout;
+    return ms_layout_shards(layout) && layout->tensor <= 1 && layout->context <= 1 &&
+           !ms_layout_has_stages(layout) && parallel->units == MS_UNITS_LAYERS &&
+           !parallel->reshard_ranks;
+}
+
+/* Treatments that were not compared with PyTorch's among these ranks. Of parts of a layer the MLP
+ * in tiles was, and all under fully_shard by layers; under DistributedDataParallel a rank is as one
+ * that trains alone. */
+static bool treats_more(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
+    const uint32_t known = ms_parallel_techniques(&run->parallel);
+    const ms_parallel_kind kind = run->parallel.layout.kind;
+    const bool knows_parts = kind == MS_PARALLEL_DDP ||
+                             (kind == MS_PARALLEL_FSDP2 && shares_layers_alone(&run->parallel));
+    uint32_t used = run->treatments.loss_chunks > 0 ? MS_MAY_CHUNK_LOSS : 0;
+    for (uint64_t i = 0; i < c->model->num_layers; i++) {
+        const ms_treatment *t = &run->treatments.layers[i];
+        used |= ms_treatment_techniques(t);
+        for (int part = 0; part < MS_PART_COUNT && !knows_parts; part++)
+            if (t->parts[part] && part != MS_PART_TILE)
+                return true;
+    }
+    return (used & ~known) != 0;
+}
+
+static ms_status check_treatments(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    if (!treats_more(c))
+        return MS_OK;
+    return ms_resolve_fail(c, "parallel", "%s is not predicted with these treatments, only with %s",
+                           ms_layout_name(&parallel->layout), ms_parallel_treatments(parallel));
+}
+
+/* llava: of the tower, behind the states that are projected; an adapter's weights included. */
+static bool has_idle_layers(const ms_model_config *model, const ms_run_images *images)
+{
+    return model->vision.feature_layer != 0 && images->count && !images->frozen;
+}
+
+/* Trained parameters that no loss has a gradient for; NULL: none. */
+static const char *idle_part(const ms_resolving *c)
+{
+    const ms_model_config *model = c->model;
+    if (has_idle_layers(model, &c->run->images))
+        return "the tower's part behind the states that are projected";
+    if (model->index_heads)
+        return "the indexer, which chooses tokens by number,";
+    return model->altup_streams && !model->scales_corrected
+               ? "correct_output_scale, which altup_correct_scale leaves out,"
+               : NULL;
+}
+
+/* Autocast casts weights in fp32 alone; to those of another half type it does what was not
+ * compared.
+ */
+static bool casts_in_place(const ms_run_config *run)
+{
+    const ms_parallel *parallel = &run->parallel;
+    ms_dtype dtype = run->autocast == MS_AUTOCAST_BF16 ? MS_DTYPE_BF16 : MS_DTYPE_F16;
+    return shares_layers_alone(parallel) &&
+           (parallel->param_dtype == dtype || parallel->param_dtype == MS_DTYPE_F32);
+}
+
+/* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers,
+ * which it broadcasts before each forward. fully_shard divides numbers that hold 4 bits: see
+ * resolve_fsdp.c. */
+static bool keeps_packed(const ms_run_config *run)
+{
+    const ms_quantization *q = &run->quantization;
+    const ms_layout *layout = &run->parallel.layout;
+    if (layout->kind == MS_PARALLEL_FSDP2)
+        return ms_is_in_four_bits(q) && layout->tensor <= 1 && layout->context <= 1;
+    if (layout->kind == MS_PARALLEL_ZERO && layout->stage == 3)
+        return ms_is_in_four_bits(q);
+    return ms_is_bitsandbytes(q) && !run->parallel.has_zero_optimizer &&
+           (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
+}
+
+/* DistributedDataParallel stops at a second step whose first left parameters without gradients:
+ * which those are, or NULL. */
+static const char *left_without_gradients(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    bool trains_all = !ms_resolve_has_adapter(c) || has_idle_layers(c->model, &c->run->images);
+    if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
+        parallel->has_static_graph)
+        return NULL;
+    if (idle_part(c))
+        return idle_part(c);
+    if (!ms_is_text_only(c->model, c->run))
+        return NULL;
+    return c->model->vision.hidden_size > 0 ? "without images the vision tower"
+                                            : "without sounds the audio tower";
+}
+
+/* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
+static const char *unsupported(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
+    bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
+    const char *by_zero = is_zero ? ms_unsupported_by_zero(c, idle_part(c) != NULL) : NULL;
+    if (by_zero)
+        return by_zero;
+    bool shards =
+        ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
+    if (run->device->is_cpu)
+        return "on the cpu";
+    if (run->parallel.offloads && idle_part(c))
+        return "with fsdp-offload for parameters that get no gradients";
+    if (run->training.optimizer_in_backward)
+        return "with an optimizer in backward";
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
+        return "with an optimizer on the host";
+    if (run->training.accumulation != MS_ACCUMULATE_SAME && !is_zero)
+        return "with gradients accumulated in fp32";
+    const bool knows_passes = ms_knows_passes(c->model, run, ms_resolve_has_adapter(c));
+    if (run->training.eval_batch && !knows_passes)
+        return "with evaluations";
+    if (ms_is_packed(&run->quantization) && !keeps_packed(run))
+        return "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and "
+               "in 4 bits under fsdp=N and ZeRO-3)";
+    bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
+    if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
+        return is_zero ? "with autocast: give autocast none, as DeepSpeed computes in dtype"
+                       : "with this autocast: use param-dtype";
+    if (run->liger && (is_zero || run->parallel.layout.context > 1))
+        return "with Liger's kernels";
+    if (ms_resolve_is_reentrant(c) && !knows_passes)
+        return "with reentrant checkpoints";
+    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
+    return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
+}
+
+ms_status ms_resolve_parallel_types(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    parallel->shard_dtype = parallel->trained_dtype = c->run->dtype;
+    parallel->casts_buffers = ms_resolve_is_set(c, "load-dtype");
+    if (!parallel->casts_buffers)
+        parallel->load_dtype = c->run->dtype;
+    parallel->has_param_dtype = ms_resolve_is_set(c, "param-dtype");
+    if (!parallel->has_param_dtype)
+        parallel->param_dtype = c->run->dtype;
+    if (!ms_resolve_is_set(c, "reduce-dtype"))
+        parallel->reduce_dtype = parallel->param_dtype;
+    if (!ms_resolve_is_set(c, "overlap-comm"))
+        parallel->zero.overlap_comm = parallel->layout.stage == 3;
+    if (ms_layout_shards(&parallel->layout))
+        c->run->dtype = parallel->param_dtype;
+    return ms_resolve_micro_batches(c);
+}
+
+/* A number of ranks that was given apart from the layout. */
+static ms_status check_world(const ms_resolving *c)
+{
+    const ms_layout *layout = &c->run->parallel.layout;
+    uint64_t world = ms_layout_world(layout);
+    if (!ms_resolve_is_set(c, "world") || c->draft->world == world)
+        return MS_OK;
+    if (layout->kind == MS_PARALLEL_NONE)
+        return ms_resolve_fail(c, "world",
+                               "%" PRIu64 " ranks, but nothing says how they share the training: "
+                               "give parallel, or training-args that shard",
+                               c->draft->world);
+    return ms_resolve_fail(c, "world", "%" PRIu64 ", but parallel %s has %" PRIu64 " ranks",
+                           c->draft->world, ms_layout_text(c->arena, layout), world);
+}
+
+/* What keeps a model that is moved from being predicted, as "with ..."; NULL: nothing. */
+static const char *not_moved(const ms_run_config *run)
+{
+    const ms_parallel_kind kind = run->parallel.layout.kind;
+    if (kind != MS_PARALLEL_NONE && kind != MS_PARALLEL_DDP)
+        return ms_layout_name(&run->parallel.layout);
+    if (run->device->is_cpu)
+        return "the cpu, where nothing moves";
+    if (ms_is_packed(&run->quantization))
+        return "packed weights, which are loaded onto the device";
+    return run->parameter_device == MS_PARAMETERS_ON_HOST ? "parameter-device host" : NULL;
+}
+
+static ms_status resolve_build(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    const bool shards = ms_layout_shards(&parallel->layout);
+    const char *why = shards ? NULL : not_moved(c->run);
+    if (!ms_resolve_is_set(c, "build")) {
+        const bool is_loaded = c->draft->is_mapped ||
+                               (c->draft->is_loaded && parallel->layout.kind == MS_PARALLEL_NONE);
+        if ((c->draft->is_moved || c->draft->is_loaded) && !shards && !why)
+            parallel->build = is_loaded ? MS_BUILD_DEVICE_MAP : MS_BUILD_HOST;
+        return MS_OK;
+    }
+    const ms_build build = parallel->build;
+    if (shards ? build == MS_BUILD_HOST_BASE || build == MS_BUILD_DEVICE_MAP
+               : build == MS_BUILD_META || build == MS_BUILD_BROADCAST)
+        return ms_resolve_fail(c, "build", "%s is for models that are %s", ms_build_names[build],
+                               shards ? "not sharded: give host" : "sharded by FSDP: give host");
+    return why && build != MS_BUILD_DEVICE
+               ? ms_resolve_fail(c, "build", "%s is not predicted with %s", ms_build_names[build],
+                                 why)
+               : MS_OK;
+}
+
+ms_status ms_resolve_parallel(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    ms_status status = check_options(c);
+    if (status == MS_OK)
+        status = resolve_build(c);
+    if (status == MS_OK)
+        status = check_world(c);
+    if (status == MS_OK)
+        status = check_rank(c);
+    if (status == MS_OK)
+        status = check_shards(c);
+    if (status == MS_OK)
+        status = ms_resolve_tensor_parallel(c);
+    if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
+        return status;
+    if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
+        return ms_resolve_fail(c, "parameters-as-bucket-view",
+                               "it is an option of zero-optimizer, which is not set");
+    if (parallel->has_static_graph && c->run->training.label_smoothing > 0)
+        return ms_resolve_fail(c, "static-graph", "it is not predicted with label-smoothing");
+    if (parallel->has_static_graph && parallel->finds_unused)
+        return ms_resolve_fail(c, "find-unused-parameters",
+                               "with static-graph it is not predicted");
+    if (parallel->has_static_graph && parallel->syncs_last_only)
+        return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
+    if (parallel->finds_unused && ms_resolve_is_reentrant(c))
+        return ms_resolve_fail(c, "find-unused-parameters",
+                               "DistributedDataParallel stops at reentrant checkpoints, whose "
+                               "parameters it takes for unused: give no");
+    const char *left = left_without_gradients(c);
+    if (left)
+        return ms_resolve_fail(c, "find-unused-parameters",
+                               "%s gets no gradients, for which DistributedDataParallel waits: yes "
+                               "lets it go on",
+                               left);
+    const char *why = unsupported(c);
+    if (why)
+        return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
+                               ms_layout_name(&parallel->layout), why);
+    status = check_treatments(c);
+    if (status == MS_OK)
+        status = ms_resolve_packed_zero3(c);
+    if (status != MS_OK)
+        return status;
+    parallel->keeps_unsharded = !c->draft->reshards;
+    parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
+    parallel->zero.has_leaf_blocks = ms_zero3_has_leaf_blocks(c->model);
+    parallel->zero.accumulates_f32 =
+        c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
+    parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
+    parallel->keeps_after_backward = !c->draft->reshards_after_backward;
+    bool is_tied = c->model->tie_word_embeddings;
+    parallel->has_tied_ends = parallel->units == MS_UNITS_ACCELERATE && is_tied;
+    parallel->has_end_units = parallel->units != MS_UNITS_LAYERS && !parallel->has_tied_ends;
+    parallel->has_flat_parameters = !c->draft->keeps_orig_params;
+    status = ms_resolve_fsdp(c);
+    if (status == MS_OK)
+        status = ms_resolve_context_parallel(c);
+    if (status == MS_OK)
+        status = ms_resolve_pipeline(c);
+    return status;
+}

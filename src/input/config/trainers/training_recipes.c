@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * As torchtune 0.6 reads them, and torchtitan before its configurations became Python.
+ */
+#include "input/config/trainers/training_recipes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "input/config/trainers/keys/key_walk.h"
+#include "input/config/trainers/recipes/titan_checkpoints.h"
+#include "input/config/trainers/sharding/training_mesh.h"
+
+/* A value, or false. */
+static bool find(const ms_training_ranks *t, const char *pointer, ms_json_value *value)
+{
+    return ms_json_find_pointer(t->root, pointer, value);
+}
+
+static const char *text_of(const ms_training_ranks *t, const char *pointer, const char *absent,
+                           ms_json_value *value)
+{
+    return find(t, pointer, value) ? ms_training_value_text(*value) : absent;
+}
+
+/* ---- ranks ---- */
+
+/* A degree; -1 is what is left. 0: none that is known. */
+static int64_t degree_of(const ms_training_ranks *t, const char *pointer, int64_t absent,
+                         ms_json_value *value)
+{
+    if (!find(t, pointer, value))
+        return absent;
+    double number = ms_training_value_number(*value);
+    bool is_degree = number == -1 || (number >= 1 && number <= MS_MOST_RANKS);
+    return is_degree && number == (double)(int64_t)number ? (int64_t)number : 0;
+}
+
+ms_status ms_training_layout_of(const ms_training_ranks *t, const char *replicate,
+                                const char *shard, const char **layout)
+{
+    ms_json_value value;
+    uint64_t world = 0;
+    int64_t copies = degree_of(t, replicate, 1, &value);
+    if (copies < 1)
+        return ms_training_refuse(t, value, "expected a number of copies");
+    int64_t shards = degree_of(t, shard, -1, &value);
+    const bool is_many = t->others > 1 && shards == 1;
+    if (shards == 0 || (shards == 1 && !is_many))
+        return ms_training_refuse(t, value, "only a model that is sharded is predicted");
+    if (shards > 0 && t->others)
+        shards *= (int64_t)t->others; /* both are bounded by the most ranks there can be */
+    ms_status status = MS_OK;
+    uint64_t count = (uint64_t)copies;
+    if (shards < 0) {
+        status = ms_training_world(t, &world);
+        shards = (int64_t)(world / count);
+    }
+    if (status == MS_OK && world && (uint64_t)shards * count != world)
+        return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " ranks are not divided among %" PRIu64 " copies", world,
+                            count);
+    *layout = count > 1 ? ms_arena_printf(t->r->arena, "hsdp=%" PRIu64 "x%" PRId64, count, shards)
+                        : ms_arena_printf(t->r->arena, "fsdp=%" PRId64, shards);
+    return status;
+}
+
+/* Ranks that divide something else than the model's shards have shards in the figures, too. */
+static ms_status take_degrees(ms_training_ranks *t, const char *const *pointers)
+{
+    ms_json_value value;
+    ms_status status = MS_OK;
+    for (size_t i = 0; pointers[i] && status == MS_OK; i++) {
+        int64_t degree = degree_of(t, pointers[i], 1, &value);
+        if (degree == 1)
+            continue;
+        if (degree < 1)
+            return ms_training_refuse(t, value, "%s: expected a number of ranks",
+                                      ms_json_key(value));
+        const bool is_ring = strstr(pointers[i], "context") != NULL;
+        status = is_ring ? ms_training_take_ring(t, value, (uint64_t)degree)
+                         : ms_training_set_aside(t, value, MS_EFFECT_EITHER,
+                                                 "ranks that divide more than the batch; in the "
+                                                 "figures they have shards and whole batches, too");
+        bool is_in_others = strstr(pointers[i], "expert") != NULL; /* ranks of the shards */
+        if (status == MS_OK && !is_in_others)
+            status = ms_training_add_others(t, value, (uint64_t)degree);
+    }
+    return status;
+}
+
+/* ---- torchtune ---- */
+
+static ms_status note_units(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    if (ms_json_find(t->root, "custom_sharded_layers", &value) && !ms_training_says_nothing(value))
+        return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_SAVES,
+                                   "units of the ends of the model, which are gathered only while "
+                                   "they run");
+    return MS_OK;
+}
+
+static ms_status set_recipe_options(const ms_training_ranks *t)
+{
+    static const struct {
+        const char *key, *field, *text;
+        bool when;
+    } options[] = {
+        {"fsdp_cpu_offload", "fsdp-offload", "yes", true},
+        {"fsdp_reshard_after_forward", "reshard-after-forward", "no", false},
+    };
+    ms_json_value value;
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof options / sizeof *options && status == MS_OK; i++)
+        if (ms_json_find(t->root, options[i].key, &value) &&
+            ms_training_truth(value, !options[i].when) == options[i].when)
+            status = ms_training_set_option(t, options[i].field, options[i].text);
+    return status == MS_OK
+               ? ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
+                             "torchtune fills the shards tensor by tensor; here they are made on "
+                             "the meta device")
+               : status;
+}
+
+void ms_training_share_recipe(const ms_training_reading *r, ms_json_value root,
+                              ms_sharding *sharding)
+{
+    ms_json_value value;
+    bool has_world = ms_run_field_is_set(r->draft, "world") && r->draft->world > 1;
+    if (!has_world || ms_run_field_is_set(r->draft, "parallel") ||
+        !ms_json_find(root, "model", &value))
+        return;
+    *sharding = (ms_sharding){.kind = MS_SHARDING_SPLITS, .library = "FSDP", .value = value};
+}
+
+ms_status ms_training_read_recipe(ms_training_ranks *t, bool *is_read)
+{
+    static const char *const degrees[] = {"/tensor_parallel_dim", "/context_parallel_dim", NULL};
+    const char *layout = NULL;
+    ms_status status = take_degrees(t, degrees);
+    if (status == MS_OK)
+        status = note_units(t);
+    if (status == MS_OK)
+        status = ms_training_layout_of(t, "/data_parallel_replicate_dim",
+                                       "/data_parallel_shard_dim", &layout);
+    if (status == MS_OK)
+        status = ms_training_set_layout(t, layout, is_read);
+    return status == MS_OK && *is_read ? set_recipe_options(t) : status;
+}
+
+/* ---- torchtitan ---- */
+
+static ms_status set_resharding(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    const char *policy = text_of(t, "/parallelism/fsdp_reshard_after_forward", "default", &value);
+    if (strcmp(policy, "default") == 0)
+        return MS_OK;
+    if (strcmp(policy, "never") == 0)
+        return ms_training_set_option(t, "reshard-after-forward", "no");
+    return ms_training_refuse(t, value, "'%.20s': default and never are predicted", policy);
+}
+
+static ms_status set_optimizer(const ms_training_ranks *t)
+{
+    static const char *const names[][2] = {
+        {"fused", "fused"}, {"foreach", "foreach"}, {"for-loop", "loop"}};
+    ms_json_value value;
+    const char *name = text_of(t, "/optimizer/name", "AdamW", &value);
+    if (strcmp(name, "AdamW") != 0 && strcmp(name, "Adam") != 0)
+        return ms_training_refuse(t, value, "'%.20s': AdamW and Adam are predicted", name);
+    ms_status status =
+        ms_training_set_option(t, "optimizer", strcmp(name, "Adam") ? "adamw" : "adam");
+    const char *how = text_of(t, "/optimizer/implementation", "fused", &value);
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == MS_OK; i++)
+        if (strcmp(names[i][0], how) == 0)
+            return ms_training_set_option(t, "optimizer-impl", names[i][1]);
+    if (status != MS_OK)
+        return status;
+    return ms_training_refuse(t, value, "expected fused, foreach or for-loop");
+}
+
+/* The batch of all ranks. */
+static ms_status set_accumulation(const ms_training_ranks *t)
+{
+    ms_json_value value, local;
+    double all =
+        find(t, "/training/global_batch_size", &value) ? ms_training_value_number(value) : -1;
+    double each =
+        find(t, "/training/local_batch_size", &local) ? ms_training_value_number(local) : 8;
+    if (all <= 0 || each <= 0)
+        return MS_OK;
+    double steps = all / (each * (double)ms_layout_world(&t->r->draft->run.parallel.layout));
+    if (steps < 1 || steps != (double)(uint64_t)steps)
+        return ms_training_refuse(t, value, "it is no multiple of what the ranks take at once");
+    return ms_training_set_option(t, "accumulate",
+                                  ms_arena_printf(t->r->arena, "%" PRIu64, (uint64_t)steps));
+}
+
+/* The ends of a model that ties them are one unit here; of mixtures the layers alone are units. */
+static ms_status set_units(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    const ms_model_config *model = t->r->model;
+    bool is_tied = model->tie_word_embeddings && !model->num_experts;
+    ms_status status = MS_OK;
+    if (is_tied && find(t, "/model/flavor", &value))
+        status = ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                                     "embeddings and head that are tied once each is divided; "
+                                     "here they are one unit");
+    const char *units = model->num_experts ? "layers" : is_tied ? "accelerate" : "torchtitan";
+    return status == MS_OK ? ms_training_set_option(t, "fsdp-units", units) : status;
+}
+
+static ms_status set_options(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    ms_status status = set_units(t);
+    if (status == MS_OK)
+        status = set_resharding(t);
+    if (status == MS_OK)
+        status = set_accumulation(t);
+    bool offloads =
+        find(t, "/training/enable_cpu_offload", &value) && ms_training_truth(value, false);
+    return status == MS_OK && offloads ? ms_training_set_option(t, "fsdp-offload", "yes") : status;
+}
+
+/* torchtitan sorts the tokens of experts, and runs grouped products of its own. */
+static ms_status note_experts(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    if (!t->r->model->num_experts || !find(t, "/model/name", &value))
+        return MS_OK;
+    return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                               "torchtitan's own code of experts; here that of transformers");
+}
+
+ms_status ms_training_read_titan_step(const ms_training_ranks *t)
+{
+    ms_status status = ms_training_read_titan_checkpoints(t);
+    if (status == MS_OK)
+        status = note_experts(t);
+    return status == MS_OK ? set_optimizer(t) : status;
+}
+
+ms_status ms_training_read_titan(ms_training_ranks *t, bool *is_read)
+{
+    static const char *const degrees[] = {
+        "/parallelism/tensor_parallel_degree",        "/parallelism/pipeline_parallel_degree",
+        "/parallelism/context_parallel_degree",       "/parallelism/expert_parallel_degree",
+        "/parallelism/expert_tensor_parallel_degree", NULL};
+    static const char *const reductions[] = {"float32", "bfloat16"};
+    const char *layout = NULL;
+    ms_json_value value;
+    ms_status status = take_degrees(t, degrees);
+    if (status == MS_OK)
+        status = ms_training_layout_of(t, "/parallelism/data_parallel_replicate_degree",
+                                       "/parallelism/data_parallel_shard_degree", &layout);
+    if (status == MS_OK)
+        status = ms_training_set_layout(t, layout, is_read);
+    if (status == MS_OK && *is_read)
+        status = set_options(t);
+    if (status != MS_OK || !*is_read)
+        return status;
+    const char *reduce = text_of(t, "/training/mixed_precision_reduce", reductions[0], &value);
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (strcmp(reduce, reductions[i]) == 0)
+            return ms_training_set_option(t, "reduce-dtype", i ? "bf16" : "fp32");
+    return ms_training_refuse(t, value, "expected float32 or bfloat16");
+}
+
+ms_status ms_training_set_titan_types(ms_training_reading *r)
+{
+    bool shards = r->ranks == MS_PARALLEL_FSDP2;
+    const char *computed = ms_training_text(r, MS_TOPIC_MIXED_PRECISION, "bfloat16");
+    bool is_half = strcmp(computed, "bfloat16") == 0;
+    if (!is_half && strcmp(computed, "float32") != 0)
+        return ms_training_fail(r, MS_TOPIC_MIXED_PRECISION, "expected float32 or bfloat16");
+    ms_status status = ms_training_offer(r, "dtype", ms_training_text(r, MS_TOPIC_DTYPE, "float32"),
+                                         MS_TOPIC_DTYPE);
+    if (status == MS_OK && shards)
+        return ms_training_offer(r, "param-dtype", computed, MS_TOPIC_MIXED_PRECISION);
+    return status == MS_OK ? ms_training_offer(r, "autocast", is_half ? "bf16" : "none",
+                                               MS_TOPIC_MIXED_PRECISION)
+                           : status;
+}

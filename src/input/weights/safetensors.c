@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "input/weights/safetensors.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/json/place.h"
+
+#define METADATA "__metadata__"
+
+/* ---- the first bytes ---- */
+
+static ms_status fail_file(const char *name, ms_error *err, const char *why)
+{
+    ms_status status = ms_fail(err, MS_ERR_CONFIG, "%s", why);
+    ms_json_place_file(name, err);
+    return status;
+}
+
+ms_status ms_safetensors_length(const char *name, const uint8_t first[MS_SAFETENSORS_LENGTH_BYTES],
+                                uint64_t file_bytes, uint64_t *length, ms_error *err)
+{
+    uint64_t bytes = 0;
+    for (int i = MS_SAFETENSORS_LENGTH_BYTES - 1; i >= 0; i--)
+        bytes = bytes << 8 | first[i];
+    *length = 0;
+    if (bytes < 2)
+        return fail_file(name, err, "no safetensors file: it has no header");
+    if (file_bytes < MS_SAFETENSORS_LENGTH_BYTES ||
+        bytes > file_bytes - MS_SAFETENSORS_LENGTH_BYTES)
+        return fail_file(name, err, "no safetensors file: its header is longer than the file");
+    if (bytes > MS_JSON_MAX_BYTES)
+        return fail_file(name, err, "its header has more than 16 MiB");
+    *length = bytes;
+    return MS_OK;
+}
+
+/* ---- a tensor ---- */
+
+/* clang-format off */
+static const ms_safetensors_type types[] = {
+    {"BF16", 16, true},    {"F16", 16, true},     {"F32", 32, true},     {"F64", 64, true},
+    {"F8_E4M3", 8, true},  {"F8_E5M2", 8, true},  {"F8_E8M0", 8, true},  {"F8_E4M3FNUZ", 8, true},
+    {"F8_E5M2FNUZ", 8, true}, {"F6_E2M3", 6, true}, {"F6_E3M2", 6, true}, {"F4", 4, true},
+    {"I8", 8, false},      {"U8", 8, false},      {"I16", 16, false},    {"U16", 16, false},
+    {"I32", 32, false},    {"U32", 32, false},    {"I64", 64, false},    {"U64", 64, false},
+    {"BOOL", 8, false},    {"C64", 64, false},
+};
+/* clang-format on */
+enum { TYPES = sizeof types / sizeof types[0] };
+
+const ms_safetensors_type *ms_safetensors_type_at(size_t index)
+{
+    return index < TYPES ? &types[index] : NULL;
+}
+
+const ms_safetensors_type *ms_safetensors_type_named(const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (strncmp(types[i].name, name, bytes) == 0 && types[i].name[bytes] == '\0')
+            return &types[i];
+    return NULL;
+}
+
+static ms_status read_type(ms_json_value tensor, ms_safetensor *t, ms_error *err)
+{
+    ms_json_value value;
+    const char *name = "";
+    ms_status status = ms_json_get_member(tensor, "dtype", &value, err);
+    if (status == MS_OK)
+        status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    t->type = ms_safetensors_type_named(name, strlen(name));
+    return t->type ? MS_OK
+                   : ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                  "this type of a tensor is not supported");
+}
+
+/* *bytes: of the elements, packed. */
+static ms_status read_shape(ms_json_value tensor, ms_safetensor *t, uint64_t *bytes, ms_error *err)
+{
+    ms_json_value list, item;
+    ms_size size = ms_size_of(1);
+    ms_status status = ms_json_get_list(tensor, "shape", &list, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &item); more; more = ms_json_next(&item)) {
+        if (t->rank == MS_SAFETENSORS_MAX_RANK)
+            return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "more than %d dimensions are not supported",
+                                MS_SAFETENSORS_MAX_RANK);
+        uint64_t *length = &t->shape[t->rank];
+        status = ms_json_get_count(item, 0, UINT64_MAX, length, err);
+        if (status != MS_OK)
+            return status;
+        size = ms_size_mul(size, *length);
+        t->rank++;
+    }
+    size = ms_size_mul(size, t->type->bits);
+    *bytes = size.bytes / CHAR_BIT;
+    if (!size.overflow && size.bytes % CHAR_BIT != 0)
+        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "elements of %d bits in that shape are no whole bytes", t->type->bits);
+    if (size.overflow)
+        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "a tensor of that shape has more than 2^64 bits");
+    return MS_OK;
+}
+
+/* Counted from the end of the header; stored from the beginning of the file. */
+static ms_status read_place(ms_json_value tensor, ms_safetensor *t, uint64_t data_bytes,
+                            ms_error *err)
+{
+    ms_json_value list, item;
+    uint64_t ends[2] = {0, 0};
+    uint32_t count = 0;
+    ms_status status = ms_json_get_list(tensor, "data_offsets", &list, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &item); more && status == MS_OK && count < 2;
+         more = ms_json_next(&item))
+        status = ms_json_get_count(item, 0, data_bytes, &ends[count++], err);
+    if (status != MS_OK)
+        return status;
+    if (ms_json_length(list) != 2 || ends[0] > ends[1])
+        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "expected the beginning and the end of the tensor");
+    t->begin = ends[0];
+    t->bytes = ends[1] - ends[0];
+    return MS_OK;
+}
+
+static ms_status read_tensor(ms_json_value tensor, uint64_t data_bytes, ms_safetensor *t,
+                             ms_error *err)
+{
+    uint64_t bytes = 0;
+    *t = (ms_safetensor){.name = ms_json_key(tensor), .value = tensor};
+    ms_status status = ms_json_expect(tensor, MS_JSON_OBJECT, err);
+    if (status == MS_OK)
+        status = read_type(tensor, t, err);
+    if (status == MS_OK)
+        status = read_shape(tensor, t, &bytes, err);
+    if (status == MS_OK)
+        status = read_place(tensor, t, data_bytes, err);
+    if (status == MS_OK && bytes != t->bytes)
+        status = ms_json_fail(err, tensor, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                              "its shape and type take %" PRIu64 " bytes, and its offsets %" PRIu64,
+                              bytes, t->bytes);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const ms_safetensor *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const ms_safetensor *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static void sort(ms_safetensors *s, int (*order)(const void *, const void *))
+{
+    if (s->tensors.count > 0)
+        qsort(s->tensors.items, s->tensors.count, sizeof *s->tensors.items, order);
+}
+
+/* One after the other, to the last byte. */
+static ms_status check_places(ms_safetensors *s, const char *name, uint64_t data_bytes,
+                              ms_error *err)
+{
+    uint64_t at = 0;
+    sort(s, by_place);
+    for (uint32_t i = 0; i < s->tensors.count; i++) {
+        const ms_safetensor *t = &s->tensors.items[i];
+        if (t->begin != at)
+            return ms_json_fail(err, t->value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "it begins at byte %" PRIu64
+                                " of the data, and the tensors before it end at %" PRIu64,
+                                t->begin, at);
+        at += t->bytes;
+    }
+    if (at == data_bytes)
+        return MS_OK;
+    ms_status status = ms_fail(
+        err, MS_ERR_CONFIG, "its tensors have %" PRIu64 " bytes, and %" PRIu64 " follow its header",
+        at, data_bytes);
+    ms_json_place_file(name, err);
+    return status;
+}
+
+static ms_status read_tensors(ms_json_value root, uint64_t data_bytes, ms_safetensors *s,
+                              ms_error *err)
+{
+    ms_json_value tensor;
+    ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(root, &tensor); more; more = ms_json_next(&tensor)) {
+        if (strcmp(ms_json_key(tensor), METADATA) == 0)
+            continue;
+        if (!ms_vec_reserve(&s->tensors))
+            return ms_fail(err, MS_ERR_NOMEM, "no memory for the tensors of a file");
+        ms_safetensor *t = &s->tensors.items[s->tensors.count++];
+        status = read_tensor(tensor, data_bytes, t, err);
+        if (status != MS_OK)
+            return status;
+    }
+    return check_places(s, ms_json_file_name(root), data_bytes, err);
+}
+
+ms_status ms_safetensors_read(const ms_json_source *header, uint64_t file_bytes, ms_safetensors *s,
+                              ms_error *err)
+{
+    uint64_t data_at = header->length + MS_SAFETENSORS_LENGTH_BYTES;
+    *s = (ms_safetensors){0};
+    if (data_at > file_bytes)
+        return fail_file(header->name, err, "its header is longer than the file");
+    ms_status status = ms_json_parse(header, &s->document, err);
+    if (status == MS_OK)
+        status = read_tensors(ms_json_root(s->document), file_bytes - data_at, s, err);
+    if (status != MS_OK) {
+        ms_safetensors_free(s);
+        return status;
+    }
+    for (uint32_t i = 0; i < s->tensors.count; i++)
+        s->tensors.items[i].begin += data_at;
+    sort(s, by_name);
+    return MS_OK;
+}
+
+void ms_safetensors_free(ms_safetensors *s)
+{
+    ms_json_free(s->document);
+    s->document = NULL;
+    ms_vec_free(&s->tensors);
+}
+
+const ms_safetensor *ms_safetensors_find(const ms_safetensors *s, const char *name)
+{
+    const ms_safetensor key = {.name = name};
+    return s->tensors.count ? bsearch(&key, s->tensors.items, s->tensors.count, sizeof key, by_name)
+                            : NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/measure/schedule.h"
+
+#include <stdlib.h>
+
+static const double untimed_event_ms = 1e-3;
+
+static void spread(double *event_ms, uint32_t begin, uint32_t end)
+{
+    double span = event_ms[end] - event_ms[begin];
+    for (uint32_t i = begin + 1; i < end; i++)
+        event_ms[i] = event_ms[begin] + span * (i - begin) / (end - begin);
+}
+
+/* Work of a device without rates takes the event that begins it. */
+static void count_events(ms_schedule *s, const ms_event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        s->event_ms[i] = i * untimed_event_ms;
+        if (events[i].kind == MS_EVENT_WORK)
+            s->works[events[i].id] =
+                (ms_playback_span){s->event_ms[i], s->event_ms[i] + untimed_event_ms};
+    }
+}
+
+static void play_event(ms_playback *time, ms_event e)
+{
+    switch ((ms_event_kind)e.kind) {
+    case MS_EVENT_OP_END:
+        ms_playback_op(time, &time->trace->ops.items[e.id]);
+        break;
+    case MS_EVENT_WORK:
+        ms_playback_work(time, e.id);
+        break;
+    case MS_EVENT_WAIT:
+        ms_playback_wait(time, e.id);
+        break;
+    case MS_EVENT_ALLOC:
+    case MS_EVENT_FREE:
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_MARK:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_RECORD:
+    case MS_EVENT_HOST_EVENT:
+    case MS_EVENT_HOST_WAIT:
+    case MS_EVENT_EMPTY_CACHE:
+        break;
+    }
+}
+
+static void play_events(ms_schedule *s, ms_playback *time, const ms_event *events, uint32_t count)
+{
+    uint32_t begin = MS_NONE; /* of the operator that runs */
+    for (uint32_t i = 0; i < count; i++) {
+        const ms_event *e = &events[i];
+        play_event(time, *e);
+        s->event_ms[i] = time->now_ms;
+        if (e->kind == MS_EVENT_OP_END && begin != MS_NONE)
+            spread(s->event_ms, begin, i);
+        if (e->kind == MS_EVENT_OP_BEGIN || e->kind == MS_EVENT_OP_END)
+            begin = e->kind == MS_EVENT_OP_BEGIN ? i : MS_NONE;
+    }
+}
+
+ms_status ms_schedule_build(const ms_trace *trace, const ms_usage *usage, const ms_device *device,
+                            ms_schedule *schedule, ms_error *err)
+{
+    uint32_t count = usage->steady_end_event - usage->steady_first_event;
+    const ms_event *events = count ? &trace->events.items[usage->steady_first_event] : NULL;
+    ms_playback time;
+    bool ready = ms_playback_init(&time, trace, device);
+    *schedule = (ms_schedule){.is_timed = ms_device_has_rates(device) && !device->has_assumed_rates,
+                              .works = time.works};
+    schedule->event_ms = calloc((size_t)count + 1, sizeof *schedule->event_ms);
+    if (!ready || !schedule->event_ms) {
+        time.works = NULL;
+        ms_playback_free(&time);
+        ms_schedule_free(schedule);
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the schedule of the step");
+    }
+    if (schedule->is_timed)
+        play_events(schedule, &time, events, count);
+    else
+        count_events(schedule, events, count);
+    time.works = NULL; /* the schedule has them */
+    ms_playback_free(&time);
+    schedule->end_ms = count ? schedule->event_ms[count - 1] : 0;
+    return MS_OK;
+}
+
+void ms_schedule_free(ms_schedule *schedule)
+{
+    free(schedule->event_ms);
+    free(schedule->works);
+    *schedule = (ms_schedule){0};
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The settings of inference, one row each (see input/config/fields/field.h). `scope` is 0 for
+ * settings of every engine, else the engines that take it (MS_INFER_OF_...).
+ */
+#ifndef MS_SERVE_INFER_KIT_INFER_FIELD_LIST_H
+#define MS_SERVE_INFER_KIT_INFER_FIELD_LIST_H
+
+/* clang-format off */
+#define MS_INFER_FIELD_LIST(X) \
+    X("engine", "NAME", "the program that runs the model: llama.cpp, hf or vllm", "llama.cpp", \
+      "Inference", word, AT(engine)) \
+    X("device", "NAME", "a device of `memscope devices`", "h100-80gb", \
+      "Inference", word, AT(device)) \
+    X("budget", "SIZE", "memory of each device", "the device's", \
+      "Inference", size, AT(budget), .minimum = 1, .default_is_words = true) \
+    X("gpus", "N", "devices of that kind", "1", \
+      "Inference", count, AT(gpus), .minimum = 1, .maximum = 16) \
+    X("context", "N", "tokens of one sequence, prompt and answer", "4096", \
+      "Inference", tokens, AT(context), .minimum = 1, .maximum = 1 << 28) \
+    X("concurrency", "N", "sequences at a time", "1", \
+      "Inference", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20) \
+    X("prompt", "N", "tokens of the first prompt", "512", \
+      "Inference", tokens, AT(prompt), .minimum = 1, .maximum = 1 << 28) \
+    X("quant", "NAME", "types of the weights, for a config.json: f16, q8_0, q4_k_m, ...", "f16; mxfp4 of gpt-oss", \
+      "Inference", word, AT(quant), .default_is_words = true) \
+    X("fit", "WHAT", "find the largest context, concurrency, gpu-layers or quant that fits", "none", \
+      "Inference", choice, AT(fit), .choices = ms_infer_fit_names) \
+    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "the config's", \
+      "Inference", word, AT(dtype), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF | MS_INFER_OF_VLLM) \
+    X("gpu-layers", "N", "layers on the device; the head is one more", "all", \
+      "Inference", count, AT(gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP | MS_INFER_OF_HF) \
+    X("ctx-size", "N", "cells of all sequences together (-c of llama.cpp; 0: the model's)", "context x concurrency", \
+      "llama.cpp", count, AT(llama.ctx_size), .minimum = 0, .maximum = 1 << 28, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("split-mode", "NAME", "with several devices: layer or none", "layer", \
+      "llama.cpp", choice, AT(llama.split_mode), .choices = ms_llama_split_names, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("tensor-split", "LIST", "shares of the devices, such as 3/1", "by free memory", \
+      "llama.cpp", text, AT(llama.tensor_split), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("override-tensor", "LIST", "tensors by regular expression, such as exps=CPU", "none", \
+      "llama.cpp", text, AT(llama.override_tensor), .default_is_words = true, .added_after = ',', \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("engine-fit", "PROGRAM", "what llama.cpp's own --fit sets at the start of: server or fit-params", "none", \
+      "llama.cpp", choice, AT(llama.engine_fit), .choices = ms_llama_engine_fit_names, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("free-memory", "LIST", "of the devices, as it sees it before it loads, such as 22GiB/23GiB", \
+      "budget less the driver's context", \
+      "llama.cpp", text, AT(llama.free_memory), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("fit-target", "LIST", "MiB of each device that its own --fit leaves free, such as 1024/2048", "1024", \
+      "llama.cpp", text, AT(llama.fit_target), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("fit-ctx", "N", "fewest tokens of context that its own --fit sets", "4096", \
+      "llama.cpp", count, AT(llama.fit_ctx), .minimum = 1, .maximum = 1 << 28, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("batch-size", "N", "most tokens of a call", "2048", \
+      "llama.cpp", count, AT(llama.batch), .minimum = 1, .maximum = 1 << 28, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("ubatch-size", "N", "most tokens that are computed together", "512", \
+      "llama.cpp", count, AT(llama.ubatch), .minimum = 1, .maximum = 1 << 18, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("cache-type-k", "TYPE", "of keys in the cache: f32, f16, bf16, q8_0, q4_0, ...", "f16", \
+      "llama.cpp", word, AT(llama.type_k), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("cache-type-v", "TYPE", "of values in the cache", "f16", "llama.cpp", word, AT(llama.type_v), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("flash-attn", "WHEN", "auto, on or off", "auto", \
+      "llama.cpp", choice, AT(llama.flash_attention), .choices = ms_llama_flash_names, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("kv-unified", "YES", "all sequences share the cells of one cache", "no", \
+      "llama.cpp", answer, AT(llama.kv_unified), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("swa-full", "YES", "layers with a window keep all cells", "no", \
+      "llama.cpp", answer, AT(llama.swa_full), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("kv-offload", "YES", "the cache of a layer is where the layer is", "yes", \
+      "llama.cpp", answer, AT(llama.kv_offload), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("op-offload", "YES", "large products of layers on the host run on the device", "yes", \
+      "llama.cpp", answer, AT(llama.op_offload), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("outputs", "N", "most tokens of a call whose logits are wanted", "batch-size", \
+      "llama.cpp", count, AT(llama.outputs), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("embeddings", "YES", "embeddings are wanted beside logits", "no", \
+      "llama.cpp", answer, AT(llama.embeddings), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("mmap", "YES", "weights on the host stay in the file", "yes", "llama.cpp", answer, AT(llama.mmap), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("repack", "YES", "weights on the host are rearranged for the CPU where it has kernels", \
+      "yes", "llama.cpp", answer, AT(llama.repack), \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("host-bandwidth", "SIZE", "bytes that the host reads from its memory in a second: bounds the speed of layers there", \
+      "not known", "llama.cpp", size, AT(llama.host_bytes_per_s), .default_is_words = true, \
+      .scope = MS_INFER_OF_LLAMA_CPP) \
+    X("batch", "N", "the same as concurrency", "1", \
+      "hf", count, AT(concurrency), .minimum = 1, .maximum = 1 << 20, \
+      .scope = MS_INFER_OF_HF) \
+    X("generate", "N", "tokens that are made after the prompt", "context less prompt", \
+      "hf", tokens, AT(hf.generate), .minimum = 1, .maximum = 1 << 28, .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("cache", "NAME", "of keys and values: dynamic, static, quanto or fp8 (quantised)", "dynamic", \
+      "hf", choice, AT(hf.cache), .choices = ms_hf_cache_names, \
+      .scope = MS_INFER_OF_HF) \
+    X("cache-bits", "N", "of a number of cache quanto: 2 or 4", "4", \
+      "hf", tokens, AT(hf.cache_bits), .minimum = 2, .maximum = 4, \
+      .scope = MS_INFER_OF_HF) \
+    X("cache-group", "N", "numbers that share a scale in cache quanto", "64", \
+      "hf", tokens, AT(hf.cache_group), .minimum = 1, .maximum = 1 << 20, \
+      .scope = MS_INFER_OF_HF) \
+    X("residual-length", "N", "tokens that cache quanto packs at a time", "128", \
+      "hf", tokens, AT(hf.residual_length), .minimum = 1, .maximum = 1 << 28, \
+      .scope = MS_INFER_OF_HF) \
+    X("loop", "NAME", "who calls the model for each token: forward (its caller) or generate", "forward", \
+      "hf", choice, AT(hf.loop), .choices = ms_hf_loop_names, \
+      .scope = MS_INFER_OF_HF) \
+    X("quantize", "KIND", "how linear weights are packed: nf4, fp4, nf4:double, fp4:double, int8, gptq:4:128, awq:4:128, fp8-block or mxfp4", \
+      "as in the config", \
+      "hf", word, AT(hf.quantize), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("compute-dtype", "TYPE", "in which 4-bit weights are multiplied (bnb_4bit_compute_dtype): bf16, fp16 or fp32", \
+      "the config's, else dtype", \
+      "hf", word, AT(hf.compute_dtype), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("attention", "NAME", "sdpa or eager; or of sdpa flash, efficient, cudnn or math", "sdpa", \
+      "hf", word, AT(hf.attention), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
+      "hf", word, AT(hf.experts), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("torch", "X.Y", "version of PyTorch", "2.11", \
+      "hf", word, AT(hf.torch), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("allocator", "NAME", "cuda or cuda-expandable", "cuda", \
+      "hf", word, AT(hf.allocator), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("addresses", "NAME", "where the driver puts new segments: up, or down, as on an H200", "up", \
+      "hf", word, AT(hf.addresses), .default_is_words = true, \
+      .scope = MS_INFER_OF_HF) \
+    X("vllm-version", "NAME", "whose rules count: 0.20.2 or 0.25.1", "0.25.1", \
+      "vllm", choice, AT(vllm.version), .choices = ms_vllm_version_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("usage", "NAME", "serve (the server) or llm (the class LLM): their defaults differ", "serve", \
+      "vllm", choice, AT(vllm.usage), .choices = ms_vllm_usage_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("gpu-memory-utilization", "SHARE", "of the device's memory that the engine may take", "0.92", \
+      "vllm", part, AT(vllm.utilization), .minimum = 0, .maximum = 1, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("max-num-seqs", "N", "most sequences of a step", "by device", \
+      "vllm", count, AT(vllm.seqs), .minimum = 1, .maximum = 1 << 16, .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("max-num-batched-tokens", "N", "most tokens of a step", "by device", \
+      "vllm", count, AT(vllm.batched_tokens), .minimum = 1, .maximum = 1 << 20, .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("tensor-parallel-size", "N", "devices that share each layer", "gpus / pipeline-parallel-size", \
+      "vllm", count, AT(vllm.tensor_parallel), .minimum = 1, .maximum = 16, .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("pipeline-parallel-size", "N", "stages of layers", "1", \
+      "vllm", count, AT(vllm.pipeline_parallel), .minimum = 1, .maximum = 16, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("quantization", "NAME", "of weights: auto (as the config says), or fp8, made on loading", "auto", \
+      "vllm", choice, AT(vllm.quantization), .choices = ms_vllm_quantization_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("kv-cache-dtype", "NAME", "of keys and values: auto or fp8", "auto", \
+      "vllm", choice, AT(vllm.kv_dtype), .choices = ms_vllm_kv_dtype_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("enforce-eager", "YES", "neither torch.compile nor CUDA graphs", "no", \
+      "vllm", answer, AT(vllm.enforce_eager), \
+      .scope = MS_INFER_OF_VLLM) \
+    X("non-torch-memory", "SIZE", "that the GPU holds outside PyTorch, as vLLM's log says", \
+      "a range", "vllm", size, AT(vllm.non_torch), .default_is_words = true, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("model-runner", "NAME", "auto, v1 or v2", "auto", \
+      "vllm", choice, AT(vllm.runner), .choices = ms_vllm_runner_names, \
+      .scope = MS_INFER_OF_VLLM) \
+    X("flashinfer-sampler", "YES", "FlashInfer samples, where it can", "yes", \
+      "vllm", answer, AT(vllm.flashinfer_sampler), \
+      .scope = MS_INFER_OF_VLLM)
+/* clang-format on */
+
+#endif

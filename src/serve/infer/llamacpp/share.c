@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "serve/infer/llamacpp/share.h"
+
+/* A layout, what its devices need by llama.cpp's estimate, and the first device of which all layers
+ * are without experts. */
+typedef struct point {
+    ms_llama_layout layout;
+    int64_t used[MS_LLAMA_MAX_DEVICES];
+    uint32_t dense;
+} point;
+
+typedef struct sharing {
+    ms_llama_search *s;
+    int64_t target[MS_LLAMA_MAX_DEVICES]; /* the most of each device */
+    bool is_mixture;
+    point at; /* the best that fits */
+    ms_error *err;
+} sharing;
+
+ms_status ms_llama_share_estimate(ms_llama_search *s, const ms_infer_settings *settings,
+                                  ms_llama_estimate *estimates, ms_error *err)
+{
+    ms_infer_job job = *s->job;
+    job.settings = settings;
+    s->trials++;
+    return ms_llama_estimate_make(&job, s->model, estimates, err);
+}
+
+static ms_status measure(sharing *f, point *p)
+{
+    ms_llama_estimate estimates[MS_LLAMA_MAX_DEVICES] = {{0}};
+    ms_infer_settings settings = f->s->settings;
+    ms_arena *arena = ms_arena_create(0);
+    bool ok = arena && ms_llama_layout_set(&p->layout, f->s->model->n_layer, arena, &settings);
+    ms_status status = ok ? ms_llama_share_estimate(f->s, &settings, estimates, f->err)
+                          : ms_infer_no_memory(f->err);
+    for (uint32_t i = 0; i < f->s->devices && status == MS_OK; i++)
+        p->used[i] = estimates[i].all;
+    ms_arena_free(arena);
+    return status;
+}
+
+static bool fits(const sharing *f, const point *p, uint32_t device)
+{
+    return p->used[device] <= f->target[device];
+}
+
+/* Layers to try, by a straight line between a point that fits and one that does not; llama.cpp
+ * keeps 32 bits of the quotient. */
+static ms_status step_of(sharing *f, const point *high, uint32_t device, uint32_t delta,
+                         uint32_t *step)
+{
+    int64_t rise = high->used[device] - f->at.used[device];
+    int64_t room = f->target[device] - f->at.used[device];
+    if (rise == 0)
+        return ms_fail(f->err, MS_ERR_CONFIG,
+                       "engine-fit: layers that take no memory, for which llama.cpp divides by 0");
+    uint32_t guess = (uint32_t)((int64_t)delta * room / rise);
+    guess = guess > 1 ? guess : 1;
+    *step = guess < delta - 1 ? guess : delta - 1;
+    return MS_OK;
+}
+
+/* ---- layers, of a mixture without experts: from the last device on ---- */
+
+static uint32_t unassigned(const sharing *f, uint32_t device)
+{
+    uint32_t left = (uint32_t)f->s->model->n_layer + 1;
+    for (uint32_t i = device + 1; i < f->s->devices; i++)
+        left -= f->at.layout.shares[i].layers;
+    return left;
+}
+
+/* The head is the last layer, and whole. */
+static void add_layers(const sharing *f, point *p, uint32_t device, uint32_t count)
+{
+    ms_llama_share *share = &p->layout.shares[device];
+    bool has_head = device + 1 == f->s->devices && share->parted == 0;
+    share->layers += count;
+    if (f->is_mixture)
+        share->parted += has_head ? count - 1 : count;
+}
+
+static ms_status fill(sharing *f, uint32_t device)
+{
+    point high = f->at, test;
+    uint32_t count = unassigned(f, device);
+    if (count == 0)
+        return MS_OK;
+    high.layout.shares[device] = (ms_llama_share){.to = MS_INFER_HOST};
+    add_layers(f, &high, device, count);
+    ms_status status = measure(f, &high);
+    if (status == MS_OK && fits(f, &high, device)) {
+        f->at = high;
+        return MS_OK;
+    }
+    for (uint32_t delta = count, step; delta > 1 && status == MS_OK;) {
+        status = step_of(f, &high, device, delta, &step);
+        test = f->at;
+        add_layers(f, &test, device, status == MS_OK ? step : 1);
+        if (status == MS_OK)
+            status = measure(f, &test);
+        if (status == MS_OK && fits(f, &test, device))
+            f->at = test;
+        else
+            high = test;
+        delta = high.layout.shares[device].layers - f->at.layout.shares[device].layers;
+    }
+    return status;
+}
+
+/* ---- experts: from the first device on ---- */
+
+static uint32_t whole(const point *p, uint32_t device)
+{
+    return p->layout.shares[device].layers - p->layout.shares[device].parted;
+}
+
+/* All layers behind, but the head, with their experts. */
+static point all_on(const sharing *f, uint32_t device)
+{
+    point p = f->at;
+    ms_llama_share *shares = p.layout.shares;
+    for (uint32_t i = f->at.dense; i < f->s->devices; i++) {
+        uint32_t count = shares[i].layers - (i + 1 == f->s->devices ? 1 : 0);
+        shares[device].layers += count;
+        shares[i].layers -= count;
+        shares[i].parted = 0;
+    }
+    p.dense = f->s->devices - 1;
+    return p;
+}
+
+/* The next `count` layers without experts get theirs, on the device. */
+static point more_on(const sharing *f, uint32_t device, uint32_t count)
+{
+    point p = f->at;
+    ms_llama_share *shares = p.layout.shares;
+    for (uint32_t moved = 0; p.dense < f->s->devices; p.dense++) {
+        ms_llama_share *from = &shares[p.dense];
+        uint32_t part = count - moved < from->parted ? count - moved : from->parted;
+        from->layers -= part;
+        from->parted -= part;
+        shares[device].layers += part;
+        moved += part;
+        if (from->parted > 0)
+            break;
+    }
+    return p;
+}
+
+static ms_status fill_whole(sharing *f, uint32_t device)
+{
+    point high = all_on(f, device);
+    ms_status status = measure(f, &high);
+    if (status == MS_OK && fits(f, &high, device)) {
+        f->at = high;
+        return MS_OK;
+    }
+    uint32_t delta = whole(&high, device) - whole(&f->at, device), step;
+    while (delta > 1 && status == MS_OK) {
+        status = step_of(f, &high, device, delta, &step);
+        if (status != MS_OK)
+            break;
+        point test = more_on(f, device, step);
+        status = measure(f, &test);
+        if (status == MS_OK && fits(f, &test, device))
+            f->at = test;
+        else
+            high = test;
+        delta = whole(&high, device) - whole(&f->at, device);
+    }
+    return status;
+}
+
+/* Takes a point where it leaves room on the device, and on the next one, which gets what spills. */
+static ms_status try_part(sharing *f, point *test, uint32_t device, ms_llama_spill spill,
+                          bool *is_taken)
+{
+    test->layout.shares[device].first = spill;
+    ms_status status = measure(f, test);
+    bool has_next = device + 1 < f->s->devices;
+    *is_taken = status == MS_OK && test->used[device] < f->target[device] &&
+                (!has_next || test->used[device + 1] < f->target[device + 1]);
+    if (*is_taken)
+        f->at = *test;
+    return status;
+}
+
+/* A part of one more layer. */
+static ms_status fill_part(sharing *f, uint32_t device)
+{
+    uint32_t devices = f->s->devices, least = device + 1 < devices ? 0 : 1;
+    point test = f->at;
+    bool is_taken = false;
+    if (test.dense >= devices || test.layout.shares[test.dense].layers <= least)
+        return MS_OK;
+    ms_llama_share *from = &test.layout.shares[test.dense];
+    from->layers--;
+    from->parted--;
+    test.dense += from->parted == 0;
+    test.layout.shares[device].layers++;
+    test.layout.shares[device].parted++;
+    int next = device + 1 < devices ? (int)device + 1 : MS_INFER_HOST;
+    test.layout.shares[device].to = next;
+    ms_status status = try_part(f, &test, device, MS_LLAMA_SPILL_GATE_DOWN, &is_taken);
+    if (status == MS_OK)
+        status = try_part(f, &test, device, is_taken ? MS_LLAMA_SPILL_DOWN : MS_LLAMA_SPILL_MLP,
+                          &is_taken);
+    return status;
+}
+
+static ms_status fill_experts(sharing *f)
+{
+    ms_status status = MS_OK;
+    f->at.dense = f->s->devices;
+    while (f->at.dense > 0 && f->at.layout.shares[f->at.dense - 1].layers > 0)
+        f->at.dense--;
+    for (uint32_t i = 0; status == MS_OK && i <= f->at.dense && f->at.dense < f->s->devices; i++) {
+        status = fill_whole(f, i);
+        if (status == MS_OK)
+            status = fill_part(f, i);
+    }
+    return status;
+}
+
+/* ---- all ---- */
+
+/* Whether all but experts fits the devices together. */
+static ms_status has_room_for_dense(sharing *f, bool *has_room)
+{
+    ms_llama_estimate estimates[MS_LLAMA_MAX_DEVICES] = {{0}};
+    ms_infer_settings settings = f->s->settings;
+    int64_t left = 0;
+    settings.llama.override_tensor = ms_llama_layout_experts_on_host();
+    ms_status status = ms_llama_share_estimate(f->s, &settings, estimates, f->err);
+    for (uint32_t i = 0; i < f->s->devices && status == MS_OK; i++)
+        left += f->target[i] - estimates[i].all;
+    *has_room = left > 0;
+    return status;
+}
+
+ms_status ms_llama_share_layers(ms_llama_search *s, ms_error *err)
+{
+    sharing f = {.s = s, .is_mixture = s->model->experts > 0, .err = err};
+    bool has_room = false;
+    ms_status status = MS_OK;
+    f.at.layout = ms_llama_layout_empty(s->devices);
+    for (uint32_t i = 0; i < s->devices; i++)
+        f.target[i] = s->free[i] - s->margin[i];
+    if (f.is_mixture)
+        status = has_room_for_dense(&f, &has_room);
+    if (status == MS_OK)
+        status = measure(&f, &f.at);
+    for (uint32_t i = s->devices; i-- > 0 && status == MS_OK;)
+        status = fill(&f, i);
+    if (status == MS_OK && has_room)
+        status = fill_experts(&f);
+    s->layout = f.at.layout;
+    return status;
+}

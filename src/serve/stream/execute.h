@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Streamed passes on a device: the replay executes them, the feed brings the weights, and what is
+ * measured is put beside what the schedule makes of the measured layers and copies.
+ */
+#ifndef MS_SERVE_STREAM_EXECUTE_H
+#define MS_SERVE_STREAM_EXECUTE_H
+
+#include "run/measure/usage.h"
+#include "hardware/replay/replay.h"
+#include "run/step/inference/inference.h"
+#include "serve/stream/clock.h"
+#include "serve/stream/feed.h"
+
+typedef struct ms_stream_execution {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_inference_phase phase;
+    uint64_t prefetch;
+    uint32_t timed_passes;   /* at least 2: the first, and those in the steady state */
+    uint32_t checked_passes; /* after them; their times say nothing */
+    const ms_stop *stop;     /* or NULL */
+} ms_stream_execution;
+
+typedef struct ms_stream_measured {
+    uint32_t places, passes;
+    ms_usage predicted;      /* by the allocator, of the same trace */
+    ms_replay_result result; /* counted on the device */
+    bool has_predicted;
+    bool is_timed;                 /* the times below are measured */
+    ms_stream_pass measured;       /* layers and link as measured in the steady passes */
+    ms_stream_times times;         /* measured: of the steady passes */
+    ms_stream_times scheduled;     /* what the schedule makes of the measured layers */
+    uint64_t pinned_bytes, checks; /* of the feed */
+    double fill_ms;                /* that the host took per pass to fill pinned buffers */
+} ms_stream_measured;
+
+/* Where a layer's weights come from, once it is known what its places are like. */
+typedef struct ms_stream_source {
+    void *context;
+    ms_status (*open)(void *context, const ms_trace *trace, const ms_stream_pass *pass,
+                      ms_stream_weights *weights, ms_error *err);
+} ms_stream_source;
+
+/* Memory of the host, filled with bytes that follow from their place. */
+ms_stream_source ms_stream_source_memory(void);
+
+/* Files: see ms_stream_weights_open. The context is one of these. */
+typedef struct ms_stream_files {
+    ms_arena *arena;
+    const char *path;
+} ms_stream_files;
+ms_stream_source ms_stream_source_files(ms_stream_files *files);
+
+/* Runs the passes; `measured` is filled as far as it came, also after a failure: release it with
+ * ms_stream_measured_free. Everything that was taken of the backend is given back. MS_ERR_IO: a
+ * layer's bytes differ where it computes; others as ms_replay_run. */
+ms_status ms_stream_execute(const ms_stream_execution *execution, const ms_stream_source *source,
+                            ms_backend *backend, ms_stream_measured *measured, ms_error *err);
+void ms_stream_measured_free(ms_stream_measured *measured);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order of events around one node, as in PyTorch's engine:
+ *
+ *   unpack saved tensors (hooks may recompute forward here) -> run -> [release unpacked ones,
+ *   last first] -> reduce and cast gradients that do not match the input -> release incoming
+ *   gradients -> release saved tensors -> pass the gradients on, accumulating where one is
+ *   already waiting
+ */
+#include "torch/autograd/engine.h"
+
+#include "torch/autograd/cuda_reduce.h"
+#include "torch/autograd/ready.h"
+#include "torch/autograd/split.h"
+#include "core/trace/build.h"
+
+/* ---- gradients ---- */
+
+/* PyTorch adds in place when nothing else holds the buffered gradient or its storage. A view holds
+ * its base, so a gradient that went through a view is never added to in place. */
+static bool can_accumulate_in_place(ms_tape *tape, ms_tensor tensor)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    return info->refs == 1 && !info->is_view && tape->storage_refs.items[info->storage] == 1 &&
+           ms_is_dense(info);
+}
+
+static void accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor, bool may_change)
+{
+    if (!tensor)
+        return;
+    if (!*slot) {
+        *slot = tensor;
+        return;
+    }
+    if (!may_change || !can_accumulate_in_place(tape, *slot)) {
+        static const ms_op add = {.name = "accumulate_gradient"};
+        ms_op_mark mark = ms_op_begin(tape, &add);
+        ms_tensor sum = ms_empty_like(tape, *slot, (ms_dtype)ms_info(tape, *slot)->dtype);
+        ms_op_operand(tape, mark, *slot, false);
+        ms_op_operand(tape, mark, tensor, false);
+        ms_op_operand(tape, mark, sum, true);
+        ms_op_end(tape, mark);
+        ms_retain(tape, sum);
+        ms_release(tape, *slot);
+        *slot = sum;
+    }
+    ms_release(tape, tensor);
+}
+
+void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
+{
+    accumulate(tape, slot, tensor, true);
+}
+
+ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
+{
+    ms_tensor result = ms_empty_like(tape, tensor, dtype);
+    ms_consume(tape, tensor);
+    return result;
+}
+
+ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
+{
+    const ms_tensor_info info = *ms_info(tape, grad);
+    ms_tensor result = ms_empty(tape, *shape, (ms_dtype)info.dtype);
+    if (!tape->on_cpu && !ms_idle(tape)) {
+        uint64_t outputs = ms_elements(shape), elements = ms_elements(&info.shape);
+        uint32_t last = shape->rank ? shape->rank - 1 : 0;
+        bool inputs_contiguous = shape->rank == 0 || shape->dims[last].value !=
+                                                         info.shape.dims[info.shape.rank - 1].value;
+        ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
+            tape->options.device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
+        ms_tensor partial =
+            buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
+        ms_tensor semaphores = buffers.semaphore_bytes
+                                   ? ms_empty_bytes(tape, buffers.semaphore_bytes, MS_DTYPE_I32)
+                                   : 0;
+        ms_consume(tape, semaphores);
+        ms_consume(tape, partial);
+    }
+    if (result && shape->rank < info.shape.rank) /* summed with these dimensions kept, and viewed */
+        ms_info(tape, result)->is_view = true;
+    ms_consume(tape, grad);
+    return result;
+}
+
+/* What waits for gradients of parameters is told. */
+static void tell(ms_tape *tape, uint32_t leaf)
+{
+    const ms_parameter *parameter = &tape->parameters.items[leaf];
+    if (parameter->scope != MS_NONE && !parameter->is_of_graph)
+        ms_hooks_accumulated(tape, leaf);
+}
+
+/* AccumulateGrad: takes the first gradient over if it can, adds later ones in place. */
+static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
+{
+    ms_parameter *parameter = &tape->parameters.items[leaf];
+    ms_tensor incoming = parameter->buffer;
+    parameter->buffer = 0;
+    if (!incoming || ms_idle(tape))
+        return;
+    if (parameter->is_captured) {
+        parameter->grad = incoming;
+        return;
+    }
+    parameter->is_reached = true;
+    if (parameter->grad) { /* added to it in place */
+        ms_release(tape, incoming);
+        tell(tape, leaf);
+        return;
+    }
+    const ms_tensor_info *info = ms_info(tape, incoming);
+    ms_tensor cloned = 0;
+    if (info->refs != 1 || !ms_is_contiguous(info)) {
+        cloned = incoming;
+        incoming = ms_empty(tape, info->shape, (ms_dtype)info->dtype);
+        ms_retain(tape, incoming);
+    }
+    if (!incoming) {
+        ms_release(tape, cloned);
+        return;
+    }
+    uint32_t storage = ms_info(tape, incoming)->storage;
+    if (parameter->scope != MS_NONE) { /* else a rerun's input: see ms_rerun */
+        ms_trace_categorize(tape->trace, storage, MS_CATEGORY_GRADIENT);
+        ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+    }
+    parameter->grad = incoming;
+    tell(tape, leaf);
+    ms_release(tape, cloned);
+}
+
+/* ---- running one node ---- */
+
+typedef struct node_run {
+    ms_node node; /* a copy: the table may move while a checkpoint recomputes */
+    uint32_t base;
+    ms_backward_split *split; /* of a backward of inputs alone, or NULL */
+    ms_tensor few[MS_MAX_EDGES];
+    ms_tensor *grads; /* of the outputs: few, or on the heap */
+    ms_tensor out[MS_MAX_EDGES];
+} node_run;
+
+static void match_metadata(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        if (!run->out[i])
+            continue;
+        const ms_meta *meta = ms_input_meta(tape, &run->node, i);
+        if (!ms_same_shape(&ms_info(tape, run->out[i])->shape, &meta->shape))
+            run->out[i] = ms_sum_to(tape, run->out[i], &meta->shape);
+        if (run->out[i] && ms_info(tape, run->out[i])->dtype != meta->dtype)
+            run->out[i] = ms_cast_raw(tape, run->out[i], (ms_dtype)meta->dtype);
+    }
+}
+
+/* Whether a saved slot is filled just before the node runs, and emptied just after. */
+static bool is_unpacked(const ms_node *node, uint32_t slot)
+{
+    return node->packed[slot] != MS_NONE;
+}
+
+static void unpack_saved(ms_tape *tape, node_run *run)
+{
+    const ms_saved_hooks hooks = tape->hooks.saved.items[run->node.hooks];
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        if (is_unpacked(&run->node, i))
+            run->node.saved[i] =
+                hooks.unpack(tape, hooks.context, hooks.number, run->node.packed[i]);
+}
+
+static void drop_saved(ms_tape *tape, const node_run *run)
+{
+    const ms_saved_hooks hooks = tape->hooks.saved.items[run->node.hooks];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        count += is_unpacked(&run->node, i);
+    if (hooks.drop)
+        hooks.drop(tape, hooks.context, hooks.number, count);
+}
+
+/* A kernel may compute gradients that nothing wants; the node's function does not return them. */
+static void drop_unwanted(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        ms_tensor unwanted = run->out[i];
+        if (run->node.edges[i].leaf != MS_NONE || run->node.edges[i].node != MS_NONE)
+            continue;
+        run->out[i] = 0;
+        bool is_wanted = false;
+        for (uint32_t k = 0; k < run->node.edge_count; k++)
+            is_wanted = is_wanted || (run->out[k] == unwanted && unwanted);
+        if (!is_wanted)
+            ms_consume(tape, unwanted);
+    }
+}
+
+static void compute(ms_tape *tape, node_run *run)
+{
+    uint32_t previous = ms_scope_enter(tape, run->node.scope);
+    ms_op_mark mark = ms_op_begin(tape, run->node.op);
+    for (uint32_t i = 0; i < run->node.output_count; i++)
+        ms_op_operand(tape, mark, run->grads[i], false);
+    if (!ms_idle(tape))
+        run->node.op->backward(tape, &run->node, run->grads, run->out);
+    for (uint32_t i = run->node.saved_count; i-- > 0;)
+        if (is_unpacked(&run->node, i))
+            ms_release(tape, run->node.saved[i]);
+    drop_unwanted(tape, run);
+    if (!ms_idle(tape))
+        match_metadata(tape, run);
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        ms_op_operand(tape, mark, run->out[i], true);
+        ms_retain(tape, run->out[i]);
+    }
+    ms_op_end(tape, mark);
+    tape->scope = previous;
+}
+
+static void release_inputs(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.output_count; i++)
+        ms_release(tape, run->grads[i]);
+    if (run->split) /* the graph is retained */
+        return;
+    if (run->node.hooks != MS_NONE)
+        drop_saved(tape, run);
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        if (!is_unpacked(&run->node, i))
+            ms_release(tape, run->node.saved[i]);
+}
+
+static void hand_on(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        ms_edge edge = run->node.edges[i];
+        if (edge.leaf != MS_NONE) {
+            ms_parameter *parameter = &tape->parameters.items[edge.leaf];
+            tape->stream = parameter->stream;
+            ms_accumulate(tape, &parameter->buffer, run->out[i]);
+            tape->stream = MS_STREAM_OPERATORS;
+            if (--parameter->pending == 0)
+                accumulate_parameter(tape, edge.leaf);
+        } else if (edge.node != MS_NONE) {
+            ms_node *next = &tape->nodes.items[edge.node];
+            accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output], run->out[i],
+                       !next->is_distributed);
+            if (--next->dependencies == 0)
+                ms_ready_push(tape, run->base, edge.node);
+        } else {
+            ms_release(tape, run->out[i]);
+        }
+    }
+}
+
+static void enter_module(ms_tape *tape, uint32_t scope)
+{
+    uint32_t previous = tape->module;
+    if (scope == previous)
+        return;
+    ms_module_enter(tape, scope);
+    ms_hooks_backward_moves(tape, previous, scope);
+}
+
+static void run_node(ms_tape *tape, uint32_t base, uint32_t index, ms_backward_split *split)
+{
+    node_run run = {.node = tape->nodes.items[index], .base = base, .split = split};
+    tape->nodes.items[index].visited = false;
+    bool many = run.node.output_count > MS_MAX_EDGES;
+    run.grads = many ? malloc(run.node.output_count * sizeof *run.grads) : run.few;
+    if (!run.grads) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    for (uint32_t i = 0; i < run.node.output_count; i++) {
+        run.grads[i] = tape->buffers.items[run.node.first_buffer + i];
+        tape->buffers.items[run.node.first_buffer + i] = 0;
+    }
+    enter_module(tape, run.node.module);
+    ms_hooks_node_begins(tape, run.node.scope, run.node.op);
+    if (run.node.hooks != MS_NONE)
+        unpack_saved(tape, &run);
+    if (split) {
+        ms_split_capture(split, tape, index, run.grads[0]);
+        ms_split_keep(tape, &run.node, false);
+    }
+    compute(tape, &run);
+    release_inputs(tape, &run);
+    if (many)
+        free(run.grads);
+    hand_on(tape, &run);
+}
+
+/* ---- the graph ---- */
+
+static void visit(ms_tape *tape, uint32_t node)
+{
+    if (tape->nodes.items[node].visited)
+        return;
+    tape->nodes.items[node].visited = true;
+    if (!ms_vec_push(&tape->ready, node))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* Counts, for every node and parameter reachable from root, the gradients that will arrive. */
+static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root, bool of_inputs)
+{
+    visit(tape, root);
+    while (tape->ready.count > base && !ms_idle(tape)) {
+        ms_node node = tape->nodes.items[tape->ready.items[--tape->ready.count]];
+        if (of_inputs)
+            ms_split_keep(tape, &node, false);
+        for (uint32_t i = 0; i < node.edge_count; i++) {
+            ms_edge edge = node.edges[i];
+            if (edge.leaf != MS_NONE) {
+                tape->parameters.items[edge.leaf].pending++;
+            } else if (edge.node != MS_NONE) {
+                tape->nodes.items[edge.node].dependencies++;
+                visit(tape, edge.node);
+            }
+        }
+    }
+}
+
+static void run_graph(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward_split *split)
+{
+    if (ms_idle(tape) || !root)
+        return;
+    uint32_t base = tape->ready.count, node = ms_info(tape, root)->node;
+    bool outer = tape->in_backward;
+    bool grad_enabled = tape->grad_enabled;
+    tape->in_backward = true;
+    tape->grad_enabled = false;
+    count_dependencies(tape, base, node, split != NULL);
+    ms_retain(tape, grad);
+    tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] =
+        grad;
+    ms_ready_push(tape, base, node);
+    while (tape->ready.count > base && tape->status == MS_OK)
+        run_node(tape, base, ms_ready_pop(tape, base), split);
+    if (!outer) {
+        enter_module(tape, MS_NONE);
+        ms_hooks_backward_ends(tape);
+    }
+    tape->in_backward = outer;
+    tape->grad_enabled = grad_enabled;
+}
+
+void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
+{
+    run_graph(tape, root, grad, NULL);
+}
+
+void ms_backward_inputs(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward_split *split)
+{
+    if (ms_idle(tape) || !root)
+        return;
+    ms_split_begin(split, tape, ms_info(tape, root)->node);
+    run_graph(tape, root, grad, split);
+    ms_split_detach(split, tape);
+}
+
+/* One node for its parameters alone; its saved tensors go. */
+static void run_for_weights(ms_tape *tape, uint32_t index, ms_tensor grad, ms_tensor *out)
+{
+    node_run run = {.node = tape->nodes.items[index]};
+    bool grad_enabled = tape->grad_enabled;
+    tape->in_backward = true;
+    tape->grad_enabled = false;
+    run.grads = run.few;
+    run.grads[0] = grad;
+    ms_retain(tape, grad);
+    ms_split_keep(tape, &run.node, true);
+    compute(tape, &run);
+    release_inputs(tape, &run);
+    tape->nodes.items[index].saved_count = 0;
+    for (uint32_t i = 0; i < run.node.edge_count; i++)
+        out[i] = run.out[i];
+    tape->in_backward = false;
+    tape->grad_enabled = grad_enabled;
+}
+
+void ms_backward_weights(ms_tape *tape, ms_backward_split *split)
+{
+    ms_split_weights(split, tape, run_for_weights);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Cross entropy as PyTorch computes it: log-softmax, then the negative log-likelihood.
+ */
+#include "torch/ops/ops.h"
+
+static void one_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    (void)grads;
+    const ms_meta meta = *ms_input_meta(tape, node, 0);
+    out[0] = ms_empty(tape, meta.shape, (ms_dtype)meta.dtype);
+}
+
+static const ms_op log_softmax_op = {"log_softmax", "LogSoftmaxBackward0", one_gradient};
+static const ms_op nll_loss_op = {"nll_loss", "NllLossBackward0", one_gradient};
+
+ms_tensor ms_log_softmax(ms_tape *tape, ms_tensor logits)
+{
+    ms_op_mark mark = ms_op_begin(tape, &log_softmax_op);
+    uint32_t node = ms_record(tape, &log_softmax_op, 1, &logits);
+    ms_tensor out = ms_empty_like(tape, logits, (ms_dtype)ms_info(tape, logits)->dtype);
+    ms_save(tape, node, out);
+    return ms_op_finish(tape, mark, node, 1, &logits, out);
+}
+
+/* Saves the log-probabilities, the labels and the scalar total weight. */
+static ms_tensor nll_loss(ms_tape *tape, ms_tensor log_probs, ms_tensor labels)
+{
+    ms_op_mark mark = ms_op_begin(tape, &nll_loss_op);
+    uint32_t node = ms_record(tape, &nll_loss_op, 1, &log_probs);
+    ms_save(tape, node, log_probs);
+    ms_save(tape, node, labels);
+    ms_shape scalar = {.rank = 0};
+    ms_dtype dtype = (ms_dtype)ms_info(tape, log_probs)->dtype;
+    ms_tensor loss = ms_empty(tape, scalar, dtype);
+    ms_tensor total_weight = ms_empty(tape, scalar, dtype);
+    ms_save(tape, node, total_weight);
+    ms_consume(tape, total_weight);
+    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){log_probs, labels}, loss);
+}
+
+ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels)
+{
+    if (ms_idle(tape) || !logits || !labels) {
+        ms_consume(tape, logits);
+        ms_consume(tape, labels);
+        return 0;
+    }
+    /* The CPU's autocast knows the whole loss, CUDA's its second part alone. */
+    if (tape->on_cpu) {
+        ms_tensor scores = ms_autocast_fp32(tape, logits);
+        ms_retain(tape, scores);
+        ms_tensor loss = nll_loss(tape, ms_log_softmax(tape, scores), labels);
+        ms_consume(tape, ms_unown(tape, scores));
+        return loss;
+    }
+    return nll_loss(tape, ms_autocast_fp32(tape, ms_log_softmax(tape, logits)), labels);
+}
