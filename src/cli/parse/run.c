@@ -2,6 +2,7 @@
  *
  * One parser for all commands, driven by the command's grammar.
  */
+#include "cli/parse/options.h"
 #include "cli/parse/run.h"
 
 #include <errno.h>
@@ -93,7 +94,7 @@ static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, 
 static ms_status set_choice(const ms_cli_choice *choice, const char *value, ms_cli_settings *s,
                             ms_error *err)
 {
-    return choice->option ? choice->option->apply(s, value, err)
+    return choice->option ? ms_cli_set_option(s, choice->option, value, err)
                           : choice->fields->set(s, choice->name, value, err);
 }
 
