@@ -294,7 +294,8 @@ static const char *const examples[] = {
 
 static const char outcomes[] = "  0   the step fits --budget, else the device, even if only just "
                                "(tight); of several devices,\n"
-                               "      one of them\n  1   it does not fit\n";
+                               "      one of them\n  1   it does not fit\n"
+                               "  4   unknown: settings that are not predicted decide\n";
 
 const ms_cli_command ms_cli_analyze = {
     .name = "analyze",

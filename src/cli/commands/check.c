@@ -209,7 +209,8 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] = "  0   all budgets are kept\n  1   a budget is exceeded\n  3   a "
-                               "budget is exceeded, and no plan was found that fits\n";
+                               "budget is exceeded, and no plan was found that fits\n"
+                               "  4   unknown: settings that are not predicted decide\n";
 
 const ms_cli_command ms_cli_check = {
     .name = "check",

@@ -111,7 +111,8 @@ static const char *const examples[] = {
 
 static const char outcomes[] =
     "  0   something fits, even if only just (tight); of several devices, one of them\n"
-    "  1   nothing fits\n";
+    "  1   nothing fits\n"
+    "  4   unknown: settings that are not predicted decide\n";
 
 const ms_cli_command ms_cli_fit = {
     .name = "fit",

@@ -148,6 +148,7 @@ static const char *const examples[] = {
 static const char outcomes[] =
     "  0   the plan fits the budget, even if only just (tight); of several devices, one of them\n"
     "  3   no plan was found that fits the budget\n"
+    "  4   unknown: settings that are not predicted decide\n"
     "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
 
 const ms_cli_command ms_cli_plan = {
