@@ -2,20 +2,9 @@
 #include "input/config/resolve/parallel/resolve_context.h"
 
 #include <inttypes.h>
-#include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "input/config/run/attention.h"
-
-/* Families that were compared: attention is causal, and the model takes positions. */
-static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
-
-static bool is_known(const ms_model_config *model)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(model->model_type, families[i]) == 0)
-            return true;
-    return false;
-}
 
 static bool any_layer_slides(const ms_model_config *model)
 {
@@ -54,7 +43,7 @@ ms_status ms_resolve_context_parallel(const ms_resolving *c)
     const ms_layout *layout = &c->run->parallel.layout;
     if (layout->context <= 1)
         return MS_OK;
-    if (!is_known(c->model))
+    if (!ms_is_compared(c->model, MS_WITH_CONTEXT))
         return ms_resolve_fail(
             c, "parallel",
             "context parallelism is predicted for llama, mistral, qwen2 and qwen3, not for %s",

@@ -2,8 +2,8 @@
 #include "input/config/resolve/parallel/resolve_parallel.h"
 
 #include <inttypes.h>
-#include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "input/config/resolve/parallel/compared.h"
 #include "input/config/resolve/parallel/resolve_context.h"
 #include "input/config/resolve/parallel/resolve_fsdp.h"
@@ -359,7 +359,7 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return status;
     parallel->keeps_unsharded = !c->draft->reshards;
     parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
-    parallel->zero.has_leaf_blocks = ms_zero3_has_leaf_blocks(c->model);
+    parallel->zero.has_leaf_blocks = ms_family_facts_of(c->model->family)->has_leaf_experts;
     parallel->zero.accumulates_f32 =
         c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
     parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;

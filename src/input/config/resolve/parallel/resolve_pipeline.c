@@ -2,7 +2,8 @@
 #include "input/config/resolve/parallel/resolve_pipeline.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "input/config/model/family_facts.h"
 
 ms_status ms_resolve_micro_batches(const ms_resolving *c)
 {
@@ -65,18 +66,6 @@ static ms_status check_micro_batches(const ms_resolving *c)
 
 /* ---- model and run ---- */
 
-/* Families whose modules a stage can call by themselves: compared with PyTorch. */
-static bool is_known(const ms_model_config *model)
-{
-    static const char *const types[] = {
-        "llama", "mistral", "qwen2",    "qwen3", "seed_oss", "olmo2",    "starcoder2",
-        "phi3",  "arcee",   "ernie4_5", "glm",   "glm4",     "stablelm", "hunyuan_v1_dense"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(model->model_type, types[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool any_layer_slides(const ms_model_config *model)
 {
     for (uint64_t i = 0; i < model->num_layers && model->layer_kinds; i++)
@@ -88,7 +77,7 @@ static bool any_layer_slides(const ms_model_config *model)
 /* What is not predicted, as "with ..."; NULL: all of it is. */
 static const char *unsupported_model(const ms_model_config *model)
 {
-    if (!is_known(model))
+    if (!ms_is_compared(model, MS_WITH_PIPELINE))
         return "for models of this type";
     if (model->head != MS_HEAD_CAUSAL_LM)
         return "with a head that is no causal language model";

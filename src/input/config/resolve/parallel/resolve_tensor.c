@@ -2,18 +2,8 @@
 #include "input/config/resolve/parallel/resolve_tensor.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-/* Families whose modules have a plan (model/blocks/tensor_parallel.c). */
-static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", "seed_oss"};
-
-static bool has_plan(const ms_model_config *model)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(model->model_type, families[i]) == 0)
-            return true;
-    return false;
-}
+#include "input/config/model/family_facts.h"
 
 static bool any_layer_slides(const ms_model_config *model)
 {
@@ -101,7 +91,7 @@ ms_status ms_resolve_tensor_parallel(const ms_resolving *c)
 {
     if (c->run->parallel.layout.tensor <= 1)
         return check_options(c);
-    if (!has_plan(c->model))
+    if (!ms_is_compared(c->model, MS_WITH_TENSOR))
         return ms_resolve_fail(
             c, "parallel",
             "tensor parallelism is predicted for llama, mistral, qwen2, qwen3 and seed_oss, "

@@ -1,68 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/resolve/parallel/resolve_zero.h"
 
-#include <string.h>
-
+#include "input/config/model/family_facts.h"
 #include "input/config/run/experts.h"
 
-/* ZeRO-3 prefetches at every module, also at those without parameters: of these models all are
- * known, of some with experts. DeepSpeed has the classes of some blocks of experts in a list (its
- * runtime/zero/leaf_module_config.py): what is in them has no hooks. */
-typedef enum zero3_experts { ZERO3_NO_EXPERTS, ZERO3_EXPERTS, ZERO3_LEAF_BLOCKS } zero3_experts;
-
-typedef struct zero3_row {
-    const char *model_type;
-    zero3_experts experts;
-} zero3_row;
-
-static const zero3_row *zero3_row_of(const ms_model_config *model)
-{
-    /* clang-format off */
-    static const zero3_row rows[] = {
-        {"llama", ZERO3_NO_EXPERTS},
-        {"mistral", ZERO3_NO_EXPERTS},
-        {"qwen2", ZERO3_NO_EXPERTS},
-        {"qwen3", ZERO3_NO_EXPERTS},
-        {"gemma", ZERO3_NO_EXPERTS},
-        {"gemma2", ZERO3_NO_EXPERTS},
-        {"gemma3_text", ZERO3_NO_EXPERTS},
-        {"olmo2", ZERO3_NO_EXPERTS},
-        {"cohere", ZERO3_NO_EXPERTS},
-        {"granite", ZERO3_NO_EXPERTS},
-        {"starcoder2", ZERO3_NO_EXPERTS},
-        {"smollm3", ZERO3_NO_EXPERTS},
-        {"qwen2_vl", ZERO3_NO_EXPERTS},
-        {"qwen2_5_vl", ZERO3_NO_EXPERTS},
-        {"gemma4_text", ZERO3_NO_EXPERTS},
-        {"mixtral", ZERO3_LEAF_BLOCKS},
-        {"qwen2_moe", ZERO3_LEAF_BLOCKS},
-        {"qwen3_moe", ZERO3_LEAF_BLOCKS},
-        {"gpt_oss", ZERO3_EXPERTS},
-        {"deepseek_v2", ZERO3_EXPERTS},
-        {"deepseek_v3", ZERO3_EXPERTS},
-        {"olmoe", ZERO3_EXPERTS},
-        {"glm4_moe", ZERO3_EXPERTS},
-        {"qwen3_vl_moe", ZERO3_EXPERTS},
-        {"minimax_m2", ZERO3_EXPERTS},
-        {"dots1", ZERO3_EXPERTS},
-    };
-    /* clang-format on */
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].model_type, model->model_type) == 0)
-            return &rows[i];
-    return NULL;
-}
-
+/* ZeRO-3 prefetches at every module, also at those without parameters. */
 static bool has_known_modules(const ms_model_config *model)
 {
-    const zero3_row *row = zero3_row_of(model);
-    return row && (!model->num_experts || row->experts != ZERO3_NO_EXPERTS);
-}
-
-bool ms_zero3_has_leaf_blocks(const ms_model_config *model)
-{
-    const zero3_row *row = zero3_row_of(model);
-    return row && row->experts == ZERO3_LEAF_BLOCKS;
+    return ms_is_compared(model, MS_WITH_ZERO3) &&
+           (!model->num_experts || ms_is_compared(model, MS_WITH_ZERO3_EXPERTS));
 }
 
 const char *ms_unsupported_by_zero(const ms_resolving *c, bool has_idle_parameters)
