@@ -7,9 +7,8 @@
 
 #include "input/config/resolve/resolving.h"
 
-/* What is not predicted with the run's stage, as "with ..."; NULL: all of it is. The caller says
- * whether a loss has no gradient for some trained parameters. */
-const char *ms_unsupported_by_zero(const ms_resolving *c, bool has_idle_parameters);
+/* What is not predicted with the run's stage, as "with ..."; NULL: all of it is. */
+const char *ms_unsupported_by_zero(const ms_resolving *c);
 
 /* Stage 3 divides a base that is packed: from_pretrained() has built it without zero.Init, which
  * this sets. MS_ERR_USAGE where such a base is not predicted. */
