@@ -377,6 +377,7 @@ lint-clang:                          ## clang's warnings of the tests, which are
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
 	sh scripts/check_links.sh $(BUILD)
+	sh scripts/check_families.sh
 lint-headers:
 	sh scripts/check_headers.sh
 lint-docs:

@@ -38,7 +38,7 @@ complete -c memscope -n __fish_use_subcommand -f -a probe -d 'Run a step on a de
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a probe
 complete -c memscope -n __fish_use_subcommand -f -a calibrate -d 'Calibrate a device from measured steps.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a calibrate
-complete -c memscope -n __fish_use_subcommand -f -a models -d 'List the built-in models, or those with NAME in theirs.'
+complete -c memscope -n __fish_use_subcommand -f -a models -d 'List the built-in models, or those with NAME in theirs; of one, also what is predicted.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a models
 complete -c memscope -n __fish_use_subcommand -f -a devices -d 'List the built-in devices, or those with NAME in theirs.'
 complete -c memscope -n '__fish_seen_subcommand_from help' -f -a devices

@@ -45,8 +45,13 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+};
+
 const ms_family ms_family_arcee = {
     .model_type = "arcee",
+    .facts = &facts,
     .classes = {{"ArceeForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"ArceeForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,

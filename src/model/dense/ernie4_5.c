@@ -36,7 +36,13 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .casts_arguments = true,
+};
+
 const ms_family ms_family_ernie4_5 = {.model_type = "ernie4_5",
+                                      .facts = &facts,
                                       .classes = {{"Ernie4_5ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,

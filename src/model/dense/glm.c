@@ -54,14 +54,28 @@ static bool build4(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program program4 = {build4, ms_decoder_forward};
 
+static const ms_family_facts glm_facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+};
+
 const ms_family ms_family_glm = {.model_type = "glm",
+                                 .facts = &glm_facts,
                                  .classes = {{"GlmForCausalLM", MS_HEAD_CAUSAL_LM}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,
                                  .takes_cache = true,
                                  .program = &program};
 
+static const ms_family_facts glm4_facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .liger = {.kernels = MS_LIGER_RMS_NORM | MS_LIGER_SWIGLU | MS_LIGER_LOSS,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .copying_norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_glm4 = {.model_type = "glm4",
+                                  .facts = &glm4_facts,
                                   .classes = {{"Glm4ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,

@@ -40,7 +40,12 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_TENSOR | MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+};
+
 const ms_family ms_family_seed_oss = {.model_type = "seed_oss",
+                                      .facts = &facts,
                                       .classes = {{"SeedOssForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,

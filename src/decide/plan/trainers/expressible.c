@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/plan/trainers/expressible.h"
 
+#include "input/config/model/family_facts.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -451,7 +452,8 @@ static const char *deepspeed_tiles(const ms_expressible_list *list, uint32_t til
 static bool may_tile(const ms_expressible_list *list)
 {
     return expressible_may(list, MS_MAY_TILE) &&
-           (list->task->run->batch == 1 || strcmp(list->task->model->model_type, "gpt2") != 0);
+           (list->task->run->batch == 1 ||
+            !ms_family_facts_of(list->task->model->family)->has_conv1d);
 }
 
 /* The MLP in as many pieces as option `i` has them, with and without checkpoints. */

@@ -319,6 +319,7 @@ typedef struct ms_family {
     /* It reads from the cache how many tokens were seen: a static one has that on the device. */
     bool counts_seen;
     const struct ms_model_program *program;
+    const struct ms_family_facts *facts; /* of other libraries; NULL: see family_facts.h */
 } ms_family;
 
 /* The widths of a head's key (and query) and of its value. */
