@@ -376,7 +376,7 @@ complete -c memscope -n $fit -l addresses -x -a 'up down' -d 'where the driver p
 complete -c memscope -n $fit -l budget -x -d 'memory the run may use, e.g. 80GiB'
 complete -c memscope -n $fit -l what -x -a 'batch seq rank layers gpus' -d 'the largest batch, seq, rank or layers, or the fewest gpus [batch]'
 complete -c memscope -n $fit -l step -x -d 'try only multiples of N [1, for seq 64]'
-complete -c memscope -n $fit -l format -x -a 'console json' -d 'console or json'
+complete -c memscope -n $fit -l format -x -a 'console json md html' -d 'console, json, md or html'
 complete -c memscope -n $fit -s o -l file -r -d 'output file; - is standard output'
 complete -c memscope -n $fit -s q -l quiet -d 'no messages but errors'
 complete -c memscope -n $fit -l color -x -a 'auto always never' -d 'auto, always or never'

@@ -158,7 +158,7 @@ class FitOptions(RunOptions, total=False):
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
     what: Text           # the largest batch, seq, rank or layers, or the fewest gpus [batch]
     step: Number         # try only multiples of N [1, for seq 64]
-    format: Text         # console or json
+    format: Text         # console, json, md or html
     file: File           # output file; - is standard output
     quiet: bool          # no messages but errors
     color: Text          # auto, always or never
