@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/families.h"
 
+#include "model/evaluator/family.h"
 #include "model/family/family_list.h"
 
 #define ROW(name) &ms_family_##name,
@@ -8,6 +9,6 @@ static const ms_family *const rows[] = {MS_FAMILY_LIST(ROW)};
 
 const ms_family_list *ms_families(void)
 {
-    static const ms_family_list list = {rows, sizeof rows / sizeof *rows};
+    static const ms_family_list list = {rows, sizeof rows / sizeof *rows, ms_family_read_text};
     return &list;
 }

@@ -110,6 +110,10 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_famil
             config->family = families->items[i];
     if (!config->family)
         return fail_unknown_type(root, value, type, families, err);
+    if (families->read)
+        config->family = families->read(arena, config->family, err);
+    if (!config->family)
+        return err && err->status != MS_OK ? err->status : MS_ERR_NOMEM;
     config->model_type = ms_arena_strdup(arena, type);
     return config->model_type ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for the model");
 }
