@@ -99,7 +99,7 @@ static ms_family_text *read(ms_arena *arena, const ms_family_file *file, const c
 
 const ms_family *ms_family_read_text(ms_arena *arena, const ms_family *row, ms_error *err)
 {
-    if (!row->text_name)
+    if (!row->text_name || row->text)
         return row;
     const ms_embedded *found = ms_embedded_family_find(row->text_name);
     ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);

@@ -403,6 +403,13 @@ typedef struct ms_family_list {
     /* Reads the text of a family that has one, and adds what it has: a new family in the arena, or
      * NULL after a failure. */
     const ms_family *(*read)(ms_arena *arena, const ms_family *family, ms_error *err);
+    /* A family of a model type that none of the list has, from the user's folder of families; NULL:
+     * there is none, or it cannot be read (recorded). */
+    const ms_family *(*find)(ms_arena *arena, const struct ms_family_list *list,
+                             const char *model_type, ms_error *err);
+    /* A list with the family of that file before the others; NULL after a failure. */
+    const struct ms_family_list *(*with)(ms_arena *arena, const struct ms_family_list *list,
+                                         const char *path, ms_error *err);
 } ms_family_list;
 
 #endif
