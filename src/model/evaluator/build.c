@@ -144,7 +144,7 @@ bool ms_family_text_build(ms_model *model)
                              .root = {.klass = &text->root, .scope = MS_NONE, .number = MS_NONE},
                              .end = (uint32_t)model->config->num_layers};
     model->modules = p;
-    model->softmax_in_fp32 = true;
+    model->softmax_in_fp32 = !text->softmax_as_input;
     if (!build_object(model, &p->root, &p->root))
         return false;
     p->model = &p->root.parts[text->model_field];

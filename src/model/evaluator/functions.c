@@ -76,9 +76,10 @@ FUNCTION(run_split_heads)
 FUNCTION(run_merge_heads)
 {
     ms_model *m = f->model;
-    (void)call;
     const ms_dim head = is_idle(f, a[0]) ? m->head_dim : ms_info(m->tape, a[0])->shape.dims[3];
-    const ms_dim width = ms_dim_mul(&m->tape->trace->symbols, m->heads, head);
+    ms_dim width = ms_dim_mul(&m->tape->trace->symbols, m->heads, head);
+    if (call->items[1])
+        width = ms_frame_dim(f, call->items[1]);
     r->items[0] = ms_reshape(m->tape, a[0], MS_SHAPE(m->batch, m->seq, width));
 }
 
@@ -238,7 +239,11 @@ static const ms_primitive functions[] = {
      .types = "td",
      .results = 1,
      .run = run_split_heads},
-    {.name = "merge_heads", .parameters = "x", .types = "t", .results = 1, .run = run_merge_heads},
+    {.name = "merge_heads",
+     .parameters = "x width",
+     .types = "t|d",
+     .results = 1,
+     .run = run_merge_heads},
     {.name = "cache_update",
      .parameters = "key value",
      .types = "ll",

@@ -101,6 +101,7 @@ struct ms_family_text {
     const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
     ms_text_block checks;                      /* assert statements of the config */
     uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
+    bool softmax_as_input;                     /* of eager attention; else in fp32 */
     uint32_t model_field, head_field;          /* of the root */
     const ms_family *row;                      /* what the text adds to; NULL: nothing */
 };

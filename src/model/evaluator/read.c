@@ -310,6 +310,12 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
         return fail(m, s->targets[1], "only one name can be bound here");
     if (strcmp(name, "architectures") == 0)
         return read_architectures(m, s->value);
+    if (strcmp(name, "eager_softmax") == 0) {
+        m->text->softmax_as_input =
+            s->value->kind == MS_NODE_STRING && strcmp(s->value->text, "input") == 0;
+        return m->text->softmax_as_input ||
+               fail(m, s->value, "eager_softmax is \"input\", or is not given");
+    }
     if (strcmp(name, "model_type") != 0)
         return set_field(m, &m->text->root, s->targets[0], s->value);
     if (s->value->kind != MS_NODE_STRING || !s->value->text[0])
