@@ -66,7 +66,7 @@ NULL_SRC := $(filter src/hardware/nulldevice/%,$(SOURCES))
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
-DATA     := $(sort $(wildcard configs/*.json configs/trainers/*.keys schemas/*.schema.json $(filter-out %/__init__.py,$(wildcard python/memscope/pytorch/*.py)) src/report/kit/html/*.css \
+DATA     := $(sort $(wildcard configs/*.json configs/trainers/*.keys families/*.family schemas/*.schema.json $(filter-out %/__init__.py,$(wildcard python/memscope/pytorch/*.py)) src/report/kit/html/*.css \
                              src/report/kit/html/*.js))
 HEADERS  := $(sort $(wildcard include/memscope/*.h))
 GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/plan/trainers/expressible.h"
 
-#include "input/config/model/family_facts.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/costs/option_list.h"
 #include "decide/plan/trainers/layer_products.h"
+#include "input/config/model/family_facts.h"
 #include "input/config/treatment/treatment.h"
 #include "input/config/treatment/treatment_equal.h"
 

@@ -340,6 +340,29 @@ static ms_status lack_model(ms_loading *l, const char *run_path, const ms_run_se
     return loading_lacks_model(l, run_path, refused);
 }
 
+/* The file of --family, or of the run file's: the model may be of that family. */
+static ms_status add_family(ms_loading *l, const ms_input *in, ms_json_value root,
+                            const ms_run_setting *settings, size_t count)
+{
+    const char *path = NULL;
+    ms_json_value member;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, "family"))
+            path = settings[i].value;
+    if (!path && ms_json_find(root, "model", &member) && ms_json_find(root, "family", &member)) {
+        const ms_status status = ms_json_get_string(member, &path, l->err);
+        if (status != MS_OK)
+            return status;
+        path = ms_path_beside(l->arena, in->path, path);
+    }
+    if (!path || !l->families->with)
+        return MS_OK;
+    l->families = l->families->with(l->arena, l->families, path, l->err);
+    if (l->families)
+        return MS_OK;
+    return l->err && l->err->status != MS_OK ? l->err->status : MS_ERR_NOMEM;
+}
+
 static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root,
                            const ms_run_setting *settings, size_t count)
 {
@@ -348,7 +371,13 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
         as_configured,     apply_calibration,   apply_prices,
         resolve,           apply_adapter,       assume};
     bool is_refused = false;
-    ms_status status = load_model(l, in, root, &is_refused);
+    const ms_family_list *known = l->families;
+    ms_status status = add_family(l, in, root, settings, count);
+    if (status != MS_OK) {
+        l->families = known;
+        return status;
+    }
+    status = load_model(l, in, root, &is_refused);
     if (is_refused)
         return lack_model(l, in->path, settings, count, status);
     if (status == MS_OK)

@@ -11,6 +11,8 @@
 #define MS_RUN_FIELD_LIST(X) \
     X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, \
       "Model", file, AT(config)) \
+    X("family", "FILE", "a text that describes a family of models, for model types of your own", "none", \
+      "Model", file, AT(family), .default_is_words = true) \
     X("training-args", "FILE", \
       "TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune " \
       "or torchtitan", "none", \

@@ -29,6 +29,8 @@
     X("dtype", "TYPE", "weight type: bf16, fp16 or fp32", "the config's", \
       "Inference", word, AT(dtype), .default_is_words = true, \
       .scope = MS_INFER_OF_HF | MS_INFER_OF_VLLM) \
+    X("family", "FILE", "a text that describes a family of models, for model types of your own", "none", \
+      "Inference", file, AT(family), .default_is_words = true) \
     X("gpu-layers", "N", "layers on the device; the output head counts as one layer", "all", \
       "Inference", count, AT(gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP | MS_INFER_OF_HF) \
