@@ -371,6 +371,8 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 # ---- checks of the source ----
 
 FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h) $(shell find tests -name '*.[ch]'))
+# Which files of src clang-tidy and cppcheck see: .ci/run gives those that changed, by scripts/changed_sources.sh.
+LINTED ?= $(SOURCES)
 lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy  ## layers, symbols, documents, clang, cppcheck, format
 lint-clang:                          ## clang's warnings of the tests, which are the same without code; clang-tidy has those of src
 	printf '%s\n' $(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(wildcard tests/oom/*.c) | \
@@ -387,12 +389,12 @@ lint-symbols: $(LIB) $(SHARED)
 lint-format:
 	@printf '%s\n' $(FORMATTED) | xargs -P 2 -n 100 clang-format --dry-run -Werror
 lint-cppcheck:
-	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
-	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
+	[ -z '$(strip $(LINTED))' ] || cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(LINTED)
 # The analyzer follows at most so many states of a function; 225000 is its own limit and takes four times as long.
 TIDY_NODES ?= 225000
 lint-tidy:
-	@TIDY_NODES=$(TIDY_NODES) WARN='$(WARN)' sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC) $(NULL_SRC)
+	@TIDY_NODES=$(TIDY_NODES) WARN='$(WARN)' sh scripts/check_tidy.sh $(LINTED)
 
 format:                              ## rewrite the sources with clang-format
 	clang-format -i $(FORMATTED)
