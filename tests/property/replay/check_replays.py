@@ -21,7 +21,7 @@ BUDGETS = 10
 
 def check_plan(model, settings, budget):
     run(f"plan {model} {settings} --budget {budget} --time-limit 5 --format json -o plan.json -q")
-    analysis = json.loads(run(f"analyze {model} {settings} --budget {budget} --plan plan.json --format json -o - -q").stdout)
+    analysis = json.loads(run(f"analyze {model} {settings} --budget {budget} --plan plan.json --no-advice --format json -o - -q").stdout)
     run(f"probe {model} {settings} --budget {budget} --plan plan.json --backend host --capacity 200GiB --memory-only -q -o run.json")
     report = report_of("run.json", "runtime_report")
     for figure in report["replay"]["figures"]:
@@ -33,7 +33,7 @@ def check_plan(model, settings, budget):
 
 
 def check_budgets(model, settings):
-    whole = json.loads(run(f"analyze {model} {settings} --format json -o - -q").stdout)["summary"]
+    whole = json.loads(run(f"analyze {model} {settings} --no-advice --format json -o - -q").stdout)["summary"]
     least = whole["persistent_memory_bytes"] * 1.15 + (2 << 30)
     most = whole["expected_device_bytes"]
     for i in range(BUDGETS):
