@@ -400,6 +400,10 @@ TIDY_NODES ?= 225000
 lint-tidy:
 	@TIDY_NODES=$(TIDY_NODES) WARN='$(WARN)' sh scripts/check_tidy.sh $(LINTED)
 
+compdb:                              ## write compile_commands.json, which editors read
+	@printf '%s\n' $(SOURCES) $(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) | \
+	    sh scripts/compdb.sh '$(COMPILE)' '-Itests $(TEST_CFLAGS)' > compile_commands.json
+
 format:                              ## rewrite the sources with clang-format
 	clang-format -i $(FORMATTED)
 
@@ -477,6 +481,6 @@ FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check check-every-advice python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind valgrind-all coverage bench bench-plan fuzz fuzz-run mutate digests \
-        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
+        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy compdb format reports install \
         uninstall man completions static wheel-files deb release clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)
