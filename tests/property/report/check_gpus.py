@@ -21,7 +21,7 @@ RUNS = [  # of a run; the layout, "" for none; GPUs that are added together; the
     (f"llama-3.2-1b {ALL} --seq 512 --budget 3500MiB --reshard-after-forward no", "fsdp=64", 1, 2),
     (f"llama-3.2-1b {ALL} --seq 512 --budget 5GiB", "hsdp=2x4", 2, 4),
     (f"llama-3.2-1b {ALL} --seq 512 --budget 5GiB", "fsdp1=4", 1, 2),
-    (f"llama-3.2-1b {ALL} --seq 512 --budget 6GiB", "fsdp1=2", 1, 2),
+    (f"llama-3.2-1b {ALL} --seq 512 --budget 10GiB", "fsdp1=2", 1, 2),
     (f"llama-3.2-1b {ALL} --seq 512 --budget 10GiB", "zero=3,dp=4", 1, 2),
     (f"llama-3.2-1b {ALL} --seq 512 --budget 14GiB", "zero=1,dp=2", 1, 2),
     (f"llama-3.2-1b {ALL} --seq 512 --budget 6GiB", "cp=2", 2, 2),
