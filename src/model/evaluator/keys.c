@@ -329,6 +329,21 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     return false;
 }
 
+/* Sizes and counts that other figures are divided by. */
+static bool is_size(const ms_family_key *key)
+{
+    return key->dim != MS_FAMILY_DIM_OWN || key->row.offset == MEMBER(num_layers);
+}
+
+static bool has_size(const ms_key *row)
+{
+    const bool default_is_size = row->default_kind != MS_DEFAULT_VALUE || row->default_value >= 1;
+    const bool null_is_size = row->kind != MS_KEY_OPTIONAL || row->null_kind != MS_DEFAULT_VALUE ||
+                              (row->null_value >= 1 && row->null_value <= row->maximum);
+    return default_is_size && null_is_size &&
+           (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
+}
+
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
     const ms_text_node *call = s->value;
@@ -350,5 +365,9 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
         return false;
     if (!read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
+    if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
+        ms_family_fail(r->reading, call, "this is at least 1");
+        return false;
+    }
     return add_key(r, s->targets[0], &key);
 }

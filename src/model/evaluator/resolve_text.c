@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "model/evaluator/primitive.h"
@@ -141,6 +142,21 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
     return true;
 }
 
+/* Without these there is no decoder: all else has a default. */
+static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
+                     const ms_family_file *file)
+{
+    static const char *const names[] = {"vocab_size", "hidden_size", "intermediate_size",
+                                        "num_hidden_layers", "num_attention_heads"};
+    char what[80];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!ms_family_key_find(text, names[i])) {
+            snprintf(what, sizeof what, "the key %s is missing in class config", names[i]);
+            return fail_at_root(reading, file, what);
+        }
+    return true;
+}
+
 static bool resolve_rule(ms_resolver *r, const ms_family_function *rule)
 {
     if (!rule)
@@ -160,6 +176,8 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
         return fail_at_root(reading, file,
                             !text->model_type ? "the line model_type = \"...\" is missing"
                                               : "the line architectures = {...} is missing");
+    if (!has_keys(reading, text, file))
+        return false;
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!resolve_fields(&r, text->classes[i]))
             return false;
