@@ -219,26 +219,30 @@ CALL(call_head)
 
 /* ---- rows ---- */
 
-#define MODULE(name_, names_, types_, make_, call_, takes_)                                        \
+#define MODULE(name_, shape_, names_, types_, make_, call_, takes_)                                \
     {                                                                                              \
-        .name = name_, .parameters = names_, .types = types_, .results = 1, .make = make_,         \
-        .call = call_, .call_types = takes_                                                        \
+        .name = name_, .shape = MS_SHAPE_##shape_, .parameters = names_, .types = types_,          \
+        .results = 1, .make = make_, .call = call_, .call_types = takes_                           \
     }
 
 static const ms_primitive modules[] = {
-    MODULE("linear", "in_features out_features bias", "dd|n", make_linear, call_linear, "t"),
-    MODULE("conv1d", "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
-    MODULE("rms_norm", "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
-    MODULE("rms_norm_fp32", "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
-    MODULE("rms_norm_widened", "width rows", "d|d", make_rms_norm, call_widened_rms_norm, "t"),
-    MODULE("rms_norm_weight_last", "width rows", "d|d", make_rms_norm, call_weight_last_rms_norm,
+    MODULE("linear", LINEAR, "in_features out_features bias", "dd|n", make_linear, call_linear,
            "t"),
-    MODULE("rms_norm_centered", "width rows", "d|d", make_rms_norm, call_centered_rms_norm, "t"),
-    MODULE("layer_norm", "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
-    MODULE("embedding", "rows width", "dd", make_embedding, call_embedding, "t"),
-    MODULE("token_embedding", "rows width scaled", "dd|n", make_token_embedding,
+    MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
+    MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
+    MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
+    MODULE("rms_norm_widened", NORM, "width rows", "d|d", make_rms_norm, call_widened_rms_norm,
+           "t"),
+    MODULE("rms_norm_weight_last", NORM, "width rows", "d|d", make_rms_norm,
+           call_weight_last_rms_norm, "t"),
+    MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
+           "t"),
+    MODULE("layer_norm", NORM, "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
+    MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
+    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
            call_token_embedding, "t"),
     {.name = "rotary",
+     .shape = MS_SHAPE_TABLES,
      .parameters = "",
      .types = "",
      .results = 2,
@@ -246,6 +250,7 @@ static const ms_primitive modules[] = {
      .call = call_rotary,
      .call_types = "tt"},
     {.name = "rotary_fp32",
+     .shape = MS_SHAPE_TABLES,
      .parameters = "",
      .types = "",
      .results = 2,
@@ -253,11 +258,12 @@ static const ms_primitive modules[] = {
      .call = call_rotary_fp32,
      .call_types = "tt"},
     {.name = "parameter",
+     .shape = MS_SHAPE_PARAMETER,
      .parameters = "size size2 size3 size4",
      .types = "d|ddd",
      .results = 1,
      .make = make_parameter},
-    MODULE("head", "embedding bias", "p|n", make_head, call_head, "t"),
+    MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
 };
 
 const ms_primitive *ms_primitive_at(uint32_t i)

@@ -117,6 +117,33 @@ static bool fail_at_root(ms_family_reading *reading, const ms_family_file *file,
     return false;
 }
 
+/* What the path leads to: model.embed_tokens. NULL: there is none such. */
+static const ms_text_node *at_path(const ms_family_text *text, const ms_text_node *path)
+{
+    const ms_family_class *in = &text->root;
+    if (path->kind == MS_NODE_MEMBER) {
+        const ms_text_node *outer = at_path(text, path->items[0]);
+        in = outer && outer->kind == MS_NODE_CLASS ? outer->klass : NULL;
+    } else if (path->kind != MS_NODE_NAME) {
+        return NULL;
+    }
+    const uint32_t place = ms_class_field(in, path->text);
+    return place < MS_FAMILY_FIELDS ? in->fields[place].value : NULL;
+}
+
+static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
+{
+    const ms_text_node *path = text->root.fields[text->head_field].value->items[0];
+    const ms_text_node *table = at_path(text, path);
+    if (table && table->kind == MS_NODE_PRIMITIVE && table->primitive->shape == MS_SHAPE_ROWS &&
+        text->head_field > text->model_field) {
+        text->table = table;
+        return true;
+    }
+    ms_family_fail(reading, path, "the head stands behind the model, and names its embedding");
+    return false;
+}
+
 /* The model, and the head that reads what it yields. */
 static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
                          const ms_family_file *file)
@@ -139,7 +166,7 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
         return fail_at_root(reading, file,
                             "the model's forward gets the ids, and returns the "
                             "hidden states");
-    return true;
+    return resolve_head(reading, text);
 }
 
 /* Without these there is no decoder: all else has a default. */

@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "model/evaluator/evaluate.h"
+#include "base/json/value.h"
+#include "input/config/model/model_read.h"
 #include "model/evaluator/family.h"
 #include "model/families.h"
 #include "unit/support.h"
@@ -68,7 +69,8 @@ static const text_case cases[] = {
     {"architectures = {\"T\": \"causal_lm\"}\n", 1, 1, "model_type"},
     {"architectures = {\"T\": \"other\"}\n", 1, 23, "the head of a class"},
     {"model_type = 1\n", 1, 14, "the model type is a text"},
-    {"model_type = \"t\"\narchitectures = {\"T\": \"causal_lm\"}\n", 1, 1, "the key vocab_size is missing"},
+    {"model_type = \"t\"\narchitectures = {\"T\": \"causal_lm\"}\n", 1, 1,
+     "the key vocab_size is missing"},
     /* keys */
     {HEAD "class config(config):\n    a = cuont(1)\n", 5, 9, "did you mean 'count'"},
     {HEAD "class config(config):\n    a = count()\n", 5, 9, "what the key is"},
@@ -113,6 +115,7 @@ static const text_case cases[] = {
      6, 21, "'attention_mask' is missing"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return transpose(x, 1, 9)\n", 6, 32,
      "from 0 to 3"},
+    {HEAD "lm_head = head(model.norm)\n", 4, 22, "names its embedding"},
 };
 
 static const ms_family *family_of(ms_arena *arena, const char *text, ms_error *err)
@@ -222,10 +225,62 @@ static void test_rules(void **state)
     ms_arena_free(arena);
 }
 
+/* Shapes that do not fit, of a config whose hidden size is 64, in the text's own place. */
+#define MLP HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        "
+static const text_case shapes[] = {
+    {HEAD, 0, 0, ""},
+    {MLP "return self.down_proj(x)\n", 6, 21, "not [B, S, 64]"},
+    {MLP "return x + self.up_proj(x)\n", 6, 18, "[B, S, 64] and [B, S, 11008] do not fit"},
+    {MLP "return split_heads(x, 4)\n", 0, 0, "do not fit each other"},
+    {MLP "a, b = split(x, 30)\n        return a\n", 6, 16, "as are bound"},
+    {MLP "return slice_last(x, 65)\n", 6, 16, "that many elements"},
+    {MLP "y = None\n        return gelu(y)\n", 7, 16, "and not None"},
+    {MLP "if mlp_bias:\n            return x\n", 5, 5, "ends without a result"},
+    {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
+          "        return x * self.p\n",
+     7, 18, "[B, S, 64] and [3] do not fit"},
+    {HEAD "class Mlp(Mlp):\n    down_proj = linear(intermediate_size, hidden_size - 64)\n", 0, 0,
+     "no size that a module can have"},
+    {HEAD "class Model(Model):\n    norm = rms_norm(3)\n", 0, 0, "the norm's width"},
+    {HEAD "class Model(Model):\n    embed_tokens = token_embedding(vocab_size, 32)\n", 5, 20,
+     "is [99, 64] here, and not [99, 32]"},
+};
+
+static void test_shapes(void **state)
+{
+    static const char config[] = "{\"model_type\": \"t\", \"hidden_size\": 64, \"vocab_size\": 99,"
+                                 "\"num_attention_heads\": 4, \"num_hidden_layers\": 2}";
+    uint32_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const text_case *c = &shapes[i];
+        const ms_json_source source = {"config.json", config, sizeof config - 1};
+        ms_arena *arena = ms_arena_create(0);
+        ms_error err = {0};
+        const ms_family *family = family_of(arena, c->text, &err);
+        assert_non_null(family);
+        const ms_family_list list = {.items = &family, .count = 1};
+        ms_json *document = NULL;
+        ms_model_config model;
+        assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
+        const ms_status status =
+            ms_model_config_read(arena, ms_json_root(document), &list, &model, NULL, &err);
+        if ((status == MS_OK) != !c->says[0] || !strstr(err.text, c->says) ||
+            (c->line && (err.line != c->line || err.column != c->column))) {
+            print_error("%u:%u: %s, not %u:%u: %s\n%s\n", err.line, err.column, err.text, c->line,
+                        c->column, c->says, c->text);
+            wrong++;
+        }
+        ms_json_free(document);
+        ms_arena_free(arena);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_limits),
                                        cmocka_unit_test(test_built_in),
-                                       cmocka_unit_test(test_rules)};
+                                       cmocka_unit_test(test_rules), cmocka_unit_test(test_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
