@@ -80,6 +80,7 @@ static const struct {
     {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
 };
@@ -323,7 +324,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
         ms_nearest_offer(&near, kinds[i].name);
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
-                   "activation(...), is_set(...), only(...), layer_types(), "
+                   "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
                    "rope() or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;

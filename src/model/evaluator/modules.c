@@ -42,15 +42,12 @@ CALL(call_conv1d)
 
 /* ---- norms ---- */
 
-/* Norms of a model that stand beside its layers, and those of heads, are Liger's own cases. */
+/* Norms of a model that stand beside its layers, and those of attention, are Liger's own cases. */
 static ms_liger_norm place_of(const ms_making *m)
 {
-    const ms_text_node *width = m->call->items[0];
-    if (m->self->number == MS_NONE)
-        return MS_LIGER_NORM_LAST;
-    return width->kind == MS_NODE_KEY && width->key->dim == MS_FAMILY_DIM_HEAD
-               ? MS_LIGER_NORM_OF_HEADS
-               : (ms_liger_norm)0;
+    return m->self->number == MS_NONE              ? MS_LIGER_NORM_LAST
+           : m->self->klass->role == MS_ROLE_MIXER ? MS_LIGER_NORM_OF_HEADS
+                                                   : (ms_liger_norm)0;
 }
 
 static void make_norm(const ms_making *m, bool bias)
