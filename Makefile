@@ -238,6 +238,7 @@ check: all programs                  ## run every test
 # check-STAGE runs what concerns a stage of src (docs/design/overview.md): its unit programs (tests/unit/STAGE), the cases of the commands and
 # the properties that have its name (tests/golden/cli/STAGE, tests/property/STAGE), and by these rows the fuzz
 # targets and other suites. A stage that is the way to other suites' figures has the oracles as well.
+FUZZ_OF_model     := family
 FUZZ_OF_config    := adapter launch model_config run_file size training_args
 FUZZ_OF_json      := scan yaml
 FUZZ_OF_plan      := plan_file

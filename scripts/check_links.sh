@@ -20,7 +20,7 @@ decide/ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c 
 decide/ledger/records.h: operators and tensors are the two halves of the records
 model/evaluator/program.h: a text that was read, whose parts are files: names, reading, numbers
 model/evaluator/family.h: families of texts, whose parts are files: reading, checks of a config
-model/evaluator/parser.h: parsing, whose parts are files: expressions, statements
+model/evaluator/syntax/parser.h: parsing, whose parts are files: expressions, statements
 model/evaluator/resolve.h: finding names, whose parts are files: names, expressions, fields, functions, keys, all of a text
 model/evaluator/primitive.h: rows of functions.c and modules.c, and what they ask of a frame and of a part that is made
 model/evaluator/evaluate.h: the program, whose parts are files: building, calls, passes

@@ -13,6 +13,7 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 
 
 class RunOptions(TypedDict, total=False):
+    family: File                                # a text that describes a family of models, for model types of your own [none]
     training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
     launch: Text                                # how the training is launched, as one types it, or @FILE, a shell script; nothing is run
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
@@ -245,6 +246,7 @@ class CaptureOptions(TypedDict, total=False):
 # command: (option, name of its value or None for a flag, default or None)
 OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "analyze": [
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -375,6 +377,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bandwidth", "SIZE", "100GB"),
         ("ops", "FILE", None),
         ("memory-budget", "FRACTION", None),
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -471,6 +474,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("no-color", None, None),
     ],
     "fit": [
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -580,6 +584,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("frontier", None, None),
         ("objectives", "LIST", "expected_device_bytes,tokens_per_s"),
         ("shard", "K/N", "1/1"),
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -683,6 +688,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("no-color", None, None),
     ],
     "diff": [
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),

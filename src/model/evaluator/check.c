@@ -8,6 +8,7 @@
 #include "input/config/model/model_keys.h"
 #include "model/evaluator/family.h"
 #include "model/evaluator/primitive.h"
+#include "model/evaluator/shapes.h"
 
 /* The most elements of one side of a weight; products of three fit 64 bits. */
 static const double MOST = 16777216.0 * 4;
@@ -94,7 +95,9 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
             status = fail(check->value, check->message ? check->message->text : "a check fails", -1,
                           err);
     }
-    return status == MS_OK ? check_class(&facts, &text->root, err) : status;
+    if (status == MS_OK)
+        status = check_class(&facts, &text->root, err);
+    return status == MS_OK ? ms_family_shapes_check(config, err) : status;
 }
 
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)

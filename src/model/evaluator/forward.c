@@ -56,6 +56,12 @@ static ms_tensor run_stage(ms_model *model, const ms_pipeline_stage *stage, ms_t
     const ms_family_part *layers = layers_of(model);
     ms_results results = {.count = 1};
     const ms_family_program before = *p;
+    *pass = (ms_stage_pass){0};
+    if (!whole->klass->stage) {
+        ms_tape_refuse(model->tape,
+                       "the family's text does not say how a stage of a pipeline runs");
+        return 0;
+    }
     p->first = (uint32_t)stage->first;
     p->end = (uint32_t)stage->end;
     p->is_first_stage = stage->is_first;
@@ -65,7 +71,6 @@ static ms_tensor run_stage(ms_model *model, const ms_pipeline_stage *stage, ms_t
     ms_family_call(model, whole, whole->klass->stage, &input, &results);
     ms_module_end(model->tape, MS_NONE);
     model->tape->scope = previous;
-    *pass = (ms_stage_pass){0};
     if (layers)
         memcpy(pass->given, layers->objects[stage->first].given, sizeof pass->given);
     *p = before;

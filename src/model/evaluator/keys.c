@@ -80,6 +80,7 @@ static const struct {
     {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
 };
@@ -323,10 +324,25 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
         ms_nearest_offer(&near, kinds[i].name);
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
-                   "activation(...), is_set(...), only(...), layer_types(), "
+                   "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
                    "rope() or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
+}
+
+/* Sizes and counts that other figures are divided by. */
+static bool is_size(const ms_family_key *key)
+{
+    return key->dim != MS_FAMILY_DIM_OWN || key->row.offset == MEMBER(num_layers);
+}
+
+static bool has_size(const ms_key *row)
+{
+    const bool default_is_size = row->default_kind != MS_DEFAULT_VALUE || row->default_value >= 1;
+    const bool null_is_size = row->kind != MS_KEY_OPTIONAL || row->null_kind != MS_DEFAULT_VALUE ||
+                              (row->null_value >= 1 && row->null_value <= row->maximum);
+    return default_is_size && null_is_size &&
+           (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
 }
 
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
@@ -350,5 +366,9 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
         return false;
     if (!read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
+    if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
+        ms_family_fail(r->reading, call, "this is at least 1");
+        return false;
+    }
     return add_key(r, s->targets[0], &key);
 }

@@ -42,15 +42,12 @@ CALL(call_conv1d)
 
 /* ---- norms ---- */
 
-/* Norms of a model that stand beside its layers, and those of heads, are Liger's own cases. */
+/* Norms of a model that stand beside its layers, and those of attention, are Liger's own cases. */
 static ms_liger_norm place_of(const ms_making *m)
 {
-    const ms_text_node *width = m->call->items[0];
-    if (m->self->number == MS_NONE)
-        return MS_LIGER_NORM_LAST;
-    return width->kind == MS_NODE_KEY && width->key->dim == MS_FAMILY_DIM_HEAD
-               ? MS_LIGER_NORM_OF_HEADS
-               : (ms_liger_norm)0;
+    return m->self->number == MS_NONE              ? MS_LIGER_NORM_LAST
+           : m->self->klass->role == MS_ROLE_MIXER ? MS_LIGER_NORM_OF_HEADS
+                                                   : (ms_liger_norm)0;
 }
 
 static void make_norm(const ms_making *m, bool bias)
@@ -219,26 +216,30 @@ CALL(call_head)
 
 /* ---- rows ---- */
 
-#define MODULE(name_, names_, types_, make_, call_, takes_)                                        \
+#define MODULE(name_, shape_, names_, types_, make_, call_, takes_)                                \
     {                                                                                              \
-        .name = name_, .parameters = names_, .types = types_, .results = 1, .make = make_,         \
-        .call = call_, .call_types = takes_                                                        \
+        .name = name_, .shape = MS_SHAPE_##shape_, .parameters = names_, .types = types_,          \
+        .results = 1, .make = make_, .call = call_, .call_types = takes_                           \
     }
 
 static const ms_primitive modules[] = {
-    MODULE("linear", "in_features out_features bias", "dd|n", make_linear, call_linear, "t"),
-    MODULE("conv1d", "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
-    MODULE("rms_norm", "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
-    MODULE("rms_norm_fp32", "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
-    MODULE("rms_norm_widened", "width rows", "d|d", make_rms_norm, call_widened_rms_norm, "t"),
-    MODULE("rms_norm_weight_last", "width rows", "d|d", make_rms_norm, call_weight_last_rms_norm,
+    MODULE("linear", LINEAR, "in_features out_features bias", "dd|n", make_linear, call_linear,
            "t"),
-    MODULE("rms_norm_centered", "width rows", "d|d", make_rms_norm, call_centered_rms_norm, "t"),
-    MODULE("layer_norm", "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
-    MODULE("embedding", "rows width", "dd", make_embedding, call_embedding, "t"),
-    MODULE("token_embedding", "rows width scaled", "dd|n", make_token_embedding,
+    MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
+    MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
+    MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
+    MODULE("rms_norm_widened", NORM, "width rows", "d|d", make_rms_norm, call_widened_rms_norm,
+           "t"),
+    MODULE("rms_norm_weight_last", NORM, "width rows", "d|d", make_rms_norm,
+           call_weight_last_rms_norm, "t"),
+    MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
+           "t"),
+    MODULE("layer_norm", NORM, "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
+    MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
+    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
            call_token_embedding, "t"),
     {.name = "rotary",
+     .shape = MS_SHAPE_TABLES,
      .parameters = "",
      .types = "",
      .results = 2,
@@ -246,6 +247,7 @@ static const ms_primitive modules[] = {
      .call = call_rotary,
      .call_types = "tt"},
     {.name = "rotary_fp32",
+     .shape = MS_SHAPE_TABLES,
      .parameters = "",
      .types = "",
      .results = 2,
@@ -253,11 +255,12 @@ static const ms_primitive modules[] = {
      .call = call_rotary_fp32,
      .call_types = "tt"},
     {.name = "parameter",
+     .shape = MS_SHAPE_PARAMETER,
      .parameters = "size size2 size3 size4",
      .types = "d|ddd",
      .results = 1,
      .make = make_parameter},
-    MODULE("head", "embedding bias", "p|n", make_head, call_head, "t"),
+    MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
 };
 
 const ms_primitive *ms_primitive_at(uint32_t i)

@@ -58,11 +58,37 @@ typedef struct ms_making {
 
 enum { MS_RESULTS_WANTED = 255 };
 
+/* What shapes its results have, and its arguments must have: shapes.c. */
+typedef enum ms_shape_rule {
+    MS_SHAPE_SAME, /* as the first argument; others have its shape, or are of any */
+    MS_SHAPE_POSITIONS,
+    MS_SHAPE_MASK,
+    MS_SHAPE_VIEW_HEADS,
+    MS_SHAPE_SPLIT_HEADS,
+    MS_SHAPE_MERGE_HEADS,
+    MS_SHAPE_ROTATE,
+    MS_SHAPE_CACHE,
+    MS_SHAPE_ATTENTION,
+    MS_SHAPE_GATE,
+    MS_SHAPE_SPLIT,
+    MS_SHAPE_SLICE,
+    MS_SHAPE_TRANSPOSE,
+    MS_SHAPE_MEAN,
+    MS_SHAPE_LOGITS,
+    MS_SHAPE_LINEAR, /* these: of modules */
+    MS_SHAPE_NORM,
+    MS_SHAPE_ROWS,
+    MS_SHAPE_TABLES,
+    MS_SHAPE_PARAMETER,
+    MS_SHAPE_HEAD
+} ms_shape_rule;
+
 typedef struct ms_primitive {
     const char *name;
     /* Names of its parameters with blanks between; a type for each: t tensor, d dimension, n
      * number, l local that it binds anew, p path. Those behind | may be left out. */
     const char *parameters, *types;
+    ms_shape_rule shape;
     uint8_t results; /* MS_RESULTS_WANTED: as many as are bound */
     /* A function: results->count is the number that is bound. */
     void (*run)(ms_frame *frame, const ms_text_node *call, const ms_tensor *args,

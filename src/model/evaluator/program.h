@@ -7,7 +7,7 @@
 #define MS_MODEL_EVALUATOR_PROGRAM_H
 
 #include "input/config/model/model_config.h"
-#include "model/evaluator/syntax.h"
+#include "model/evaluator/syntax/syntax.h"
 
 /* A dimension that memscope has a symbol for; others are written with the key's name. */
 typedef enum ms_family_dim {
@@ -101,6 +101,8 @@ struct ms_family_text {
     const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
     ms_text_block checks;                      /* assert statements of the config */
     uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
+    const ms_text_node *table;                 /* what made the embedding that the head names */
+    bool uses_numbers;                         /* conditions on the numbers of layers */
     bool softmax_as_input;                     /* of eager attention; else in fp32 */
     uint32_t model_field, head_field;          /* of the root */
     const ms_family *row;                      /* what the text adds to; NULL: nothing */

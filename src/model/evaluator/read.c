@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "model/evaluator/parser.h"
+#include "model/evaluator/syntax/parser.h"
 #include "model/evaluator/resolve.h"
 
 typedef struct merge {

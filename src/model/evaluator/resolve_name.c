@@ -131,6 +131,7 @@ ms_family_type ms_resolve_member(ms_resolver *r, ms_text_node *node)
         return is_tensor ? MS_TYPE_TENSOR : MS_TYPE_MODULE;
     }
     if (take_fact(node, node->text, true)) {
+        r->text->uses_numbers |= node->index == MS_FACT_NUMBER;
         node->number = is_loop;
         return MS_TYPE_NUMBER;
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "model/evaluator/primitive.h"
@@ -116,6 +117,33 @@ static bool fail_at_root(ms_family_reading *reading, const ms_family_file *file,
     return false;
 }
 
+/* What the path leads to: model.embed_tokens. NULL: there is none such. */
+static const ms_text_node *at_path(const ms_family_text *text, const ms_text_node *path)
+{
+    const ms_family_class *in = &text->root;
+    if (path->kind == MS_NODE_MEMBER) {
+        const ms_text_node *outer = at_path(text, path->items[0]);
+        in = outer && outer->kind == MS_NODE_CLASS ? outer->klass : NULL;
+    } else if (path->kind != MS_NODE_NAME) {
+        return NULL;
+    }
+    const uint32_t place = ms_class_field(in, path->text);
+    return place < MS_FAMILY_FIELDS ? in->fields[place].value : NULL;
+}
+
+static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
+{
+    const ms_text_node *path = text->root.fields[text->head_field].value->items[0];
+    const ms_text_node *table = at_path(text, path);
+    if (table && table->kind == MS_NODE_PRIMITIVE && table->primitive->shape == MS_SHAPE_ROWS &&
+        text->head_field > text->model_field) {
+        text->table = table;
+        return true;
+    }
+    ms_family_fail(reading, path, "the head stands behind the model, and names its embedding");
+    return false;
+}
+
 /* The model, and the head that reads what it yields. */
 static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
                          const ms_family_file *file)
@@ -138,6 +166,21 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
         return fail_at_root(reading, file,
                             "the model's forward gets the ids, and returns the "
                             "hidden states");
+    return resolve_head(reading, text);
+}
+
+/* Without these there is no decoder: all else has a default. */
+static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
+                     const ms_family_file *file)
+{
+    static const char *const names[] = {"vocab_size", "hidden_size", "intermediate_size",
+                                        "num_hidden_layers", "num_attention_heads"};
+    char what[80];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!ms_family_key_find(text, names[i])) {
+            snprintf(what, sizeof what, "the key %s is missing in class config", names[i]);
+            return fail_at_root(reading, file, what);
+        }
     return true;
 }
 
@@ -160,6 +203,8 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
         return fail_at_root(reading, file,
                             !text->model_type ? "the line model_type = \"...\" is missing"
                                               : "the line architectures = {...} is missing");
+    if (!has_keys(reading, text, file))
+        return false;
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!resolve_fields(&r, text->classes[i]))
             return false;

@@ -3,10 +3,10 @@
  * The words of a family's text, with Python's indentation: lines in brackets are one, comments and
  * empty lines are left out.
  */
-#ifndef MS_MODEL_EVALUATOR_LEXER_H
-#define MS_MODEL_EVALUATOR_LEXER_H
+#ifndef MS_MODEL_EVALUATOR_SYNTAX_LEXER_H
+#define MS_MODEL_EVALUATOR_SYNTAX_LEXER_H
 
-#include "model/evaluator/syntax.h"
+#include "model/evaluator/syntax/syntax.h"
 
 typedef enum ms_word_kind {
     MS_WORD_END,

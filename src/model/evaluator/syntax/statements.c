@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/evaluator/parser.h"
+#include "model/evaluator/syntax/parser.h"
 
 static bool parse_block(ms_parser *p, ms_text_block *block, uint32_t depth);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/evaluator/syntax.h"
+#include "model/evaluator/syntax/syntax.h"
 
 #include <stdio.h>
 

@@ -3,10 +3,10 @@
  * Parsing a family's text: expressions in expressions.c, statements in statements.c. Functions that
  * yield a node yield NULL after a failure, which the reading has.
  */
-#ifndef MS_MODEL_EVALUATOR_PARSER_H
-#define MS_MODEL_EVALUATOR_PARSER_H
+#ifndef MS_MODEL_EVALUATOR_SYNTAX_PARSER_H
+#define MS_MODEL_EVALUATOR_SYNTAX_PARSER_H
 
-#include "model/evaluator/lexer.h"
+#include "model/evaluator/syntax/lexer.h"
 
 typedef struct ms_parser {
     ms_family_reading *reading;

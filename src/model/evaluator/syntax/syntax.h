@@ -3,8 +3,8 @@
  * The text of a family as a tree. The grammar is a part of Python's (docs/families.md): every text
  * is one that Python parses too. The tree belongs to the arena; names point into it.
  */
-#ifndef MS_MODEL_EVALUATOR_SYNTAX_H
-#define MS_MODEL_EVALUATOR_SYNTAX_H
+#ifndef MS_MODEL_EVALUATOR_SYNTAX_SYNTAX_H
+#define MS_MODEL_EVALUATOR_SYNTAX_SYNTAX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/evaluator/parser.h"
+#include "model/evaluator/syntax/parser.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/evaluator/lexer.h"
+#include "model/evaluator/syntax/lexer.h"
 
 #include "base/locale.h"
 
