@@ -37,7 +37,8 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_OTHER_ROTARY,
+    .compared = MS_WITH_CHUNKED_LOSS,
     .casts_arguments = true,
 };
 

@@ -36,7 +36,12 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .blocks = MS_BLOCKS_OF_LLAMA,
+};
+
 const ms_family ms_family_internlm3 = {.model_type = "internlm3",
+                                       .facts = &facts,
                                        .classes = {{"InternLM3ForCausalLM", MS_HEAD_CAUSAL_LM},
                                                    {"LlamaForCausalLM", MS_HEAD_CAUSAL_LM}},
                                        .keys = keys,
