@@ -38,8 +38,7 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
     .blocks = MS_BLOCKS_OF_LLAMA,
-    .compared = MS_WITH_ZERO3_LORA | MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS |
-                MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_ZERO3_LORA | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .has_seven_matrices = true,
     .peft = {.lora = {"q_proj", "v_proj"},
              .ia3 = {"k_proj", "v_proj", "down_proj"},

@@ -83,8 +83,7 @@ static const ms_model_program ministral3_program = {build_ministral3, ms_decoder
 
 static const ms_family_facts mistral_facts = {
     .blocks = MS_BLOCKS_OF_LLAMA,
-    .compared = MS_WITH_ZERO3_LORA | MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS |
-                MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_ZERO3_LORA | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .has_seven_matrices = true,
     .peft = {.lora = {"q_proj", "v_proj"},
              .ia3 = {"k_proj", "v_proj", "down_proj"},
@@ -107,7 +106,8 @@ const ms_family ms_family_mistral = {
     .program = &program};
 
 static const ms_family_facts ministral3_facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_CONTEXT | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS | MS_WITH_ZERO3 | MS_WITH_CONTEXT |
+                MS_WITH_CHUNKED_LOSS,
 };
 
 const ms_family ms_family_ministral3 = {

@@ -156,7 +156,7 @@ const ms_family ms_family_olmo2 = {.model_type = "olmo2",
                                    .program = &program2};
 
 static const ms_family_facts olmo3_facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_CONTEXT | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_TITAN_UNITS | MS_WITH_ZERO3 | MS_WITH_CONTEXT | MS_WITH_CHUNKED_LOSS,
     .casts_arguments = true,
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,

@@ -48,7 +48,7 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
     .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_UNTURNED,
-    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
               .logits_share = 1},

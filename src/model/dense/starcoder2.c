@@ -56,7 +56,7 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
     .blocks = MS_BLOCK_PROJECTIONS | MS_BLOCK_LAYER_NORMS | MS_BLOCK_PLAIN_MLP,
-    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .awq_differs = true,
 };
 
