@@ -6,7 +6,7 @@
 #include "model/encoder/bert_keys.h"
 #include "model/encoder/bert_layers.h"
 #include "model/family/family_list.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 
 /* clang-format off */

@@ -10,7 +10,7 @@
 #include "model/family/family_keys.h"
 #include "model/mixture/deepseek_moe.h"
 #include "model/mixture/latent_attention.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 
 /* clang-format off */

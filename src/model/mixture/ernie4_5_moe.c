@@ -12,7 +12,6 @@
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "torch/ops/moe/choosing.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 

@@ -8,7 +8,7 @@
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 
 /* clang-format off */

@@ -8,9 +8,8 @@
 #include "model/decoder/whole_norms.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "torch/ops/moe/choosing.h"
-#include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/experts.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -287,7 +287,7 @@ static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *
                : "";
     const char *uncounted = ms_arena_printf(
         s->job->arena,
-        "vLLM will use some %s more than its budget, which its sum does not have: the runner's own "
+        "vLLM will exceed its budget by about %s, which it does not count: the runner's own "
         "buffers, %s (fewer --max-num-seqs make them smaller)%s, and the CUDA context, %s",
         ms_bytes_text(last->buffers_bytes + graphs + context, all),
         ms_bytes_text(last->buffers_bytes, own), of_graphs ? of_graphs : "",
