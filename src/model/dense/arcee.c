@@ -6,7 +6,9 @@
 #include "model/family/family_list.h"
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCK_PROJECTIONS | MS_BLOCK_TWO_NORMS | MS_BLOCK_PLAIN_MLP,
+    .compared = MS_WITH_CHUNKED_LOSS,
+
 };
 
 const ms_family ms_family_arcee = {

@@ -5,7 +5,8 @@
 #include "model/family/family_list.h"
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_OTHER_ROTARY,
+    .compared = MS_WITH_CHUNKED_LOSS,
     .casts_arguments = true,
 };
 

@@ -45,7 +45,8 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_FACTORS,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .peft = {.lora = {"q_proj", "v_proj"},
              .ia3 = {"q_proj", "v_proj", "down_proj"},
              .ia3_inputs = {"down_proj"}},

@@ -92,7 +92,8 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts gemma3_text_facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_TITAN_UNITS | MS_WITH_CONTEXT | MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS |
+                MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .has_head_norms = true,
     .peft = {.lora = {"q_proj", "v_proj"},
              .ia3 = {"q_proj", "v_proj", "down_proj"},

@@ -5,7 +5,9 @@
 #include "model/family/family_list.h"
 
 static const ms_family_facts glm_facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCK_PROJECTIONS | MS_BLOCK_TWO_NORMS | MS_BLOCK_JOINED | MS_BLOCK_OTHER_ROTARY,
+    .compared = MS_WITH_CHUNKED_LOSS,
+
 };
 
 const ms_family ms_family_glm = {.model_type = "glm",
@@ -15,7 +17,9 @@ const ms_family ms_family_glm = {.model_type = "glm",
                                  .text_name = "glm"};
 
 static const ms_family_facts glm4_facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCK_PROJECTIONS | MS_BLOCK_TWO_NORMS | MS_BLOCK_MORE_NORMS | MS_BLOCK_JOINED |
+              MS_BLOCK_OTHER_ROTARY,
+    .compared = MS_WITH_CHUNKED_LOSS,
     .liger = {.kernels = MS_LIGER_RMS_NORM | MS_LIGER_SWIGLU | MS_LIGER_LOSS,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
               .copying_norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,

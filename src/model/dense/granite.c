@@ -135,7 +135,8 @@ static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program hybrid_program = {build_hybrid, ms_decoder_forward};
 
 static const ms_family_facts granite_facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST,
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_FACTORS,
+    .compared = MS_WITH_BROADCAST,
     .liger = {.kernels = MS_LIGER_ALL, .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST},
     .vllm = &(const ms_vllm_arch){.qkv_bias = MS_VLLM_BIAS_ASKED,
                                   .out_bias = MS_VLLM_BIAS_ASKED,

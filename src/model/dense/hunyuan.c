@@ -39,7 +39,8 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_TURNED_NORMS,
+    .compared = MS_WITH_CHUNKED_LOSS,
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
               .logits_share = 1},

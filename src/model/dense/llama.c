@@ -6,9 +6,8 @@
 #include "model/family/family_keys.h"
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_TENSOR | MS_WITH_PIPELINE | MS_WITH_CONTEXT | MS_WITH_ZERO3 |
-                MS_WITH_ZERO3_LORA | MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS |
-                MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA,
+    .compared = MS_WITH_ZERO3_LORA | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .has_seven_matrices = true,
     .peft = {.lora = {"q_proj", "v_proj"},
              .ia3 = {"k_proj", "v_proj", "down_proj"},

@@ -60,9 +60,8 @@ static bool build_ministral3(ms_model *model)
 static const ms_model_program ministral3_program = {build_ministral3, ms_decoder_forward};
 
 static const ms_family_facts mistral_facts = {
-    .compared = MS_WITH_TENSOR | MS_WITH_PIPELINE | MS_WITH_CONTEXT | MS_WITH_ZERO3 |
-                MS_WITH_ZERO3_LORA | MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS |
-                MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA,
+    .compared = MS_WITH_ZERO3_LORA | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .has_seven_matrices = true,
     .peft = {.lora = {"q_proj", "v_proj"},
              .ia3 = {"k_proj", "v_proj", "down_proj"},
@@ -83,7 +82,8 @@ const ms_family ms_family_mistral = {
     .text_name = "mistral"};
 
 static const ms_family_facts ministral3_facts = {
-    .compared = MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS | MS_WITH_ZERO3 | MS_WITH_CONTEXT |
+                MS_WITH_CHUNKED_LOSS,
 };
 
 const ms_family ms_family_ministral3 = {

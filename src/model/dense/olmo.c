@@ -125,7 +125,9 @@ static const ms_model_program program3 = {build3, ms_decoder_forward};
 static const ms_model_program moe_program = {build_moe, ms_decoder_forward};
 
 static const ms_family_facts olmo2_facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
+    .blocks =
+        MS_BLOCK_PROJECTIONS | MS_BLOCK_WHOLE_NORMS | MS_BLOCK_MORE_NORMS | MS_BLOCK_GATED_MLP,
+    .compared = MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
     .casts_arguments = true,
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
@@ -141,7 +143,7 @@ const ms_family ms_family_olmo2 = {.model_type = "olmo2",
                                    .text_name = "olmo2"};
 
 static const ms_family_facts olmo3_facts = {
-    .compared = MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_TITAN_UNITS | MS_WITH_ZERO3 | MS_WITH_CONTEXT | MS_WITH_CHUNKED_LOSS,
     .casts_arguments = true,
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,

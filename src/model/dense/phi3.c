@@ -98,8 +98,8 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
-    .compared =
-        MS_WITH_PIPELINE | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCK_DROPOUTS | MS_BLOCK_TWO_NORMS | MS_BLOCK_JOINED | MS_BLOCK_OTHER_ROTARY,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .peft = {.usual_lora = "qkv_proj"},
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,

@@ -5,7 +5,9 @@
 #include "model/family/family_list.h"
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_TENSOR | MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA,
+    .compared = MS_WITH_CHUNKED_LOSS,
+
 };
 
 const ms_family ms_family_seed_oss = {.model_type = "seed_oss",

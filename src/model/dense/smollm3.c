@@ -11,7 +11,8 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 }
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_UNTURNED,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .liger = {.kernels = MS_LIGER_ALL,
               .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
               .logits_share = 1},

@@ -104,7 +104,8 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS | MS_WITH_CONTEXT |
+                MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
     .peft = {.lora = {"q_proj", "v_proj"}},
 };
 

@@ -5,8 +5,8 @@
 #include "model/family/family_list.h"
 
 static const ms_family_facts facts = {
-    .compared = MS_WITH_PIPELINE | MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST |
-                MS_WITH_CHUNKED_LOSS,
+    .blocks = MS_BLOCK_PROJECTIONS | MS_BLOCK_LAYER_NORMS | MS_BLOCK_PLAIN_MLP,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
     .awq_differs = true,
 };
 

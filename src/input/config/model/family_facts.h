@@ -6,7 +6,28 @@
 #ifndef MS_INPUT_CONFIG_MODEL_FAMILY_FACTS_H
 #define MS_INPUT_CONFIG_MODEL_FAMILY_FACTS_H
 
+#include "input/config/model/liger_facts.h"
 #include "input/config/model/model_config.h"
+
+/* The blocks of a decoder, which has an embedding, layers, a last norm and a head: bits of
+ * ms_family_facts.blocks. */
+enum {
+    MS_BLOCK_PROJECTIONS = 1 << 0,   /* attention by q_proj, k_proj, v_proj and o_proj */
+    MS_BLOCK_TWO_NORMS = 1 << 1,     /* RMS norms before attention and MLP */
+    MS_BLOCK_GATED_MLP = 1 << 2,     /* gate_proj, up_proj and down_proj */
+    MS_BLOCKS_OF_LLAMA = 7,          /* these three */
+    MS_BLOCK_PLAIN_MLP = 1 << 3,     /* without a gate */
+    MS_BLOCK_JOINED = 1 << 4,        /* of attention or MLP several matrices are one */
+    MS_BLOCK_HEAD_NORMS = 1 << 5,    /* of queries and keys, before the rotary embedding */
+    MS_BLOCK_TURNED_NORMS = 1 << 6,  /* the same after it */
+    MS_BLOCK_WHOLE_NORMS = 1 << 7,   /* the same over all heads at once */
+    MS_BLOCK_LAYER_NORMS = 1 << 8,   /* instead of RMS norms */
+    MS_BLOCK_MORE_NORMS = 1 << 9,    /* behind attention and MLP */
+    MS_BLOCK_OTHER_ROTARY = 1 << 10, /* of neighbours, of a share of a head, or in fp32 */
+    MS_BLOCK_UNTURNED = 1 << 11,     /* layers without rotary embeddings */
+    MS_BLOCK_FACTORS = 1 << 12,      /* embeddings, residuals or logits are multiplied */
+    MS_BLOCK_DROPOUTS = 1 << 13 /* modules of dropout, which ZeRO-3 may find in another order */
+};
 
 /* Strategies under which a family was compared with PyTorch, DeepSpeed, accelerate or torchtitan:
  * bits of ms_family_facts.compared. */
@@ -51,40 +72,6 @@ typedef struct ms_peft_facts {
 /* Names for `exchanged`, by how the families' weights are converted. */
 extern const char *const ms_experts_of_qwen2_moe[MS_PEFT_TARGETS + 1];
 extern const char *const ms_experts_of_mixtral[MS_PEFT_TARGETS + 1];
-
-/* ---- Liger ---- */
-
-/* Bits of ms_run_config.liger. */
-typedef enum ms_liger {
-    MS_LIGER_ROPE = 1,
-    MS_LIGER_RMS_NORM = 2,
-    MS_LIGER_SWIGLU = 4,
-    MS_LIGER_LOSS = 8, /* fused head and loss, without logits of all tokens */
-    MS_LIGER_ALL = 15
-} ms_liger;
-
-/* The norms of a model that Liger distinguishes; norms of latents count as the layer's. */
-typedef enum ms_liger_norm {
-    MS_LIGER_NORM_OF_LAYER,
-    MS_LIGER_NORM_LAST,
-    MS_LIGER_NORM_OF_HEADS
-} ms_liger_norm;
-
-enum {
-    MS_LIGER_IS_LAYER = 1 << MS_LIGER_NORM_OF_LAYER,
-    MS_LIGER_IS_LAST = 1 << MS_LIGER_NORM_LAST,
-    MS_LIGER_IS_HEADS = 1 << MS_LIGER_NORM_OF_HEADS
-};
-
-/* What liger-kernel 0.8 replaces in a family's model with all kernels enabled, as its code does it
- * to a model that is already there, which is Trainer's way. */
-typedef struct ms_liger_family {
-    uint64_t kernels;       /* bits of ms_liger; 0: it does not patch the family */
-    unsigned norms;         /* norms it replaces, 1 << ms_liger_norm */
-    unsigned copying_norms; /* of these, norms whose backward allocates the input's gradient */
-    uint64_t logits_share;  /* the fused loss computes logits in chunks of this many times the bytes
-                               of the hidden states; 0: it reads the head's logits */
-} ms_liger_family;
 
 /* ---- vLLM ---- */
 
@@ -144,7 +131,10 @@ typedef struct ms_vllm_arch {
 /* ---- the row ---- */
 
 typedef struct ms_family_facts {
-    uint32_t compared; /* bits MS_WITH_ */
+    /* Bits MS_BLOCK_, of which the decoder is made; 0: it has others, or parts of its own. Every
+     * strategy that knows all of them is predicted. */
+    uint32_t blocks;
+    uint32_t compared; /* bits MS_WITH_: what was compared for the family itself */
     /* DeepSpeed's runtime/zero/leaf_module_config.py lists its block of experts: what is in it has
      * no hooks. */
     bool has_leaf_experts;
@@ -174,7 +164,10 @@ typedef struct ms_family_facts {
 
 /* The facts of a model's family; with all members zero where it states none. Never NULL. */
 const ms_family_facts *ms_family_facts_of(const struct ms_family *family);
-/* Whether the model's family was compared under the strategy: one bit MS_WITH_. */
+/* Whether the strategy, one bit MS_WITH_, is predicted for the model's family: it was compared, or
+ * is made of blocks that were. */
 bool ms_is_compared(const ms_model_config *model, uint32_t strategy);
+/* Why it is not: "which has ..." or "whose modules ...". Static. */
+const char *ms_why_not_compared(const ms_model_config *model, uint32_t strategy);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
+
 static const struct {
     const char *name;
     ms_liger bit;

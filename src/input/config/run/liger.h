@@ -6,7 +6,7 @@
 #define MS_INPUT_CONFIG_RUN_LIGER_H
 
 #include "base/arena.h"
-#include "input/config/model/family_facts.h"
+#include "input/config/model/liger_facts.h"
 #include "input/config/model/model_config.h"
 
 /* Parses "none", "all", or names joined by "+". */

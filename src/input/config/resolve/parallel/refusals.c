@@ -21,6 +21,11 @@ bool ms_any_layer_slides(const ms_resolving *c)
     return false;
 }
 
+bool ms_has_long_rotary(const ms_resolving *c)
+{
+    return c->model->long_rotary;
+}
+
 bool ms_has_other_loss(const ms_resolving *c)
 {
     return c->run->training.label_smoothing > 0 || c->run->training.logits_to_keep;

@@ -20,7 +20,8 @@ const char *ms_rank_refusal_of(const ms_resolving *c, const ms_rank_refusal *row
 
 bool ms_has_other_head(const ms_resolving *c); /* none of a causal language model */
 bool ms_any_layer_slides(const ms_resolving *c);
-bool ms_has_other_loss(const ms_resolving *c); /* smoothed labels, or logits of some tokens */
+bool ms_has_long_rotary(const ms_resolving *c); /* tables that depend on the length */
+bool ms_has_other_loss(const ms_resolving *c);  /* smoothed labels, or logits of some tokens */
 bool ms_uses_liger(const ms_resolving *c);
 bool ms_uses_autocast(const ms_resolving *c);
 bool ms_attends_eagerly(const ms_resolving *c); /* eager or math */

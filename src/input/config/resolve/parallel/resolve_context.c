@@ -35,6 +35,7 @@ static bool builds_otherwise(const ms_resolving *c)
 static const ms_rank_refusal refusals[] = {
     {ms_has_other_head, "with a head that is no causal language model"},
     {ms_any_layer_slides, "with sliding windows"},
+    {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
     {drops_scores, "with dropout in attention"},
     {attends_otherwise, "with attention other than flash, which takes bf16 or fp16"},
     {has_odd_heads, "with heads whose size is no multiple of 8"},
@@ -50,10 +51,9 @@ ms_status ms_resolve_context_parallel(const ms_resolving *c)
     if (layout->context <= 1)
         return MS_OK;
     if (!ms_is_compared(c->model, MS_WITH_CONTEXT))
-        return ms_resolve_fail(
-            c, "parallel",
-            "context parallelism is predicted for llama, mistral, qwen2 and qwen3, not for %s",
-            c->model->model_type);
+        return ms_resolve_fail(c, "parallel", "context parallelism is not predicted for %s, %s",
+                               c->model->model_type,
+                               ms_why_not_compared(c->model, MS_WITH_CONTEXT));
     const char *why = ms_rank_refusal_of(c, refusals);
     if (why)
         return ms_resolve_fail(c, "parallel", "context parallelism is not predicted %s", why);

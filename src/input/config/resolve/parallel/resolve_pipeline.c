@@ -67,16 +67,6 @@ static ms_status check_micro_batches(const ms_resolving *c)
 
 /* ---- model and run ---- */
 
-static bool is_other_model(const ms_resolving *c)
-{
-    return !ms_is_compared(c->model, MS_WITH_PIPELINE);
-}
-
-static bool has_long_rotary(const ms_resolving *c)
-{
-    return c->model->long_rotary;
-}
-
 static bool splits_backward_beside(const ms_resolving *c)
 {
     const ms_layout *layout = &c->run->parallel.layout;
@@ -89,9 +79,8 @@ static bool empties_cache(const ms_resolving *c)
 }
 
 static const ms_rank_refusal refusals[] = {
-    {is_other_model, "for models of this type"},
     {ms_has_other_head, "with a head that is no causal language model"},
-    {has_long_rotary, "with rotary embeddings that depend on the length"},
+    {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
     {ms_any_layer_slides, "with sliding windows"},
     {splits_backward_beside, "with a zero bubble schedule beside other layouts"},
     {ms_has_other_loss, "with another loss than the model's own"},
@@ -125,6 +114,10 @@ ms_status ms_resolve_pipeline(const ms_resolving *c)
     ms_pipeline_layout *pipeline = &parallel->layout.pipeline;
     if (!ms_layout_has_stages(&parallel->layout))
         return MS_OK;
+    if (!ms_is_compared(c->model, MS_WITH_PIPELINE))
+        return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted for %s, %s",
+                               c->model->model_type,
+                               ms_why_not_compared(c->model, MS_WITH_PIPELINE));
     const char *why = ms_rank_refusal_of(c, refusals);
     if (why)
         return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted %s", why);

@@ -86,11 +86,8 @@ ms_status ms_resolve_tensor_parallel(const ms_resolving *c)
     if (c->run->parallel.layout.tensor <= 1)
         return check_options(c);
     if (!ms_is_compared(c->model, MS_WITH_TENSOR))
-        return ms_resolve_fail(
-            c, "parallel",
-            "tensor parallelism is predicted for llama, mistral, qwen2, qwen3 and seed_oss, "
-            "not for %s",
-            c->model->model_type);
+        return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted for %s, %s",
+                               c->model->model_type, ms_why_not_compared(c->model, MS_WITH_TENSOR));
     const char *why = ms_rank_refusal_of(c, refusals);
     if (why)
         return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted %s", why);
