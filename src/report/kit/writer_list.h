@@ -69,6 +69,8 @@ enum {
     X(PLAN, ms_plan_html, "html", DETAIL, "a page with pictures, for a browser", "plan.html") \
     X(FILE_PLAN, ms_file_plan_console, "console", NOTHING, "for people, at a terminal", "plan.txt") \
     X(FILE_PLAN, ms_file_plan_json, "json", NOTHING, "the whole plan, for programs", "plan.json") \
+    X(FILE_PLAN, ms_file_plan_markdown, "md", NOTHING, "for people, as Markdown", "plan.md") \
+    X(FILE_PLAN, ms_file_plan_html, "html", NOTHING, "a page in one file", "plan.html") \
     X(FIT, ms_fit_report_console, "console", NOTHING, "for people, at a terminal", "fit.txt") \
     X(FIT, ms_fit_report_json, "json", NOTHING, "the answer, for programs", "fit.json") \
     X(FIT, ms_fit_report_markdown, "md", NOTHING, "for people, as Markdown", "fit.md") \
@@ -97,6 +99,8 @@ enum {
     X(CHECK, ms_check_prometheus, "prometheus", NOTHING, "a textfile for the node exporter", "memscope.prom") \
     X(CALIBRATION, ms_calibration_console, "console", NOTHING, "for people, at a terminal", "calibration.txt") \
     X(CALIBRATION, ms_calibration_json, "json", NOTHING, "for --calibration", "calibration.json") \
+    X(CALIBRATION, ms_calibration_markdown, "md", NOTHING, "for people, as Markdown", "calibration.md") \
+    X(CALIBRATION, ms_calibration_html, "html", NOTHING, "a page in one file", "calibration.html") \
     X(INFER, ms_infer_console, "console", NOTHING, "for people, at a terminal", "infer.txt") \
     X(INFER, ms_infer_json, "json", NOTHING, "every figure, for programs", "infer.json") \
     X(INFER, ms_infer_markdown, "md", NOTHING, "for people, as Markdown", "infer.md") \
@@ -110,8 +114,12 @@ enum {
     X(PROBE, ms_probe_json, "json", NOTHING, "every figure, for programs", "runtime_report.json") \
     X(LINKS, ms_links_console, "console", NOTHING, "for people, at a terminal", "device_links.txt") \
     X(LINKS, ms_links_json, "json", NOTHING, "for memscope calibrate", "device_links.json") \
+    X(LINKS, ms_links_markdown, "md", NOTHING, "for people, as Markdown", "device_links.md") \
+    X(LINKS, ms_links_html, "html", NOTHING, "a page in one file", "device_links.html") \
     X(OFFLOAD, ms_offload_console, "console", NOTHING, "for people, at a terminal", "offload.txt") \
     X(OFFLOAD, ms_offload_json, "json", NOTHING, "every figure, for programs", "offload.json") \
+    X(OFFLOAD, ms_offload_markdown, "md", NOTHING, "for people, as Markdown", "offload.md") \
+    X(OFFLOAD, ms_offload_html, "html", NOTHING, "a page in one file", "offload.html") \
     X(OFFLOAD, ms_offload_csv, "csv", NOTHING, "the ratios, one per line", "offload.csv") \
     X(OFFLOAD, ms_offload_svg, "svg", NOTHING, "peak, waiting and use of the link as a picture", "offload.svg")
 /* clang-format on */

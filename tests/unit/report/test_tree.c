@@ -157,6 +157,14 @@ static const cell_case cell_cases[] = {
      {.kind = MS_CELL_NUMBER, .number = NAN, .decimals = 1},
      "-",
      "<td class=\"n\">-</td>"},
+    {"a half as printf has it",
+     {.kind = MS_CELL_EVEN, .number = 0.0625, .decimals = 3, .unit = " ms"},
+     "0.062 ms",
+     "<td class=\"n\"><data value=\"0.063\">0.062 ms</data></td>"},
+    {"a size",
+     {.kind = MS_CELL_SIZE, .count = 2048},
+     "2.00 KiB",
+     "<td class=\"n\"><data value=\"2048\">2.00 KiB</data></td>"},
 };
 
 static void check_cell(void **state)

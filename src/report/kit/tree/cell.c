@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/text/number.h"
 #include "base/text/size.h"
 #include "report/kit/escape.h"
@@ -38,6 +39,8 @@ const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
     case MS_CELL_BYTES:
         ms_size_format(c->count, text, MS_CELL_BYTES_OF_TEXT);
         break;
+    case MS_CELL_SIZE:
+        return ms_bytes_text(c->count, text);
     case MS_CELL_CHANGE:
         change_text(c, text);
         break;
@@ -46,6 +49,9 @@ const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
         break;
     case MS_CELL_COUNT:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%" PRIu64, c->count);
+        break;
+    case MS_CELL_EVEN:
+        ms_text_print(text, MS_CELL_BYTES_OF_TEXT, "%.*f%s", (int)c->decimals, c->number, unit);
         break;
     case MS_CELL_NUMBER:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", ms_fixed(c->number, c->decimals, number),
@@ -77,9 +83,10 @@ static const char *class_of(const ms_cell *c, bool is_figure)
 /* The value as programs read it; NULL: it is a text. */
 static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 {
-    if (c->kind < MS_CELL_GIB || (c->kind == MS_CELL_NUMBER && isnan(c->number)))
+    const bool is_number = c->kind >= MS_CELL_NUMBER;
+    if (c->kind < MS_CELL_GIB || (is_number && isnan(c->number)))
         return NULL;
-    if (c->kind == MS_CELL_NUMBER)
+    if (is_number)
         return ms_fixed(c->number, c->decimals > 3 ? c->decimals : 3, text);
     snprintf(text, MS_FIXED_TEXT, "%s%" PRIu64, c->is_less ? "-" : "", c->count);
     return text;
