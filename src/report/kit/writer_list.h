@@ -78,6 +78,7 @@ enum {
     X(RUNS, ms_runs_console, "console", NOTHING, "for people, at a terminal", "devices.txt") \
     X(RUNS, ms_runs_json, "json", NOTHING, "every figure, for programs", "devices.json") \
     X(RUNS, ms_runs_markdown, "md", NOTHING, "for people, as Markdown", "devices.md") \
+    X(RUNS, ms_runs_html, "html", NOTHING, "a page in one file", "devices.html") \
     X(DIFF, ms_diff_console, "console", NOTHING, "for people, at a terminal", "diff.txt") \
     X(DIFF, ms_diff_json, "json", NOTHING, "every row, for programs", "diff.json") \
     X(DIFF, ms_diff_markdown, "md", NOTHING, "for people, as Markdown", "diff.md") \
@@ -90,6 +91,7 @@ enum {
     X(CHECK, ms_check_human, "human", NOTHING, "the same", "check.txt") \
     X(CHECK, ms_check_json, "json", NOTHING, "every verdict, for programs", "check.json") \
     X(CHECK, ms_check_markdown, "md", NOTHING, "for people, as Markdown", "check.md") \
+    X(CHECK, ms_check_html, "html", NOTHING, "a page in one file", "check.html") \
     X(CHECK, ms_check_junit, "junit", NOTHING, "a test suite, as XML", "check.xml") \
     X(CHECK, ms_check_github, "github", NOTHING, "annotations of a GitHub workflow", "check.github") \
     X(CHECK, ms_check_sarif, "sarif", NOTHING, "for code scanning", "check.sarif") \
@@ -108,10 +110,14 @@ enum {
     X(INFER, ms_infer_csv, "csv", ROWS, "a line for each combination of lists", "infer.csv") \
     X(STREAM, ms_stream_console, "console", NOTHING, "for people, at a terminal", "stream.txt") \
     X(STREAM, ms_stream_json, "json", NOTHING, "every figure, for programs", "stream.json") \
+    X(STREAM, ms_stream_markdown, "md", NOTHING, "for people, as Markdown", "stream.md") \
+    X(STREAM, ms_stream_html, "html", NOTHING, "a page in one file", "stream.html") \
     X(STREAM, ms_stream_csv, "csv", NOTHING, "a line for each number of layers ahead", "stream.csv") \
     X(STREAM, ms_stream_svg, "svg", NOTHING, "time and memory by layers ahead, as a picture", "stream.svg") \
     X(PROBE, ms_probe_console, "console", NOTHING, "for people, at a terminal", "runtime_report.txt") \
     X(PROBE, ms_probe_json, "json", NOTHING, "every figure, for programs", "runtime_report.json") \
+    X(PROBE, ms_probe_markdown, "md", NOTHING, "for people, as Markdown", "runtime_report.md") \
+    X(PROBE, ms_probe_html, "html", NOTHING, "a page in one file", "runtime_report.html") \
     X(LINKS, ms_links_console, "console", NOTHING, "for people, at a terminal", "device_links.txt") \
     X(LINKS, ms_links_json, "json", NOTHING, "for memscope calibrate", "device_links.json") \
     X(LINKS, ms_links_markdown, "md", NOTHING, "for people, as Markdown", "device_links.md") \

@@ -229,7 +229,7 @@ static void check_fixed(void **state)
         {.before = 2, .width = 26, .is_flexible = true, .cut = c->cut, .least = c->least},
         {.head = "first", .before = 1, .width = 6, .is_figure = true},
         {.head = "second", .before = 2, .width = 6, .is_figure = true},
-        {.head = "", .before = 2, .width = 25}};
+        {.head = "", .before = 2, .width = 25, .is_wrapped = true}};
     const ms_style style = {.columns = c->page};
     ms_tree_column all[COUNT_OF(fixed)];
     memcpy(all, fixed, sizeof all);

@@ -72,11 +72,13 @@ ms_tone ms_cell_verdict_tone(const char *verdict)
 
 static const char *class_of(const ms_cell *c, bool is_figure)
 {
-    static const char *const classes[] = {[MS_TONE_GOOD] = " class=\"good\"",
-                                          [MS_TONE_TIGHT] = " class=\"tight\"",
-                                          [MS_TONE_BAD] = " class=\"bad\""};
-    if (c->kind == MS_CELL_VERDICT)
-        return classes[ms_cell_verdict_tone(c->text)];
+    static const char *const classes[MS_TONE_END] = {[MS_TONE_GOOD] = " class=\"good\"",
+                                                     [MS_TONE_TIGHT] = " class=\"tight\"",
+                                                     [MS_TONE_BAD] = " class=\"bad\""};
+    if (c->kind == MS_CELL_VERDICT) {
+        const ms_tone tone = c->has_tone ? c->tone : ms_cell_verdict_tone(c->text);
+        return tone < MS_TONE_END && classes[tone] ? classes[tone] : "";
+    }
     return is_figure ? " class=\"n\"" : "";
 }
 

@@ -38,6 +38,7 @@ typedef struct ms_tree_column {
     uint8_t goes;          /* as of ms_text_table */
     bool is_figure;        /* set to the right */
     uint8_t narrow;        /* width on a narrow page; 0: the same */
+    bool is_wrapped;       /* the last one, of a fixed table: its words go on below themselves */
     bool is_flexible;      /* of a fixed table: at most `width`, as the others leave room */
     ms_tree_cut cut;       /* of a flexible column */
     uint8_t least;         /* with less room a flexible one has a line of its own */
@@ -52,6 +53,7 @@ typedef struct ms_tree_table {
     bool has_dim_head;   /* of a fixed table; other heads are always dim */
     bool has_no_head;    /* on the console */
     bool is_sortable;    /* on a page */
+    uint32_t row_head;   /* on a page, the column of what a row is about */
     uint32_t least_last; /* as of ms_text_table */
     uint32_t
         split; /* of a fixed table: on a narrow page, columns from here on are below; 0: none */
@@ -71,6 +73,7 @@ typedef enum ms_tree_kind {
     MS_TREE_GAP,       /* console: an empty line */
     MS_TREE_SECTION,   /* a heading, with units */
     MS_TREE_PARAGRAPH, /* text */
+    MS_TREE_VERBATIM,  /* text that the console does not wrap, as a place in a file */
     MS_TREE_NOTE,      /* label and text */
     MS_TREE_TABLE,
     MS_TREE_PICTURE /* page: a figure */
@@ -116,6 +119,8 @@ void ms_tree_gap(ms_tree *tree);
 void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *title,
                      const char *units);
 void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text);
+/* The text begins with what the console indents it by. */
+void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text);
 void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text);
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
                      bool (*draw)(FILE *out, const void *view));

@@ -89,7 +89,8 @@ static void write_node(FILE *out, const ms_tree_node *node)
         write_section(out, node);
         break;
     case MS_TREE_PARAGRAPH:
-        ms_markdown_text(out, node->text);
+    case MS_TREE_VERBATIM:
+        ms_markdown_text(out, node->text + strspn(node->text, " "));
         fputc('\n', out);
         break;
     case MS_TREE_NOTE:
