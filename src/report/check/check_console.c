@@ -39,7 +39,7 @@ static ms_tone tone_of(const ms_verdict *v)
 
 static ms_cell outcome_cell(const ms_verdict *v)
 {
-    ms_cell cell = ms_cell_verdict(ms_outcome_names[v->outcome]);
+    ms_cell cell = ms_cell_text(ms_outcome_names[v->outcome]);
     cell.has_tone = true;
     cell.tone = tone_of(v);
     return cell;

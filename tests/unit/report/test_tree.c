@@ -120,7 +120,7 @@ static const cell_case cell_cases[] = {
     {"a verdict",
      {.kind = MS_CELL_VERDICT, .text = "unknown"},
      "unknown",
-     "<td class=\"bad\">unknown</td>"},
+     "<td class=\"n\">unknown</td>"},
     {"GiB",
      {.kind = MS_CELL_GIB, .count = 1 << 20},
      "0.00",

@@ -70,18 +70,6 @@ ms_tone ms_cell_verdict_tone(const char *verdict)
 
 /* ---- HTML ---- */
 
-static const char *class_of(const ms_cell *c, bool is_figure)
-{
-    static const char *const classes[MS_TONE_END] = {[MS_TONE_GOOD] = " class=\"good\"",
-                                                     [MS_TONE_TIGHT] = " class=\"tight\"",
-                                                     [MS_TONE_BAD] = " class=\"bad\""};
-    if (c->kind == MS_CELL_VERDICT) {
-        const ms_tone tone = c->has_tone ? c->tone : ms_cell_verdict_tone(c->text);
-        return tone < MS_TONE_END && classes[tone] ? classes[tone] : "";
-    }
-    return is_figure ? " class=\"n\"" : "";
-}
-
 /* The value as programs read it; NULL: it is a text. */
 static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 {
@@ -110,7 +98,7 @@ void ms_cell_html(FILE *out, const ms_cell *c, bool is_figure)
 {
     char text[MS_CELL_BYTES_OF_TEXT], number[MS_FIXED_TEXT];
     const char *value = value_of(c, number);
-    fprintf(out, "<td%s>", class_of(c, is_figure));
+    fputs(is_figure ? "<td class=\"n\">" : "<td>", out);
     if (value)
         fprintf(out, "<data value=\"%s\">", value);
     fputs(c->kind == MS_CELL_CODE ? "<code>" : "", out);

@@ -14,7 +14,7 @@ typedef enum ms_cell_kind {
     MS_CELL_NONE,    /* nothing stands there */
     MS_CELL_TEXT,    /* a name, or words */
     MS_CELL_CODE,    /* a text as files and options have it */
-    MS_CELL_VERDICT, /* "fits", "tight", "unknown", "no", or "error"; or another, with its tone */
+    MS_CELL_VERDICT, /* "fits", "tight", "unknown", "no", or "error", in colour on the console */
     MS_CELL_GIB,     /* bytes, under a heading with the unit GiB */
     MS_CELL_BYTES,   /* bytes, in the unit that suits them */
     MS_CELL_SIZE,    /* the same, rounded as on a page */
