@@ -156,7 +156,7 @@ static const cell_case cell_cases[] = {
     {"no time",
      {.kind = MS_CELL_NUMBER, .number = NAN, .decimals = 1},
      "-",
-     "<td class=\"n\">-</td>"},
+     "<td class=\"n\"><data value=\"0.000\">-</data></td>"},
     {"a half as printf has it",
      {.kind = MS_CELL_EVEN, .number = 0.0625, .decimals = 3, .unit = " ms"},
      "0.062 ms",

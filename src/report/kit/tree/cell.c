@@ -11,15 +11,9 @@
 #include "base/text/size.h"
 #include "report/kit/escape.h"
 
-/* "+1.50 GiB", "0 B"; `text` has room for MS_CELL_BYTES_OF_TEXT. */
-static void change_text(const ms_cell *c, char *text)
+static const char *sign_of(const ms_cell *c)
 {
-    char size[MS_SIZE_TEXT_BYTES];
-    snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s",
-             c->count == 0 ? ""
-             : c->is_less  ? "-"
-                           : "+",
-             ms_size_format(c->count, size, sizeof size));
+    return c->count == 0 ? "" : c->is_less ? "-" : "+";
 }
 
 const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
@@ -42,7 +36,8 @@ const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
     case MS_CELL_SIZE:
         return ms_bytes_text(c->count, text);
     case MS_CELL_CHANGE:
-        change_text(c, text);
+        snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", sign_of(c),
+                 ms_size_format(c->count, number, sizeof number));
         break;
     case MS_CELL_SIGNED:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%c%" PRIu64, c->is_less ? '-' : '+', c->count);
@@ -73,11 +68,10 @@ ms_tone ms_cell_verdict_tone(const char *verdict)
 /* The value as programs read it; NULL: it is a text. */
 static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 {
-    const bool is_number = c->kind >= MS_CELL_NUMBER;
-    if (c->kind < MS_CELL_GIB || (is_number && isnan(c->number)))
+    if (c->kind < MS_CELL_GIB)
         return NULL;
-    if (is_number)
-        return ms_fixed(c->number, c->decimals > 3 ? c->decimals : 3, text);
+    if (c->kind >= MS_CELL_NUMBER)
+        return ms_fixed(isnan(c->number) ? 0 : c->number, c->decimals > 3 ? c->decimals : 3, text);
     snprintf(text, MS_FIXED_TEXT, "%s%" PRIu64, c->is_less ? "-" : "", c->count);
     return text;
 }
@@ -85,12 +79,12 @@ static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 /* Bytes have their unit with them on a page. */
 static const char *shown_text(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
 {
-    if (c->kind == MS_CELL_GIB)
+    char bytes[MS_BYTES_TEXT];
+    if (c->kind == MS_CELL_GIB || c->kind == MS_CELL_BYTES)
         return ms_bytes_text(c->count, text);
-    if (c->kind == MS_CELL_SIGNED)
-        change_text(c, text);
-    else
+    if (c->kind != MS_CELL_SIGNED)
         return ms_cell_words(c, text);
+    snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", sign_of(c), ms_bytes_text(c->count, bytes));
     return text;
 }
 

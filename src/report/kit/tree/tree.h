@@ -43,6 +43,7 @@ typedef struct ms_tree_column {
     ms_tree_cut cut;       /* of a flexible column */
     uint8_t least;         /* with less room a flexible one has a line of its own */
     const char *wide_head; /* in Markdown and on a page; NULL: `head` */
+    const char *unit;      /* behind the head in Markdown: "GiB"; NULL: none */
 } ms_tree_column;
 
 typedef struct ms_tree_table {
@@ -86,7 +87,7 @@ typedef struct ms_tree_node {
     bool has_tone;
     ms_tone tone;
     const char *id;                            /* of a section; NULL: by its place */
-    const char *label;                         /* title, name or label */
+    const char *label;                         /* title, name or label; of a note "": none */
     const char *text;                          /* text, or units */
     ms_tree_table *table;                      /* else NULL */
     const void *view;                          /* of a picture */
@@ -97,6 +98,7 @@ typedef struct ms_tree {
     ms_arena *arena;
     bool is_borrowed, has_failed;          /* the caller's arena; out of memory */
     const char *heading, *title, *verdict; /* of Markdown and pages */
+    bool has_page_verdict;                 /* the verdict is on a page alone */
     ms_fit_verdict tone;                   /* of the verdict on a page */
     const char *made_from;                 /* the origin of the figures, as ms_html_finish has it */
     ms_tree_node *first, *last;

@@ -54,6 +54,10 @@ static bool write_table(FILE *out, ms_arena *arena, const ms_tree_table *t)
 /* "note:" begins a sentence of its own: "Note:". */
 static bool write_note(FILE *out, ms_arena *arena, const ms_tree_node *node)
 {
+    if (!*node->label) {
+        ms_html_paragraph(out, "note", node->text);
+        return true;
+    }
     char *label = ms_arena_strdup(arena, node->label);
     if (label) {
         label[0] = (char)toupper((unsigned char)label[0]);
