@@ -88,6 +88,7 @@ static ms_tree build(const ms_links_view *v)
     ms_tree_line(&tree, MS_ON_CONSOLE, title);
     if (v->facts->is_simulated) {
         tree.verdict = "nothing runs on this device: there are no figures to show";
+        tree.tone = MS_VERDICT_TIGHT;
         ms_tree_paragraph(&tree, MS_ON_CONSOLE, tree.verdict);
         return tree;
     }

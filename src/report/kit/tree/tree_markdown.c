@@ -66,7 +66,7 @@ static void write_table(FILE *out, const ms_tree_table *t)
         char text[MS_CELL_BYTES_OF_TEXT];
         const char *words = ms_cell_words(&t->cells[i], text);
         fputs(i % t->count == 0 ? "\n|" : "", out);
-        fputs(*words ? " " : "", out);
+        fputs(t->cells[i].kind == MS_CELL_NONE ? "" : " ", out);
         ms_markdown_text(out, words);
         fputs(" |", out);
     }
