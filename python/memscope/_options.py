@@ -218,7 +218,7 @@ class CompareOptions(TypedDict, total=False):
 
 
 class CalibrateOptions(TypedDict, total=False):
-    format: Text    # console or json
+    format: Text    # console, json, md or html
     file: File      # output file of calibration.json; - is standard output
     quiet: bool     # write the file only, nothing on the console
     color: Text     # auto, always or never

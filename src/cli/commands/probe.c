@@ -53,7 +53,7 @@ static const ms_cli_option options[] = {
     {"links",        0,   NULL,   "measure the device: copies, memory, products, context", MS_CLI_FLAG(links)},
     {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP", MS_CLI_TEXT(offload_ratio, NULL)},
     {"offload-tag",  0,   "TAG",  "of all, attention, mlp, norms or layers; TAG=R: its ratio", .apply = add_tag},
-    {"format",       0,   "NAME", "of the file: json; of an offload csv or svg [by its name]", .apply = ms_cli_set_format},
+    {"format",       0,   "NAME", "of the file: json, md, html; of an offload csv, svg [by name]", .apply = ms_cli_set_format},
     {"file",         'o', "FILE", "output file of the JSON report; - is standard output only", MS_CLI_PATH(file)},
     {"quiet",        'q', NULL,   "write the file only, nothing on the console", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
@@ -99,11 +99,19 @@ static ms_status write_probe(FILE *out, const ms_cli_source *source, ms_error *e
     return ms_probe_write(source->data, source->format, out, err);
 }
 
+/* Whether it is a format that every report of a probe has besides JSON. */
+static bool is_for_people(const char *format)
+{
+    return strcmp(format, "md") == 0 || strcmp(format, "html") == 0;
+}
+
 static ms_status show(const ms_cli_settings *s, ms_error *err)
 {
+    const char *format = ms_cli_format(s);
     ms_style style = ms_cli_style(s->color);
-    ms_cli_source source = {
-        .write = write_probe, .data = s->probe, .format = offloads(s) ? ms_cli_format(s) : "json"};
+    ms_cli_source source = {.write = write_probe,
+                            .data = s->probe,
+                            .format = offloads(s) || is_for_people(format) ? format : "json"};
     ms_probe_set_style(s->probe, &style);
     ms_status status = s->file ? ms_cli_write_file(s->file, &source, err)
                                : ms_cli_write_new_file(file_of(s), &source, err);
@@ -150,10 +158,11 @@ static void check_offload(const ms_cli_settings *s, ms_error *err)
                     s->memory_only ? "--memory-only" : "--device-index");
     if (offloads(s) && !s->offload_ratio && strcmp(ms_cli_format(s), "svg") == 0)
         ms_cli_fail(err, MS_ERR_USAGE, "a picture is of several ratios: give --offload-ratio");
-    bool has_other = s->format || strcmp(ms_cli_format(s), "console") != 0;
-    if (!offloads(s) && has_other && strcmp(ms_cli_format(s), "json") != 0)
-        ms_cli_fail(err, MS_ERR_USAGE, "--format %s is of --offload-ratio: this report is JSON",
-                    ms_cli_format(s));
+    const char *format = ms_cli_format(s);
+    bool has_other = s->format || strcmp(format, "console") != 0;
+    if (!offloads(s) && has_other && strcmp(format, "json") != 0 && !is_for_people(format))
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "--format %s is of --offload-ratio: this report is json, md or html", format);
 }
 
 static void check_options(const ms_cli_settings *s, ms_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A check as console text, and as Markdown.
+ * A check as console text and as a page, which are one tree, and as Markdown.
  */
 #include <inttypes.h>
 
@@ -9,10 +9,10 @@
 #include "report/kit/writer_list.h"
 #include "report/diff/diff_view.h"
 #include "report/kit/markdown.h"
-#include "report/kit/page.h"
+#include "report/kit/tree/tree_console.h"
+#include "report/kit/tree/tree_html.h"
 
 enum { MOST_DETAILS = 50, OUTCOME_WIDTH = 8, SIZE_WIDTH = 11, LEAST_NAME = 12 };
-enum { SIZES_WIDTH = 4 * (SIZE_WIDTH + 1) };
 
 /* "-" for what is not there. */
 static const char *size_text(uint64_t bytes, bool known, char text[MS_SIZE_TEXT_BYTES])
@@ -27,7 +27,7 @@ static const char *left_text(const ms_verdict *v, char text[MS_CHANGE_TEXT])
     return ms_change_text(v->used_bytes, v->limit_bytes, text);
 }
 
-/* ---- console ---- */
+/* ---- the tree ---- */
 
 static ms_tone tone_of(const ms_verdict *v)
 {
@@ -37,89 +37,120 @@ static ms_tone tone_of(const ms_verdict *v)
                                              : MS_TONE_DIM;
 }
 
-/* Where it is less than LEAST_NAME, a name has a line of its own. */
-static uint32_t name_width(const ms_page *p)
+static ms_cell outcome_cell(const ms_verdict *v)
 {
-    return ms_page_room(p, p->columns, 2 + OUTCOME_WIDTH + SIZES_WIDTH);
+    ms_cell cell = ms_cell_text(ms_outcome_names[v->outcome]);
+    cell.has_tone = true;
+    cell.tone = tone_of(v);
+    return cell;
 }
 
-static void write_row(const ms_page *p, const ms_verdict *v)
+static ms_cell size_cell(uint64_t bytes, bool is_known)
 {
-    char expected[MS_SIZE_TEXT_BYTES], upper[MS_SIZE_TEXT_BYTES], limit[MS_SIZE_TEXT_BYTES];
-    char left[MS_CHANGE_TEXT];
-    bool known = v->outcome != MS_OUTCOME_FAILED;
-    uint32_t width = name_width(p);
-    fprintf(p->out, "  %s%-*s%s", ms_page_tone(p, tone_of(v)), OUTCOME_WIDTH,
-            ms_outcome_names[v->outcome], ms_page_tone(p, MS_TONE_END));
-    if (width < LEAST_NAME) {
-        ms_page_last_cell(p, v->budget->name, p->columns - 2 - OUTCOME_WIDTH);
-        fprintf(p->out, "%*s", (int)(p->columns - SIZES_WIDTH), "");
-    } else {
-        ms_page_cell(p, v->budget->name, width);
+    return is_known ? ms_cell_bytes(bytes) : ms_cell_text("-");
+}
+
+static void add_table(ms_tree *tree, const ms_check_view *view)
+{
+    static const ms_tree_column columns[] = {
+        {"", .before = 2, .width = OUTCOME_WIDTH, .wide_head = "outcome"},
+        {"", .is_flexible = true, .least = LEAST_NAME, .wide_head = "budget"},
+        {"expected", .before = 1, .width = SIZE_WIDTH, .is_figure = true},
+        {"at most", .before = 1, .width = SIZE_WIDTH, .is_figure = true},
+        {"limit", .before = 1, .width = SIZE_WIDTH, .is_figure = true},
+        {"left", .before = 1, .width = SIZE_WIDTH, .is_figure = true}};
+    ms_tree_section(tree, MS_ON_PAGE, "budgets", "Budgets", "");
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, "Each budget, the worst first",
+                                               columns, sizeof columns / sizeof columns[0]);
+    if (table) {
+        table->is_fixed = true;
+        table->row_head = 1;
     }
-    fprintf(p->out, " %*s %*s %*s %*s\n", SIZE_WIDTH, size_text(v->expected_bytes, known, expected),
-            SIZE_WIDTH, size_text(v->upper_bytes, known, upper), SIZE_WIDTH,
-            size_text(v->limit_bytes, known && v->limit_bytes, limit), SIZE_WIDTH,
-            left_text(v, left));
+    for (uint32_t i = 0; i < view->count; i++) {
+        const ms_verdict *v = view->rows[i].verdict;
+        const bool is_known = v->outcome != MS_OUTCOME_FAILED;
+        const bool has_limit = is_known && v->limit_bytes;
+        ms_tree_cell(tree, table, outcome_cell(v));
+        ms_tree_cell(tree, table, ms_cell_text(v->budget->name));
+        ms_tree_cell(tree, table, size_cell(v->expected_bytes, is_known));
+        ms_tree_cell(tree, table, size_cell(v->upper_bytes, is_known));
+        ms_tree_cell(tree, table, size_cell(v->limit_bytes, has_limit));
+        ms_tree_cell(tree, table,
+                     has_limit ? ms_cell_change(MS_CELL_CHANGE, v->used_bytes, v->limit_bytes)
+                               : ms_cell_text("-"));
+    }
 }
 
-static void write_places(const ms_page *p, const ms_field_change *rows,
-                         const ms_error *const *places, uint32_t count)
+static void add_places(ms_tree *tree, const ms_field_change *rows, const ms_error *const *places,
+                       uint32_t count)
 {
     char values[MS_VALUES_TEXT];
     for (uint32_t i = 0; places && i < count; i++)
-        if (places[i]) {
-            ms_page_put(p, "    %s:%" PRIu32 ":%" PRIu32 ": %s %s", places[i]->file,
-                        places[i]->line, places[i]->column, rows[i].name,
-                        ms_values_text(&rows[i], values));
-            fputc('\n', p->out);
-        }
+        if (places[i])
+            ms_tree_verbatim(tree, MS_ON_ALL,
+                             ms_tree_text(tree, "    %s:%" PRIu32 ":%" PRIu32 ": %s %s",
+                                          places[i]->file, places[i]->line, places[i]->column,
+                                          rows[i].name, ms_values_text(&rows[i], values)));
 }
 
-static void write_place(const ms_page *p, const ms_error *place)
+static void add_place(ms_tree *tree, const ms_error *place)
 {
-    ms_page_put(p, "  %s:%" PRIu32 ":%" PRIu32 ":%s%s", place->file, place->line, place->column,
-                *place->pointer ? " " : "", place->pointer);
-    fputc('\n', p->out);
+    ms_tree_verbatim(tree, MS_ON_ALL,
+                     ms_tree_text(tree, "  %s:%" PRIu32 ":%" PRIu32 ":%s%s", place->file,
+                                  place->line, place->column, *place->pointer ? " " : "",
+                                  place->pointer));
 }
 
-static void write_others(const ms_page *p, const ms_check_row *r)
-{
-    for (uint32_t i = 0; i < r->other_count; i++) {
-        write_place(p, &r->others[i]);
-        ms_page_paragraph(p, r->others[i].text);
-    }
-}
-
-static void write_detail(const ms_page *p, const ms_check_row *r)
+static void add_detail(ms_tree *tree, const ms_check_row *r, uint32_t index)
 {
     const ms_verdict *v = r->verdict;
-    const ms_error *place = ms_check_place(v);
-    ms_page_heading(p, v->budget->name, "");
+    ms_tree_section(tree, MS_ON_ALL, ms_tree_text(tree, "budget-%" PRIu32, index), v->budget->name,
+                    "");
     if (v->outcome == MS_OUTCOME_FAILED)
-        write_place(p, place);
-    ms_page_paragraph(p, r->text);
-    write_others(p, r);
+        add_place(tree, ms_check_place(v));
+    ms_tree_paragraph(tree, MS_ON_ALL, r->text);
+    for (uint32_t i = 0; i < r->other_count; i++) {
+        add_place(tree, &r->others[i]);
+        ms_tree_paragraph(tree, MS_ON_ALL, r->others[i].text);
+    }
     if (*r->changes)
-        ms_page_paragraph(p, r->changes);
-    write_places(p, v->diff.config, v->config_places, v->diff.config_count);
-    write_places(p, v->diff.settings, v->setting_places, v->diff.settings_count);
+        ms_tree_paragraph(tree, MS_ON_ALL, r->changes);
+    add_places(tree, v->diff.config, v->config_places, v->diff.config_count);
+    add_places(tree, v->diff.settings, v->setting_places, v->diff.settings_count);
     if (*r->fix)
-        ms_page_paragraph(p, r->fix);
+        ms_tree_paragraph(tree, MS_ON_ALL, r->fix);
+}
+
+static ms_fit_verdict tone_of_all(const ms_check_view *view)
+{
+    const uint32_t *n = view->counts;
+    const bool is_bad = n[MS_OUTCOME_UNKNOWN] || n[MS_OUTCOME_OVER] || n[MS_OUTCOME_FAILED];
+    return is_bad ? MS_VERDICT_NO : n[MS_OUTCOME_WARNED] ? MS_VERDICT_TIGHT : MS_VERDICT_FITS;
+}
+
+static ms_tree build(const ms_check_view *view)
+{
+    ms_tree tree = ms_tree_begin(NULL);
+    ms_tree_head(&tree, "memscope", view->path, view->title, tone_of_all(view));
+    ms_tree_line(&tree, MS_ON_CONSOLE, view->title);
+    ms_tree_gap(&tree);
+    add_table(&tree, view);
+    for (uint32_t i = 0; i < view->count; i++)
+        if (ms_check_is_known(view->rows[i].verdict))
+            add_detail(&tree, &view->rows[i], i + 1);
+    return tree;
 }
 
 bool ms_check_console(FILE *out, const ms_check_view *view)
 {
-    const ms_page page = ms_page_begin(out, &view->style);
-    fprintf(out, "%s\n\n", view->title);
-    fprintf(out, "%*s %*s %*s %*s %*s\n", (int)(page.columns - SIZES_WIDTH), "", SIZE_WIDTH,
-            "expected", SIZE_WIDTH, "at most", SIZE_WIDTH, "limit", SIZE_WIDTH, "left");
-    for (uint32_t i = 0; i < view->count; i++)
-        write_row(&page, view->rows[i].verdict);
-    for (uint32_t i = 0; i < view->count; i++)
-        if (ms_check_is_known(view->rows[i].verdict))
-            write_detail(&page, &view->rows[i]);
-    return true;
+    ms_tree tree = build(view);
+    return ms_tree_console(&tree, out, &view->style);
+}
+
+bool ms_check_html(FILE *out, const ms_check_view *view)
+{
+    ms_tree tree = build(view);
+    return ms_tree_html(&tree, out);
 }
 
 bool ms_check_human(FILE *out, const ms_check_view *view)

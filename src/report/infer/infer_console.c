@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "report/infer/choice_view.h"
-#include "report/infer/rows_console.h"
+#include "report/infer/rows_tree.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
+#include "report/kit/tree/tree_console.h"
 #include "report/kit/writer_list.h"
 #include "base/text/number.h"
 
@@ -176,8 +177,10 @@ static void write_buffers(const ms_page *p, const ms_infer_view *v, const ms_inf
 
 bool ms_infer_console(FILE *out, const ms_infer_view *v)
 {
-    if (v->rows)
-        return ms_infer_rows_console(out, v);
+    if (v->rows) {
+        ms_tree tree = ms_infer_rows_tree(v);
+        return ms_tree_console(&tree, out, v->style);
+    }
     const ms_page page = ms_page_begin(out, v->style);
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
     const char *choice = ms_infer_choice_text(v), *range = ms_infer_choice_range(v);

@@ -6,10 +6,11 @@
 #include <inttypes.h>
 
 #include "report/infer/choice_view.h"
-#include "report/infer/rows_view.h"
+#include "report/infer/rows_tree.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/html.h"
+#include "report/kit/tree/tree_html.h"
 #include "report/view/fit_words.h"
 #include "report/kit/writer_list.h"
 
@@ -183,67 +184,15 @@ static bool write_notes(FILE *out, const ms_infer_view *v)
     return why && next && speed && choice && range;
 }
 
-/* ---- a table ---- */
-
-static bool write_row(FILE *out, const ms_infer_view *v, const ms_infer_row *row)
-{
-    fputs("<tr>", out);
-    for (uint32_t i = 0; i < ms_infer_rows_columns(v); i++) {
-        const char *cell = ms_infer_rows_cell(v, row, i);
-        if (!cell)
-            return false;
-        if (ms_infer_rows_is_figure(v, i))
-            fprintf(out, "<td class=\"n\">%s</td>", cell);
-        else if (i > 0)
-            ms_html_cell(out, cell);
-        else {
-            fputs("<th scope=\"row\">", out);
-            ms_xml_text(out, cell);
-            fputs("</th>", out);
-        }
-    }
-    fputs("</tr>\n", out);
-    return true;
-}
-
-static bool write_rows(FILE *out, const void *view, size_t index)
-{
-    const ms_infer_view *v = view;
-    const char *heads = "";
-    (void)index;
-    for (uint32_t i = 0; heads && i < ms_infer_rows_columns(v); i++)
-        heads = ms_arena_printf(v->arena, "%s%s%s%s", heads, i ? "|" : "",
-                                ms_infer_rows_is_figure(v, i) ? "#" : "", ms_infer_rows_head(v, i));
-    if (!heads)
-        return false;
-    ms_html_table(out, "sortable", "Each setting, in GiB", heads);
-    for (uint32_t i = 0; i < v->rows->rows.count; i++)
-        if (!write_row(out, v, &v->rows->rows.items[i]))
-            return false;
-    ms_html_end_table(out);
-    return true;
-}
-
-static bool write_table_page(FILE *out, const ms_infer_view *v)
-{
-    const char *title = ms_infer_title(v), *verdict = ms_infer_rows_verdict(v);
-    const ms_html_link links[] = {{"settings", "Settings", false}};
-    if (!title || !verdict)
-        return false;
-    ms_html_begin(out, &(ms_html_head){title, verdict,
-                                       ms_infer_rows_fit(v) ? MS_VERDICT_FITS : MS_VERDICT_NO});
-    for (uint32_t i = 0; i < v->rows->notes.count; i++)
-        ms_html_note(out, "Note:", v->rows->notes.items[i]);
-    return ms_html_finish(out, links, 1, MS_HTML_PREDICTED, v, write_rows);
-}
-
 bool ms_infer_html(FILE *out, const ms_infer_view *v)
 {
     const ms_html_link links[SECTIONS] = {[BARS] = {"parts", "Parts by place and phase", false},
                                           [BUFFERS] = {"buffers", "Buffers", false},
                                           [STORED] = {"stored", "Weights in files", false}};
-    if (v->rows)
-        return write_table_page(out, v);
+    if (v->rows) {
+        ms_tree tree = ms_infer_rows_tree(v);
+        return ms_tree_html(&tree, out);
+    }
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v);
     if (!title || !verdict)
         return false;

@@ -5,10 +5,11 @@
 #include <inttypes.h>
 
 #include "report/infer/choice_view.h"
-#include "report/infer/rows_console.h"
+#include "report/infer/rows_tree.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
 #include "report/kit/markdown.h"
+#include "report/kit/tree/tree_markdown.h"
 #include "report/kit/writer_list.h"
 #include "base/text/number.h"
 
@@ -75,8 +76,10 @@ static bool write_speed(FILE *out, const ms_infer_view *v)
 
 bool ms_infer_markdown(FILE *out, const ms_infer_view *v)
 {
-    if (v->rows)
-        return ms_infer_rows_markdown(out, v);
+    if (v->rows) {
+        ms_tree tree = ms_infer_rows_tree(v);
+        return ms_tree_markdown(&tree, out);
+    }
     const char *title = ms_infer_title(v), *verdict = ms_infer_verdict(v), *next = ms_infer_next(v);
     const char *choice = ms_infer_choice_text(v), *range = ms_infer_choice_range(v);
     if (!title || !verdict || !next || !choice || !range)

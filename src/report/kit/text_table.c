@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "report/kit/markdown.h"
 
 enum { MOST_WIDTH = 40, GAP = 2, LEAST_WRAPPED = 16 };
 
@@ -233,28 +232,4 @@ bool ms_text_table_console(const ms_page *p, const ms_style *style, const ms_tex
     free(l.natural);
     free(l.widths);
     return ok;
-}
-
-bool ms_text_table_markdown(FILE *out, const ms_text_table *t)
-{
-    fputs("\n\n|", out);
-    for (uint32_t i = 0; i < t->columns; i++)
-        fprintf(out, " %s |", t->head(t->view, i));
-    fputs("\n|", out);
-    for (uint32_t i = 0; i < t->columns; i++)
-        fputs(t->is_figure(t->view, i) ? "---:|" : "---|", out);
-    fputc('\n', out);
-    for (uint32_t row = 0; row < t->rows; row++) {
-        fputc('|', out);
-        for (uint32_t i = 0; i < t->columns; i++) {
-            const char *cell = t->cell(t->view, row, i);
-            if (!cell)
-                return false;
-            fputc(' ', out);
-            ms_markdown_text(out, cell);
-            fputs(" |", out);
-        }
-        fputc('\n', out);
-    }
-    return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A table of texts, whose rows may have a verdict: at a terminal, and as Markdown.
+ * A table of texts, whose rows may have a verdict, at a terminal.
  */
 #ifndef MS_REPORT_KIT_TEXT_TABLE_H
 #define MS_REPORT_KIT_TEXT_TABLE_H
@@ -35,6 +35,5 @@ typedef struct ms_text_table {
 /* At most style->columns wide where columns that go allow it; every row is written. False: out of
  * memory. */
 bool ms_text_table_console(const ms_page *page, const ms_style *style, const ms_text_table *table);
-bool ms_text_table_markdown(FILE *out, const ms_text_table *table);
 
 #endif

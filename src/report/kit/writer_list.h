@@ -69,6 +69,8 @@ enum {
     X(PLAN, ms_plan_html, "html", DETAIL, "a page with pictures, for a browser", "plan.html") \
     X(FILE_PLAN, ms_file_plan_console, "console", NOTHING, "for people, at a terminal", "plan.txt") \
     X(FILE_PLAN, ms_file_plan_json, "json", NOTHING, "the whole plan, for programs", "plan.json") \
+    X(FILE_PLAN, ms_file_plan_markdown, "md", NOTHING, "for people, as Markdown", "plan.md") \
+    X(FILE_PLAN, ms_file_plan_html, "html", NOTHING, "a page in one file", "plan.html") \
     X(FIT, ms_fit_report_console, "console", NOTHING, "for people, at a terminal", "fit.txt") \
     X(FIT, ms_fit_report_json, "json", NOTHING, "the answer, for programs", "fit.json") \
     X(FIT, ms_fit_report_markdown, "md", NOTHING, "for people, as Markdown", "fit.md") \
@@ -76,6 +78,7 @@ enum {
     X(RUNS, ms_runs_console, "console", NOTHING, "for people, at a terminal", "devices.txt") \
     X(RUNS, ms_runs_json, "json", NOTHING, "every figure, for programs", "devices.json") \
     X(RUNS, ms_runs_markdown, "md", NOTHING, "for people, as Markdown", "devices.md") \
+    X(RUNS, ms_runs_html, "html", NOTHING, "a page in one file", "devices.html") \
     X(DIFF, ms_diff_console, "console", NOTHING, "for people, at a terminal", "diff.txt") \
     X(DIFF, ms_diff_json, "json", NOTHING, "every row, for programs", "diff.json") \
     X(DIFF, ms_diff_markdown, "md", NOTHING, "for people, as Markdown", "diff.md") \
@@ -88,6 +91,7 @@ enum {
     X(CHECK, ms_check_human, "human", NOTHING, "the same", "check.txt") \
     X(CHECK, ms_check_json, "json", NOTHING, "every verdict, for programs", "check.json") \
     X(CHECK, ms_check_markdown, "md", NOTHING, "for people, as Markdown", "check.md") \
+    X(CHECK, ms_check_html, "html", NOTHING, "a page in one file", "check.html") \
     X(CHECK, ms_check_junit, "junit", NOTHING, "a test suite, as XML", "check.xml") \
     X(CHECK, ms_check_github, "github", NOTHING, "annotations of a GitHub workflow", "check.github") \
     X(CHECK, ms_check_sarif, "sarif", NOTHING, "for code scanning", "check.sarif") \
@@ -97,6 +101,8 @@ enum {
     X(CHECK, ms_check_prometheus, "prometheus", NOTHING, "a textfile for the node exporter", "memscope.prom") \
     X(CALIBRATION, ms_calibration_console, "console", NOTHING, "for people, at a terminal", "calibration.txt") \
     X(CALIBRATION, ms_calibration_json, "json", NOTHING, "for --calibration", "calibration.json") \
+    X(CALIBRATION, ms_calibration_markdown, "md", NOTHING, "for people, as Markdown", "calibration.md") \
+    X(CALIBRATION, ms_calibration_html, "html", NOTHING, "a page in one file", "calibration.html") \
     X(INFER, ms_infer_console, "console", NOTHING, "for people, at a terminal", "infer.txt") \
     X(INFER, ms_infer_json, "json", NOTHING, "every figure, for programs", "infer.json") \
     X(INFER, ms_infer_markdown, "md", NOTHING, "for people, as Markdown", "infer.md") \
@@ -104,14 +110,22 @@ enum {
     X(INFER, ms_infer_csv, "csv", ROWS, "a line for each combination of lists", "infer.csv") \
     X(STREAM, ms_stream_console, "console", NOTHING, "for people, at a terminal", "stream.txt") \
     X(STREAM, ms_stream_json, "json", NOTHING, "every figure, for programs", "stream.json") \
+    X(STREAM, ms_stream_markdown, "md", NOTHING, "for people, as Markdown", "stream.md") \
+    X(STREAM, ms_stream_html, "html", NOTHING, "a page in one file", "stream.html") \
     X(STREAM, ms_stream_csv, "csv", NOTHING, "a line for each number of layers ahead", "stream.csv") \
     X(STREAM, ms_stream_svg, "svg", NOTHING, "time and memory by layers ahead, as a picture", "stream.svg") \
     X(PROBE, ms_probe_console, "console", NOTHING, "for people, at a terminal", "runtime_report.txt") \
     X(PROBE, ms_probe_json, "json", NOTHING, "every figure, for programs", "runtime_report.json") \
+    X(PROBE, ms_probe_markdown, "md", NOTHING, "for people, as Markdown", "runtime_report.md") \
+    X(PROBE, ms_probe_html, "html", NOTHING, "a page in one file", "runtime_report.html") \
     X(LINKS, ms_links_console, "console", NOTHING, "for people, at a terminal", "device_links.txt") \
     X(LINKS, ms_links_json, "json", NOTHING, "for memscope calibrate", "device_links.json") \
+    X(LINKS, ms_links_markdown, "md", NOTHING, "for people, as Markdown", "device_links.md") \
+    X(LINKS, ms_links_html, "html", NOTHING, "a page in one file", "device_links.html") \
     X(OFFLOAD, ms_offload_console, "console", NOTHING, "for people, at a terminal", "offload.txt") \
     X(OFFLOAD, ms_offload_json, "json", NOTHING, "every figure, for programs", "offload.json") \
+    X(OFFLOAD, ms_offload_markdown, "md", NOTHING, "for people, as Markdown", "offload.md") \
+    X(OFFLOAD, ms_offload_html, "html", NOTHING, "a page in one file", "offload.html") \
     X(OFFLOAD, ms_offload_csv, "csv", NOTHING, "the ratios, one per line", "offload.csv") \
     X(OFFLOAD, ms_offload_svg, "svg", NOTHING, "peak, waiting and use of the link as a picture", "offload.svg")
 /* clang-format on */

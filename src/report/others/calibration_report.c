@@ -5,20 +5,18 @@
 
 #include "base/json/write.h"
 #include "memscope/calibrate.h"
-#include "base/text/number.h"
-#include "report/kit/list_table.h"
-#include "report/kit/page.h"
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
 
-/* ---- console ---- */
+/* ---- for people ---- */
 
-static const char *value_text(ms_parameter_kind kind, double value, char text[MS_FIXED_TEXT])
+static ms_cell value_cell(ms_parameter_kind kind, double value)
 {
     if (ms_parameter_rows[kind].is_bytes)
-        return ms_bytes_text((uint64_t)value, text);
+        return ms_cell_size((uint64_t)value);
     if (kind == MS_PARAMETER_HOST_LINK || kind == MS_PARAMETER_PEER_LINK)
-        return ms_fixed(value / 1e9, 2, text);
-    return ms_fixed(value, 4, text);
+        return ms_cell_number(value / 1e9, 2);
+    return ms_cell_number(value, 4);
 }
 
 static const char *unit_of(ms_parameter_kind kind)
@@ -26,80 +24,93 @@ static const char *unit_of(ms_parameter_kind kind)
     return kind == MS_PARAMETER_HOST_LINK || kind == MS_PARAMETER_PEER_LINK ? ", GB/s" : "";
 }
 
-_Static_assert((int)MS_BYTES_TEXT <= (int)MS_FIXED_TEXT, "a size is longer than a number");
-
-static bool write_parameters(const ms_page *p, const ms_calibration *c)
+static void add_parameters(ms_tree *tree, const ms_calibration *c)
 {
-    static const ms_list_column columns[] = {{"", 2, 35, 0, false},
-                                             {"value", 1, 10, 0, true},
-                                             {"from", 2, 10, 2, true},
-                                             {"to", 2, 10, 2, true},
-                                             {"points", 2, 6, 1, true}};
-    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
-    ms_page_heading(p, "Parameters", "  (from, to: fitted without one of the points)");
+    static const ms_tree_column columns[] = {
+        {"", .before = 2, .width = 35, .wide_head = "parameter"},
+        {"value", .before = 1, .width = 10, .is_figure = true},
+        {"from", .before = 2, .width = 10, .goes = 2, .is_figure = true},
+        {"to", .before = 2, .width = 10, .goes = 2, .is_figure = true},
+        {"points", .before = 2, .width = 6, .goes = 1, .is_figure = true}};
+    ms_tree_section(tree, MS_ON_ALL, "parameters", "Parameters",
+                    "from, to: fitted without one of the points");
+    ms_tree_table *table =
+        ms_tree_begin_table(tree, MS_ON_ALL, "From, to: fitted without one of the points", columns,
+                            sizeof columns / sizeof columns[0]);
     for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
         const ms_fitted *f = &c->parameters[i];
         ms_parameter_kind kind = (ms_parameter_kind)i;
-        char text[MS_FIXED_TEXT], label[64];
         if (f->points == 0)
             continue;
-        snprintf(label, sizeof label, "%s%s", ms_parameter_rows[i].title, unit_of(kind));
-        ms_list_put(&list, label);
-        ms_list_put(&list, value_text(kind, f->value, text));
-        ms_list_put(&list, value_text(kind, f->low, text));
-        ms_list_put(&list, value_text(kind, f->high, text));
-        snprintf(text, sizeof text, "%" PRIu32, f->points);
-        ms_list_put(&list, text);
+        ms_tree_cell(
+            tree, table,
+            ms_cell_text(ms_tree_text(tree, "%s%s", ms_parameter_rows[i].title, unit_of(kind))));
+        ms_tree_cell(tree, table, value_cell(kind, f->value));
+        ms_tree_cell(tree, table, value_cell(kind, f->low));
+        ms_tree_cell(tree, table, value_cell(kind, f->high));
+        ms_tree_cell(tree, table, ms_cell_count(f->points));
     }
-    return ms_list_end(&list, p, p->columns);
 }
 
-static void put_error(ms_list_table *list, const ms_calibration_error *e)
+static void add_error(ms_tree *tree, ms_tree_table *table, const ms_calibration_error *e)
 {
-    char text[MS_FIXED_TEXT];
-    ms_list_put(list, ms_fixed(100 * e->mean, 2, text));
-    ms_list_put(list, ms_fixed(100 * e->worst, 2, text));
+    ms_tree_cell(tree, table, ms_cell_number(100 * e->mean, 2));
+    ms_tree_cell(tree, table, ms_cell_number(100 * e->worst, 2));
 }
 
-static bool write_quality(const ms_page *p, const ms_calibration_result *r)
+static void add_quality(ms_tree *tree, const ms_calibration_result *r)
 {
-    static const ms_list_column columns[] = {{"", 2, 24, 0, false},      {"", 1, 8, 1, true},
-                                             {"before", 1, 7, 1, true},  {"", 1, 8, 0, true},
-                                             {"after", 1, 7, 0, true},   {"", 1, 8, 0, true},
-                                             {"left out", 0, 8, 0, true}};
-    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
-    ms_page_heading(p, "Errors", "  (% of the measured value: mean, worst)");
+    static const ms_tree_column columns[] = {
+        {"", .before = 2, .width = 24, .wide_head = "figure"},
+        {"", .before = 1, .width = 8, .goes = 1, .is_figure = true, .wide_head = "before, mean"},
+        {"before", .before = 1, .width = 7, .goes = 1, .is_figure = true,
+         .wide_head = "before, worst"},
+        {"", .before = 1, .width = 8, .is_figure = true, .wide_head = "after, mean"},
+        {"after", .before = 1, .width = 7, .is_figure = true, .wide_head = "after, worst"},
+        {"", .before = 1, .width = 8, .is_figure = true, .wide_head = "left out, mean"},
+        {"left out", .before = 0, .width = 8, .is_figure = true, .wide_head = "left out, worst"}};
+    ms_tree_section(tree, MS_ON_ALL, "errors", "Errors", "% of the measured value: mean, worst");
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, "% of the measured value", columns,
+                                               sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < r->quality_count; i++) {
         const ms_calibration_quality *q = &r->qualities[i];
-        ms_list_put(&list, q->figure);
-        put_error(&list, &q->before);
-        put_error(&list, &q->after);
-        put_error(&list, &q->held_out);
+        ms_tree_cell(tree, table, ms_cell_text(q->figure));
+        add_error(tree, table, &q->before);
+        add_error(tree, table, &q->after);
+        add_error(tree, table, &q->held_out);
     }
-    bool ok = ms_list_end(&list, p, p->columns);
-    ms_page_paragraph(p, "left out: each point predicted by a fit of the others");
-    return ok;
+    ms_tree_paragraph(tree, MS_ON_ALL, "left out: each point predicted by a fit of the others");
 }
 
-bool ms_calibration_console(FILE *out, const ms_calibration_view *view)
+static void add_sentences(ms_tree *tree, const char *id, const char *title,
+                          const char *const *texts, uint32_t count)
+{
+    if (count > 0)
+        ms_tree_section(tree, MS_ON_ALL, id, title, "");
+    for (uint32_t i = 0; i < count; i++)
+        ms_tree_paragraph(tree, MS_ON_ALL, texts[i]);
+}
+
+static ms_tree build(const ms_calibration_view *view)
 {
     const ms_calibration_result *r = view->result;
-    const ms_page p = ms_page_begin(out, view->style);
-    ms_page_put(&p, "%s: calibrated with %" PRIu32 " measured step%s", r->calibration.device,
-                r->calibration.points, r->calibration.points == 1 ? "" : "s");
-    fputc('\n', out);
-    if (!write_parameters(&p, &r->calibration) || (r->quality_count > 0 && !write_quality(&p, r)))
-        return false;
-    if (r->note_count > 0)
-        ms_page_heading(&p, "Not fitted", "");
-    for (uint32_t i = 0; i < r->note_count; i++)
-        ms_page_paragraph(&p, r->notes[i]);
-    if (r->remark_count > 0)
-        ms_page_heading(&p, "Out of the usual range", "");
-    for (uint32_t i = 0; i < r->remark_count; i++)
-        ms_page_paragraph(&p, r->remarks[i]);
-    return true;
+    const uint32_t points = r->calibration.points;
+    ms_tree tree = ms_tree_begin(NULL);
+    const char *verdict = ms_tree_text(&tree, "calibrated with %" PRIu32 " measured step%s", points,
+                                       points == 1 ? "" : "s");
+    ms_tree_head(&tree, "memscope", r->calibration.device, verdict, MS_VERDICT_FITS);
+    tree.made_from = "from measured steps";
+    ms_tree_line(&tree, MS_ON_CONSOLE,
+                 ms_tree_text(&tree, "%s: %s", r->calibration.device, verdict ? verdict : ""));
+    add_parameters(&tree, &r->calibration);
+    if (r->quality_count > 0)
+        add_quality(&tree, r);
+    add_sentences(&tree, "not-fitted", "Not fitted", r->notes, r->note_count);
+    add_sentences(&tree, "unusual", "Out of the usual range", r->remarks, r->remark_count);
+    return tree;
 }
+
+MS_TREE_WRITERS(ms_calibration, ms_calibration_view, build, v->style)
 
 /* ---- JSON ---- */
 

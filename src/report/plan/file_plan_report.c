@@ -3,18 +3,14 @@
  * A plan for figures in a file, for people and as JSON.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include "base/locale.h"
 #include "decide/plan/modules/recount.h"
 #include "base/text/size.h"
 #include "base/json/write.h"
 #include "decide/plan/file_plan.h"
-#include "report/kit/list_table.h"
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
-
-enum { SENTENCE_BYTES = 1024 };
 
 static const char *const ending_texts[] = {
     [MS_PLAN_OPTIMAL] = "proven",
@@ -109,79 +105,77 @@ static const char *size_text(uint64_t bytes, char *text)
     return ms_size_format(bytes, text, MS_SIZE_TEXT_BYTES);
 }
 
-/* A sentence at the margin. */
-__attribute__((format(printf, 2, 3))) static void say(const ms_page *page, const char *format, ...)
+/* What is found: a sentence at the margin. */
+static void answer(ms_tree *tree, ms_fit_verdict tone, const char *text)
 {
-    char text[SENTENCE_BYTES];
-    va_list args;
-    va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
-    va_end(args);
-    ms_page_line(page, text);
+    ms_tree_line(tree, MS_ON_CONSOLE, text);
+    tree->verdict = text;
+    tree->tone = tone;
 }
 
-static void put_ms(ms_list_table *list, double ms)
+static void add_ms(ms_tree *tree, ms_tree_table *table, double ms)
 {
-    char text[MS_SIZE_TEXT_BYTES];
-    ms_text_print(text, sizeof text, "%.3f ms", ms);
-    ms_list_put(list, text);
+    ms_tree_cell(tree, table, ms_cell_even(ms, 3, " ms"));
 }
 
-static void put_size(ms_list_table *list, uint64_t bytes)
+/* A table under a heading that the console does without. */
+static ms_tree_table *begin_table(ms_tree *tree, const char *title, const char *caption,
+                                  const ms_tree_column *columns, uint32_t count)
 {
-    char text[MS_SIZE_TEXT_BYTES];
-    ms_list_put(list, size_text(bytes, text));
+    ms_tree_gap(tree);
+    ms_tree_section(tree, MS_OFF_CONSOLE, "plan", title, "");
+    return ms_tree_begin_table(tree, MS_ON_ALL, caption, columns, count);
 }
 
-static bool write_operators(const ms_file_plan *plan, const ms_page *page)
+static void add_operators(const ms_file_plan *plan, ms_tree *tree)
 {
-    static const ms_list_column columns[] = {{"", 0, 4, 0, true},
-                                             {"PLAN", 2, 9, 0, false},
-                                             {"MEMORY", 1, 12, 0, true},
-                                             {"TIME", 1, 12, 0, true},
-                                             {"OPERATOR", 2, 0, 0, false}};
+    static const ms_tree_column columns[] = {
+        {"", .width = 4, .is_figure = true, .wide_head = "#"},
+        {"PLAN", .before = 2, .width = 9, .wide_head = "plan"},
+        {"MEMORY", .before = 1, .width = 12, .is_figure = true, .wide_head = "memory"},
+        {"TIME", .before = 1, .width = 12, .is_figure = true, .wide_head = "time"},
+        {"OPERATOR", .before = 2, .wide_head = "operator"}};
     const ms_operator_plan *p = &plan->operators;
-    char saved[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], number[16];
-    if (!p->save)
-        return true;
-    say(page, "Fits: %s saved of %s allowed; %.3f of %.3f ms recomputed.",
-        size_text(p->saved_bytes, saved), size_text(p->budget_bytes, budget), p->recompute_ms,
-        p->total_ms);
-    fputc('\n', page->out);
-    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
+    char saved[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
+    if (!p->save) {
+        tree->verdict = "No set found.";
+        return;
+    }
+    answer(tree, MS_VERDICT_FITS,
+           ms_tree_text(tree, "Fits: %s saved of %s allowed; %.3f of %.3f ms recomputed.",
+                        size_text(p->saved_bytes, saved), size_text(p->budget_bytes, budget),
+                        p->recompute_ms, p->total_ms));
+    ms_tree_table *table = begin_table(tree, "Operators", "What is saved, and what is recomputed",
+                                       columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < plan->operator_task.count; i++) {
         const ms_operator *o = &plan->operator_task.operators[i];
-        snprintf(number, sizeof number, "%" PRIu32, i);
-        ms_list_put(&list, number);
-        ms_list_put(&list, p->save[i] ? "save" : "recompute");
-        put_size(&list, o->memory_bytes);
-        put_ms(&list, o->runtime_ms);
-        ms_list_put(&list, o->name);
+        ms_tree_cell(tree, table, ms_cell_count(i));
+        ms_tree_cell(tree, table, ms_cell_text(p->save[i] ? "save" : "recompute"));
+        ms_tree_cell(tree, table, ms_cell_bytes(o->memory_bytes));
+        add_ms(tree, table, o->runtime_ms);
+        ms_tree_cell(tree, table, ms_cell_text(o->name));
     }
-    return ms_list_end(&list, page, page->columns);
 }
 
-static bool write_decisions(const ms_file_plan *plan, const ms_page *page)
+static void add_decisions(const ms_file_plan *plan, ms_tree *tree)
 {
-    static const ms_list_column columns[] = {{"DISCARD", 0, 9, 0, true},
-                                             {"FREED", 1, 12, 0, true},
-                                             {"RECOMPUTE", 1, 12, 0, true},
-                                             {"CHECKPOINTED MODULE", 2, 0, 0, false}};
-    char text[MS_SIZE_TEXT_BYTES];
-    fputc('\n', page->out);
-    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
+    static const ms_tree_column columns[] = {
+        {"DISCARD", .width = 9, .is_figure = true, .wide_head = "discarded"},
+        {"FREED", .before = 1, .width = 12, .is_figure = true, .wide_head = "freed"},
+        {"RECOMPUTE", .before = 1, .width = 12, .is_figure = true, .wide_head = "recomputed"},
+        {"CHECKPOINTED MODULE", .before = 2, .wide_head = "checkpointed module"}};
+    ms_tree_table *table = begin_table(tree, "Checkpoints", "The modules that are checkpointed",
+                                       columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < plan->graph.count; i++) {
         const ms_module *m = &plan->graph.modules[i];
         uint32_t parts = plan->checkpoints.parts[i];
-        if (parts > 0) {
-            ms_text_print(text, sizeof text, "%.2f %%", 100.0 * parts / MS_PARTS);
-            ms_list_put(&list, text);
-            put_size(&list, ms_checkpoint_freed_bytes(m, parts));
-            put_ms(&list, ms_checkpoint_ms(m, parts));
-            ms_list_put(&list, m->fqn);
-        }
+        if (parts == 0)
+            continue;
+        ms_tree_cell(tree, table, ms_cell_even(100.0 * parts / MS_PARTS, 2, " %"));
+        ms_tree_cell(tree, table, ms_cell_bytes(ms_checkpoint_freed_bytes(m, parts)));
+        add_ms(tree, table, ms_checkpoint_ms(m, parts));
+        ms_tree_cell(tree, table, ms_cell_text(m->fqn));
     }
-    return ms_list_end(&list, page, page->columns);
 }
 
 /* A search ends when its time is over, or when it has done all the work that it may. */
@@ -193,24 +187,28 @@ static const char *ending_text(const ms_file_plan *plan)
                                                : ending_texts[outcome];
 }
 
-static bool write_checkpoints(const ms_file_plan *plan, const ms_page *page)
+static void add_checkpoints(const ms_file_plan *plan, ms_tree *tree)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings->budget_bytes, budget);
     if (!p->has_plan) {
-        say(page, "Does not fit %s.", budget);
-        return true;
+        answer(tree, MS_VERDICT_NO, ms_tree_text(tree, "Does not fit %s.", budget));
+        return;
     }
-    say(page, "Fits: peak %s of %s, in the backward of %s.", size_text(p->peak_bytes, peak), budget,
-        plan->graph.modules[p->peak_module].fqn);
+    answer(tree, MS_VERDICT_FITS,
+           ms_tree_text(tree, "Fits: peak %s of %s, in the backward of %s.",
+                        size_text(p->peak_bytes, peak), budget,
+                        plan->graph.modules[p->peak_module].fqn));
     if (!(p->recompute_ms > 0)) {
-        say(page, "Nothing has to be recomputed.");
-        return true;
+        ms_tree_line(tree, MS_ON_ALL, "Nothing has to be recomputed.");
+        return;
     }
-    say(page, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).", p->recompute_ms,
-        p->bound_ms, 100 * p->gap, ending_text(plan));
-    return write_decisions(plan, page);
+    ms_tree_line(tree, MS_ON_ALL,
+                 ms_tree_text(tree,
+                              "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).",
+                              p->recompute_ms, p->bound_ms, 100 * p->gap, ending_text(plan)));
+    add_decisions(plan, tree);
 }
 
 /* The root keeps what is in no other unit. */
@@ -225,35 +223,50 @@ static uint64_t unit_bytes(const ms_file_plan *plan, uint32_t unit)
     return bytes;
 }
 
-static bool write_shards(const ms_file_plan *plan, const ms_page *page)
+static void add_shards(const ms_file_plan *plan, ms_tree *tree)
 {
-    static const ms_list_column columns[] = {{"PARAMETERS", 0, 12, 0, true},
-                                             {"UNIT", 2, 0, 0, false}};
+    static const ms_tree_column columns[] = {
+        {"PARAMETERS", .width = 12, .is_figure = true, .wide_head = "parameters"},
+        {"UNIT", .before = 2, .wide_head = "unit"}};
     const ms_shard_plan *p = &plan->shards;
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings->budget_bytes, budget);
     if (!p->units[0]) {
-        say(page, p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s." : "No set found for %s.",
-            budget);
-        return true;
+        bool is_proven = p->outcome == MS_PLAN_INFEASIBLE;
+        answer(
+            tree, MS_VERDICT_NO,
+            ms_tree_text(tree, "%s %s.", is_proven ? "Does not fit" : "No set found for", budget));
+        return;
     }
-    say(page, "Fits: peak %s of %s; %.3f ms of communication are exposed (%s).",
-        size_text(p->peak_bytes, peak), budget, p->exposed_ms,
-        p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be optimal");
-    fputc('\n', page->out);
-    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
+    answer(tree, MS_VERDICT_FITS,
+           ms_tree_text(tree, "Fits: peak %s of %s; %.3f ms of communication are exposed (%s).",
+                        size_text(p->peak_bytes, peak), budget, p->exposed_ms,
+                        p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be optimal"));
+    ms_tree_table *table = begin_table(tree, "Units", "The modules that are units", columns,
+                                       sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < plan->graph.count; i++)
         if (p->units[i]) {
-            put_size(&list, unit_bytes(plan, i));
-            ms_list_put(&list, plan->graph.modules[i].fqn);
+            ms_tree_cell(tree, table, ms_cell_bytes(unit_bytes(plan, i)));
+            ms_tree_cell(tree, table, ms_cell_text(plan->graph.modules[i].fqn));
         }
-    return ms_list_end(&list, page, page->columns);
 }
 
-bool ms_file_plan_console(FILE *out, const ms_file_plan *plan)
+static ms_tree build(const ms_file_plan *plan)
 {
-    const ms_page page = ms_page_begin(out, plan->style);
-    return plan->kind == MS_PLAN_OPERATORS ? write_operators(plan, &page)
-           : plan->kind == MS_PLAN_SHARDS  ? write_shards(plan, &page)
-                                           : write_checkpoints(plan, &page);
+    static const char *const titles[] = {
+        [MS_PLAN_OPERATORS] = "A plan for the operators of a file",
+        [MS_PLAN_CHECKPOINTS] = "A plan of checkpoints for the modules of a file",
+        [MS_PLAN_SHARDS] = "A plan of FSDP's units for the modules of a file"};
+    ms_tree tree = ms_tree_begin(NULL);
+    ms_tree_head(&tree, "memscope", titles[plan->kind], NULL, MS_VERDICT_NO);
+    tree.made_from = "from the figures of the file alone";
+    if (plan->kind == MS_PLAN_OPERATORS)
+        add_operators(plan, &tree);
+    else if (plan->kind == MS_PLAN_SHARDS)
+        add_shards(plan, &tree);
+    else
+        add_checkpoints(plan, &tree);
+    return tree;
 }
+
+MS_TREE_WRITERS(ms_file_plan, ms_file_plan, build, v->style)

@@ -1,78 +1,64 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A table of runs for people: at a terminal, and as Markdown.
+ * A table of runs for people.
  */
-#include "report/kit/markdown.h"
-#include "report/kit/text_table.h"
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
 #include "report/runs/runs_verdict.h"
 #include "report/runs/runs_view.h"
 
 enum { PLAN_WIDTH = 28 };
 
-static const char *head(const void *view, uint32_t column)
+/* NULL: out of memory. Of the columns that may go, the last such goes first. */
+static const ms_tree_column *columns_of(const ms_runs_view *v)
 {
-    return ms_runs_head(view, column);
+    const uint32_t count = ms_runs_columns(v);
+    ms_tree_column *columns = ms_arena_array(v->arena, ms_tree_column, count);
+    for (uint32_t i = 0; columns && i < count; i++)
+        columns[i] = (ms_tree_column){.head = ms_runs_head(v, i),
+                                      .before = 2,
+                                      .goes = (uint8_t)(ms_runs_may_go(v, i) ? i : 0),
+                                      .is_figure = ms_runs_is_figure(v, i)};
+    return columns;
 }
 
-static const char *cell(const void *view, uint32_t row, uint32_t column)
+static void add_table(const ms_runs_view *v, ms_tree *tree)
 {
-    const ms_runs_view *v = view;
-    return ms_runs_cell(v, &v->rows[row], column);
-}
-
-static bool is_figure(const void *view, uint32_t column)
-{
-    return ms_runs_is_figure(view, column);
-}
-
-/* The last such first. */
-static uint32_t goes(const void *view, uint32_t column)
-{
-    return ms_runs_may_go(view, column) ? column : 0;
-}
-
-static ms_text_table table_of(const ms_runs_view *v)
-{
-    return (ms_text_table){.view = v,
-                           .columns = ms_runs_columns(v),
-                           .rows = v->count,
-                           .verdict = v->field_count,
-                           .head = head,
-                           .cell = cell,
-                           .is_figure = is_figure,
-                           .goes = goes,
-                           .least_last = v->question == MS_RUNS_PLAN ? PLAN_WIDTH : 0};
-}
-
-bool ms_runs_console(FILE *out, const ms_runs_view *v)
-{
-    const ms_page page = ms_page_begin(out, v->style);
-    const ms_text_table table = table_of(v);
-    const char *decision = ms_runs_decision(v), *note;
-    if (!decision)
-        return false;
-    ms_page_title(&page, v->title, ms_runs_fit_count(v) > 0 ? MS_TONE_GOOD : MS_TONE_BAD, decision);
-    ms_page_heading(&page, v->of_devices ? "Devices" : "Runs", "  (GiB)");
-    if (!ms_text_table_console(&page, v->style, &table))
-        return false;
-    for (uint32_t i = 0; (note = ms_runs_note(v, i)) != NULL; i++) {
-        fputs(i == 0 ? "\n" : "", out);
-        ms_page_note(&page, "note:", note);
+    const ms_tree_column *columns = columns_of(v);
+    const uint32_t count = ms_runs_columns(v);
+    if (!columns)
+        return;
+    ms_tree_table *table =
+        ms_tree_begin_table(tree, MS_ON_ALL, "Each run; bytes in GiB", columns, count);
+    if (table) {
+        table->is_sortable = true;
+        table->least_last = v->question == MS_RUNS_PLAN ? PLAN_WIDTH : 0;
     }
-    return !ms_arena_has_failed(v->arena);
+    for (uint32_t row = 0; row < v->count; row++)
+        for (uint32_t i = 0; i < count; i++) {
+            const char *text = ms_runs_cell(v, &v->rows[row], i);
+            ms_tree_cell(tree, table,
+                         i == v->field_count ? ms_cell_verdict(text) : ms_cell_text(text));
+        }
 }
 
-bool ms_runs_markdown(FILE *out, const ms_runs_view *v)
+static ms_tree build(const ms_runs_view *v)
 {
-    const ms_text_table table = table_of(v);
     const char *decision = ms_runs_decision(v), *note;
-    if (!decision)
-        return false;
-    ms_markdown_title(out, "memscope", decision, v->title);
-    if (!ms_text_table_markdown(out, &table))
-        return false;
-    for (uint32_t i = 0; (note = ms_runs_note(v, i)) != NULL; i++)
-        ms_markdown_note(out, "note", note);
-    return !ms_arena_has_failed(v->arena);
+    const bool fits = ms_runs_fit_count(v) > 0;
+    ms_tree tree = ms_tree_begin(v->arena);
+    ms_tree_head(&tree, "memscope", v->title, decision, fits ? MS_VERDICT_FITS : MS_VERDICT_NO);
+    ms_tree_line(&tree, MS_ON_CONSOLE, v->title);
+    ms_tree_answer(&tree, fits ? MS_TONE_GOOD : MS_TONE_BAD, decision);
+    ms_tree_section(&tree, MS_ON_CONSOLE | MS_ON_PAGE, "runs", v->of_devices ? "Devices" : "Runs",
+                    "GiB");
+    add_table(v, &tree);
+    for (uint32_t i = 0; (note = ms_runs_note(v, i)) != NULL; i++) {
+        if (i == 0)
+            ms_tree_gap(&tree);
+        ms_tree_note(&tree, MS_ON_ALL, "note:", note);
+    }
+    return tree;
 }
+
+MS_TREE_WRITERS(ms_runs, ms_runs_view, build, v->style)

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Measured links, memory and products: console text, and JSON (schemas/device_links.schema.json).
+ * Measured links, memory and products: for people, and as JSON (schemas/device_links.schema.json).
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/locale.h"
 #include "base/json/write.h"
 #include "memscope/probe.h"
-#include "report/kit/list_table.h"
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/links_view.h"
 #include "base/text/number.h"
-#include "base/text/size.h"
 
-/* ---- console ---- */
+/* ---- for people ---- */
 
 static const struct kind_name {
     const char *kind, *title;
@@ -33,64 +31,82 @@ static const char *title_of(const ms_link_sample *s)
     return kind_names[i].title;
 }
 
-static bool write_copies(const ms_page *page, const ms_links *links, bool is_host)
+static void add_copies(ms_tree *tree, const ms_links *links, bool is_host)
 {
-    static const ms_list_column columns[] = {
-        {"", 2, 24, 0, false}, {"", 1, 10, 0, false}, {"", 1, 10, 0, true}, {"", 1, 10, 0, true}};
-    char text[32];
-    ms_list_table list = ms_list_begin(columns, sizeof columns / sizeof columns[0]);
-    ms_page_heading(page, "Copies", "  (GB/s, the best of several)");
+    static const ms_tree_column columns[] = {
+        {"", .before = 2, .width = 24, .wide_head = "copy"},
+        {"", .before = 1, .width = 10, .wide_head = "host memory"},
+        {"", .before = 1, .width = 10, .is_figure = true, .wide_head = "size"},
+        {"", .before = 1, .width = 10, .is_figure = true, .wide_head = "GB/s"}};
+    ms_tree_section(tree, MS_ON_ALL, "copies", "Copies", "GB/s, the best of several");
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, "The best of several", columns,
+                                               sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < links->copies.count; i++) {
         const ms_link_sample *s = &links->copies.items[i];
-        ms_list_put(&list, title_of(s));
-        ms_list_put(&list, is_host || strcmp(s->kind, "memory") == 0 ? ""
-                           : s->is_pinned                            ? "pinned"
-                                                                     : "not pinned");
-        ms_list_put(&list, ms_size_format(s->bytes, text, sizeof text));
-        ms_text_print(text, sizeof text, "%.2f", s->bytes_per_s / 1e9);
-        ms_list_put(&list, text);
+        const bool is_inside = is_host || strcmp(s->kind, "memory") == 0;
+        ms_tree_cell(tree, table, ms_cell_text(title_of(s)));
+        ms_tree_cell(tree, table,
+                     ms_cell_text(is_inside      ? ""
+                                  : s->is_pinned ? "pinned"
+                                                 : "not pinned"));
+        ms_tree_cell(tree, table, ms_cell_bytes(s->bytes));
+        ms_tree_cell(tree, table, ms_cell_even(s->bytes_per_s / 1e9, 2, NULL));
     }
-    return ms_list_end(&list, page, page->columns);
 }
 
-static void write_products(const ms_page *page, const ms_links *links)
+static void add_products(ms_tree *tree, const ms_links *links)
 {
-    ms_page_heading(page, "Products", "  (TFLOP/s, the best of several)");
+    static const ms_tree_column columns[] = {
+        {"", .before = 2, .width = 6, .wide_head = "type"},
+        {"", .before = 1, .width = 24, .is_figure = true, .wide_head = "rows x inner x columns"},
+        {"", .before = 1, .width = 12, .is_figure = true, .wide_head = "TFLOP/s"}};
+    ms_tree_section(tree, MS_ON_ALL, "products", "Products", "TFLOP/s, the best of several");
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, "The best of several", columns,
+                                               sizeof columns / sizeof columns[0]);
+    if (table)
+        table->is_fixed = table->has_no_head = true;
     for (uint32_t i = 0; i < links->products.count; i++) {
         const ms_product_sample *p = &links->products.items[i];
-        ms_file_print(page->out, "  %-6s %6" PRIu64 " x %6" PRIu64 " x %6" PRIu64 " %12.3f\n",
-                      ms_dtype_info_of(p->dtype)->short_name, p->rows, p->inner, p->columns,
-                      p->flops_per_s / 1e12);
+        ms_tree_cell(tree, table, ms_cell_text(ms_dtype_info_of(p->dtype)->short_name));
+        ms_tree_cell(tree, table,
+                     ms_cell_text(ms_tree_text(tree, "%6" PRIu64 " x %6" PRIu64 " x %6" PRIu64,
+                                               p->rows, p->inner, p->columns)));
+        ms_tree_cell(tree, table, ms_cell_even(p->flops_per_s / 1e12, 3, NULL));
     }
 }
 
-bool ms_links_console(FILE *out, const ms_links_view *v)
+static ms_tree build(const ms_links_view *v)
 {
-    const ms_page page = ms_page_begin(out, v->style);
     char opened[MS_GIB_TEXT], loaded[MS_GIB_TEXT], total[MS_GIB_TEXT];
-    char text[1024];
-    snprintf(text, sizeof text, "%s: %s, %s GiB", v->facts->title, v->facts->versions,
-             ms_gib(v->facts->total_bytes, total));
-    ms_page_line(&page, text);
+    ms_tree tree = ms_tree_begin(NULL);
+    const char *title = ms_tree_text(&tree, "%s: %s, %s GiB", v->facts->title, v->facts->versions,
+                                     ms_gib(v->facts->total_bytes, total));
+    ms_tree_head(&tree, "memscope", title,
+                 v->status == MS_OK ? "Links, memory and products as measured" : "Measured in part",
+                 v->status == MS_OK ? MS_VERDICT_FITS : MS_VERDICT_NO);
+    tree.made_from = "from what this device did";
+    ms_tree_line(&tree, MS_ON_CONSOLE, title);
     if (v->facts->is_simulated) {
-        ms_page_say(&page, "nothing runs on this device: there are no figures to show");
-        return true;
+        tree.verdict = "nothing runs on this device: there are no figures to show";
+        tree.tone = MS_VERDICT_TIGHT;
+        ms_tree_paragraph(&tree, MS_ON_CONSOLE, tree.verdict);
+        return tree;
     }
-    if (v->status != MS_OK) {
-        ms_page_note(&page, "partial:", v->message ? v->message : "");
-    }
-    if (!write_copies(&page, v->links, v->facts->is_host))
-        return false;
-    write_products(&page, v->links);
+    if (v->status != MS_OK)
+        ms_tree_note(&tree, MS_ON_ALL, "partial:", v->message ? v->message : "");
+    add_copies(&tree, v->links, v->facts->is_host);
+    add_products(&tree, v->links);
     if (!v->facts->is_host) {
-        fputc('\n', out);
-        ms_page_say(&page,
+        ms_tree_gap(&tree);
+        ms_tree_say(&tree, MS_ON_ALL,
                     "in use on the device: %s GiB with its context, %s GiB once products ran",
                     ms_gib(v->links->opened_used_bytes, opened),
                     ms_gib(v->links->loaded_used_bytes, loaded));
     }
-    return true;
+    return tree;
 }
+
+MS_TREE_WRITERS(ms_links, struct ms_links_view, build, v->style)
 
 /* ---- JSON ---- */
 

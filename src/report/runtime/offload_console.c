@@ -1,36 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An offload by ratio as console text: what to do, then a table of what is predicted, and one of
+ * An offload by ratio for people: what to do, then a table of what is predicted, and one of
  * what was measured.
  */
 #include "base/locale.h"
-#include "report/kit/list_table.h"
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/offload_view.h"
 #include "report/view/fit_words.h"
 #include "base/text/number.h"
 
-static void write_head(const ms_offload_view *v, const ms_page *page)
+static void add_tags(const ms_offload_view *v, ms_tree *tree)
 {
     char total[MS_GIB_TEXT];
-    char text[256];
-    snprintf(text, sizeof text, "offloaded by ratio, predicted for %s", v->run->device->name);
-    ms_page_subject(page, ms_offload_model(v), text);
-    if (v->backend)
-        ms_page_say(page, "measured on %s: %s, %s GiB", v->facts->title, v->facts->versions,
-                    ms_gib(v->facts->total_bytes, total));
-}
-
-static void write_tags(const ms_offload_view *v, const ms_page *page)
-{
-    char total[MS_GIB_TEXT];
-    fputc('\n', page->out);
     for (uint32_t i = 0; i < v->tags->count; i++) {
         const ms_offload_tag *tag = &v->tags->items[i];
         char ratio[32] = "as below";
         if (tag->has_ratio)
             ms_text_print(ratio, sizeof ratio, "%g", tag->ratio);
-        ms_page_say(page, "tag %s: %s GiB saved in a pass, ratio %s", tag->name,
+        ms_tree_say(tree, MS_ON_ALL, "tag %s: %s GiB saved in a pass, ratio %s", tag->name,
                     ms_gib(v->rows->items[0].bytes[i].total_bytes, total), ratio);
     }
 }
@@ -38,103 +26,128 @@ static void write_tags(const ms_offload_view *v, const ms_page *page)
 /* Shares of time go first, then what the host holds. */
 #define COLUMNS(last)                                                                              \
     {                                                                                              \
-        {"ratio", 2, 6, 0, true}, {"allocated", 1, 10, 0, true}, {"reserved", 1, 10, 0, true},     \
-            {"host", 1, 10, 3, true}, {"step", 1, 11, 0, true}, {"waiting", 1, 11, 1, true},       \
-            {"link", 1, 6, 2, true}, {last, 2, 0, 0, false},                                       \
+        {"ratio", .before = 2, .width = 6, .is_figure = true},                                     \
+            {"allocated", .before = 1, .width = 10, .is_figure = true},                            \
+            {"reserved", .before = 1, .width = 10, .is_figure = true},                             \
+            {"host", .before = 1, .width = 10, .goes = 3, .is_figure = true},                      \
+            {"step", .before = 1, .width = 11, .is_figure = true, .wide_head = "step, ms"},        \
+            {"waiting", .before = 1,       .width = 11,                                            \
+             .goes = 1, .is_figure = true, .wide_head = "waiting, ms"},                            \
+            {"link",    .before = 1,       .width = 6,                                             \
+             .goes = 2, .is_figure = true, .wide_head = "link, % of the step"},                    \
+            {last, .before = 2},                                                                   \
     }
 enum { LAST = 7 }; /* columns before the last one */
 
-static void put_ratio(const ms_offload_view *v, ms_list_table *list, const ms_offload_row *row)
+static void add_ratio(const ms_offload_view *v, ms_tree *tree, ms_tree_table *table,
+                      const ms_offload_row *row)
 {
     char text[32] = "fixed";
     if (v->is_swept)
         ms_text_print(text, sizeof text, "%.4g", row->ratio);
-    ms_list_put(list, text);
+    ms_tree_cell(tree, table, ms_cell_text(text));
 }
 
-static void put_figures(ms_list_table *list, const ms_offload_figures *f)
+static void add_figures(ms_tree *tree, ms_tree_table *table, const ms_offload_figures *f)
 {
     const double times[] = {f->step_ms, f->exposed_ms, ms_offload_link_use(f) * 100};
-    char text[MS_GIB_TEXT + 32];
-    ms_list_put(list, ms_gib(f->peak_bytes, text));
-    ms_list_put(list, ms_gib(f->reserved_bytes, text));
-    ms_list_put(list, ms_gib(f->host_bytes, text));
-    for (int i = 0; i < 3; i++) {
-        ms_text_print(text, sizeof text, i < 2 ? "%.2f" : "%.1f", times[i]);
-        ms_list_put(list, f->has_times ? text : "-");
-    }
+    ms_tree_cell(tree, table, ms_cell_gib(f->peak_bytes));
+    ms_tree_cell(tree, table, ms_cell_gib(f->reserved_bytes));
+    ms_tree_cell(tree, table, ms_cell_gib(f->host_bytes));
+    for (int i = 0; i < 3; i++)
+        ms_tree_cell(tree, table,
+                     f->has_times ? ms_cell_even(times[i], i < 2 ? 2 : 1, NULL)
+                                  : ms_cell_text("-"));
 }
 
-static void write_heading(const ms_page *page, const char *title)
+static ms_tree_table *begin_table(ms_tree *tree, const char *id, const char *title,
+                                  const ms_tree_column *columns, uint32_t count)
 {
-    ms_page_heading(page, title, "  (GiB; ms; share of the step in %)");
+    ms_tree_section(tree, MS_ON_ALL, id, title, "GiB; ms; share of the step in %");
+    return ms_tree_begin_table(tree, MS_ON_ALL, "A step for each ratio", columns, count);
 }
 
-static bool write_predicted(const ms_offload_view *v, const ms_page *page)
+static void add_predicted(const ms_offload_view *v, ms_tree *tree)
 {
-    static const ms_list_column columns[] = COLUMNS("fits");
+    static const ms_tree_column columns[] = COLUMNS("fits");
     const bool is_limited = v->run->budget_bytes > 0;
-    ms_list_table list = ms_list_begin(columns, LAST + is_limited);
-    write_heading(page, "Predicted");
+    ms_tree_table *table = begin_table(tree, "predicted", "Predicted", columns, LAST + is_limited);
     for (uint32_t i = 0; i < v->rows->count; i++) {
         const ms_offload_row *row = &v->rows->items[i];
-        put_ratio(v, &list, row);
-        put_figures(&list, &row->predicted);
+        add_ratio(v, tree, table, row);
+        add_figures(tree, table, &row->predicted);
         if (is_limited)
-            ms_list_put(&list, ms_fit_cell(row->reason));
+            ms_tree_cell(tree, table, ms_cell_text(ms_fit_cell(row->reason)));
     }
-    return ms_list_end(&list, page, page->columns);
 }
 
-static void write_findings(const ms_offload_view *v, const ms_page *page, uint32_t measured,
-                           uint32_t apart)
+static void add_findings(const ms_offload_view *v, ms_tree *tree, uint32_t measured, uint32_t apart)
 {
     if (measured == 0)
         return;
-    fputc('\n', page->out);
-    ms_page_paragraph(page, apart ? "the bytes of some ratios differ from what was predicted"
-                                  : "all bytes are equal to what was predicted");
+    ms_tree_gap(tree);
+    ms_tree_paragraph(tree, MS_ON_ALL,
+                      apart ? "the bytes of some ratios differ from what was predicted"
+                            : "all bytes are equal to what was predicted");
     if (v->is_memory_only)
-        ms_page_say(page, "memory only: allocations and releases, no operators, no copies");
+        ms_tree_paragraph(tree, MS_ON_ALL,
+                          "memory only: allocations and releases, no operators, no copies");
     else if (v->facts->is_simulated)
-        ms_page_say(page, "nothing runs on this device: no time is measured");
+        ms_tree_paragraph(tree, MS_ON_ALL, "nothing runs on this device: no time is measured");
     else if (!v->is_same_device)
-        ms_page_say(page, "measured times are of this device, and predicted ones of another");
+        ms_tree_paragraph(tree, MS_ON_ALL,
+                          "measured times are of this device, and predicted ones of another");
 }
 
-static bool write_measured(const ms_offload_view *v, const ms_page *page)
+static void add_measured(const ms_offload_view *v, ms_tree *tree)
 {
-    static const ms_list_column columns[] = COLUMNS("bytes");
-    ms_list_table list = ms_list_begin(columns, LAST + 1);
+    static const ms_tree_column columns[] = COLUMNS("bytes");
+    ms_tree_table *table = begin_table(tree, "measured", "Measured", columns, LAST + 1);
     uint32_t apart = 0, measured = 0;
-    write_heading(page, "Measured");
     for (uint32_t i = 0; i < v->rows->count; i++) {
         const ms_offload_row *row = &v->rows->items[i];
-        put_ratio(v, &list, row);
+        add_ratio(v, tree, table, row);
         for (int k = 1; row->is_full && k < LAST; k++)
-            ms_list_put(&list, "-");
+            ms_tree_cell(tree, table, ms_cell_text("-"));
         if (!row->is_full)
-            put_figures(&list, &row->measured);
-        ms_list_put(&list, row->is_full ? "full" : ms_offload_differs(row) ? "differ" : "equal");
+            add_figures(tree, table, &row->measured);
+        ms_tree_cell(tree, table,
+                     ms_cell_text(row->is_full              ? "full"
+                                  : ms_offload_differs(row) ? "differ"
+                                                            : "equal"));
         apart += !row->is_full && ms_offload_differs(row);
         measured += !row->is_full;
     }
-    bool ok = ms_list_end(&list, page, page->columns);
-    write_findings(v, page, measured, apart);
-    return ok;
+    add_findings(v, tree, measured, apart);
 }
 
-bool ms_offload_console(FILE *out, const ms_offload_view *v)
+static ms_tree build(const ms_offload_view *v)
 {
-    const ms_page page = ms_page_begin(out, v->style);
-    char text[MS_OFFLOAD_TEXT];
-    write_head(v, &page);
-    fputc('\n', out);
-    ms_page_paragraph(&page, ms_offload_decision(v, text));
-    ms_page_paragraph(&page, ms_offload_about_link(v, text));
-    if (v->status != MS_OK) {
-        ms_page_note(&page, "partial:", v->message ? v->message : "");
-    }
-    write_tags(v, &page);
-    return write_predicted(v, &page) && (!v->backend || write_measured(v, &page));
+    char text[MS_OFFLOAD_TEXT], total[MS_GIB_TEXT];
+    const ms_offload_row *least = ms_offload_least(v);
+    const bool is_open = least || v->run->budget_bytes == 0;
+    ms_tree tree = ms_tree_begin(NULL);
+    const char *what =
+        ms_tree_text(&tree, "offloaded by ratio, predicted for %s", v->run->device->name);
+    const char *decision = ms_tree_text(&tree, "%s", ms_offload_decision(v, text));
+    ms_tree_head(&tree, "memscope",
+                 ms_tree_text(&tree, "%s: %s", ms_offload_model(v), what ? what : ""), decision,
+                 is_open ? MS_VERDICT_FITS : MS_VERDICT_NO);
+    ms_tree_subject(&tree, ms_offload_model(v), what);
+    if (v->backend)
+        ms_tree_say(&tree, MS_ON_ALL, "measured on %s: %s, %s GiB", v->facts->title,
+                    v->facts->versions, ms_gib(v->facts->total_bytes, total));
+    ms_tree_gap(&tree);
+    ms_tree_paragraph(&tree, MS_ON_CONSOLE, decision);
+    ms_tree_say(&tree, MS_ON_ALL, "%s", ms_offload_about_link(v, text));
+    if (v->status != MS_OK)
+        ms_tree_note(&tree, MS_ON_ALL, "partial:", v->message ? v->message : "");
+    ms_tree_gap(&tree);
+    add_tags(v, &tree);
+    add_predicted(v, &tree);
+    if (v->backend)
+        add_measured(v, &tree);
+    return tree;
 }
+
+MS_TREE_WRITERS(ms_offload, struct ms_offload_view, build, v->style)

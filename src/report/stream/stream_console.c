@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A streamed model as console text, and its table as CSV.
+ * A streamed model for people, and its table as CSV.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"
 #include "report/stream/stream_times.h"
@@ -13,145 +14,154 @@
 #include "report/view/times.h"
 #include "base/text/number.h"
 
-/* ---- at a terminal ---- */
+/* ---- for people ---- */
 
-/* Columns of figures, as wide as their names, and wide enough for figures. */
-static const char *const memory_columns[] = {"layers",    "outside",  "cache", "others",
-                                             "allocated", "reserved", "device"};
-enum {
-    MEMORY_COLUMNS = sizeof memory_columns / sizeof memory_columns[0],
-    LEAST_WIDTH = 7,
-    WIDE = 72, /* columns of the page that a whole table takes; on a narrower one it is in two */
-    FIRST = 4  /* figures of the first of two */
-};
+/* Figures are as wide as their names, and wide enough. On a narrow page a table is in two. */
+#define AHEAD                                                                                      \
+    {                                                                                              \
+        "ahead", .before = 2, .width = 5, .is_figure = true                                        \
+    }
+#define FIGURE(head, columns)                                                                      \
+    {                                                                                              \
+        head, .before = 1, .width = columns, .is_figure = true                                     \
+    }
+enum { FIRST = 5 }; /* columns of the first of two */
 
-static int width_of(const char *name)
+static ms_tree_table *begin_table(ms_tree *tree, const char *caption, const ms_tree_column *columns,
+                                  uint32_t count)
 {
-    int length = (int)strlen(name);
-    return length < LEAST_WIDTH ? LEAST_WIDTH : length;
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, caption, columns, count);
+    if (table) {
+        table->is_fixed = table->has_dim_head = true;
+        table->split = FIRST;
+    }
+    return table;
 }
 
-/* Figures of a row from `begin` on, up to `end`. */
-typedef void (*row_writer)(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r,
-                           size_t begin, size_t end);
-
-/* A table whose columns have names; `last` is the head of what stands behind them all. */
-typedef struct columns {
-    const char *const *names;
-    size_t count;
-    const char *last;
-    row_writer write_row;
-} columns;
-
-static void write_part(const ms_page *p, const ms_stream_table *t, const columns *c, size_t begin,
-                       size_t end)
+static void add_memory(ms_tree *tree, const ms_stream_table *t)
 {
-    fprintf(p->out, "  %s%5s", ms_page_tone(p, MS_TONE_DIM), "ahead");
-    for (size_t i = begin; i < end; i++)
-        fprintf(p->out, " %*s", width_of(c->names[i]), c->names[i]);
-    fprintf(p->out, "%s%s\n", end == c->count ? c->last : "", ms_page_tone(p, MS_TONE_END));
+    static const ms_tree_column columns[] = {AHEAD,
+                                             FIGURE("layers", 7),
+                                             FIGURE("outside", 7),
+                                             FIGURE("cache", 7),
+                                             FIGURE("others", 7),
+                                             FIGURE("allocated", 9),
+                                             FIGURE("reserved", 8),
+                                             FIGURE("device", 7),
+                                             {"fits", .before = 2}};
+    ms_tree_section(tree, MS_ON_ALL, "device", "On the device", "GiB, at the peak of a pass");
+    ms_tree_table *table = begin_table(tree, "At the peak of a pass, by layers ahead", columns,
+                                       sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < t->rows.count; i++) {
-        fprintf(p->out, "  %5" PRIu64, t->rows.items[i].prefetch);
-        c->write_row(p, t, &t->rows.items[i], begin, end);
-        fputc('\n', p->out);
+        const ms_stream_row *r = &t->rows.items[i];
+        const uint64_t bytes[] = {r->places_bytes,
+                                  r->outside_bytes,
+                                  r->cache_bytes,
+                                  r->other_bytes,
+                                  r->peak_bytes,
+                                  r->reserved_bytes,
+                                  r->judgement.device_bytes.expected};
+        ms_tree_cell(tree, table, ms_cell_count(r->prefetch));
+        for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++)
+            ms_tree_cell(tree, table, ms_cell_gib(bytes[k]));
+        ms_tree_cell(tree, table, ms_cell_text(ms_fit_cell(r->judgement.reason)));
     }
 }
 
-static void write_columns(const ms_page *p, const ms_stream_table *t, const columns *c)
+static void add_times(ms_tree *tree, const ms_stream_table *t)
 {
-    size_t first = p->columns >= WIDE ? c->count : FIRST;
-    write_part(p, t, c, 0, first);
-    if (first < c->count)
-        write_part(p, t, c, first, c->count);
-}
-
-static void write_memory_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r,
-                             size_t begin, size_t end)
-{
-    (void)t;
-    const uint64_t bytes[MEMORY_COLUMNS] = {r->places_bytes,
-                                            r->outside_bytes,
-                                            r->cache_bytes,
-                                            r->other_bytes,
-                                            r->peak_bytes,
-                                            r->reserved_bytes,
-                                            r->judgement.device_bytes.expected};
-    for (size_t i = begin; i < end; i++) {
-        char text[MS_GIB_TEXT];
-        fprintf(p->out, " %*s", width_of(memory_columns[i]), ms_gib(bytes[i], text));
+    /* Those of ms_stream_times_list, and the last. */
+    static const ms_tree_column columns[] = {
+        AHEAD,
+        FIGURE("computing", 9),
+        FIGURE("copies", 7),
+        FIGURE("hidden", 7),
+        FIGURE("exposed", 7),
+        FIGURE("together", 8),
+        FIGURE("first", 7),
+        FIGURE("tokens/s", 8),
+    };
+    ms_tree_section(tree, MS_ON_ALL, "times", "A pass",
+                    "ms, in the steady state; tokens/s at most");
+    ms_tree_table *table =
+        begin_table(tree, "Milliseconds in the steady state, by layers ahead; tokens/s at most",
+                    columns, sizeof columns / sizeof columns[0]);
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const ms_stream_row *r = &t->rows.items[i];
+        double figures[MS_STREAM_TIMES + 1];
+        ms_stream_times_list(&r->times, figures);
+        figures[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
+        ms_tree_cell(tree, table, ms_cell_count(r->prefetch));
+        for (size_t k = 0; k <= MS_STREAM_TIMES; k++)
+            ms_tree_cell(tree, table, ms_cell_number(figures[k], 2));
     }
-    if (end == MEMORY_COLUMNS)
-        fprintf(p->out, "  %s", ms_fit_cell(r->judgement.reason));
 }
 
-static void write_memory(const ms_page *p, const ms_stream_table *t)
+static void add_host(ms_tree *tree, const ms_stream_table *t)
 {
-    ms_page_heading(p, "On the device", "  (GiB, at the peak of a pass)");
-    write_columns(p, t, &(columns){memory_columns, MEMORY_COLUMNS, "  fits", write_memory_row});
-}
-
-/* Those of ms_stream_times_list, and the last. */
-static const char *const time_columns[MS_STREAM_TIMES + 1] = {
-    "computing", "copies", "hidden", "exposed", "together", "first", "tokens/s"};
-
-static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r,
-                           size_t begin, size_t end)
-{
-    double figures[MS_STREAM_TIMES + 1];
-    char text[MS_FIXED_TEXT];
-    ms_stream_times_list(&r->times, figures);
-    figures[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
-    for (size_t i = begin; i < end; i++)
-        fprintf(p->out, " %*s", width_of(time_columns[i]), ms_fixed(figures[i], 2, text));
-}
-
-static void write_times(const ms_page *p, const ms_stream_table *t)
-{
-    ms_page_heading(p, "A pass", "  (ms, in the steady state; tokens/s at most)");
-    write_columns(p, t, &(columns){time_columns, MS_STREAM_TIMES + 1, "", write_time_row});
-}
-
-static void write_host(const ms_page *p, const ms_stream_table *t)
-{
-    char weights[MS_GIB_TEXT], pinned[MS_GIB_TEXT], slot[MS_GIB_TEXT];
+    static const ms_tree_column columns[] = {
+        {"", .before = 2, .width = 30, .wide_head = "what"},
+        {"", .before = 1, .width = 9, .is_figure = true, .wide_head = "on the host"}};
     uint64_t most = 0;
     for (uint32_t i = 0; i < t->rows.count; i++)
         most = t->rows.items[i].pinned_bytes > most ? t->rows.items[i].pinned_bytes : most;
-    ms_page_heading(p, "On the host", "  (GiB)");
-    fprintf(p->out, "  %-30s %9s\n", "weights of the layers",
-            ms_gib(t->pass.layers_bytes, weights));
-    fprintf(p->out, "  %-30s %9s\n", "pinned buffers, at most", ms_gib(most, pinned));
-    fprintf(p->out, "  %-30s %9s\n", "the largest layer", ms_gib(t->pass.slot_bytes, slot));
-    fprintf(p->out, "  %-30s %9" PRIu32 "\n", "layers", t->pass.layers.count);
+    ms_tree_section(tree, MS_ON_ALL, "host", "On the host", "GiB");
+    ms_tree_table *table =
+        begin_table(tree, "Memory of the host", columns, sizeof columns / sizeof columns[0]);
+    if (table) {
+        table->has_no_head = true;
+        table->split = 0;
+    }
+    ms_tree_cell(tree, table, ms_cell_text("weights of the layers"));
+    ms_tree_cell(tree, table, ms_cell_gib(t->pass.layers_bytes));
+    ms_tree_cell(tree, table, ms_cell_text("pinned buffers, at most"));
+    ms_tree_cell(tree, table, ms_cell_gib(most));
+    ms_tree_cell(tree, table, ms_cell_text("the largest layer"));
+    ms_tree_cell(tree, table, ms_cell_gib(t->pass.slot_bytes));
+    ms_tree_cell(tree, table, ms_cell_text("layers"));
+    ms_tree_cell(tree, table, ms_cell_count(t->pass.layers.count));
 }
 
-bool ms_stream_console(FILE *out, const ms_stream_view *v)
+/* The answer is the verdict where no budget is known. */
+static void add_answer(const ms_stream_view *v, ms_tree *tree)
 {
-    const ms_page page = ms_page_begin(out, v->style);
-    const ms_stream_table *t = v->table;
     const char *title = ms_stream_title(v), *answer = ms_stream_answer(v);
-    const char *times = ms_times_text(v->arena, v->run), *advice = ms_stream_advice(v);
-    const char *verdict = ms_stream_verdict(v);
-    if (!title || !answer || !times || !advice || !verdict)
-        return false;
-    if (*verdict) {
-        ms_page_title(&page, title, ms_stream_fits(v) ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
-        ms_page_paragraph(&page, answer);
-    } else {
-        ms_page_title(&page, title, t->enough.hides ? MS_TONE_GOOD : MS_TONE_TIGHT, answer);
-    }
-    if (*advice)
-        ms_page_paragraph(&page, advice);
-    write_memory(&page, t);
-    if (t->pass.is_timed)
-        write_times(&page, t);
-    if (*times)
-        ms_page_paragraph(&page, times);
-    write_host(&page, t);
-    if (v->ran)
-        ms_stream_run_console(&page, v);
-    return true;
+    const char *advice = ms_stream_advice(v), *verdict = ms_stream_verdict(v);
+    const bool has_verdict = verdict && *verdict, fits = ms_stream_fits(v);
+    const bool hides = v->table->enough.hides;
+    const ms_tone tone = has_verdict ? fits ? MS_TONE_GOOD : MS_TONE_BAD
+                         : hides     ? MS_TONE_GOOD
+                                     : MS_TONE_TIGHT;
+    ms_tree_head(tree, "memscope", title, has_verdict ? verdict : answer,
+                 tone == MS_TONE_GOOD  ? MS_VERDICT_FITS
+                 : tone == MS_TONE_BAD ? MS_VERDICT_NO
+                                       : MS_VERDICT_TIGHT);
+    ms_tree_line(tree, MS_ON_CONSOLE, title);
+    ms_tree_answer(tree, tone, tree->verdict);
+    if (has_verdict)
+        ms_tree_paragraph(tree, MS_ON_ALL, answer);
+    if (!advice || *advice)
+        ms_tree_paragraph(tree, MS_ON_ALL, advice);
 }
+
+static ms_tree build(const ms_stream_view *v)
+{
+    const ms_stream_table *t = v->table;
+    const char *times = ms_times_text(v->arena, v->run);
+    ms_tree tree = ms_tree_begin(v->arena);
+    add_answer(v, &tree);
+    add_memory(&tree, t);
+    if (t->pass.is_timed)
+        add_times(&tree, t);
+    if (!times || *times)
+        ms_tree_paragraph(&tree, MS_ON_ALL, times);
+    add_host(&tree, t);
+    if (v->ran)
+        ms_stream_run_tree(&tree, v);
+    return tree;
+}
+
+MS_TREE_WRITERS(ms_stream, ms_stream_view, build, v->style)
 
 /* ---- CSV ---- */
 

@@ -41,50 +41,80 @@ static bool are_equal(const pair pairs[PAIRS])
     return true;
 }
 
-/* ---- at a terminal ---- */
+/* ---- for people ---- */
 
-static void write_label(const ms_page *p, const ms_stream_row *row, bool is_measured)
+#define LABELS                                                                                     \
+    {"ahead", .before = 2, .width = 5, .is_figure = true},                                         \
+    {                                                                                              \
+        "", .before = 1, .width = 9                                                                \
+    }
+#define FIGURE(head, columns)                                                                      \
+    {                                                                                              \
+        head, .before = 1, .width = columns, .is_figure = true                                     \
+    }
+
+/* On one line, however long. */
+#define say(tree, ...) ms_tree_verbatim(tree, MS_ON_ALL, ms_tree_text(tree, __VA_ARGS__))
+
+static ms_tree_table *begin_table(ms_tree *tree, const char *caption, const ms_tree_column *columns,
+                                  uint32_t count)
 {
-    if (is_measured)
-        fprintf(p->out, "  %5s %-9s", "", "measured");
-    else
-        fprintf(p->out, "  %5" PRIu64 " %-9s", row->prefetch, "predicted");
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, caption, columns, count);
+    if (table)
+        table->is_fixed = table->has_dim_head = true;
+    return table;
 }
 
-static void write_bytes_row(const ms_page *p, const ms_stream_row *row, const ms_stream_measured *m)
+static void add_label(ms_tree *tree, ms_tree_table *table, const ms_stream_row *row,
+                      bool is_measured)
+{
+    ms_tree_cell(tree, table, is_measured ? ms_cell_none() : ms_cell_count(row->prefetch));
+    ms_tree_cell(tree, table, ms_cell_text(is_measured ? "measured" : "predicted"));
+}
+
+static void add_bytes_row(ms_tree *tree, ms_tree_table *table, const ms_stream_row *row,
+                          const ms_stream_measured *m)
 {
     pair pairs[PAIRS];
-    char text[MS_BYTES_TEXT];
     read_pairs(row, m, pairs);
     for (int measured = 0; measured < 2; measured++) {
-        write_label(p, row, measured);
+        add_label(tree, table, row, measured);
         for (int i = 0; i < PAIRS; i++)
-            fprintf(p->out, " %11s",
-                    ms_bytes_text(measured ? pairs[i].measured : pairs[i].predicted, text));
-        fprintf(p->out, "%s\n", !measured ? "" : are_equal(pairs) ? "  equal" : "  differs");
+            ms_tree_cell(tree, table,
+                         ms_cell_size(measured ? pairs[i].measured : pairs[i].predicted));
+        ms_tree_cell(tree, table,
+                     ms_cell_text(!measured          ? ""
+                                  : are_equal(pairs) ? "equal"
+                                                     : "differs"));
     }
 }
 
-static void write_bytes(const ms_page *p, const ms_stream_view *v)
+static void add_bytes(ms_tree *tree, const ms_stream_view *v)
 {
-    ms_page_heading(p, "Memory as it ran", "  (device: as its driver shows, from the build on)");
-    fprintf(p->out, "  %s%5s %9s %11s %11s %11s %11s%s\n", ms_page_tone(p, MS_TONE_DIM), "ahead",
-            "", "allocated", "reserved", "device", "pinned", ms_page_tone(p, MS_TONE_END));
+    static const ms_tree_column columns[] = {LABELS,
+                                             FIGURE("allocated", 11),
+                                             FIGURE("reserved", 11),
+                                             FIGURE("device", 11),
+                                             FIGURE("pinned", 11),
+                                             {"", .before = 2}};
+    ms_tree_section(tree, MS_ON_ALL, "ran", "Memory as it ran",
+                    "device: as its driver shows, from the build on");
+    ms_tree_table *table = begin_table(tree, "Device: as its driver shows, from the build on",
+                                       columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < v->ran->count; i++)
         if (is_whole(&v->ran->rows[i]))
-            write_bytes_row(p, &v->table->rows.items[i], &v->ran->rows[i]);
+            add_bytes_row(tree, table, &v->table->rows.items[i], &v->ran->rows[i]);
 }
 
-static void write_times_row(const ms_page *p, const ms_stream_row *row, const ms_stream_measured *m)
+static void add_times_row(ms_tree *tree, ms_tree_table *table, const ms_stream_row *row,
+                          const ms_stream_measured *m)
 {
     for (int measured = 0; measured < 2; measured++) {
         double ms[MS_STREAM_TIMES];
-        char text[MS_FIXED_TEXT];
         ms_stream_times_list(measured ? &m->times : &m->scheduled, ms);
-        write_label(p, row, measured);
+        add_label(tree, table, row, measured);
         for (int i = 0; i < MS_STREAM_TIMES; i++)
-            fprintf(p->out, " %9s", ms_fixed(ms[i], 2, text));
-        fputc('\n', p->out);
+            ms_tree_cell(tree, table, ms_cell_number(ms[i], 2));
     }
 }
 
@@ -93,71 +123,79 @@ static bool is_timed(const ms_stream_run_view *ran, uint32_t row)
     return is_whole(&ran->rows[row]) && ran->rows[row].is_timed;
 }
 
-static void write_times(const ms_page *p, const ms_stream_view *v)
+static void add_times(ms_tree *tree, const ms_stream_view *v)
 {
+    static const ms_tree_column columns[] = {LABELS,
+                                             FIGURE("computing", 9),
+                                             FIGURE("copies", 9),
+                                             FIGURE("hidden", 9),
+                                             FIGURE("exposed", 9),
+                                             FIGURE("together", 9),
+                                             FIGURE("first", 9)};
     if (!is_timed(v->ran, 0))
         return;
-    ms_page_heading(p, "A pass as it ran", "  (ms; predicted from its layers and copies)");
-    fprintf(p->out, "  %s%5s %9s %9s %9s %9s %9s %9s %9s%s\n", ms_page_tone(p, MS_TONE_DIM),
-            "ahead", "", "computing", "copies", "hidden", "exposed", "together", "first",
-            ms_page_tone(p, MS_TONE_END));
+    ms_tree_section(tree, MS_ON_ALL, "ran-times", "A pass as it ran",
+                    "ms; predicted from its layers and copies");
+    ms_tree_table *table = begin_table(tree, "Milliseconds; predicted from its layers and copies",
+                                       columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < v->ran->count; i++)
         if (is_timed(v->ran, i))
-            write_times_row(p, &v->table->rows.items[i], &v->ran->rows[i]);
+            add_times_row(tree, table, &v->table->rows.items[i], &v->ran->rows[i]);
     if (v->ran->rows[0].result.skipped_flops > 0)
-        fputs("  attention ran as memory traffic of its bytes, without its arithmetic\n", p->out);
+        ms_tree_verbatim(tree, MS_ON_ALL,
+                         "  attention ran as memory traffic of its bytes, without its arithmetic");
 }
 
-static void write_partial(const ms_page *p, const ms_stream_view *v)
+static void add_partial(ms_tree *tree, const ms_stream_view *v)
 {
     const ms_stream_run_view *ran = v->ran;
     const ms_replay_result *r = &ran->rows[ran->count - 1].result;
     char peak[MS_BYTES_TEXT], reserved[MS_BYTES_TEXT];
-    fputs("\n  partial: ", p->out);
-    ms_page_put(p, "%s", ran->message);
+    ms_tree_gap(tree);
+    ms_tree_verbatim(tree, MS_ON_ALL, ms_tree_text(tree, "  partial: %s", ran->message));
     if (r->played_events < r->event_count)
-        fprintf(p->out,
-                "\n  with %" PRIu64 " ahead, %" PRIu32 " of %" PRIu32
-                " events; by then allocated %s, reserved %s at most",
-                v->table->rows.items[ran->count - 1].prefetch, r->played_events, r->event_count,
-                ms_bytes_text(r->peak_bytes, peak),
-                ms_bytes_text(r->most_reserved_bytes, reserved));
-    fputc('\n', p->out);
+        say(tree,
+            "  with %" PRIu64 " ahead, %" PRIu32 " of %" PRIu32
+            " events; by then allocated %s, reserved %s at most",
+            v->table->rows.items[ran->count - 1].prefetch, r->played_events, r->event_count,
+            ms_bytes_text(r->peak_bytes, peak), ms_bytes_text(r->most_reserved_bytes, reserved));
 }
 
-static void write_checks(const ms_page *p, const ms_stream_run_view *ran)
+static void add_checks(ms_tree *tree, const ms_stream_run_view *ran)
 {
     uint64_t checks = 0;
     for (uint32_t i = 0; i < ran->count; i++)
         checks += ran->rows[i].checks;
-    if (checks > 0 && ran->status == MS_OK)
-        fprintf(p->out,
-                "\n  each layer's bytes, before and after it computed: %" PRIu64
-                " digests, all as on the host\n",
-                checks);
-    if (ran->facts->is_simulated)
-        fprintf(p->out, "\n  nothing runs on this device: no time is measured, no byte compared\n");
+    if (checks > 0 && ran->status == MS_OK) {
+        ms_tree_gap(tree);
+        say(tree,
+            "  each layer's bytes, before and after it computed: %" PRIu64
+            " digests, all as on the host",
+            checks);
+    }
+    if (ran->facts->is_simulated) {
+        ms_tree_gap(tree);
+        ms_tree_verbatim(tree, MS_ON_ALL,
+                         "  nothing runs on this device: no time is measured, no byte compared");
+    }
 }
 
-void ms_stream_run_console(const ms_page *p, const ms_stream_view *v)
+void ms_stream_run_tree(ms_tree *tree, const ms_stream_view *v)
 {
     const ms_stream_run_view *ran = v->ran;
     char total[MS_BYTES_TEXT];
-    ms_page_heading(p, "Executed", "");
-    fputs("  on ", p->out);
-    ms_page_put(p, "%s: %s", ran->facts->title, ran->facts->versions);
-    fprintf(p->out, ", %s\n", ms_bytes_text(ran->facts->total_bytes, total));
-    fputs("  weights: ", p->out);
-    ms_page_put(p, "%s", ran->weights ? ran->weights : "memory of the host");
-    fprintf(p->out, "; passes: %" PRIu32 " timed, %" PRIu32 " checked\n", ran->timed_passes,
-            ran->checked_passes);
+    ms_tree_section(tree, MS_ON_ALL, "executed", "Executed", "");
+    say(tree, "  on %s: %s, %s", ran->facts->title, ran->facts->versions,
+        ms_bytes_text(ran->facts->total_bytes, total));
+    say(tree, "  weights: %s; passes: %" PRIu32 " timed, %" PRIu32 " checked",
+        ran->weights ? ran->weights : "memory of the host", ran->timed_passes, ran->checked_passes);
     if (is_whole(&ran->rows[0])) {
-        write_bytes(p, v);
-        write_times(p, v);
+        add_bytes(tree, v);
+        add_times(tree, v);
     }
     if (ran->status != MS_OK)
-        write_partial(p, v);
-    write_checks(p, ran);
+        add_partial(tree, v);
+    add_checks(tree, ran);
 }
 
 /* ---- JSON ---- */

@@ -6,9 +6,10 @@
 #define MS_REPORT_STREAM_STREAM_RUN_H
 
 #include "base/json/write.h"
+#include "report/kit/tree/tree.h"
 #include "report/stream/stream_view.h"
 
-void ms_stream_run_console(const ms_page *page, const ms_stream_view *view);
+void ms_stream_run_tree(ms_tree *tree, const ms_stream_view *view);
 
 /* The member "run". */
 void ms_stream_run_json(ms_json_writer *writer, const ms_stream_view *view);

@@ -120,7 +120,7 @@ static const cell_case cell_cases[] = {
     {"a verdict",
      {.kind = MS_CELL_VERDICT, .text = "unknown"},
      "unknown",
-     "<td class=\"bad\">unknown</td>"},
+     "<td class=\"n\">unknown</td>"},
     {"GiB",
      {.kind = MS_CELL_GIB, .count = 1 << 20},
      "0.00",
@@ -156,7 +156,15 @@ static const cell_case cell_cases[] = {
     {"no time",
      {.kind = MS_CELL_NUMBER, .number = NAN, .decimals = 1},
      "-",
-     "<td class=\"n\">-</td>"},
+     "<td class=\"n\"><data value=\"0.000\">-</data></td>"},
+    {"a half as printf has it",
+     {.kind = MS_CELL_EVEN, .number = 0.0625, .decimals = 3, .unit = " ms"},
+     "0.062 ms",
+     "<td class=\"n\"><data value=\"0.063\">0.062 ms</data></td>"},
+    {"a size",
+     {.kind = MS_CELL_SIZE, .count = 2048},
+     "2.00 KiB",
+     "<td class=\"n\"><data value=\"2048\">2.00 KiB</data></td>"},
 };
 
 static void check_cell(void **state)
@@ -221,7 +229,7 @@ static void check_fixed(void **state)
         {.before = 2, .width = 26, .is_flexible = true, .cut = c->cut, .least = c->least},
         {.head = "first", .before = 1, .width = 6, .is_figure = true},
         {.head = "second", .before = 2, .width = 6, .is_figure = true},
-        {.head = "", .before = 2, .width = 25}};
+        {.head = "", .before = 2, .width = 25, .is_wrapped = true}};
     const ms_style style = {.columns = c->page};
     ms_tree_column all[COUNT_OF(fixed)];
     memcpy(all, fixed, sizeof all);

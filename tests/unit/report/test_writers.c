@@ -26,8 +26,8 @@ static const names_case names_cases[] = {
     {"without times", MS_DOCUMENT_PLAN, MS_NEEDS_RATES, "and", "console, json, md, csv and html"},
     {"four", MS_DOCUMENT_FIT, MS_NEEDS_NOTHING, "or", "console, json, md or html"},
     {"the longest", MS_DOCUMENT_CHECK, MS_NEEDS_NOTHING, "or",
-     "console, human, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or "
-     "prometheus"},
+     "console, human, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, "
+     "shields or prometheus"},
 };
 
 static void check_names(void **state)

@@ -6,19 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/text/number.h"
 #include "base/text/size.h"
 #include "report/kit/escape.h"
 
-/* "+1.50 GiB", "0 B"; `text` has room for MS_CELL_BYTES_OF_TEXT. */
-static void change_text(const ms_cell *c, char *text)
+static const char *sign_of(const ms_cell *c)
 {
-    char size[MS_SIZE_TEXT_BYTES];
-    snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s",
-             c->count == 0 ? ""
-             : c->is_less  ? "-"
-                           : "+",
-             ms_size_format(c->count, size, sizeof size));
+    return c->count == 0 ? "" : c->is_less ? "-" : "+";
 }
 
 const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
@@ -38,14 +33,20 @@ const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
     case MS_CELL_BYTES:
         ms_size_format(c->count, text, MS_CELL_BYTES_OF_TEXT);
         break;
+    case MS_CELL_SIZE:
+        return ms_bytes_text(c->count, text);
     case MS_CELL_CHANGE:
-        change_text(c, text);
+        snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", sign_of(c),
+                 ms_size_format(c->count, number, sizeof number));
         break;
     case MS_CELL_SIGNED:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%c%" PRIu64, c->is_less ? '-' : '+', c->count);
         break;
     case MS_CELL_COUNT:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%" PRIu64, c->count);
+        break;
+    case MS_CELL_EVEN:
+        ms_text_print(text, MS_CELL_BYTES_OF_TEXT, "%.*f%s", (int)c->decimals, c->number, unit);
         break;
     case MS_CELL_NUMBER:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", ms_fixed(c->number, c->decimals, number),
@@ -64,23 +65,13 @@ ms_tone ms_cell_verdict_tone(const char *verdict)
 
 /* ---- HTML ---- */
 
-static const char *class_of(const ms_cell *c, bool is_figure)
-{
-    static const char *const classes[] = {[MS_TONE_GOOD] = " class=\"good\"",
-                                          [MS_TONE_TIGHT] = " class=\"tight\"",
-                                          [MS_TONE_BAD] = " class=\"bad\""};
-    if (c->kind == MS_CELL_VERDICT)
-        return classes[ms_cell_verdict_tone(c->text)];
-    return is_figure ? " class=\"n\"" : "";
-}
-
 /* The value as programs read it; NULL: it is a text. */
 static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 {
-    if (c->kind < MS_CELL_GIB || (c->kind == MS_CELL_NUMBER && isnan(c->number)))
+    if (c->kind < MS_CELL_GIB)
         return NULL;
-    if (c->kind == MS_CELL_NUMBER)
-        return ms_fixed(c->number, c->decimals > 3 ? c->decimals : 3, text);
+    if (c->kind >= MS_CELL_NUMBER)
+        return ms_fixed(isnan(c->number) ? 0 : c->number, c->decimals > 3 ? c->decimals : 3, text);
     snprintf(text, MS_FIXED_TEXT, "%s%" PRIu64, c->is_less ? "-" : "", c->count);
     return text;
 }
@@ -88,12 +79,12 @@ static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 /* Bytes have their unit with them on a page. */
 static const char *shown_text(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
 {
-    if (c->kind == MS_CELL_GIB)
+    char bytes[MS_BYTES_TEXT];
+    if (c->kind == MS_CELL_GIB || c->kind == MS_CELL_BYTES)
         return ms_bytes_text(c->count, text);
-    if (c->kind == MS_CELL_SIGNED)
-        change_text(c, text);
-    else
+    if (c->kind != MS_CELL_SIGNED)
         return ms_cell_words(c, text);
+    snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", sign_of(c), ms_bytes_text(c->count, bytes));
     return text;
 }
 
@@ -101,7 +92,7 @@ void ms_cell_html(FILE *out, const ms_cell *c, bool is_figure)
 {
     char text[MS_CELL_BYTES_OF_TEXT], number[MS_FIXED_TEXT];
     const char *value = value_of(c, number);
-    fprintf(out, "<td%s>", class_of(c, is_figure));
+    fputs(is_figure ? "<td class=\"n\">" : "<td>", out);
     if (value)
         fprintf(out, "<data value=\"%s\">", value);
     fputs(c->kind == MS_CELL_CODE ? "<code>" : "", out);

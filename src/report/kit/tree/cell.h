@@ -14,13 +14,15 @@ typedef enum ms_cell_kind {
     MS_CELL_NONE,    /* nothing stands there */
     MS_CELL_TEXT,    /* a name, or words */
     MS_CELL_CODE,    /* a text as files and options have it */
-    MS_CELL_VERDICT, /* "fits", "tight", "unknown", "no", or "error" */
+    MS_CELL_VERDICT, /* "fits", "tight", "unknown", "no", or "error", in colour on the console */
     MS_CELL_GIB,     /* bytes, under a heading with the unit GiB */
     MS_CELL_BYTES,   /* bytes, in the unit that suits them */
+    MS_CELL_SIZE,    /* the same, rounded as on a page */
     MS_CELL_CHANGE,  /* bytes more or less, in the unit that suits them, with a sign */
     MS_CELL_SIGNED,  /* bytes more or less, in bytes, with a sign */
     MS_CELL_COUNT,
-    MS_CELL_NUMBER /* a time, a rate or a ratio, with `decimals`; NaN: none */
+    MS_CELL_NUMBER, /* a time, a rate or a ratio, with `decimals`; NaN: none */
+    MS_CELL_EVEN    /* the same, where a half is rounded as printf does; no NaN */
 } ms_cell_kind;
 
 typedef struct ms_cell {
@@ -71,6 +73,12 @@ static inline ms_cell ms_cell_bytes(uint64_t bytes)
     return (ms_cell){.kind = MS_CELL_BYTES, .count = bytes};
 }
 
+/* The same with at most as many decimals as tell (ms_bytes_text). */
+static inline ms_cell ms_cell_size(uint64_t bytes)
+{
+    return (ms_cell){.kind = MS_CELL_SIZE, .count = bytes};
+}
+
 static inline ms_cell ms_cell_count(uint64_t count)
 {
     return (ms_cell){.kind = MS_CELL_COUNT, .count = count};
@@ -79,6 +87,11 @@ static inline ms_cell ms_cell_count(uint64_t count)
 static inline ms_cell ms_cell_number(double number, uint32_t decimals)
 {
     return (ms_cell){.kind = MS_CELL_NUMBER, .number = number, .decimals = decimals};
+}
+
+static inline ms_cell ms_cell_even(double number, uint32_t decimals, const char *unit)
+{
+    return (ms_cell){.kind = MS_CELL_EVEN, .number = number, .decimals = decimals, .unit = unit};
 }
 
 /* From `a` bytes to `b`. */

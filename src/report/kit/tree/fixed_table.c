@@ -97,7 +97,7 @@ static const ms_cell *cell_at(const part *p, int64_t row, uint32_t column)
 static bool is_rest(const part *p, int64_t row, uint32_t column, uint32_t end)
 {
     const ms_tree_column *c = &p->table->columns[column];
-    return row >= 0 && column > 0 && column + 1 == end && !c->is_flexible && !c->is_figure;
+    return row >= 0 && c->is_wrapped && column > 0 && column + 1 == end;
 }
 
 /* `at`: columns before it. */

@@ -80,6 +80,11 @@ void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text)
     add(tree, MS_TREE_PARAGRAPH, where, "", text);
 }
 
+void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text)
+{
+    add(tree, MS_TREE_VERBATIM, where, "", text);
+}
+
 void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text)
 {
     add(tree, MS_TREE_NOTE, where, label, text);

@@ -38,10 +38,12 @@ typedef struct ms_tree_column {
     uint8_t goes;          /* as of ms_text_table */
     bool is_figure;        /* set to the right */
     uint8_t narrow;        /* width on a narrow page; 0: the same */
+    bool is_wrapped;       /* the last one, of a fixed table: its words go on below themselves */
     bool is_flexible;      /* of a fixed table: at most `width`, as the others leave room */
     ms_tree_cut cut;       /* of a flexible column */
     uint8_t least;         /* with less room a flexible one has a line of its own */
     const char *wide_head; /* in Markdown and on a page; NULL: `head` */
+    const char *unit;      /* behind the head in Markdown: "GiB"; NULL: none */
 } ms_tree_column;
 
 typedef struct ms_tree_table {
@@ -52,6 +54,7 @@ typedef struct ms_tree_table {
     bool has_dim_head;   /* of a fixed table; other heads are always dim */
     bool has_no_head;    /* on the console */
     bool is_sortable;    /* on a page */
+    uint32_t row_head;   /* on a page, the column of what a row is about */
     uint32_t least_last; /* as of ms_text_table */
     uint32_t
         split; /* of a fixed table: on a narrow page, columns from here on are below; 0: none */
@@ -71,6 +74,7 @@ typedef enum ms_tree_kind {
     MS_TREE_GAP,       /* console: an empty line */
     MS_TREE_SECTION,   /* a heading, with units */
     MS_TREE_PARAGRAPH, /* text */
+    MS_TREE_VERBATIM,  /* text that the console does not wrap, as a place in a file */
     MS_TREE_NOTE,      /* label and text */
     MS_TREE_TABLE,
     MS_TREE_PICTURE /* page: a figure */
@@ -83,7 +87,7 @@ typedef struct ms_tree_node {
     bool has_tone;
     ms_tone tone;
     const char *id;                            /* of a section; NULL: by its place */
-    const char *label;                         /* title, name or label */
+    const char *label;                         /* title, name or label; of a note "": none */
     const char *text;                          /* text, or units */
     ms_tree_table *table;                      /* else NULL */
     const void *view;                          /* of a picture */
@@ -94,6 +98,7 @@ typedef struct ms_tree {
     ms_arena *arena;
     bool is_borrowed, has_failed;          /* the caller's arena; out of memory */
     const char *heading, *title, *verdict; /* of Markdown and pages */
+    bool has_page_verdict;                 /* the verdict is on a page alone */
     ms_fit_verdict tone;                   /* of the verdict on a page */
     const char *made_from;                 /* the origin of the figures, as ms_html_finish has it */
     ms_tree_node *first, *last;
@@ -116,6 +121,8 @@ void ms_tree_gap(ms_tree *tree);
 void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *title,
                      const char *units);
 void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text);
+/* The text begins with what the console indents it by. */
+void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text);
 void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text);
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
                      bool (*draw)(FILE *out, const void *view));

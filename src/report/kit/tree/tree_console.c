@@ -131,6 +131,10 @@ static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style 
     case MS_TREE_PARAGRAPH:
         ms_page_paragraph(page, node->text);
         break;
+    case MS_TREE_VERBATIM:
+        ms_put_printable(page->out, node->text);
+        fputc('\n', page->out);
+        break;
     case MS_TREE_NOTE:
         ms_page_note(page, node->label, node->text);
         break;

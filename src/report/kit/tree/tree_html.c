@@ -33,13 +33,16 @@ static bool write_table(FILE *out, ms_arena *arena, const ms_tree_table *t)
     for (uint32_t i = 0; i < t->count * ms_tree_rows(t); i++) {
         const ms_cell *cell = &t->cells[i];
         char text[MS_CELL_BYTES_OF_TEXT];
-        if (i % t->count > 0) {
-            ms_cell_html(out, cell, t->columns[i % t->count].is_figure);
-        } else {
-            fputs(i ? "</tr>\n<tr><th scope=\"row\">" : "<tr><th scope=\"row\">", out);
-            ms_xml_text(out, ms_cell_words(cell, text));
-            fputs("</th>", out);
+        const uint32_t column = i % t->count;
+        if (column == 0)
+            fputs(i ? "</tr>\n<tr>" : "<tr>", out);
+        if (column != t->row_head) {
+            ms_cell_html(out, cell, t->columns[column].is_figure);
+            continue;
         }
+        fputs("<th scope=\"row\">", out);
+        ms_xml_text(out, ms_cell_words(cell, text));
+        fputs("</th>", out);
     }
     fputs(t->cell_count ? "</tr>\n" : "", out);
     ms_html_end_table(out);
@@ -51,6 +54,10 @@ static bool write_table(FILE *out, ms_arena *arena, const ms_tree_table *t)
 /* "note:" begins a sentence of its own: "Note:". */
 static bool write_note(FILE *out, ms_arena *arena, const ms_tree_node *node)
 {
+    if (!*node->label) {
+        ms_html_paragraph(out, "note", node->text);
+        return true;
+    }
     char *label = ms_arena_strdup(arena, node->label);
     if (label) {
         label[0] = (char)toupper((unsigned char)label[0]);
@@ -74,6 +81,7 @@ static bool write_node(FILE *out, ms_arena *arena, const ms_tree_node *node)
     switch (node->kind) {
     case MS_TREE_LINE:
     case MS_TREE_PARAGRAPH:
+    case MS_TREE_VERBATIM:
         ms_html_paragraph(out, "", node->text);
         break;
     case MS_TREE_NOTE:

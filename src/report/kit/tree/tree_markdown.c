@@ -55,6 +55,8 @@ static void write_table(FILE *out, const ms_tree_table *t)
         const char *head = t->columns[i].wide_head ? t->columns[i].wide_head : t->columns[i].head;
         fputs(*head ? " " : "", out);
         ms_markdown_text(out, head);
+        if (t->columns[i].unit)
+            fprintf(out, ", %s", t->columns[i].unit);
         fputs(" |", out);
     }
     fputs("\n|", out);
@@ -64,7 +66,7 @@ static void write_table(FILE *out, const ms_tree_table *t)
         char text[MS_CELL_BYTES_OF_TEXT];
         const char *words = ms_cell_words(&t->cells[i], text);
         fputs(i % t->count == 0 ? "\n|" : "", out);
-        fputs(*words ? " " : "", out);
+        fputs(t->cells[i].kind == MS_CELL_NONE ? "" : " ", out);
         ms_markdown_text(out, words);
         fputs(" |", out);
     }
@@ -89,7 +91,8 @@ static void write_node(FILE *out, const ms_tree_node *node)
         write_section(out, node);
         break;
     case MS_TREE_PARAGRAPH:
-        ms_markdown_text(out, node->text);
+    case MS_TREE_VERBATIM:
+        ms_markdown_text(out, node->text + strspn(node->text, " "));
         fputc('\n', out);
         break;
     case MS_TREE_NOTE:
@@ -111,8 +114,8 @@ bool ms_tree_markdown(ms_tree *tree, FILE *out)
     bool ok = ms_tree_is_whole(tree), is_first = true, is_within = false;
     if (ok) {
         write_part(out, &is_first, "# ", tree->heading, "");
-        write_part(out, &is_first, "**", tree->verdict, "**");
-        write_part(out, &is_first, "", tree->title, "");
+        write_part(out, &is_first, "**", tree->has_page_verdict ? NULL : tree->verdict, "**");
+        write_part(out, &is_first, "", tree->title == tree->heading ? NULL : tree->title, "");
     }
     for (const ms_tree_node *node = tree->first; ok && node; node = node->next) {
         if (!(node->where & MS_ON_MARKDOWN))
