@@ -10,7 +10,6 @@ build=${1:?usage: check_links.sh BUILD}
 # Pairs of files that need each other: first second: why.
 pairs='
 torch/autograd/names.c torch/autograd/tape.c: scopes and operators are events of the tape, and what the tape makes is named as it is made
-core/trace/reading.c core/trace/reading_ops.c: operators stand among events, and the row of an operator is followed by its operands
 '
 
 # Headers that stand for several files: header: why.

@@ -5,8 +5,13 @@
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+};
+
 const ms_family ms_family_arcee = {
     .model_type = "arcee",
+    .facts = &facts,
     .classes = {{"ArceeForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"ArceeForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .check = ms_check_heads_divide,

@@ -132,7 +132,12 @@ static uint8_t layer_kind2(const ms_model_config *config, uint64_t layer)
 static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program program2 = {build2, ms_decoder_forward};
 
+static const ms_family_facts cohere_facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST,
+};
+
 const ms_family ms_family_cohere = {.model_type = "cohere",
+                                    .facts = &cohere_facts,
                                     .classes = {{"CohereForCausalLM", MS_HEAD_CAUSAL_LM}},
                                     .keys = keys,
                                     .key_count = sizeof keys / sizeof *keys,

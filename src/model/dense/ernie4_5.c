@@ -4,7 +4,13 @@
  */
 #include "model/family/family_list.h"
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .casts_arguments = true,
+};
+
 const ms_family ms_family_ernie4_5 = {.model_type = "ernie4_5",
+                                      .facts = &facts,
                                       .classes = {{"Ernie4_5ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .takes_cache = true,
                                       .text_name = "ernie4_5"};

@@ -124,14 +124,34 @@ static ms_status check_moe(const ms_model_config *config, ms_error *err)
 static const ms_model_program program3 = {build3, ms_decoder_forward};
 static const ms_model_program moe_program = {build_moe, ms_decoder_forward};
 
+static const ms_family_facts olmo2_facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
+    .casts_arguments = true,
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .copying_norms = MS_LIGER_IS_LAYER,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_olmo2 = {.model_type = "olmo2",
+                                   .facts = &olmo2_facts,
                                    .classes = {{"Olmo2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .check = ms_check_heads_divide,
                                    .takes_cache = true,
                                    .text_name = "olmo2"};
 
+static const ms_family_facts olmo3_facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .casts_arguments = true,
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .copying_norms = MS_LIGER_IS_LAYER,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_olmo3 = {
     .model_type = "olmo3",
+    .facts = &olmo3_facts,
     .classes = {{"Olmo3ForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"Olmo3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys3,
@@ -141,7 +161,13 @@ const ms_family ms_family_olmo3 = {
     .takes_cache = true,
     .program = &program3};
 
+static const ms_family_facts olmoe_facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .peft = {.exchanged = ms_experts_of_qwen2_moe},
+};
+
 const ms_family ms_family_olmoe = {.model_type = "olmoe",
+                                   .facts = &olmoe_facts,
                                    .classes = {{"OlmoeForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = moe_keys,
                                    .key_count = sizeof moe_keys / sizeof *moe_keys,

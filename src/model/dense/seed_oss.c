@@ -4,7 +4,12 @@
  */
 #include "model/family/family_list.h"
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_TENSOR | MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+};
+
 const ms_family ms_family_seed_oss = {.model_type = "seed_oss",
+                                      .facts = &facts,
                                       .classes = {{"SeedOssForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .takes_cache = true,
                                       .text_name = "seed_oss"};

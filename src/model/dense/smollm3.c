@@ -10,7 +10,15 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
     return ms_layer_kind(config, layer) & MS_LAYER_NO_ROTARY ? MS_LAYER_SLIDES : 0;
 }
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_smollm3 = {.model_type = "smollm3",
+                                     .facts = &facts,
                                      .classes = {{"SmolLM3ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .layer_kind = layer_kind,
                                      .takes_cache = true,

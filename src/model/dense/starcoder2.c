@@ -4,7 +4,14 @@
  */
 #include "model/family/family_list.h"
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_PIPELINE | MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST |
+                MS_WITH_CHUNKED_LOSS,
+    .awq_differs = true,
+};
+
 const ms_family ms_family_starcoder2 = {.model_type = "starcoder2",
+                                        .facts = &facts,
                                         .classes = {{"Starcoder2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                         .takes_cache = true,
                                         .text_name = "starcoder2"};

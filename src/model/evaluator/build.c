@@ -7,15 +7,15 @@
 
 /* ---- numbers ---- */
 
-static ms_family_facts facts_of(const ms_making *m)
+static ms_text_facts facts_of(const ms_making *m)
 {
-    return (ms_family_facts){.config = m->model->config, .layer = m->self->number};
+    return (ms_text_facts){.config = m->model->config, .layer = m->self->number};
 }
 
 ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
 {
     ms_symbols *s = &model->tape->trace->symbols;
-    const ms_family_facts facts = {.config = model->config};
+    const ms_text_facts facts = {.config = model->config};
     const ms_text_node node = {.kind = MS_NODE_KEY, .key = key};
     switch (key->dim) {
     case MS_FAMILY_DIM_HIDDEN:
@@ -38,8 +38,7 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
     return ms_dim_name(s, key->name, (uint64_t)ms_family_number(&facts, &node));
 }
 
-ms_dim ms_family_dim_of(const ms_model *model, const ms_family_facts *facts,
-                        const ms_text_node *node)
+ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts, const ms_text_node *node)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     if (node->kind == MS_NODE_KEY && node->key->row.kind <= MS_KEY_OPTIONAL)
@@ -64,13 +63,13 @@ ms_dim ms_family_dim_of(const ms_model *model, const ms_family_facts *facts,
 
 ms_dim ms_making_dim(const ms_making *m, uint32_t argument)
 {
-    const ms_family_facts facts = facts_of(m);
+    const ms_text_facts facts = facts_of(m);
     return ms_family_dim_of(m->model, &facts, m->call->items[argument]);
 }
 
 bool ms_making_truth(const ms_making *m, uint32_t argument, bool otherwise)
 {
-    const ms_family_facts facts = facts_of(m);
+    const ms_text_facts facts = facts_of(m);
     const ms_text_node *node = argument < m->call->count ? m->call->items[argument] : NULL;
     return node ? ms_family_truth(&facts, node) : otherwise;
 }
@@ -93,7 +92,7 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
     for (uint32_t i = 0; p->objects && i < count && model->tape->status == MS_OK; i++) {
         char number[16];
         ms_object *o = &p->objects[i];
-        ms_family_facts facts = {.config = model->config, .layer = is_list ? i : m->self->number};
+        ms_text_facts facts = {.config = model->config, .layer = is_list ? i : m->self->number};
         const ms_text_node *made = is_list ? m->call->items[0] : m->call;
         while (made->kind == MS_NODE_CHOICE)
             made = made->items[ms_family_truth(&facts, made->items[1]) ? 0 : 2];
@@ -112,7 +111,7 @@ static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t 
     const ms_family_field *field = &o->klass->fields[place];
     ms_family_part *p = &o->parts[place];
     ms_making m = {model, o, root, o->scope, field->name, field->value, p};
-    const ms_family_facts facts = facts_of(&m);
+    const ms_text_facts facts = facts_of(&m);
     while (m.call->kind == MS_NODE_CHOICE)
         m.call = m.call->items[ms_family_truth(&facts, m.call->items[1]) ? 0 : 2];
     p->model = model;

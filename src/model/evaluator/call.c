@@ -19,34 +19,34 @@ static ms_tensor evaluate_one(ms_frame *f, const ms_text_node *node)
 
 /* ---- numbers of a frame ---- */
 
-static ms_family_facts facts_of(const ms_frame *f)
+static ms_text_facts facts_of(const ms_frame *f)
 {
     const ms_family_program *p = f->model->modules;
-    return (ms_family_facts){.config = f->model->config,
-                             .layer = f->self->number,
-                             .looped = f->looped ? f->looped->number : MS_NONE,
-                             .liger_swiglu = f->model->run->liger & MS_LIGER_SWIGLU,
-                             .is_first_stage = p->is_first_stage,
-                             .is_last_stage = p->is_last_stage};
+    return (ms_text_facts){.config = f->model->config,
+                           .layer = f->self->number,
+                           .looped = f->looped ? f->looped->number : MS_NONE,
+                           .liger_swiglu = f->model->run->liger & MS_LIGER_SWIGLU,
+                           .is_first_stage = p->is_first_stage,
+                           .is_last_stage = p->is_last_stage};
 }
 
 ms_dim ms_frame_dim(const ms_frame *f, const ms_text_node *node)
 {
     if (node->kind == MS_NODE_KEY)
         return ms_family_key_dim(f->model, node->key);
-    const ms_family_facts facts = facts_of(f);
+    const ms_text_facts facts = facts_of(f);
     return ms_family_dim_of(f->model, &facts, node);
 }
 
 double ms_frame_number(const ms_frame *f, const ms_text_node *node, double otherwise)
 {
-    const ms_family_facts facts = facts_of(f);
+    const ms_text_facts facts = facts_of(f);
     return node ? ms_family_number(&facts, node) : otherwise;
 }
 
 static bool is_true(const ms_frame *f, const ms_text_node *node)
 {
-    const ms_family_facts facts = facts_of(f);
+    const ms_text_facts facts = facts_of(f);
     return ms_family_truth(&facts, node);
 }
 

@@ -38,7 +38,7 @@ static ms_status fail(const ms_text_node *node, const char *what, double number,
                    node->file ? node->file->name : "", ms_family_line(node));
 }
 
-static ms_status check_dims(const ms_family_facts *facts, const ms_text_node *call, ms_error *err)
+static ms_status check_dims(const ms_text_facts *facts, const ms_text_node *call, ms_error *err)
 {
     const char *types = call->primitive->types;
     for (uint32_t i = 0, k = 0; i < call->count; i++, k++) {
@@ -52,9 +52,9 @@ static ms_status check_dims(const ms_family_facts *facts, const ms_text_node *ca
     return MS_OK;
 }
 
-static ms_status check_class(const ms_family_facts *facts, const ms_family_class *c, ms_error *err);
+static ms_status check_class(const ms_text_facts *facts, const ms_family_class *c, ms_error *err);
 
-static ms_status check_value(ms_family_facts facts, const ms_text_node *value, ms_error *err)
+static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_error *err)
 {
     ms_status status = MS_OK;
     switch ((int)value->kind) {
@@ -76,7 +76,7 @@ static ms_status check_value(ms_family_facts facts, const ms_text_node *value, m
     }
 }
 
-static ms_status check_class(const ms_family_facts *facts, const ms_family_class *c, ms_error *err)
+static ms_status check_class(const ms_text_facts *facts, const ms_family_class *c, ms_error *err)
 {
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < c->field_count && status == MS_OK; i++)
@@ -87,7 +87,7 @@ static ms_status check_class(const ms_family_facts *facts, const ms_family_class
 ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
 {
     const ms_family_text *text = config->family->text;
-    const ms_family_facts facts = {.config = config, .layer = MS_NONE};
+    const ms_text_facts facts = {.config = config, .layer = MS_NONE};
     ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
     for (uint32_t i = 0; i < text->checks.count && status == MS_OK; i++) {
         const ms_text_statement *check = text->checks.items[i];
@@ -103,7 +103,7 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
 {
     const ms_family_text *text = config->family->text;
-    const ms_family_facts facts = {.config = config, .layer = (uint32_t)layer};
+    const ms_text_facts facts = {.config = config, .layer = (uint32_t)layer};
     uint8_t kind = text->row && text->row->layer_kind ? text->row->layer_kind(config, layer) : 0;
     const struct {
         const ms_family_function *rule;

@@ -23,7 +23,7 @@ extern const struct ms_stage_program ms_family_text_stages;
 
 /* build.c: dimensions of keys and of expressions. */
 ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key);
-ms_dim ms_family_dim_of(const ms_model *model, const ms_family_facts *facts,
+ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts,
                         const ms_text_node *node);
 /* Calls a function of a module; `args`: one for each parameter, 0 for those that are None. The
  * first may float. */

@@ -26,7 +26,7 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     }
 }
 
-static double of_fact(const ms_family_facts *facts, const ms_text_node *node)
+static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
 {
     const ms_model_config *config = facts->config;
     const uint32_t layer = node->number > 0 ? facts->looped : facts->layer;
@@ -62,7 +62,7 @@ static double divided(double a, double b)
     return b < 0 || b > 0 ? a / b : 0;
 }
 
-double ms_family_number(const ms_family_facts *facts, const ms_text_node *node)
+double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
 {
     if (node->kind == MS_NODE_NUMBER || node->kind == MS_NODE_TRUTH)
         return node->number;
@@ -116,7 +116,7 @@ double ms_family_number(const ms_family_facts *facts, const ms_text_node *node)
     }
 }
 
-bool ms_family_truth(const ms_family_facts *facts, const ms_text_node *node)
+bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node)
 {
     const double number = ms_family_number(facts, node);
     return number < 0 || number > 0;

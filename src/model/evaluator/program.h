@@ -124,14 +124,14 @@ ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_
                                     const ms_family_library *library);
 
 /* What numbers of a text depend on. */
-typedef struct ms_family_facts {
+typedef struct ms_text_facts {
     const ms_model_config *config;
     uint32_t layer, looped; /* of self, and of the module that a loop has arrived at */
     bool liger_swiglu, is_first_stage, is_last_stage;
-} ms_family_facts;
+} ms_text_facts;
 
 /* A number: of counts, truths and fractions of the config, and of facts. */
-double ms_family_number(const ms_family_facts *facts, const ms_text_node *node);
-bool ms_family_truth(const ms_family_facts *facts, const ms_text_node *node);
+double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
+bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);
 
 #endif

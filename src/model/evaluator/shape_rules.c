@@ -50,7 +50,7 @@ bool ms_shape_expect(ms_shaping *s, const ms_text_node *node, const ms_text_shap
     return is_equal;
 }
 
-static uint64_t size_at(const ms_family_facts *facts, const ms_text_node *node)
+static uint64_t size_at(const ms_text_facts *facts, const ms_text_node *node)
 {
     const double size = ms_family_number(facts, node);
     return size >= 1 && size <= 1e15 ? (uint64_t)size : 0;
@@ -95,7 +95,7 @@ bool ms_shape_join(ms_shaping *s, const ms_text_node *node, const ms_text_shape 
 /* ---- functions ---- */
 
 /* [B, S, heads * D] to [B, S, heads, D], or with heads before tokens. */
-static bool as_heads(ms_shaping *s, const ms_family_facts *facts, const ms_text_node *node,
+static bool as_heads(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                      const ms_text_shape *a, bool heads_first, ms_text_shape *out)
 {
     const uint64_t heads = size_at(facts, node->items[1]), width = facts->config->head_dim;
@@ -106,7 +106,7 @@ static bool as_heads(ms_shaping *s, const ms_family_facts *facts, const ms_text_
     return ms_shape_expect(s, node, a, &wanted, "what is split into heads");
 }
 
-static bool merge(ms_shaping *s, const ms_family_facts *facts, const ms_text_node *node,
+static bool merge(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                   const ms_text_shape *a, ms_text_shape *out)
 {
     if (!is_shaped(a, 4) || a->dims[0] != s->batch || a->dims[1] != s->seq)
@@ -135,7 +135,7 @@ static bool attend(ms_shaping *s, const ms_text_node *node, const ms_text_shape 
     return true;
 }
 
-static bool rotate(ms_shaping *s, const ms_family_facts *facts, const ms_text_node *node,
+static bool rotate(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                    const ms_text_shape *a, ms_text_shape *out)
 {
     for (int i = 0; i < 2; i++) {
@@ -150,7 +150,7 @@ static bool rotate(ms_shaping *s, const ms_family_facts *facts, const ms_text_no
     return true;
 }
 
-static bool split(ms_shaping *s, const ms_family_facts *facts, const ms_text_node *node,
+static bool split(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                   const ms_text_shape *a, uint32_t wanted, ms_text_shape *out)
 {
     const uint64_t width = size_at(facts, node->items[1]);
@@ -183,7 +183,7 @@ static bool same(ms_shaping *s, const ms_text_node *node, const ms_text_shape *a
     return !both || ms_shape_expect(s, node, &a[1], &a[0], "the second");
 }
 
-bool ms_shape_function(ms_shaping *s, const ms_family_facts *facts, const ms_text_node *node,
+bool ms_shape_function(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                        const ms_text_shape *a, uint32_t wanted, ms_text_shape *out)
 {
     switch ((int)node->primitive->shape) {
@@ -236,7 +236,7 @@ bool ms_shape_function(ms_shaping *s, const ms_family_facts *facts, const ms_tex
 
 /* ---- modules ---- */
 
-bool ms_shape_module(ms_shaping *s, const ms_family_facts *facts, const ms_text_node *node,
+bool ms_shape_module(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                      const ms_text_node *maker, const ms_text_shape *a, ms_text_shape *out)
 {
     const ms_shape_rule rule = maker->primitive->shape;

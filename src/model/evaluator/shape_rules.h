@@ -29,10 +29,10 @@ typedef struct ms_shaping {
 } ms_shaping;
 
 /* These record a failure with the place of the node, and yield false. */
-bool ms_shape_function(ms_shaping *shaping, const ms_family_facts *facts, const ms_text_node *node,
+bool ms_shape_function(ms_shaping *shaping, const ms_text_facts *facts, const ms_text_node *node,
                        const ms_text_shape *args, uint32_t wanted, ms_text_shape *out);
 /* A call of what `maker` made; args NULL: the parameter itself. */
-bool ms_shape_module(ms_shaping *shaping, const ms_family_facts *facts, const ms_text_node *node,
+bool ms_shape_module(ms_shaping *shaping, const ms_text_facts *facts, const ms_text_node *node,
                      const ms_text_node *maker, const ms_text_shape *args, ms_text_shape *out);
 /* An operator between two: one of rank 0 is a number. */
 bool ms_shape_join(ms_shaping *shaping, const ms_text_node *node, const ms_text_shape *a,

@@ -13,7 +13,7 @@ enum { MOST_STEPS = 1 << 20 };
 typedef struct frame {
     ms_shaping *shaping;
     const ms_family_class *klass;
-    ms_family_facts facts;
+    ms_text_facts facts;
     const ms_text_node *looped; /* what made the module of a loop; NULL: in none */
     ms_text_shape slots[MS_LOCALS_SLOTS];
     ms_text_shape given[MS_FAMILY_NAMES];
@@ -26,10 +26,10 @@ typedef struct shapes {
 
 static bool evaluate(frame *f, const ms_text_node *node, shapes *out);
 static bool call(ms_shaping *s, const ms_family_class *klass, const ms_family_function *function,
-                 const ms_family_facts *facts, const ms_text_shape *args, shapes *out);
+                 const ms_text_facts *facts, const ms_text_shape *args, shapes *out);
 
 /* What made a part of a layer: conditions are decided. */
-static const ms_text_node *made(const ms_family_facts *facts, const ms_text_node *value)
+static const ms_text_node *made(const ms_text_facts *facts, const ms_text_node *value)
 {
     while (value->kind == MS_NODE_CHOICE)
         value = value->items[ms_family_truth(facts, value->items[1]) ? 0 : 2];
@@ -49,7 +49,7 @@ static bool call_module(frame *f, const ms_text_node *node, shapes *out)
 {
     const ms_text_node *called = node->items[0];
     const bool is_field = called->kind == MS_NODE_FIELD;
-    ms_family_facts facts = f->facts;
+    ms_text_facts facts = f->facts;
     ms_text_shape args[MS_FAMILY_NAMES];
     for (uint32_t i = 0; i < MS_FAMILY_NAMES; i++)
         args[i] = (ms_text_shape){.kind = MS_SHAPED_NONE};
@@ -213,7 +213,7 @@ static bool run_block(frame *f, const ms_text_block *block, shapes *returned, bo
 }
 
 static bool call(ms_shaping *s, const ms_family_class *klass, const ms_family_function *function,
-                 const ms_family_facts *facts, const ms_text_shape *args, shapes *out)
+                 const ms_text_facts *facts, const ms_text_shape *args, shapes *out)
 {
     frame f = {.shaping = s, .klass = klass, .facts = *facts};
     bool has_ended = false;
@@ -235,7 +235,7 @@ static bool call(ms_shaping *s, const ms_family_class *klass, const ms_family_fu
 /* ---- the model ---- */
 
 static bool check_function(ms_shaping *s, const ms_family_function *function,
-                           const ms_family_facts *facts, const ms_text_shape *input, uint64_t width)
+                           const ms_text_facts *facts, const ms_text_shape *input, uint64_t width)
 {
     const ms_family_class *klass = s->text->root.fields[s->text->model_field].value->klass;
     const ms_text_shape wanted = {MS_SHAPED, 3, {s->batch, s->seq, width}};
@@ -253,7 +253,7 @@ ms_status ms_family_shapes_check(const ms_model_config *config, ms_error *err)
     const ms_family_class *klass = text->root.fields[text->model_field].value->klass;
     const ms_text_shape ids = {MS_SHAPED, 2, {s.batch, s.seq}};
     const ms_text_shape states = {MS_SHAPED, 3, {s.batch, s.seq, config->hidden_size}};
-    ms_family_facts facts = {.config = config, .layer = MS_NONE, .looped = MS_NONE};
+    ms_text_facts facts = {.config = config, .layer = MS_NONE, .looped = MS_NONE};
     const ms_text_shape table = {MS_SHAPED, 2, {config->vocab_size, config->hidden_size}};
     const ms_text_shape found = {MS_SHAPED,
                                  2,

@@ -19,8 +19,10 @@ static const char policy[] =
 
 void ms_html_begin(FILE *out, const ms_html_head *head)
 {
-    static const char *const classes[] = {
-        [MS_VERDICT_NO] = "bad", [MS_VERDICT_TIGHT] = "tight", [MS_VERDICT_FITS] = "good"};
+    static const char *const classes[] = {[MS_VERDICT_NO] = "bad",
+                                          [MS_VERDICT_UNKNOWN] = "bad",
+                                          [MS_VERDICT_TIGHT] = "tight",
+                                          [MS_VERDICT_FITS] = "good"};
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -42,11 +44,16 @@ void ms_html_begin(FILE *out, const ms_html_head *head)
 
 static void write_links(FILE *out, const ms_html_link *links, size_t count)
 {
-    fputs("<nav aria-label=\"Sections\"><ul>\n", out);
-    for (size_t i = 0; i < count; i++)
-        if (!links[i].is_left_out)
-            fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", links[i].id, links[i].title);
-    fputs("</ul></nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n", out);
+    fputs(count ? "<nav aria-label=\"Sections\"><ul>\n" : "", out);
+    for (size_t i = 0; i < count; i++) {
+        if (links[i].is_left_out)
+            continue;
+        fprintf(out, "<li><a href=\"#%s\">", links[i].id);
+        ms_xml_text(out, links[i].title);
+        fputs("</a></li>\n", out);
+    }
+    fputs(count ? "</ul></nav>\n" : "", out);
+    fputs("</header>\n<main id=\"main\" tabindex=\"-1\">\n", out);
 }
 
 bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const char *made_from,
@@ -58,9 +65,10 @@ bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const ch
         const char *id = links[i].id;
         if (links[i].is_left_out)
             continue;
-        fprintf(out,
-                "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
-                id, id, id, links[i].title);
+        fprintf(out, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">", id,
+                id, id);
+        ms_xml_text(out, links[i].title);
+        fputs("</h2>\n", out);
         ok = write(out, view, i);
         fputs("</section>\n", out);
     }
@@ -129,43 +137,58 @@ void ms_html_number_cell(FILE *out, double value, uint32_t decimals)
 }
 
 /* The headings as the style reads them where a table has no room for columns: --h1:'name'. */
-static void write_heads(FILE *out, const char *headings)
+static void write_heads(FILE *out, const ms_html_column *columns, uint32_t count)
 {
     fputs(" style=\"", out);
-    for (int i = 1; *headings; i++) {
-        headings += *headings == '#';
-        int length = (int)strcspn(headings, "|");
-        if (length > 0)
-            fprintf(out, "--h%d:'", i);
-        for (int k = 0; k < length; k++)
-            if (!strchr("'\"\\<&", headings[k]))
-                fputc(headings[k], out);
-        fputs(length > 0 ? "';" : "", out);
-        headings += length + (headings[length] == '|');
+    for (uint32_t i = 0; i < count; i++) {
+        const char *head = columns[i].head;
+        if (*head)
+            fprintf(out, "--h%" PRIu32 ":'", i + 1);
+        for (const char *at = head; *at; at++)
+            if ((unsigned char)*at >= ' ' && !strchr("'\"\\<&", *at))
+                fputc(*at, out);
+        fputs(*head ? "';" : "", out);
     }
     fputs("\"", out);
 }
 
-void ms_html_table(FILE *out, const char *class_name, const char *caption, const char *headings)
+void ms_html_begin_table(FILE *out, const char *class_name, const char *caption,
+                         const ms_html_column *columns, uint32_t count)
 {
     fprintf(out, "<div class=\"wide\"><table%s%s%s", *class_name ? " class=\"" : "", class_name,
             *class_name ? "\"" : "");
-    write_heads(out, headings);
+    write_heads(out, columns, count);
     fputs(">\n<caption>", out);
     ms_xml_text(out, caption);
     fputs("</caption>\n<thead><tr>", out);
-    for (const char *at = headings; *at;) {
-        bool is_number = *at == '#';
-        int length = (int)strcspn(at += is_number, "|");
-        if (length == 0)
+    for (uint32_t i = 0; i < count; i++) {
+        if (!*columns[i].head) {
             fputs("<td></td>", out); /* a corner is no heading */
-        else
-            fprintf(out, "<th scope=\"col\"%s>%.*s</th>", is_number ? " class=\"n\"" : "", length,
-                    at);
-        at += length;
-        at += *at == '|';
+            continue;
+        }
+        fprintf(out, "<th scope=\"col\"%s>", columns[i].is_number ? " class=\"n\"" : "");
+        ms_xml_text(out, columns[i].head);
+        fputs("</th>", out);
     }
     fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void ms_html_table(FILE *out, const char *class_name, const char *caption, const char *headings)
+{
+    enum { MOST_COLUMNS = 32, MOST_HEADINGS = 1024 };
+    char text[MOST_HEADINGS];
+    ms_html_column columns[MOST_COLUMNS];
+    uint32_t count = 0;
+    snprintf(text, sizeof text, "%s", headings);
+    for (char *at = text; at && *at && count < MOST_COLUMNS;) {
+        char *next = strchr(at, '|');
+        if (next)
+            *next++ = '\0';
+        columns[count].is_number = *at == '#';
+        columns[count++].head = at + (*at == '#');
+        at = next;
+    }
+    ms_html_begin_table(out, class_name, caption, columns, count);
 }
 
 void ms_html_end_table(FILE *out)

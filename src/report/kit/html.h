@@ -46,10 +46,19 @@ void ms_html_bytes_cell(FILE *out, uint64_t bytes);
 void ms_html_count_cell(FILE *out, uint64_t count);
 void ms_html_number_cell(FILE *out, double value, uint32_t decimals);
 
-/* Begins a table: headings are separated by '|'; those of numeric columns begin with '#'; the first
- * may be empty. The first cell of each row is a heading: <th scope="row">. */
+/* Begins a table: headings are separated by '|', at most 32; those of numeric columns begin with
+ * '#'; the first may be empty. The first cell of each row is a heading: <th scope="row">. */
 void ms_html_table(FILE *out, const char *class_name, const char *caption, const char *headings);
 void ms_html_end_table(FILE *out);
+
+typedef struct ms_html_column {
+    const char *head; /* may be from outside, and "" */
+    bool is_number;
+} ms_html_column;
+
+/* The same with headings of any text. */
+void ms_html_begin_table(FILE *out, const char *class_name, const char *caption,
+                         const ms_html_column *columns, uint32_t count);
 
 /* A segment of a bar; `class_name` is its colour. */
 typedef struct ms_html_piece {

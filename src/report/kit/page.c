@@ -163,8 +163,13 @@ void ms_page_line(const ms_page *p, const char *text)
 
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer)
 {
-    put_here(p, 0, title);
-    fprintf(p->out, "\n\n  %s", ms_page_tone(p, tone));
+    ms_page_line(p, title);
+    ms_page_answer(p, tone, answer);
+}
+
+void ms_page_answer(const ms_page *p, ms_tone tone, const char *answer)
+{
+    fprintf(p->out, "\n  %s", ms_page_tone(p, tone));
     put_here(p, 2, answer);
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
@@ -186,7 +191,8 @@ void ms_page_heading(const ms_page *p, const char *text, const char *units)
     ms_put_printable(p->out, text);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
     if (count_columns(text, text, end) + strlen(units) <= p->columns) {
-        fprintf(p->out, "%s\n", units);
+        ms_put_printable(p->out, units);
+        fputc('\n', p->out);
         return;
     }
     fputc('\n', p->out);

@@ -35,6 +35,8 @@ const char *ms_page_tone(const ms_page *p, ms_tone tone); /* escape sequence, or
 ms_tone ms_page_verdict_tone(ms_fit_verdict verdict);
 /* Writes the title, and the verdict below it, as words that wrap. */
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer);
+/* The verdict alone, behind an empty line. */
+void ms_page_answer(const ms_page *p, ms_tone tone, const char *answer);
 /* A name that stands out, and what is said of it, on a line that wraps. */
 void ms_page_subject(const ms_page *p, const char *name, const char *text);
 /* The units, "  (GiB)", follow on the line where there is room. */

@@ -121,7 +121,7 @@ static void write_cell(const ms_page *p, const ms_text_table *t, const layout *l
     if (is_wrapped)
         ms_page_rest(p, l->before - 1, cell);
     else if (t->is_figure(t->view, column))
-        fprintf(p->out, "%*s", (int)width, cell);
+        ms_page_put(p, "%*s", (int)width, cell);
     else if (column < l->last && !(is_last && strlen(cell) <= width))
         ms_page_cell(p, cell, width);
     else if (t->least_last && column == l->last)

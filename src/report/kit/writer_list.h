@@ -71,6 +71,8 @@ enum {
     X(FILE_PLAN, ms_file_plan_json, "json", NOTHING, "the whole plan, for programs", "plan.json") \
     X(FIT, ms_fit_report_console, "console", NOTHING, "for people, at a terminal", "fit.txt") \
     X(FIT, ms_fit_report_json, "json", NOTHING, "the answer, for programs", "fit.json") \
+    X(FIT, ms_fit_report_markdown, "md", NOTHING, "for people, as Markdown", "fit.md") \
+    X(FIT, ms_fit_report_html, "html", NOTHING, "a page in one file", "fit.html") \
     X(RUNS, ms_runs_console, "console", NOTHING, "for people, at a terminal", "devices.txt") \
     X(RUNS, ms_runs_json, "json", NOTHING, "every figure, for programs", "devices.json") \
     X(RUNS, ms_runs_markdown, "md", NOTHING, "for people, as Markdown", "devices.md") \

@@ -7,9 +7,11 @@
 #include "input/config/resolve/resolve_images.h"
 #include "base/text/size.h"
 #include "report/view/inputs.h"
+#include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"
 #include "report/view/view.h"
+#include "base/text/number.h"
 #include "core/trace/trace.h"
 
 /* What is less is not seen in GiB with two places. */
@@ -37,18 +39,19 @@ static ms_fit_verdict verdict_of(const ms_fit_view *v, const ms_step_figures *f)
     return ms_reason_verdict(ms_reason_with_keys(f->reason, &v->run->keys));
 }
 
-static void write_why(const ms_fit_view *v, const ms_page *page)
+static void add_why(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_answer *a = v->answer;
     char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
     const ms_step_figures *f = &a->at_next;
     const char *why = why_there_is_no_next(a);
     if (a->end == MS_FIT_LEAST && a->step > 1)
-        ms_page_say(page, "no smaller multiple of %" PRIu64 " can share the training in this way",
+        ms_tree_say(tree, MS_ON_ALL,
+                    "no smaller multiple of %" PRIu64 " can share the training in this way",
                     a->step);
     if (why) {
         if (*why)
-            ms_page_say(page, "%s", why);
+            ms_tree_paragraph(tree, MS_ON_ALL, why);
         return;
     }
     const bool is_many = ms_fit_is_of_gpus(v->answer) && a->next > 1;
@@ -59,13 +62,15 @@ static void write_why(const ms_fit_view *v, const ms_page *page)
     ms_gib(f->device_bytes, need);
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
-        ms_page_say(
-            page, "%" PRIu64 " %s %s GiB, %s too many, and its peak is in %s", a->next, verb, need,
-            more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
-            ms_phase_name(f->peak_phase));
+        ms_tree_say(tree, MS_ON_ALL, "%" PRIu64 " %s %s GiB, %s too many, and its peak is in %s",
+                    a->next, verb, need,
+                    more < LEAST_SEEN ? ms_size_format(more, over, sizeof over)
+                                      : ms_gib(more, over),
+                    ms_phase_name(f->peak_phase));
     else
-        ms_page_say(page, "%" PRIu64 " %s %s GiB, and the allocator runs out of room in %s",
-                    a->next, verb, need, ms_phase_name(f->peak_phase));
+        ms_tree_say(tree, MS_ON_ALL,
+                    "%" PRIu64 " %s %s GiB, and the allocator runs out of room in %s", a->next,
+                    verb, need, ms_phase_name(f->peak_phase));
 }
 
 /* The values that there are, side by side: safe where it is another one, largest, next. */
@@ -100,67 +105,57 @@ static fit_columns columns_of(const ms_fit_answer *a)
     return c;
 }
 
-/* Of the names, beside the figures. */
-static uint32_t name_width(const ms_page *page, const fit_columns *c)
+static void add_row(ms_tree *tree, ms_tree_table *table, const fit_columns *c, const char *name,
+                    const uint64_t bytes[MOST_COLUMNS])
 {
-    return ms_page_room(page, 30, 2 + 11 * c->count);
-}
-
-static void write_row(const ms_page *page, const fit_columns *c, const char *name,
-                      uint64_t (*bytes_of)(const ms_step_figures *f, int which), int which)
-{
-    char text[MS_GIB_TEXT];
-    FILE *out = page->out;
-    fputs("  ", out);
-    ms_page_cell(page, name, name_width(page, c));
+    ms_tree_cell(tree, table, ms_cell_text(name));
     for (uint32_t i = 0; i < c->count; i++)
-        fprintf(out, " %10s", ms_gib(bytes_of(c->figures[i], which), text));
-    fputc('\n', out);
+        ms_tree_cell(tree, table, ms_cell_gib(bytes[i]));
 }
 
-static uint64_t category_bytes(const ms_step_figures *f, int which)
+static void add_categories(ms_tree *tree, ms_tree_table *table, const fit_columns *c)
 {
-    return f->category_bytes[which];
-}
-
-static uint64_t peak_bytes(const ms_step_figures *f, int which)
-{
-    (void)which;
-    return f->peak_bytes;
-}
-
-static uint64_t reserved_bytes(const ms_step_figures *f, int which)
-{
-    (void)which;
-    return f->reserved_bytes;
-}
-
-static uint64_t device_bytes(const ms_step_figures *f, int which)
-{
-    (void)which;
-    return f->device_bytes;
-}
-
-static void write_table(const ms_page *page, const ms_fit_answer *a)
-{
-    FILE *out = page->out;
-    const fit_columns c = columns_of(a);
-    ms_page_heading(page, "At the peak", "  (GiB)");
-    fputs("  ", out);
-    ms_page_cell(page, a->what->name, name_width(page, &c));
-    for (uint32_t i = 0; i < c.count; i++)
-        fprintf(out, " %10" PRIu64, c.values[i]);
-    fputc('\n', out);
     for (int i = 0; i < MS_CATEGORY_COUNT; i++) {
         bool is_seen = false;
-        for (uint32_t k = 0; k < c.count; k++)
-            is_seen |= ms_is_seen(c.figures[k]->category_bytes[i], c.figures[k]->peak_bytes);
+        uint64_t bytes[MOST_COLUMNS] = {0};
+        for (uint32_t k = 0; k < c->count; k++) {
+            bytes[k] = c->figures[k]->category_bytes[i];
+            is_seen |= ms_is_seen(bytes[k], c->figures[k]->peak_bytes);
+        }
         if (is_seen)
-            write_row(page, &c, ms_category_name((ms_category)i), category_bytes, i);
+            add_row(tree, table, c, ms_category_name((ms_category)i), bytes);
     }
-    write_row(page, &c, "allocated", peak_bytes, 0);
-    write_row(page, &c, "reserved by the allocator", reserved_bytes, 0);
-    write_row(page, &c, "on the device, with context", device_bytes, 0);
+}
+
+static void add_table(ms_tree *tree, const ms_fit_answer *a)
+{
+    const fit_columns c = columns_of(a);
+    uint64_t allocated[MOST_COLUMNS] = {0}, reserved[MOST_COLUMNS] = {0},
+             device[MOST_COLUMNS] = {0};
+    ms_tree_column *columns = ms_arena_array(tree->arena, ms_tree_column, 1 + MOST_COLUMNS);
+    if (!columns)
+        return;
+    columns[0] =
+        (ms_tree_column){.head = a->what->name, .before = 2, .width = 30, .is_flexible = true};
+    for (uint32_t i = 0; i < c.count; i++) {
+        const ms_step_figures *f = c.figures[i];
+        columns[1 + i] = (ms_tree_column){.head = ms_tree_text(tree, "%" PRIu64, c.values[i]),
+                                          .before = 1,
+                                          .width = 10,
+                                          .is_figure = true};
+        allocated[i] = f->peak_bytes;
+        reserved[i] = f->reserved_bytes;
+        device[i] = f->device_bytes;
+    }
+    ms_tree_section(tree, MS_ON_ALL, "peak", "At the peak", "GiB");
+    ms_tree_table *table =
+        ms_tree_begin_table(tree, MS_ON_ALL, "Bytes of each value", columns, 1 + c.count);
+    if (table)
+        table->is_fixed = true;
+    add_categories(tree, table, &c);
+    add_row(tree, table, &c, "allocated", allocated);
+    add_row(tree, table, &c, "reserved by the allocator", reserved);
+    add_row(tree, table, &c, "on the device, with context", device);
 }
 
 static const char *gpus_verb(uint64_t gpus, ms_fit_verdict verdict)
@@ -173,35 +168,34 @@ static const char *gpus_verb(uint64_t gpus, ms_fit_verdict verdict)
 }
 
 /* "6 x h100-80gb are tight: up to 78.90 of 79.10 GiB on each, with --parallel fsdp=6" */
-static bool write_gpus(const ms_fit_view *v, const ms_page *page, ms_arena *arena, uint64_t gpus,
-                       const ms_step_figures *f)
+static const char *gpus_text(const ms_fit_view *v, ms_arena *arena, uint64_t gpus,
+                             const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
     bool is_one = gpus == 1;
     const ms_layout layout = ms_fit_layout(v->answer, gpus);
     const char *text = ms_layout_text(arena, &layout);
-    bool has_layout = text && !is_one;
-    ms_page_say(page, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus, v->run->device->name,
-                gpus_verb(gpus, verdict_of(v, f)), is_one ? "" : "up to ",
-                ms_gib(f->device_bytes, need), ms_gib(v->run->budget_bytes, budget),
-                is_one ? "" : " on each", has_layout ? ", with --parallel " : "",
-                has_layout ? text : "");
-    return text != NULL;
+    return text ? ms_arena_printf(arena, "%" PRIu64 " x %s %s: %s%s of %s GiB%s%s%s", gpus,
+                                  v->run->device->name, gpus_verb(gpus, verdict_of(v, f)),
+                                  is_one ? "" : "up to ", ms_gib(f->device_bytes, need),
+                                  ms_gib(v->run->budget_bytes, budget), is_one ? "" : " on each",
+                                  is_one ? "" : ", with --parallel ", is_one ? "" : text)
+                : NULL;
 }
 
-static bool write_value(const ms_fit_view *v, const ms_page *page, ms_arena *arena, uint64_t value,
-                        const ms_step_figures *f)
+static const char *value_text(const ms_fit_view *v, ms_arena *arena, uint64_t value,
+                              const ms_step_figures *f)
 {
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
     if (ms_fit_is_of_gpus(v->answer))
-        return write_gpus(v, page, arena, value, f);
-    ms_page_say(page, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name, value,
-                gpus_verb(1, verdict_of(v, f)), ms_gib(f->device_bytes, need),
-                ms_gib(v->run->budget_bytes, budget), v->run->device->name);
-    return true;
+        return gpus_text(v, arena, value, f);
+    return ms_arena_printf(arena, "%s %" PRIu64 " %s: %s of %s GiB on %s", v->answer->what->name,
+                           value, gpus_verb(1, verdict_of(v, f)), ms_gib(f->device_bytes, need),
+                           ms_gib(v->run->budget_bytes, budget), v->run->device->name);
 }
 
-static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *arena)
+/* On a page and in Markdown the first sentence is the verdict. */
+static void add_none(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
@@ -211,14 +205,20 @@ static void write_none(const ms_fit_view *v, const ms_page *page, ms_arena *aren
     ms_gib(v->run->budget_bytes, budget);
     if (ms_fit_is_of_gpus(v->answer)) {
         const ms_layout layout = ms_fit_layout(a, a->next);
-        const char *text = ms_layout_text(arena, &layout);
-        ms_page_say(page, "no number up to %" PRIu64 " x %s fits%s, with %s GiB on each", a->next,
-                    v->run->device->name, without, budget);
-        ms_page_say(page, "memscope analyze with --parallel %s says why, and what would help",
+        const char *text = ms_layout_text(tree->arena, &layout);
+        tree->verdict =
+            ms_tree_text(tree, "no number up to %" PRIu64 " x %s fits%s, with %s GiB on each",
+                         a->next, v->run->device->name, without, budget);
+        ms_tree_paragraph(tree, MS_ON_CONSOLE, tree->verdict);
+        ms_tree_say(tree, MS_ON_ALL,
+                    "memscope analyze with --parallel %s says why, and what would help",
                     text ? text : "");
-    } else
-        ms_page_say(page, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s%s",
-                    a->what->name, a->step, budget, v->run->device->name, without);
+    } else {
+        tree->verdict =
+            ms_tree_text(tree, "%s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s%s",
+                         a->what->name, a->step, budget, v->run->device->name, without);
+        ms_tree_paragraph(tree, MS_ON_CONSOLE, tree->verdict);
+    }
 }
 
 ms_fit_verdict ms_fit_answer_verdict(const ms_fit_view *v)
@@ -228,28 +228,28 @@ ms_fit_verdict ms_fit_answer_verdict(const ms_fit_view *v)
 }
 
 /* The safe value first, then the largest and why it is only just one. */
-static bool write_values(const ms_fit_view *v, const ms_page *page, ms_arena *arena)
+static void add_values(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_answer *a = v->answer;
     const ms_fit_facts facts = {.reason = a->at_value.reason,
                                 .budget_bytes = v->run->budget_bytes,
                                 .high_device_bytes = a->at_value.high_device_bytes,
                                 .retries = a->at_value.retries};
-    const char *why = ms_fit_why(arena, &facts);
-    const char *unknown = ms_inputs_why(arena, &v->run->keys);
-    bool done = why && unknown;
-    if (done && ms_fit_answer_verdict(v) == MS_VERDICT_UNKNOWN)
-        ms_page_note(page, "Unknown:", unknown);
-    if (done && a->value == 0) {
-        write_none(v, page, arena);
-    } else if (done) {
-        if (has_safe_column(a))
-            done = write_value(v, page, arena, a->safe_value, &a->at_safe);
-        done = write_value(v, page, arena, a->value, &a->at_value) && done;
-        if (*why)
-            ms_page_note(page, ms_fit_why_label, why);
+    const char *why = ms_fit_why(tree->arena, &facts);
+    const bool has_safe = has_safe_column(a);
+    if (ms_fit_answer_verdict(v) == MS_VERDICT_UNKNOWN)
+        ms_tree_note(tree, MS_ON_ALL, "Unknown:", ms_inputs_why(tree->arena, &v->run->keys));
+    if (a->value == 0) {
+        add_none(v, tree);
+        return;
     }
-    return done;
+    const char *largest = value_text(v, tree->arena, a->value, &a->at_value);
+    tree->verdict = has_safe ? value_text(v, tree->arena, a->safe_value, &a->at_safe) : largest;
+    ms_tree_paragraph(tree, MS_ON_CONSOLE, tree->verdict);
+    if (has_safe)
+        ms_tree_paragraph(tree, MS_ON_ALL, largest);
+    if (!why || *why)
+        ms_tree_note(tree, MS_ON_ALL, ms_fit_why_label, why);
 }
 
 enum { FOUND_TEXT = 80 };
@@ -272,53 +272,58 @@ static const char *found_text(const ms_fit_view *v, const ms_fit_mixed *other,
 }
 
 /* Nothing was said of types: the answer in mixed precision. */
-static void write_mixed(const ms_fit_view *v, const ms_page *page)
+static void add_mixed(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_mixed *mixed = &v->answer->mixed;
-    char found[FOUND_TEXT], text[400];
+    char found[FOUND_TEXT];
     if (!mixed->options)
         return;
-    snprintf(text, sizeof text,
-             "weights and optimizer states are in %s, as no dtype is given; in mixed precision, "
-             "with weights in fp32 (%s): %s",
-             ms_dtype_info_of(v->run->dtype)->short_name, mixed->options,
-             found_text(v, mixed, found));
-    ms_page_note(page, "note:", text);
+    ms_tree_note(
+        tree, MS_ON_ALL, "note:",
+        ms_tree_text(
+            tree,
+            "weights and optimizer states are in %s, as no dtype is given; in mixed precision, "
+            "with weights in fp32 (%s): %s",
+            ms_dtype_info_of(v->run->dtype)->short_name, mixed->options,
+            found_text(v, mixed, found)));
 }
 
 /* Nor of checkpoints, which PEFT's preparation of a quantised base has. */
-static void write_prepared(const ms_fit_view *v, const ms_page *page)
+static void add_prepared(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_mixed *prepared = &v->answer->prepared;
-    char found[FOUND_TEXT], text[400];
+    char found[FOUND_TEXT];
     if (!prepared->options)
         return;
-    snprintf(text, sizeof text,
-             "PEFT's preparation of the quantised base checkpoints every layer unless it is told "
-             "not to, which this run does not have; with %s: %s",
-             prepared->options, found_text(v, prepared, found));
-    ms_page_note(page, "note:", text);
+    ms_tree_note(
+        tree, MS_ON_ALL, "note:",
+        ms_tree_text(
+            tree,
+            "PEFT's preparation of the quantised base checkpoints every layer unless it is told "
+            "not to, which this run does not have; with %s: %s",
+            prepared->options, found_text(v, prepared, found)));
 }
 
 /* What the search met, and what it leaves open. */
-static void write_notes(const ms_fit_view *v, const ms_page *page)
+static void add_notes(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_answer *a = v->answer;
-    char text[200];
     if (a->first_gap && ms_fit_is_of_gpus(v->answer))
-        snprintf(text, sizeof text,
-                 "not every larger number fits: %" PRIu64 " gpus do not, as padding and the "
-                 "allocator's waste differ from number to number",
-                 a->first_gap);
+        ms_tree_note(tree, MS_ON_ALL, "note:",
+                     ms_tree_text(tree,
+                                  "not every larger number fits: %" PRIu64
+                                  " gpus do not, as padding and the "
+                                  "allocator's waste differ from number to number",
+                                  a->first_gap));
     else if (a->first_gap)
-        snprintf(text, sizeof text,
-                 "not every smaller value fits: %s %" PRIu64 " does not, as the allocator's "
-                 "waste differs from value to value",
-                 a->what->name, a->first_gap);
-    if (a->first_gap)
-        ms_page_note(page, "note:", text);
+        ms_tree_note(tree, MS_ON_ALL, "note:",
+                     ms_tree_text(tree,
+                                  "not every smaller value fits: %s %" PRIu64
+                                  " does not, as the allocator's "
+                                  "waste differs from value to value",
+                                  a->what->name, a->first_gap));
     if (!a->has_all)
-        ms_page_note(page, "note:",
+        ms_tree_note(tree, MS_ON_ALL, "note:",
                      ms_fit_is_of_gpus(v->answer)
                          ? "not every smaller number was tried: one may fit, or be safe"
                          : "not every value was tried: if the allocator wastes less, a larger one "
@@ -342,32 +347,24 @@ const char *ms_fit_title(ms_arena *arena, const ms_fit_what *what, const ms_mode
                            what->unit, types, optimizer);
 }
 
-/* The title, and the values. */
-static bool write_answer(const ms_fit_view *v, const ms_page *page)
+static ms_tree build(const ms_fit_view *v)
 {
-    ms_arena *arena = ms_arena_create(0);
-    const char *title = arena ? ms_fit_title(arena, v->answer->what, v->model, v->run) : NULL;
-    bool done = title != NULL;
-    if (done) {
-        ms_page_line(page, title);
-        fputc('\n', page->out);
-        done = write_values(v, page, arena);
-    }
-    ms_arena_free(arena);
-    return done;
+    ms_tree tree = ms_tree_begin(NULL);
+    if (!tree.arena)
+        return tree;
+    const char *title = ms_fit_title(tree.arena, v->answer->what, v->model, v->run);
+    ms_tree_head(&tree, "memscope", title, NULL, ms_fit_answer_verdict(v));
+    ms_tree_line(&tree, MS_ON_CONSOLE, title);
+    ms_tree_gap(&tree);
+    add_values(v, &tree);
+    add_why(v, &tree);
+    add_prepared(v, &tree);
+    add_notes(v, &tree);
+    add_mixed(v, &tree);
+    if (v->run->several_gpus.text)
+        ms_tree_note(&tree, MS_ON_ALL, "note:", v->run->several_gpus.text);
+    add_table(&tree, v->answer);
+    return tree;
 }
 
-bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
-{
-    const ms_page page = ms_page_begin(out, v->style);
-    if (!write_answer(v, &page))
-        return false;
-    write_why(v, &page);
-    write_prepared(v, &page);
-    write_notes(v, &page);
-    write_mixed(v, &page);
-    if (v->run->several_gpus.text)
-        ms_page_note(&page, "note:", v->run->several_gpus.text);
-    write_table(&page, v->answer);
-    return true;
-}
+MS_TREE_WRITERS(ms_fit_report, ms_fit_view, build, v->style)

@@ -17,7 +17,7 @@
 #include "serve/infer/llama/metadata.h"
 #include "serve/infer/llamacpp/fit.h"
 #include "serve/infer/trial.h"
-#include "input/weights/gguf_files.h"
+#include "input/weights/gguf.h"
 
 /* ---- reading ---- */
 

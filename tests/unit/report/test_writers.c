@@ -24,7 +24,7 @@ static const names_case names_cases[] = {
      "console, json, md, csv, svg and html"},
     {"without a curve", MS_DOCUMENT_PLAN, MS_NEEDS_CURVE, "or", "console, json, md or html"},
     {"without times", MS_DOCUMENT_PLAN, MS_NEEDS_RATES, "and", "console, json, md, csv and html"},
-    {"two", MS_DOCUMENT_FIT, MS_NEEDS_NOTHING, "or", "console or json"},
+    {"four", MS_DOCUMENT_FIT, MS_NEEDS_NOTHING, "or", "console, json, md or html"},
     {"the longest", MS_DOCUMENT_CHECK, MS_NEEDS_NOTHING, "or",
      "console, human, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or "
      "prometheus"},

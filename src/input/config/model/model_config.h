@@ -323,6 +323,7 @@ typedef struct ms_family {
     /* It reads from the cache how many tokens were seen: a static one has that on the device. */
     bool counts_seen;
     const struct ms_model_program *program;
+    const struct ms_family_facts *facts; /* of other libraries; NULL: see family_facts.h */
     /* How stages of a pipeline run it (model/decoder/decoder_stage.h); NULL: as a rotary decoder.
      */
     const struct ms_stage_program *stages;

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/kit/tree/cell.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/number.h"
+#include "base/text/size.h"
+#include "report/kit/escape.h"
+
+/* "+1.50 GiB", "0 B"; `text` has room for MS_CELL_BYTES_OF_TEXT. */
+static void change_text(const ms_cell *c, char *text)
+{
+    char size[MS_SIZE_TEXT_BYTES];
+    snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s",
+             c->count == 0 ? ""
+             : c->is_less  ? "-"
+                           : "+",
+             ms_size_format(c->count, size, sizeof size));
+}
+
+const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
+{
+    char number[MS_FIXED_TEXT];
+    const char *unit = c->unit ? c->unit : "";
+    switch (c->kind) {
+    case MS_CELL_NONE:
+        return "";
+    case MS_CELL_TEXT:
+    case MS_CELL_CODE:
+    case MS_CELL_VERDICT:
+        return c->text;
+    case MS_CELL_GIB:
+        snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", ms_gib(c->count, number), unit);
+        break;
+    case MS_CELL_BYTES:
+        ms_size_format(c->count, text, MS_CELL_BYTES_OF_TEXT);
+        break;
+    case MS_CELL_CHANGE:
+        change_text(c, text);
+        break;
+    case MS_CELL_SIGNED:
+        snprintf(text, MS_CELL_BYTES_OF_TEXT, "%c%" PRIu64, c->is_less ? '-' : '+', c->count);
+        break;
+    case MS_CELL_COUNT:
+        snprintf(text, MS_CELL_BYTES_OF_TEXT, "%" PRIu64, c->count);
+        break;
+    case MS_CELL_NUMBER:
+        snprintf(text, MS_CELL_BYTES_OF_TEXT, "%s%s", ms_fixed(c->number, c->decimals, number),
+                 unit);
+        break;
+    }
+    return text;
+}
+
+ms_tone ms_cell_verdict_tone(const char *verdict)
+{
+    return strcmp(verdict, "fits") == 0    ? MS_TONE_GOOD
+           : strcmp(verdict, "tight") == 0 ? MS_TONE_TIGHT
+                                           : MS_TONE_BAD;
+}
+
+/* ---- HTML ---- */
+
+static const char *class_of(const ms_cell *c, bool is_figure)
+{
+    static const char *const classes[] = {[MS_TONE_GOOD] = " class=\"good\"",
+                                          [MS_TONE_TIGHT] = " class=\"tight\"",
+                                          [MS_TONE_BAD] = " class=\"bad\""};
+    if (c->kind == MS_CELL_VERDICT)
+        return classes[ms_cell_verdict_tone(c->text)];
+    return is_figure ? " class=\"n\"" : "";
+}
+
+/* The value as programs read it; NULL: it is a text. */
+static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
+{
+    if (c->kind < MS_CELL_GIB || (c->kind == MS_CELL_NUMBER && isnan(c->number)))
+        return NULL;
+    if (c->kind == MS_CELL_NUMBER)
+        return ms_fixed(c->number, c->decimals > 3 ? c->decimals : 3, text);
+    snprintf(text, MS_FIXED_TEXT, "%s%" PRIu64, c->is_less ? "-" : "", c->count);
+    return text;
+}
+
+/* Bytes have their unit with them on a page. */
+static const char *shown_text(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
+{
+    if (c->kind == MS_CELL_GIB)
+        return ms_bytes_text(c->count, text);
+    if (c->kind == MS_CELL_SIGNED)
+        change_text(c, text);
+    else
+        return ms_cell_words(c, text);
+    return text;
+}
+
+void ms_cell_html(FILE *out, const ms_cell *c, bool is_figure)
+{
+    char text[MS_CELL_BYTES_OF_TEXT], number[MS_FIXED_TEXT];
+    const char *value = value_of(c, number);
+    fprintf(out, "<td%s>", class_of(c, is_figure));
+    if (value)
+        fprintf(out, "<data value=\"%s\">", value);
+    fputs(c->kind == MS_CELL_CODE ? "<code>" : "", out);
+    ms_xml_text(out, shown_text(c, text));
+    fputs(c->kind == MS_CELL_CODE ? "</code>" : "", out);
+    fputs(value ? "</data></td>" : "</td>", out);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/kit/tree/tree.h"
+
+ms_tree ms_tree_begin(ms_arena *arena)
+{
+    ms_arena *own = arena ? arena : ms_arena_create(0);
+    return (ms_tree){.arena = own,
+                     .is_borrowed = arena != NULL,
+                     .has_failed = own == NULL,
+                     .made_from = "from the run's configuration alone; figures are predictions"};
+}
+
+void ms_tree_head(ms_tree *tree, const char *heading, const char *title, const char *verdict,
+                  ms_fit_verdict tone)
+{
+    tree->heading = heading;
+    tree->title = title;
+    tree->verdict = verdict;
+    tree->tone = tone;
+}
+
+/* NULL without memory, also for a text. */
+static ms_tree_node *add(ms_tree *tree, ms_tree_kind kind, unsigned where, const char *label,
+                         const char *text)
+{
+    bool is_whole = !tree->has_failed && label && text;
+    ms_tree_node *node = is_whole ? ms_arena_array(tree->arena, ms_tree_node, 1) : NULL;
+    if (!node) {
+        tree->has_failed = true;
+        return NULL;
+    }
+    *node = (ms_tree_node){.kind = kind, .where = where, .label = label, .text = text};
+    if (tree->last)
+        tree->last->next = node;
+    else
+        tree->first = node;
+    tree->last = node;
+    return node;
+}
+
+void ms_tree_line(ms_tree *tree, unsigned where, const char *text)
+{
+    add(tree, MS_TREE_LINE, where, "", text);
+}
+
+void ms_tree_toned_line(ms_tree *tree, unsigned where, ms_tone tone, const char *text)
+{
+    ms_tree_node *node = add(tree, MS_TREE_LINE, where, "", text);
+    if (node)
+        node->tone = tone, node->has_tone = true;
+}
+
+void ms_tree_answer(ms_tree *tree, ms_tone tone, const char *text)
+{
+    ms_tree_node *node = add(tree, MS_TREE_ANSWER, MS_ON_CONSOLE, "", text);
+    if (node)
+        node->tone = tone;
+}
+
+void ms_tree_subject(ms_tree *tree, const char *name, const char *text)
+{
+    add(tree, MS_TREE_SUBJECT, MS_ON_CONSOLE, name, text);
+}
+
+void ms_tree_gap(ms_tree *tree)
+{
+    add(tree, MS_TREE_GAP, MS_ON_CONSOLE, "", "");
+}
+
+void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *title,
+                     const char *units)
+{
+    ms_tree_node *node = add(tree, MS_TREE_SECTION, where, title, units);
+    if (node)
+        node->id = id;
+}
+
+void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text)
+{
+    add(tree, MS_TREE_PARAGRAPH, where, "", text);
+}
+
+void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text)
+{
+    add(tree, MS_TREE_NOTE, where, label, text);
+}
+
+void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
+                     bool (*draw)(FILE *out, const void *view))
+{
+    ms_tree_node *node = add(tree, MS_TREE_PICTURE, MS_ON_PAGE, "", caption);
+    if (node)
+        node->view = view, node->draw = draw;
+}
+
+ms_tree_table *ms_tree_begin_table(ms_tree *tree, unsigned where, const char *caption,
+                                   const ms_tree_column *columns, uint32_t count)
+{
+    ms_tree_node *node = add(tree, MS_TREE_TABLE, where, "", "");
+    ms_tree_table *table = node ? ms_arena_array(tree->arena, ms_tree_table, 1) : NULL;
+    if (!table) {
+        tree->has_failed = true;
+        return NULL;
+    }
+    *table = (ms_tree_table){.caption = caption, .columns = columns, .count = count, .more = ""};
+    node->table = table;
+    return table;
+}
+
+void ms_tree_cell(ms_tree *tree, ms_tree_table *table, ms_cell cell)
+{
+    enum { FIRST_CAPACITY = 32 };
+    if (!table)
+        return;
+    bool has_text = ms_cell_has_text(&cell);
+    if (has_text)
+        cell.text = cell.text ? ms_arena_strdup(tree->arena, cell.text) : NULL;
+    ms_cell *cells = ms_arena_grow(tree->arena, table->cells, table->cell_count, &table->capacity,
+                                   sizeof *cells, FIRST_CAPACITY);
+    if (!cells || (has_text && !cell.text)) {
+        tree->has_failed = true;
+        return;
+    }
+    table->cells = cells;
+    table->cells[table->cell_count++] = cell;
+}
+
+uint32_t ms_tree_rows(const ms_tree_table *table)
+{
+    return table->cell_count / table->count;
+}
+
+bool ms_tree_is_whole(const ms_tree *tree)
+{
+    return !tree->has_failed && !ms_arena_has_failed(tree->arena);
+}
+
+void ms_tree_free(ms_tree *tree)
+{
+    if (!tree->is_borrowed)
+        ms_arena_free(tree->arena);
+    *tree = (ms_tree){.has_failed = true};
+}
+
+uint32_t ms_tree_left_out(const ms_tree_table *table, uint32_t most)
+{
+    const uint32_t rows = ms_tree_rows(table);
+    return most && rows > most ? rows - most : 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A document as a tree, built once and rendered as console text, as Markdown and as an HTML page.
+ * Texts are kept as they are and are escaped by each renderer; bytes, times and counts are kept as
+ * numbers. All nodes and texts are in the tree's arena, or live as long as the tree. No function
+ * here reports that memory ran out: the renderers do.
+ */
+#ifndef MS_REPORT_KIT_TREE_TREE_H
+#define MS_REPORT_KIT_TREE_TREE_H
+
+#include "base/arena.h"
+#include "report/kit/page.h"
+#include "report/kit/tree/cell.h"
+
+/* Where a node is shown. Bits. */
+enum {
+    MS_ON_CONSOLE = 1,
+    MS_ON_MARKDOWN = 2,
+    MS_ON_PAGE = 4,
+    MS_ON_ALL = 7,
+    MS_OFF_CONSOLE = MS_ON_MARKDOWN | MS_ON_PAGE,
+    MS_OFF_PAGE = MS_ON_CONSOLE | MS_ON_MARKDOWN
+};
+
+/* ---- tables ---- */
+
+/* What a fixed table does with a text that is longer than its column. */
+typedef enum ms_tree_cut {
+    MS_CUT_MIDDLE,
+    MS_CUT_NAME, /* as ms_page_name */
+    MS_CUT_BEGINNING
+} ms_tree_cut;
+
+/* A column on the console; `head` may be "". */
+typedef struct ms_tree_column {
+    const char *head;
+    uint8_t before, width; /* blanks before it; least width, of a fixed table the width */
+    uint8_t goes;          /* as of ms_text_table */
+    bool is_figure;        /* set to the right */
+    uint8_t narrow;        /* width on a narrow page; 0: the same */
+    bool is_flexible;      /* of a fixed table: at most `width`, as the others leave room */
+    ms_tree_cut cut;       /* of a flexible column */
+    uint8_t least;         /* with less room a flexible one has a line of its own */
+    const char *wide_head; /* in Markdown and on a page; NULL: `head` */
+} ms_tree_column;
+
+typedef struct ms_tree_table {
+    const char *caption; /* on a page */
+    const ms_tree_column *columns;
+    uint32_t count;
+    bool is_fixed;       /* widths are those of the columns; else those that the texts need */
+    bool has_dim_head;   /* of a fixed table; other heads are always dim */
+    bool has_no_head;    /* on the console */
+    bool is_sortable;    /* on a page */
+    uint32_t least_last; /* as of ms_text_table */
+    uint32_t
+        split; /* of a fixed table: on a narrow page, columns from here on are below; 0: none */
+    uint32_t most_console, most_markdown; /* rows that are shown; 0: all */
+    const char *more;                     /* on the console, after "and 12 more" */
+    /* Filled by ms_tree_cell, row by row. */
+    ms_cell *cells;
+    uint32_t cell_count, capacity;
+} ms_tree_table;
+
+/* ---- nodes ---- */
+
+typedef enum ms_tree_kind {
+    MS_TREE_LINE,      /* at the margin; those in a row are one paragraph of Markdown */
+    MS_TREE_ANSWER,    /* console: below the title, in its tone */
+    MS_TREE_SUBJECT,   /* console: a name that stands out, and what is said of it */
+    MS_TREE_GAP,       /* console: an empty line */
+    MS_TREE_SECTION,   /* a heading, with units */
+    MS_TREE_PARAGRAPH, /* text */
+    MS_TREE_NOTE,      /* label and text */
+    MS_TREE_TABLE,
+    MS_TREE_PICTURE /* page: a figure */
+} ms_tree_kind;
+
+typedef struct ms_tree_node {
+    struct ms_tree_node *next;
+    ms_tree_kind kind;
+    unsigned where;
+    bool has_tone;
+    ms_tone tone;
+    const char *id;                            /* of a section; NULL: by its place */
+    const char *label;                         /* title, name or label */
+    const char *text;                          /* text, or units */
+    ms_tree_table *table;                      /* else NULL */
+    const void *view;                          /* of a picture */
+    bool (*draw)(FILE *out, const void *view); /* its SVG; false: out of memory */
+} ms_tree_node;
+
+typedef struct ms_tree {
+    ms_arena *arena;
+    bool is_borrowed, has_failed;          /* the caller's arena; out of memory */
+    const char *heading, *title, *verdict; /* of Markdown and pages */
+    ms_fit_verdict tone;                   /* of the verdict on a page */
+    const char *made_from;                 /* the origin of the figures, as ms_html_finish has it */
+    ms_tree_node *first, *last;
+} ms_tree;
+
+/* A tree without nodes, in an arena of its own; or in `arena`, which the caller frees. */
+ms_tree ms_tree_begin(ms_arena *arena);
+
+/* What Markdown and pages begin with: the heading (Markdown only), the answer, and what was looked
+ * at; NULL leaves one out. A page needs the last two. */
+void ms_tree_head(ms_tree *tree, const char *heading, const char *title, const char *verdict,
+                  ms_fit_verdict tone);
+
+void ms_tree_line(ms_tree *tree, unsigned where, const char *text);
+void ms_tree_toned_line(ms_tree *tree, unsigned where, ms_tone tone, const char *text);
+void ms_tree_answer(ms_tree *tree, ms_tone tone, const char *text);
+void ms_tree_subject(ms_tree *tree, const char *name, const char *text);
+void ms_tree_gap(ms_tree *tree);
+/* `units`: "GiB" or "". */
+void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *title,
+                     const char *units);
+void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text);
+void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text);
+void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
+                     bool (*draw)(FILE *out, const void *view));
+
+/* A formatted text in the arena; NULL when out of memory. */
+#define ms_tree_text(tree, ...) ((tree)->arena ? ms_arena_printf((tree)->arena, __VA_ARGS__) : NULL)
+#define ms_tree_say(tree, where, ...)                                                              \
+    ms_tree_paragraph(tree, where, ms_tree_text(tree, __VA_ARGS__))
+
+/* Begins a table without rows; the columns are borrowed. NULL when out of memory, which the
+ * functions below accept. */
+ms_tree_table *ms_tree_begin_table(ms_tree *tree, unsigned where, const char *caption,
+                                   const ms_tree_column *columns, uint32_t count);
+/* The next cell; its text is copied. */
+void ms_tree_cell(ms_tree *tree, ms_tree_table *table, ms_cell cell);
+uint32_t ms_tree_rows(const ms_tree_table *table);
+
+/* Rows that a renderer leaves out, where it shows at most `most` (0: all). */
+uint32_t ms_tree_left_out(const ms_tree_table *table, uint32_t most);
+
+/* Whether there was memory for all of it. */
+bool ms_tree_is_whole(const ms_tree *tree);
+void ms_tree_free(ms_tree *tree);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A tree as console text.
+ */
+#include "report/kit/tree/tree_console.h"
+
+#include <inttypes.h>
+
+#include "base/printable.h"
+#include "report/kit/text_table.h"
+#include "report/kit/tree/fixed_table.h"
+
+/* ---- a table as wide as its texts ---- */
+
+/* A table and the texts of its cells. */
+typedef struct texts {
+    const ms_tree_table *table;
+    const char **cells;
+} texts;
+
+static const char *head(const void *view, uint32_t column)
+{
+    const texts *t = view;
+    return t->table->columns[column].head;
+}
+
+static const char *cell(const void *view, uint32_t row, uint32_t column)
+{
+    const texts *t = view;
+    return t->cells[(size_t)row * t->table->count + column];
+}
+
+static bool is_figure(const void *view, uint32_t column)
+{
+    const texts *t = view;
+    return t->table->columns[column].is_figure;
+}
+
+static uint32_t goes(const void *view, uint32_t column)
+{
+    const texts *t = view;
+    return t->table->columns[column].goes;
+}
+
+static ms_text_place place(const void *view, uint32_t column)
+{
+    const texts *t = view;
+    return (ms_text_place){t->table->columns[column].before, t->table->columns[column].width};
+}
+
+/* The column of verdicts; past the last: none. */
+static uint32_t verdict_of(const ms_tree_table *t)
+{
+    uint32_t column = 0;
+    while (column < t->count && (t->cell_count == 0 || t->cells[column].kind != MS_CELL_VERDICT))
+        column++;
+    return column;
+}
+
+static bool write_texts(const ms_tree *tree, const ms_page *page, const ms_style *style,
+                        const ms_tree_table *t)
+{
+    texts all = {t, ms_arena_array(tree->arena, const char *, t->cell_count)};
+    for (uint32_t i = 0; all.cells && i < t->cell_count; i++) {
+        char text[MS_CELL_BYTES_OF_TEXT];
+        const char *words = ms_cell_words(&t->cells[i], text);
+        all.cells[i] = words == text ? ms_arena_strdup(tree->arena, text) : words;
+    }
+    const ms_text_table table = {.view = &all,
+                                 .columns = t->count,
+                                 .rows = ms_tree_rows(t),
+                                 .verdict = verdict_of(t),
+                                 .head = head,
+                                 .cell = cell,
+                                 .is_figure = is_figure,
+                                 .goes = goes,
+                                 .place = place,
+                                 .least_last = t->least_last};
+    return all.cells && ms_text_table_console(page, style, &table);
+}
+
+static bool write_table(const ms_tree *tree, const ms_page *page, const ms_style *style,
+                        const ms_tree_table *t)
+{
+    const uint32_t left_out = ms_tree_left_out(t, t->most_console);
+    bool ok = true;
+    if (t->is_fixed)
+        ms_fixed_table_console(page, t);
+    else
+        ok = write_texts(tree, page, style, t);
+    if (left_out)
+        fprintf(page->out, "  and %" PRIu32 " more%s\n", left_out, t->more);
+    return ok;
+}
+
+/* ---- nodes ---- */
+
+static void write_section(const ms_tree *tree, const ms_page *page, const ms_tree_node *node)
+{
+    const char *units =
+        *node->text ? ms_arena_printf(tree->arena, "  (%s)", node->text) : node->text;
+    ms_page_heading(page, node->label, units ? units : "");
+}
+
+static void write_line(const ms_page *page, const ms_tree_node *node)
+{
+    fputs(node->has_tone ? ms_page_tone(page, node->tone) : "", page->out);
+    ms_page_line(page, node->text);
+    fputs(node->has_tone ? ms_page_tone(page, MS_TONE_END) : "", page->out);
+}
+
+static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style *style,
+                       const ms_tree_node *node)
+{
+    switch (node->kind) {
+    case MS_TREE_LINE:
+        write_line(page, node);
+        break;
+    case MS_TREE_ANSWER:
+        ms_page_answer(page, node->tone, node->text);
+        break;
+    case MS_TREE_SUBJECT:
+        ms_page_subject(page, node->label, node->text);
+        break;
+    case MS_TREE_GAP:
+        fputc('\n', page->out);
+        break;
+    case MS_TREE_SECTION:
+        write_section(tree, page, node);
+        break;
+    case MS_TREE_PARAGRAPH:
+        ms_page_paragraph(page, node->text);
+        break;
+    case MS_TREE_NOTE:
+        ms_page_note(page, node->label, node->text);
+        break;
+    case MS_TREE_TABLE:
+        return write_table(tree, page, style, node->table);
+    case MS_TREE_PICTURE:
+        break;
+    }
+    return true;
+}
+
+bool ms_tree_console(ms_tree *tree, FILE *out, const ms_style *style)
+{
+    const ms_page page = ms_page_begin(out, style);
+    bool ok = ms_tree_is_whole(tree);
+    for (const ms_tree_node *node = tree->first; ok && node; node = node->next)
+        if (node->where & MS_ON_CONSOLE)
+            ok = write_node(tree, &page, style, node);
+    ok = ok && ms_tree_is_whole(tree);
+    ms_tree_free(tree);
+    return ok;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A tree as an HTML page.
+ */
+#include "report/kit/tree/tree_html.h"
+
+#include <ctype.h>
+
+#include "report/kit/html.h"
+
+static bool is_shown(const ms_tree_node *node)
+{
+    return (node->where & MS_ON_PAGE) != 0;
+}
+
+static bool is_section(const ms_tree_node *node)
+{
+    return node->kind == MS_TREE_SECTION && is_shown(node);
+}
+
+/* ---- tables ---- */
+
+static bool write_table(FILE *out, ms_arena *arena, const ms_tree_table *t)
+{
+    ms_html_column *columns = ms_arena_array(arena, ms_html_column, t->count);
+    if (!columns)
+        return false;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const ms_tree_column *c = &t->columns[i];
+        columns[i] = (ms_html_column){c->wide_head ? c->wide_head : c->head, c->is_figure};
+    }
+    ms_html_begin_table(out, t->is_sortable ? "sortable" : "", t->caption, columns, t->count);
+    for (uint32_t i = 0; i < t->count * ms_tree_rows(t); i++) {
+        const ms_cell *cell = &t->cells[i];
+        char text[MS_CELL_BYTES_OF_TEXT];
+        if (i % t->count > 0) {
+            ms_cell_html(out, cell, t->columns[i % t->count].is_figure);
+        } else {
+            fputs(i ? "</tr>\n<tr><th scope=\"row\">" : "<tr><th scope=\"row\">", out);
+            ms_xml_text(out, ms_cell_words(cell, text));
+            fputs("</th>", out);
+        }
+    }
+    fputs(t->cell_count ? "</tr>\n" : "", out);
+    ms_html_end_table(out);
+    return true;
+}
+
+/* ---- nodes ---- */
+
+/* "note:" begins a sentence of its own: "Note:". */
+static bool write_note(FILE *out, ms_arena *arena, const ms_tree_node *node)
+{
+    char *label = ms_arena_strdup(arena, node->label);
+    if (label) {
+        label[0] = (char)toupper((unsigned char)label[0]);
+        ms_html_note(out, label, node->text);
+    }
+    return label != NULL;
+}
+
+static bool write_picture(FILE *out, const ms_tree_node *node)
+{
+    fputs("<figure>\n", out);
+    bool ok = node->draw(out, node->view);
+    fputs("<figcaption>", out);
+    ms_xml_text(out, node->text);
+    fputs("</figcaption>\n</figure>\n", out);
+    return ok;
+}
+
+static bool write_node(FILE *out, ms_arena *arena, const ms_tree_node *node)
+{
+    switch (node->kind) {
+    case MS_TREE_LINE:
+    case MS_TREE_PARAGRAPH:
+        ms_html_paragraph(out, "", node->text);
+        break;
+    case MS_TREE_NOTE:
+        return write_note(out, arena, node);
+    case MS_TREE_TABLE:
+        return write_table(out, arena, node->table);
+    case MS_TREE_PICTURE:
+        return write_picture(out, node);
+    case MS_TREE_ANSWER:
+    case MS_TREE_SUBJECT:
+    case MS_TREE_GAP:
+    case MS_TREE_SECTION:
+        break;
+    }
+    return true;
+}
+
+/* The nodes up to the next section. */
+static bool write_nodes(FILE *out, ms_arena *arena, const ms_tree_node *node)
+{
+    bool ok = true;
+    for (; ok && node && !is_section(node); node = node->next)
+        ok = !is_shown(node) || write_node(out, arena, node);
+    return ok;
+}
+
+/* ---- the page ---- */
+
+static bool write_section(FILE *out, const void *view, size_t index)
+{
+    const ms_tree *tree = view;
+    const ms_tree_node *node = tree->first;
+    for (;; node = node->next)
+        if (is_section(node) && index-- == 0)
+            return write_nodes(out, tree->arena, node->next);
+}
+
+static bool write_page(FILE *out, const ms_tree *tree)
+{
+    uint32_t count = 0;
+    for (const ms_tree_node *node = tree->first; node; node = node->next)
+        count += is_section(node);
+    ms_html_link *links = ms_arena_array(tree->arena, ms_html_link, count);
+    if (!links)
+        return false;
+    count = 0;
+    for (const ms_tree_node *node = tree->first; node; node = node->next)
+        if (is_section(node))
+            links[count++] = (ms_html_link){node->id, node->label, false};
+    ms_html_begin(out, &(ms_html_head){tree->title, tree->verdict, tree->tone});
+    return write_nodes(out, tree->arena, tree->first) &&
+           ms_html_finish(out, links, count, tree->made_from, tree, write_section);
+}
+
+bool ms_tree_html(ms_tree *tree, FILE *out)
+{
+    bool ok = ms_tree_is_whole(tree) && write_page(out, tree);
+    ms_tree_free(tree);
+    return ok;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A tree as Markdown.
+ */
+#include "report/kit/tree/tree_markdown.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/kit/escape.h"
+
+/* Parts are apart by an empty line. */
+static void begin(FILE *out, bool *is_first)
+{
+    fputs(*is_first ? "" : "\n", out);
+    *is_first = false;
+}
+
+static void write_part(FILE *out, bool *is_first, const char *before, const char *text,
+                       const char *after)
+{
+    if (!text)
+        return;
+    begin(out, is_first);
+    fputs(before, out);
+    ms_markdown_text(out, text);
+    fprintf(out, "%s\n", after);
+}
+
+static void write_section(FILE *out, const ms_tree_node *node)
+{
+    fputs("## ", out);
+    ms_markdown_text(out, node->label);
+    fputs(*node->text ? " (" : "", out);
+    ms_markdown_text(out, node->text);
+    fputs(*node->text ? ")\n" : "\n", out);
+}
+
+/* The item of a list says by itself that it is a note. */
+static void write_note(FILE *out, const ms_tree_node *node)
+{
+    fputs("- ", out);
+    ms_markdown_text(out, strcmp(node->label, "note:") == 0 ? "note" : node->label);
+    fputc(' ', out);
+    ms_markdown_text(out, node->text);
+    fputc('\n', out);
+}
+
+static void write_table(FILE *out, const ms_tree_table *t)
+{
+    const uint32_t left_out = ms_tree_left_out(t, t->most_markdown);
+    const uint32_t cells = t->count * (ms_tree_rows(t) - left_out);
+    fputc('|', out);
+    for (uint32_t i = 0; i < t->count; i++) {
+        const char *head = t->columns[i].wide_head ? t->columns[i].wide_head : t->columns[i].head;
+        fputs(*head ? " " : "", out);
+        ms_markdown_text(out, head);
+        fputs(" |", out);
+    }
+    fputs("\n|", out);
+    for (uint32_t i = 0; i < t->count; i++)
+        fputs(t->columns[i].is_figure ? "---:|" : "---|", out);
+    for (uint32_t i = 0; i < cells; i++) {
+        char text[MS_CELL_BYTES_OF_TEXT];
+        const char *words = ms_cell_words(&t->cells[i], text);
+        fputs(i % t->count == 0 ? "\n|" : "", out);
+        fputs(*words ? " " : "", out);
+        ms_markdown_text(out, words);
+        fputs(" |", out);
+    }
+    fputc('\n', out);
+    if (left_out)
+        fprintf(out, "\nAnd %" PRIu32 " more.\n", left_out);
+}
+
+static bool is_line(const ms_tree_node *node)
+{
+    return node && node->kind == MS_TREE_LINE && (node->where & MS_ON_MARKDOWN);
+}
+
+static void write_node(FILE *out, const ms_tree_node *node)
+{
+    switch (node->kind) {
+    case MS_TREE_LINE:
+        ms_markdown_text(out, node->text);
+        fputs(is_line(node->next) ? "<br>\n" : "\n", out);
+        break;
+    case MS_TREE_SECTION:
+        write_section(out, node);
+        break;
+    case MS_TREE_PARAGRAPH:
+        ms_markdown_text(out, node->text);
+        fputc('\n', out);
+        break;
+    case MS_TREE_NOTE:
+        write_note(out, node);
+        break;
+    case MS_TREE_TABLE:
+        write_table(out, node->table);
+        break;
+    case MS_TREE_ANSWER:
+    case MS_TREE_SUBJECT:
+    case MS_TREE_GAP:
+    case MS_TREE_PICTURE:
+        break;
+    }
+}
+
+bool ms_tree_markdown(ms_tree *tree, FILE *out)
+{
+    bool ok = ms_tree_is_whole(tree), is_first = true, is_within = false;
+    if (ok) {
+        write_part(out, &is_first, "# ", tree->heading, "");
+        write_part(out, &is_first, "**", tree->verdict, "**");
+        write_part(out, &is_first, "", tree->title, "");
+    }
+    for (const ms_tree_node *node = tree->first; ok && node; node = node->next) {
+        if (!(node->where & MS_ON_MARKDOWN))
+            continue;
+        if (!is_within)
+            begin(out, &is_first);
+        write_node(out, node);
+        is_within = is_line(node) && is_line(node->next);
+    }
+    ms_tree_free(tree);
+    return ok;
+}
