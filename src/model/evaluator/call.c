@@ -124,9 +124,10 @@ static void call_module(ms_frame *f, const ms_text_node *node, ms_results *resul
 {
     ms_tape *tape = f->model->tape;
     const ms_text_node *called = node->items[0];
-    ms_tensor values[MS_FAMILY_NAMES + 1] = {0};
+    ms_tensor values[MS_FAMILY_NAMES + 1]; /* as many as the node has */
     ms_family_part *p =
         called->kind == MS_NODE_FIELD ? &f->self->parts[called->index] : part_of_looped(f);
+    values[1] = 0;
     for (uint32_t i = 1; i < node->count; i++)
         values[i] = evaluate_one(f, node->items[i]);
     for (uint32_t i = 2; i < node->count; i++) /* the caller's, until the call returns */
@@ -146,12 +147,11 @@ static void call_module(ms_frame *f, const ms_text_node *node, ms_results *resul
 
 static void call_primitive(ms_frame *f, const ms_text_node *node, ms_results *results)
 {
-    ms_tensor args[MS_FAMILY_NAMES] = {0};
+    ms_tensor args[MS_FAMILY_NAMES]; /* as many as the row has parameters */
     const char *types = node->primitive->types;
     for (uint32_t i = 0, k = 0; i < node->count; i++, k++) {
         k += types[k] == '|';
-        if (types[k] == 't' && node->items[i])
-            args[i] = evaluate_one(f, node->items[i]);
+        args[i] = types[k] == 't' && node->items[i] ? evaluate_one(f, node->items[i]) : 0;
     }
     node->primitive->run(f, node, args, results);
 }
@@ -280,8 +280,14 @@ void ms_family_call(ms_model *model, ms_object *o, const ms_family_function *fun
 {
     ms_tape *tape = model->tape;
     const uint32_t previous = o->scope == MS_NONE ? tape->scope : ms_scope_enter(tape, o->scope);
-    ms_frame f = {.model = model, .self = o, .locals = ms_locals_begin(tape)};
-    ms_results returned = {0};
+    ms_frame f; /* of which only what the function has is set */
+    ms_results returned;
+    f.model = model;
+    f.self = o;
+    f.looped = NULL;
+    f.locals.tape = tape;
+    f.locals.count = f.locals.argument_count = returned.count = 0;
+    memset(f.locals.slots, 0, function->slot_count * sizeof *f.locals.slots);
     (void)ms_argument(&f.locals, args[0]);
     for (uint32_t i = 1; i < function->parameter_count; i++) {
         f.given[i] = args[i];
