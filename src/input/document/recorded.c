@@ -7,48 +7,8 @@
 
 #include "base/error.h"
 #include "base/json/read.h"
+#include "input/document/recorded_members.h"
 #include "input/document/recorded_step.h"
-
-typedef ms_status ms_recorded_read_fn(ms_json_value v, void *row, ms_error *err);
-
-/* ---- recorded members ---- */
-
-/* Members and lists of recorded reports, shared by the files that read their parts. */
-
-/* A member that must be there. */
-static ms_status recorded_count(ms_json_value object, const char *key, uint64_t *count,
-                                ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : status;
-}
-
-static ms_status recorded_text(ms_json_value object, const char *key, const char **text,
-                               ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_string(v, text, err) : status;
-}
-
-/* A list of rows of `size` bytes each, in the report's arena; `*count` is 0 after a failure. */
-static ms_status recorded_rows(const ms_recorded *r, ms_json_value list, size_t size, void **rows,
-                               uint32_t *count, ms_recorded_read_fn *read, ms_error *err)
-{
-    ms_json_value v;
-    uint32_t length = ms_json_length(list);
-    char *row = ms_arena_alloc(r->arena, length, size);
-    if (!row)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    *rows = row;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v), row += size)
-        status = read(v, row, err);
-    *count = status == MS_OK ? length : 0;
-    return status;
-}
 
 /* ---- recorded ledger ---- */
 
@@ -70,8 +30,8 @@ static ms_status read_memory(ms_json_value v, void *row, ms_error *err)
     ms_recorded_memory *m = row;
     ms_status status = get_device(v, &m->is_host, &m->device, err);
     if (status == MS_OK)
-        status = recorded_count(v, "peak_bytes", &m->peak_bytes, err);
-    return status == MS_OK ? recorded_count(v, "peak_used_bytes", &m->used_bytes, err) : status;
+        status = ms_recorded_count(v, "peak_bytes", &m->peak_bytes, err);
+    return status == MS_OK ? ms_recorded_count(v, "peak_used_bytes", &m->used_bytes, err) : status;
 }
 
 static ms_status read_buffer(ms_json_value v, void *row, ms_error *err)
@@ -79,12 +39,12 @@ static ms_status read_buffer(ms_json_value v, void *row, ms_error *err)
     ms_recorded_buffer *b = row;
     ms_status status = get_device(v, &b->is_host, &b->device, err);
     if (status == MS_OK)
-        status = recorded_text(v, "kind", &b->kind, err);
+        status = ms_recorded_text(v, "kind", &b->kind, err);
     if (status == MS_OK)
-        status = recorded_count(v, "count", &b->count, err);
+        status = ms_recorded_count(v, "count", &b->count, err);
     if (status == MS_OK)
-        status = recorded_count(v, "bytes", &b->bytes, err);
-    return status == MS_OK ? recorded_count(v, "most_bytes", &b->most_bytes, err) : status;
+        status = ms_recorded_count(v, "bytes", &b->bytes, err);
+    return status == MS_OK ? ms_recorded_count(v, "most_bytes", &b->most_bytes, err) : status;
 }
 
 static ms_status read_note(ms_json_value v, void *row, ms_error *err)
@@ -99,19 +59,20 @@ static ms_status recorded_read_ledger(ms_recorded *r, ms_json_value root, ms_err
     void *memories = NULL, *buffers = NULL, *notes = NULL;
     if (!ms_json_find(root, "ledger", &ledger))
         return MS_OK;
-    ms_status status = recorded_text(ledger, "program", &r->ledger, err);
+    ms_status status = ms_recorded_text(ledger, "program", &r->ledger, err);
     if (status == MS_OK)
         status = ms_json_get_list(ledger, "memories", &list, err);
     if (status == MS_OK)
-        status = recorded_rows(r, list, sizeof *r->memories, &memories, &r->memory_count,
-                               read_memory, err);
+        status = ms_recorded_rows(r, list, sizeof *r->memories, &memories, &r->memory_count,
+                                  read_memory, err);
     if (status == MS_OK)
         status = ms_json_get_list(ledger, "buffers", &list, err);
     if (status == MS_OK)
-        status = recorded_rows(r, list, sizeof *r->buffers, &buffers, &r->buffer_count, read_buffer,
-                               err);
+        status = ms_recorded_rows(r, list, sizeof *r->buffers, &buffers, &r->buffer_count,
+                                  read_buffer, err);
     if (status == MS_OK && ms_json_find(root, "notes", &list))
-        status = recorded_rows(r, list, sizeof *r->notes, &notes, &r->note_count, read_note, err);
+        status =
+            ms_recorded_rows(r, list, sizeof *r->notes, &notes, &r->note_count, read_note, err);
     r->memories = memories;
     r->buffers = buffers;
     r->notes = notes;
@@ -155,11 +116,11 @@ static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_g
                    {"most_temporary_bytes", &g->temporary_bytes, true}};
     ms_json_value member;
     const char *name = NULL;
-    ms_status status = recorded_text(v, "module", &name, err);
+    ms_status status = ms_recorded_text(v, "module", &name, err);
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++) {
         if (members[i].is_captured && r->is_static)
             continue;
-        status = recorded_count(v, members[i].key, members[i].bytes, err);
+        status = ms_recorded_count(v, members[i].key, members[i].bytes, err);
     }
     g->rounded_bytes = g->peak_bytes;
     if (status == MS_OK && ms_json_find(v, "peak_rounded_bytes", &member))
@@ -261,9 +222,9 @@ static ms_status read_worker(ms_json_value v, void *row, ms_error *err)
                    {"beyond_budget_bytes", &w->beyond_budget_bytes},
                    {"free_bytes", &w->free_bytes}};
     ms_json_value member;
-    ms_status status = recorded_count(v, "rank", &w->rank, err);
+    ms_status status = ms_recorded_count(v, "rank", &w->rank, err);
     if (status == MS_OK)
-        status = recorded_count(v, "requested_bytes", &w->requested_bytes, err);
+        status = ms_recorded_count(v, "requested_bytes", &w->requested_bytes, err);
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
         if (ms_json_find(v, members[i].key, &member))
             status = ms_json_get_count(member, 0, UINT64_MAX, members[i].bytes, err);
@@ -281,7 +242,8 @@ static ms_status read_workers(const ms_recorded *r, ms_json_value engine, ms_rec
         return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT, "more than %d rows",
                             (int)MOST_WORKERS);
     void *rows = NULL;
-    status = recorded_rows(r, list, sizeof *e->workers, &rows, &e->worker_count, read_worker, err);
+    status =
+        ms_recorded_rows(r, list, sizeof *e->workers, &rows, &e->worker_count, read_worker, err);
     e->workers = rows;
     return status;
 }
@@ -300,7 +262,7 @@ static ms_status read_settings(ms_json_value engine, ms_recorded_engine *e, ms_e
                    {"max_num_seqs", &e->max_requests},
                    {"max_model_len", &e->max_tokens_of_request}};
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = recorded_count(settings, members[i].key, members[i].count, err);
+        status = ms_recorded_count(settings, members[i].key, members[i].count, err);
     if (status == MS_OK)
         status = get_number(settings, "gpu_memory_utilization", &e->utilization, err);
     e->is_parallel = tensor > 1 || pipeline > 1;
@@ -314,7 +276,7 @@ static ms_status read_cache(ms_json_value engine, ms_recorded_engine *e, ms_erro
     if (status != MS_OK || ms_json_kind_of(cache) == MS_JSON_NULL)
         return status;
     e->has_cache = true;
-    status = recorded_count(cache, "tokens", &e->cache_tokens, err);
+    status = ms_recorded_count(cache, "tokens", &e->cache_tokens, err);
     return status == MS_OK ? get_number(cache, "max_concurrency", &e->requests_at_once, err)
                            : status;
 }
@@ -329,11 +291,11 @@ static ms_status recorded_read_engine(ms_recorded *r, ms_json_value root, ms_err
     if (!e)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
     *e = (ms_recorded_engine){0};
-    ms_status status = recorded_text(engine, "name", &e->name, err);
+    ms_status status = ms_recorded_text(engine, "name", &e->name, err);
     if (status == MS_OK)
-        status = recorded_text(engine, "version", &e->version, err);
+        status = ms_recorded_text(engine, "version", &e->version, err);
     if (status == MS_OK)
-        status = recorded_text(engine, "model", &e->model, err);
+        status = ms_recorded_text(engine, "model", &e->model, err);
     if (status == MS_OK)
         status = ms_json_get_member(engine, "dummy_weights", &dummy, err);
     if (status == MS_OK)
@@ -369,7 +331,7 @@ static ms_status read_compiled(ms_recorded_compiled *c, ms_json_value object, ms
     };
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = recorded_count(object, members[i].key, members[i].count, err);
+        status = ms_recorded_count(object, members[i].key, members[i].count, err);
     c->is_there = status == MS_OK;
     return status;
 }
@@ -377,7 +339,7 @@ static ms_status read_compiled(ms_recorded_compiled *c, ms_json_value object, ms
 static ms_status read_highest(ms_json_value phase, const char *key, uint64_t *most, ms_error *err)
 {
     uint64_t bytes = 0;
-    ms_status status = recorded_count(phase, key, &bytes, err);
+    ms_status status = ms_recorded_count(phase, key, &bytes, err);
     if (bytes > *most)
         *most = bytes;
     return status;
@@ -435,7 +397,7 @@ static ms_status get_count_if_any(ms_json_value object, const char *key, uint64_
 static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_phase *p = row;
-    ms_status status = recorded_text(v, "phase", &p->name, err);
+    ms_status status = ms_recorded_text(v, "phase", &p->name, err);
     const struct {
         const char *key;
         uint64_t *count;
@@ -443,7 +405,7 @@ static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
                    {"start_bytes", &p->start_bytes}, {"peak_bytes", &p->peak_bytes},
                    {"end_bytes", &p->end_bytes},     {"peak_reserved_bytes", &p->reserved_bytes}};
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = recorded_count(v, members[i].key, members[i].count, err);
+        status = ms_recorded_count(v, members[i].key, members[i].count, err);
     return status;
 }
 
@@ -451,11 +413,11 @@ static ms_status read_category(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_category *c = row;
     ms_json_value rounded;
-    ms_status status = recorded_text(v, "category", &c->name, err);
+    ms_status status = ms_recorded_text(v, "category", &c->name, err);
     if (status == MS_OK)
-        status = recorded_count(v, "count", &c->count, err);
+        status = ms_recorded_count(v, "count", &c->count, err);
     if (status == MS_OK)
-        status = recorded_count(v, "bytes", &c->bytes, err);
+        status = ms_recorded_count(v, "bytes", &c->bytes, err);
     c->rounded_bytes = c->bytes;
     if (status != MS_OK || !ms_json_find(v, "rounded_bytes", &rounded))
         return status;
@@ -465,17 +427,17 @@ static ms_status read_category(ms_json_value v, void *row, ms_error *err)
 static ms_status read_point(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_point *p = row;
-    ms_status status = recorded_text(v, "phase", &p->phase, err);
+    ms_status status = ms_recorded_text(v, "phase", &p->phase, err);
     if (status == MS_OK)
-        status = recorded_count(v, "event", &p->event, err);
-    return status == MS_OK ? recorded_count(v, "bytes", &p->bytes, err) : status;
+        status = ms_recorded_count(v, "event", &p->event, err);
+    return status == MS_OK ? ms_recorded_count(v, "bytes", &p->bytes, err) : status;
 }
 
 static ms_status read_start(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_point *p = row;
-    ms_status status = recorded_text(v, "phase", &p->phase, err);
-    return status == MS_OK ? recorded_count(v, "event", &p->event, err) : status;
+    ms_status status = ms_recorded_text(v, "phase", &p->phase, err);
+    return status == MS_OK ? ms_recorded_count(v, "event", &p->event, err) : status;
 }
 
 static ms_status read_level(ms_json_value v, void *row, ms_error *err)
@@ -487,39 +449,39 @@ static ms_status read_level(ms_json_value v, void *row, ms_error *err)
 static ms_status read_read(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_read *r = row;
-    ms_status status = recorded_text(v, "file", &r->file, err);
+    ms_status status = ms_recorded_text(v, "file", &r->file, err);
     if (status == MS_OK)
-        status = recorded_text(v, "function", &r->function, err);
+        status = ms_recorded_text(v, "function", &r->function, err);
     if (status == MS_OK)
-        status = recorded_count(v, "line", &r->line, err);
+        status = ms_recorded_count(v, "line", &r->line, err);
     if (status == MS_OK)
-        status = recorded_count(v, "count", &r->count, err);
-    return status == MS_OK ? recorded_count(v, "played_back", &r->played_back, err) : status;
+        status = ms_recorded_count(v, "count", &r->count, err);
+    return status == MS_OK ? ms_recorded_count(v, "played_back", &r->played_back, err) : status;
 }
 
 static ms_status read_answer(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_answer *a = row;
-    ms_status status = recorded_text(v, "question", &a->question, err);
+    ms_status status = ms_recorded_text(v, "question", &a->question, err);
     if (status == MS_OK)
-        status = recorded_text(v, "assumes", &a->assumes, err);
-    return status == MS_OK ? recorded_count(v, "count", &a->count, err) : status;
+        status = ms_recorded_text(v, "assumes", &a->assumes, err);
+    return status == MS_OK ? ms_recorded_count(v, "count", &a->count, err) : status;
 }
 
 static ms_status read_call(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_call *c = row;
-    ms_status status = recorded_text(v, "call", &c->name, err);
+    ms_status status = ms_recorded_text(v, "call", &c->name, err);
     if (status == MS_OK)
-        status = recorded_text(v, "file", &c->file, err);
-    return status == MS_OK ? recorded_count(v, "line", &c->line, err) : status;
+        status = ms_recorded_text(v, "file", &c->file, err);
+    return status == MS_OK ? ms_recorded_count(v, "line", &c->line, err) : status;
 }
 
 static ms_status read_tally(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_tally *t = row;
-    ms_status status = recorded_text(v, "call", &t->name, err);
-    return status == MS_OK ? recorded_count(v, "count", &t->count, err) : status;
+    ms_status status = ms_recorded_text(v, "call", &t->name, err);
+    return status == MS_OK ? ms_recorded_count(v, "count", &t->count, err) : status;
 }
 
 static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
@@ -549,8 +511,8 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
             status = ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT,
                                   "more than %" PRIu32 " rows", lists[i].most);
         if (status == MS_OK)
-            status =
-                recorded_rows(r, list, lists[i].size, &rows[i], lists[i].count, lists[i].read, err);
+            status = ms_recorded_rows(r, list, lists[i].size, &rows[i], lists[i].count,
+                                      lists[i].read, err);
     }
     r->phases = rows[0];
     r->categories = rows[1];
@@ -571,7 +533,7 @@ static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err
     void *points = NULL, *phases = NULL;
     uint32_t phase_count = 0, point_count = 0;
     uint64_t stride = 0;
-    ms_status status = recorded_count(levels, "events", &r->events, err);
+    ms_status status = ms_recorded_count(levels, "events", &r->events, err);
     if (status == MS_OK)
         status = ms_json_get_member(levels, "stride", &bytes, err);
     if (status == MS_OK)
@@ -581,11 +543,11 @@ static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err
     if (status == MS_OK)
         status = ms_json_get_list(levels, "bytes", &bytes, err);
     if (status == MS_OK)
-        status = recorded_rows(r, starts, sizeof(ms_recorded_point), &phases, &phase_count,
-                               read_start, err);
+        status = ms_recorded_rows(r, starts, sizeof(ms_recorded_point), &phases, &phase_count,
+                                  read_start, err);
     if (status == MS_OK)
-        status = recorded_rows(r, bytes, sizeof(ms_recorded_point), &points, &point_count,
-                               read_level, err);
+        status = ms_recorded_rows(r, bytes, sizeof(ms_recorded_point), &points, &point_count,
+                                  read_level, err);
     if (status != MS_OK)
         return status;
     r->timeline = points;
@@ -606,13 +568,13 @@ static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err
 static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *err)
 {
     r->has_figures = true;
-    ms_status status = recorded_count(summary, "start_bytes", &r->start_bytes, err);
+    ms_status status = ms_recorded_count(summary, "start_bytes", &r->start_bytes, err);
     if (status == MS_OK)
-        status = recorded_count(summary, "peak_memory_bytes", &r->peak_bytes, err);
+        status = ms_recorded_count(summary, "peak_memory_bytes", &r->peak_bytes, err);
     if (status == MS_OK)
-        status = recorded_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
+        status = ms_recorded_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
     if (status == MS_OK)
-        status = recorded_count(summary, "allocator_retries", &r->retries, err);
+        status = ms_recorded_count(summary, "allocator_retries", &r->retries, err);
     if (status == MS_OK)
         status = get_count_if_any(summary, "managed_memory_bytes", &r->managed_bytes, err);
     return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
@@ -633,7 +595,7 @@ static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *e
 static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
 {
     ms_json_value world, rank;
-    ms_status status = recorded_text(metadata, "mode", &r->mode, err);
+    ms_status status = ms_recorded_text(metadata, "mode", &r->mode, err);
     if (status == MS_OK)
         status = get_text_if_any(metadata, "device_title", &r->device, err);
     if (status == MS_OK)
@@ -642,12 +604,12 @@ static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error 
         status = get_count_if_any(metadata, "device_bytes", &r->device_bytes, err);
     r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
     if (status == MS_OK && !r->is_static)
-        status = recorded_count(metadata, "steps", &r->steps, err);
+        status = ms_recorded_count(metadata, "steps", &r->steps, err);
     if (status == MS_OK && ms_json_find(metadata, "world_size", &world))
-        status = recorded_count(metadata, "world_size", &r->world_size, err);
+        status = ms_recorded_count(metadata, "world_size", &r->world_size, err);
     r->has_rank = status == MS_OK && ms_json_find(metadata, "rank", &rank);
     if (r->has_rank)
-        status = recorded_count(metadata, "rank", &r->rank, err);
+        status = ms_recorded_count(metadata, "rank", &r->rank, err);
     return status;
 }
 
@@ -655,7 +617,7 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
 {
     ms_json_value metadata, summary, levels;
     const char *version = NULL;
-    ms_status status = recorded_text(root, "schema_version", &version, err);
+    ms_status status = ms_recorded_text(root, "schema_version", &version, err);
     if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
         ms_json_find(root, "schema_version", &metadata);
         return ms_json_fail(err, metadata, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -667,7 +629,7 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
         status = read_metadata(r, metadata, err);
     r->outcome = "stepped";
     if (status == MS_OK && !r->is_static)
-        status = recorded_text(root, "outcome", &r->outcome, err);
+        status = ms_recorded_text(root, "outcome", &r->outcome, err);
     if (status == MS_OK)
         status = get_text_if_any(root, "message", &r->message, err);
     if (status == MS_OK)

@@ -7,6 +7,7 @@
 
 #include "base/json/embedded.h"
 #include "base/json/read.h"
+#include "input/config/model/family_facts.h"
 #include "model/evaluator/evaluate.h"
 
 /* ---- texts by name ---- */
@@ -25,7 +26,7 @@ static bool find_in_folder(const library *l, ms_family_reading *r, const char *n
     if (!path || ms_json_read_within(ms_arena_inputs(r->arena), path, MS_FAMILY_TEXT_BYTES, &source,
                                      &text, &ignored) != MS_OK)
         return false;
-    *file = (ms_family_file){.name = path, .bytes = source.length};
+    *file = (ms_family_file){.name = path, .bytes = source.length, .is_users = true};
     char *copy = ms_arena_alloc(r->arena, source.length + 1, 1);
     if (copy)
         memcpy(copy, source.text, source.length);
@@ -62,8 +63,7 @@ static ms_key *rows_of(ms_arena *arena, const ms_family_text *text)
 }
 
 /* The row, or none, with what the text has. */
-static const ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text,
-                               ms_error *err)
+static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text, ms_error *err)
 {
     ms_family *family = ms_arena_array(arena, ms_family, 1);
     ms_key *rows = rows_of(arena, text);
@@ -124,6 +124,37 @@ static const ms_family *row_of(const ms_family_list *known, const char *name)
     return NULL;
 }
 
+/* What other programs know goes by the model type, of which they have lists: of another type they
+ * know nothing, unless the text says that they take it for a family of theirs. */
+static bool set_facts(ms_arena *arena, const ms_family_text *text, const ms_family_list *known,
+                      ms_family *family, ms_error *err)
+{
+    const char *name = text->known_as ? text->known_as->text : NULL;
+    const ms_family *other = row_of(known, name);
+    ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
+    if (name && !other) {
+        ms_error_set(err, MS_ERR_CONFIG,
+                     "%.200s: known_as: no family '%.40s'; \"memscope models\" lists them",
+                     family->user_text, name);
+        return false;
+    }
+    if (!facts) {
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
+        return false;
+    }
+    *facts = *ms_family_facts_of(family);
+    const ms_family_facts none = {0}, *theirs = other ? ms_family_facts_of(other) : &none;
+    facts->peft = theirs->peft;
+    facts->liger = theirs->liger;
+    facts->llama_cpp = theirs->llama_cpp;
+    facts->needs_gguf = theirs->needs_gguf;
+    facts->vllm = theirs->vllm;
+    if (text->has_users_calls)
+        facts->compared = facts->blocks = 0;
+    family->facts = facts;
+    return true;
+}
+
 const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, const char *folder,
                                    const ms_family_list *known, ms_error *err)
 {
@@ -131,8 +162,10 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
     if (!text)
         return NULL;
     const ms_family *row = row_of(known, text->like);
-    const ms_family *family = joined(arena, row, text, err);
-    if (family && !row)
-        ((ms_family *)(uintptr_t)family)->takes_cache = true;
-    return family;
+    ms_family *family = joined(arena, row, text, err);
+    if (!family)
+        return NULL;
+    family->user_text = file->name;
+    family->takes_cache = family->takes_cache || !row;
+    return set_facts(arena, text, known, family, err) ? family : NULL;
 }

@@ -97,6 +97,8 @@ struct ms_family_text {
     ms_family_key keys[MS_FAMILY_KEYS];
     uint32_t key_count;
     const char *model_type, *like; /* like: the first family that is imported, or NULL */
+    const ms_text_node *known_as;  /* the family whose facts of other programs hold; NULL: none */
+    bool has_users_calls;          /* a function of a user's file */
     ms_model_class architectures[MS_FAMILY_CLASSES];
     const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
     ms_text_block checks;                      /* assert statements of the config */

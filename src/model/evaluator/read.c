@@ -144,6 +144,7 @@ static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *
     if (place == MS_FAMILY_FUNCTIONS)
         return fail(m, s->place, "too many functions");
     c->functions[place] = f;
+    m->text->has_users_calls = m->text->has_users_calls || s->place->file->is_users;
     c->function_count += place == c->function_count;
     return true;
 }
@@ -315,6 +316,11 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
             s->value->kind == MS_NODE_STRING && strcmp(s->value->text, "input") == 0;
         return m->text->softmax_as_input ||
                fail(m, s->value, "eager_softmax is \"input\", or is not given");
+    }
+    if (strcmp(name, "known_as") == 0) {
+        m->text->known_as = s->value;
+        return s->value->kind == MS_NODE_STRING ||
+               fail(m, s->value, "known_as is the model type of a family, as \"llama\"");
     }
     if (strcmp(name, "model_type") != 0)
         return set_field(m, &m->text->root, s->targets[0], s->value);

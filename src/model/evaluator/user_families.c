@@ -24,7 +24,7 @@ static const ms_family *family_of_file(ms_arena *arena, const ms_family_list *li
     char *copy = ms_arena_alloc(arena, source.length + 1, 1);
     if (file && copy && folder) {
         memcpy(copy, source.text, source.length);
-        *file = (ms_family_file){ms_arena_strdup(arena, path), copy, source.length};
+        *file = (ms_family_file){ms_arena_strdup(arena, path), copy, source.length, true};
     }
     free(text);
     if (!file || !copy || !folder || !file->name) {

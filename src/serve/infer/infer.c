@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "input/config/load/load.h"
+#include "input/config/model/family_facts.h"
 #include "input/config/model/input.h"
 #include "input/config/model/load_model.h"
 #include "input/config/model/model_keys.h"
@@ -106,7 +107,11 @@ static ms_status open_config(const char *model, ms_infer_input *in, ms_error *er
         status = ms_model_load_value(in->arena, in->families, ms_json_root(in->document),
                                      config.name, &in->config, NULL, err);
     in->name = in->config.name;
-    return status;
+    if (status != MS_OK || !in->config.family->user_text)
+        return status;
+    in->family_note =
+        ms_arena_printf(in->arena, MS_NOTE_OF_USERS_FAMILY, in->config.family->user_text);
+    return in->family_note ? MS_OK : ms_infer_no_memory(err);
 }
 
 /* A file of weights, or its index: the config is beside it. */
@@ -284,7 +289,7 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
     if (status == MS_OK)
         status = tell_context(in, a, err);
-    const char *const notes[] = {in->name_note, in->place_note};
+    const char *const notes[] = {in->name_note, in->family_note, in->place_note};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (status == MS_OK && notes[i] && !ms_vec_push(&a->result.notes, notes[i]))
             status = ms_infer_no_memory(err);

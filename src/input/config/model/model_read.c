@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "input/config/model/model_keys.h"
 #include "input/config/model/model_rules.h"
 #include "input/config/model/other/other_keys.h"
@@ -304,5 +305,7 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_fam
         status = read_quantization(arena, root, config, err);
     if (status == MS_OK)
         status = read_keys(arena, root, config, notes, err);
+    if (status == MS_OK && config->family->user_text)
+        status = ms_note_add(notes, arena, err, MS_NOTE_OF_USERS_FAMILY, config->family->user_text);
     return status == MS_OK ? ms_run_keys_read(arena, root, config, err) : status;
 }

@@ -119,6 +119,7 @@ struct ms_text_statement {
 typedef struct ms_family_file {
     const char *name, *text;
     size_t bytes;
+    bool is_users; /* not one of memscope's */
 } ms_family_file;
 
 /* What the parts of reading a family share. The first failure is recorded in `err`. */
