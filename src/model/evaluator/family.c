@@ -7,6 +7,7 @@
 
 #include "base/json/embedded.h"
 #include "base/json/read.h"
+#include "input/config/model/family_facts.h"
 #include "model/evaluator/evaluate.h"
 
 /* ---- texts by name ---- */
@@ -62,8 +63,7 @@ static ms_key *rows_of(ms_arena *arena, const ms_family_text *text)
 }
 
 /* The row, or none, with what the text has. */
-static const ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text,
-                               ms_error *err)
+static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text, ms_error *err)
 {
     ms_family *family = ms_arena_array(arena, ms_family, 1);
     ms_key *rows = rows_of(arena, text);
@@ -124,6 +124,21 @@ static const ms_family *row_of(const ms_family_list *known, const char *name)
     return NULL;
 }
 
+/* llama.cpp and vLLM have programs of their own, which do not read the text. */
+static bool forget_engines(ms_arena *arena, ms_family *family)
+{
+    if (!family->facts)
+        return true;
+    ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
+    if (!facts)
+        return false;
+    *facts = *family->facts;
+    facts->llama_cpp = NULL;
+    facts->vllm = NULL;
+    family->facts = facts;
+    return true;
+}
+
 const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, const char *folder,
                                    const ms_family_list *known, ms_error *err)
 {
@@ -131,8 +146,11 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
     if (!text)
         return NULL;
     const ms_family *row = row_of(known, text->like);
-    const ms_family *family = joined(arena, row, text, err);
+    ms_family *family = joined(arena, row, text, err);
     if (family && !row)
-        ((ms_family *)(uintptr_t)family)->takes_cache = true;
-    return family;
+        family->takes_cache = true;
+    if (!family || forget_engines(arena, family))
+        return family;
+    ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
+    return NULL;
 }
