@@ -33,7 +33,8 @@ static void use(ms_arena *arena, const ms_family *family)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const ms_family_file file = {"fuzz.family", (const char *)data, size};
+    const ms_family_file file = {
+        .name = "fuzz.family", .text = (const char *)data, .bytes = size, .is_users = true};
     ms_arena *arena = ms_arena_create(16 << 20);
     ms_error err = {0};
     const ms_family *family =

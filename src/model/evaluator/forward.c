@@ -38,7 +38,7 @@ static uint32_t embedding_scope(const ms_model *model)
     const ms_family_program *p = model->modules;
     const ms_object *whole = p->model->objects;
     for (uint32_t i = 0; i < whole->klass->field_count; i++)
-        if (whole->parts[i].tensors[0] && !whole->parts[i].tensors[1])
+        if (whole->parts[i].maker == p->text->table)
             return whole->parts[i].scope;
     return MS_NONE;
 }

@@ -122,7 +122,8 @@ static const ms_family *family_of(ms_arena *arena, const char *text, ms_error *e
 {
     ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
     assert_non_null(file);
-    *file = (ms_family_file){"t.family", text, strlen(text)};
+    *file =
+        (ms_family_file){.name = "t.family", .text = text, .bytes = strlen(text), .is_users = true};
     return ms_family_of_text(arena, file, NULL, ms_families(), err);
 }
 
