@@ -54,7 +54,7 @@ static const ms_cli_option options[] = {
     {"no-plans",  0,   NULL,       "do not search for a plan that would fit again",                    set_no_plans},
     {"root",      0,   "DIR",      "read files only in this folder, links followed [anywhere]",  ms_cli_set_root},
     {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
-    {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
+    {"format",    0,   "NAME",     "console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
     {"file",      'o', "FILE",     "output file of --format; - is standard output",               ms_cli_set_file},
     {"output",    0,   "FMT=FILE", "another report; may be repeated",                         ms_cli_add_output},
     {"quiet",     'q', NULL,       "no console report, no messages but errors",               ms_cli_set_quiet},
