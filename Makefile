@@ -66,7 +66,7 @@ NULL_SRC := $(filter src/hardware/nulldevice/%,$(SOURCES))
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
-DATA     := $(sort $(wildcard configs/*.json configs/trainers/*.keys schemas/*.schema.json $(filter-out %/__init__.py,$(wildcard python/memscope/pytorch/*.py)) src/report/kit/html/*.css \
+DATA     := $(sort $(wildcard configs/*.json configs/trainers/*.keys families/*.family schemas/*.schema.json $(filter-out %/__init__.py,$(wildcard python/memscope/pytorch/*.py)) src/report/kit/html/*.css \
                              src/report/kit/html/*.js))
 HEADERS  := $(sort $(wildcard include/memscope/*.h))
 GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
@@ -202,12 +202,12 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # several times as long: there it is fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very
 # many places (failed allocations, hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
-CHECK_EVERY ?= $(if $(IS_ASAN),16,9)
+CHECK_EVERY ?= $(if $(IS_ASAN),48,27)
 TRY_EVERY ?= $(if $(IS_ASAN),4608,192)
 ORACLE_EVERY ?= $(if $(IS_ASAN),8,1)
 NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_estimate %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_accessible.py %/check_advice.py %/check_channels.py %/check_completions.py %/check_devices.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py %/check_repeats.py \
-            %/check_gpus.py %/check_models.py %/check_names.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
+            %/check_gpus.py %/check_models.py %/check_names.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py %/check_widths.py \
             %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/hf/cases.json %/vllm/cases.json %/cuda_step_sm80.json %/norms_cuda.json %/treat_cuda.json \
             %/parallel/further_cases.json %/parallel/pipeline_tensor_cases.json %/parallel/accelerate_cases.json \
             %/parallel/treated_cases.json %/parallel/sharded_cases.json %/hf/families.json
@@ -238,6 +238,7 @@ check: all programs                  ## run every test
 # check-STAGE runs what concerns a stage of src (docs/design/overview.md): its unit programs (tests/unit/STAGE), the cases of the commands and
 # the properties that have its name (tests/golden/cli/STAGE, tests/property/STAGE), and by these rows the fuzz
 # targets and other suites. A stage that is the way to other suites' figures has the oracles as well.
+FUZZ_OF_model     := family
 FUZZ_OF_config    := adapter launch model_config run_file size training_args
 FUZZ_OF_json      := scan yaml
 FUZZ_OF_plan      := plan_file
@@ -301,16 +302,20 @@ asan:                                ## every test under AddressSanitizer and UB
 	$(MAKE) CONFIG=asan WERROR=1 check
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
-# These run thousands of steps and plans, which are the same code: the sanitizers have seen it. Of those that simulate a run or
-# two test_judge, test_report and test_plan_report stay, for all. The null device and
-# the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
-NOT_VALGRIND := %/test_advise %/test_alive %/test_cache %/test_cases %/test_choose %/test_copied %/test_cost_model %/test_every_plan %/test_findings %/test_gate %/test_llama %/test_locale %/test_measured_ranks %/test_null %/test_operators %/test_pipeline %/test_plan_stop %/test_printable %/test_queues %/test_rank_table %/test_refusals \
-                %/test_sharding %/test_simulate %/test_step %/test_sweep %/test_targets %/test_tensor_parallel %/test_trace_file %/test_watch %/test_zero \
-                %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nccl %/test_nulldevice_nvml %/test_nulldevice_times \
+# The null device and the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit
+# and a BLAS leak.
+NEVER_VALGRIND := %/test_nulldevice %/test_nulldevice_graphs %/test_nulldevice_kernels %/test_nulldevice_ledger %/test_nulldevice_nccl %/test_nulldevice_nvml %/test_nulldevice_times \
                 %/test_backend_host %/test_offload %/test_stream_run %/test_stream_stress %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
+# These run thousands of steps and plans, which are the same code: the sanitizers have seen it, and `make valgrind-all` runs
+# them. Of those that simulate a run or two test_judge, test_report and test_plan_report stay, for all.
+LONG_VALGRIND := %/test_advise %/test_alive %/test_cache %/test_cases %/test_choose %/test_copied %/test_cost_model %/test_estimate %/test_every_plan %/test_findings %/test_gate %/test_llama %/test_locale %/test_measured_ranks %/test_null %/test_operators %/test_pipeline %/test_plan_stop %/test_printable %/test_queues %/test_rank_table %/test_refusals \
+                %/test_sharding %/test_simulate %/test_step %/test_sweep %/test_targets %/test_tensor_parallel %/test_trace_file %/test_watch %/test_zero
+NOT_VALGRIND = $(NEVER_VALGRIND) $(LONG_VALGRIND)
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))
+valgrind-all:                        ## the long ones as well (hours)
+	$(MAKE) NOT_VALGRIND='$(NEVER_VALGRIND)' valgrind
 
 # Threads, under random delays; the streams of a BLAS are not instrumented and are not used there.
 WITH_THREADS := $(filter %/test_backend_host %/test_replay %/test_replay_stress %/test_stream_run %/test_stream_stress,$(UNIT))
@@ -370,6 +375,8 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 # ---- checks of the source ----
 
 FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h) $(shell find tests -name '*.[ch]'))
+# Which files of src clang-tidy and cppcheck see: .ci/run gives those that changed, by scripts/changed_sources.sh.
+LINTED ?= $(SOURCES)
 lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy  ## layers, symbols, documents, clang, cppcheck, format
 lint-clang:                          ## clang's warnings of the tests, which are the same without code; clang-tidy has those of src
 	printf '%s\n' $(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(wildcard tests/oom/*.c) | \
@@ -377,6 +384,7 @@ lint-clang:                          ## clang's warnings of the tests, which are
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
 	sh scripts/check_links.sh $(BUILD)
+	sh scripts/check_families.sh
 lint-headers:
 	sh scripts/check_headers.sh
 lint-docs:
@@ -386,12 +394,16 @@ lint-symbols: $(LIB) $(SHARED)
 lint-format:
 	@printf '%s\n' $(FORMATTED) | xargs -P 2 -n 100 clang-format --dry-run -Werror
 lint-cppcheck:
-	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
-	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
+	[ -z '$(strip $(LINTED))' ] || cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(LINTED)
 # The analyzer follows at most so many states of a function; 225000 is its own limit and takes four times as long.
 TIDY_NODES ?= 225000
 lint-tidy:
-	@TIDY_NODES=$(TIDY_NODES) WARN='$(WARN)' sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC) $(NULL_SRC)
+	@TIDY_NODES=$(TIDY_NODES) WARN='$(WARN)' sh scripts/check_tidy.sh $(LINTED)
+
+compdb:                              ## write compile_commands.json, which editors read
+	@printf '%s\n' $(SOURCES) $(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) | \
+	    sh scripts/compdb.sh '$(COMPILE)' '-Itests $(TEST_CFLAGS)' > compile_commands.json
 
 format:                              ## rewrite the sources with clang-format
 	clang-format -i $(FORMATTED)
@@ -469,7 +481,7 @@ print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check check-every-advice python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
-        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
+.PHONY: all results programs check check-every-advice python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind valgrind-all coverage bench bench-plan fuzz fuzz-run mutate digests \
+        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy compdb format reports install \
         uninstall man completions static wheel-files deb release clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

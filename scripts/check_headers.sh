@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every header compiles alone, and no source file is longer than 400 lines. A header that the source of its name
+# Every header compiles alone, and no source file is longer than 700 lines. A header that the source of its name
 # includes before all others is compiled so by the build.
 set -u
 cd "$(dirname "$0")/.."
@@ -24,8 +24,8 @@ for header in $(find src -name '*.h') include/memscope/*.h; do
 done
 for file in $(find src -name '*.[ch]') include/memscope/*.h; do
     lines=$(wc -l < "$file")
-    [ "$lines" -le 400 ] || {
-        echo "$file has $lines lines; the cap is 400" >&2
+    [ "$lines" -le 700 ] || {
+        echo "$file has $lines lines; the cap is 700" >&2
         bad=1
     }
 done

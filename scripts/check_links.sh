@@ -10,7 +10,6 @@ build=${1:?usage: check_links.sh BUILD}
 # Pairs of files that need each other: first second: why.
 pairs='
 torch/autograd/names.c torch/autograd/tape.c: scopes and operators are events of the tape, and what the tape makes is named as it is made
-core/trace/reading.c core/trace/reading_ops.c: operators stand among events, and the row of an operator is followed by its operands
 '
 
 # Headers that stand for several files: header: why.
@@ -19,6 +18,12 @@ torch/ops/ops.h: the list of operators, as torch has it; a file each would be a 
 torch/autograd/tape.h: the tape, whose parts are files: shapes, frames, names, nodes
 decide/ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
 decide/ledger/records.h: operators and tensors are the two halves of the records
+model/evaluator/program.h: a text that was read, whose parts are files: names, reading, numbers
+model/evaluator/family.h: families of texts, whose parts are files: reading, checks of a config
+model/evaluator/syntax/parser.h: parsing, whose parts are files: expressions, statements
+model/evaluator/resolve.h: finding names, whose parts are files: names, expressions, fields, functions, keys, all of a text
+model/evaluator/primitive.h: rows of functions.c and modules.c, and what they ask of a frame and of a part that is made
+model/evaluator/evaluate.h: the program, whose parts are files: building, calls, passes
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too
 hardware/nulldevice/nulldevice.h: the device that every library here has
 torch/ops/dtensor/dtensor.h: DTensor over a mesh: its collectives, redistributions and operators by vocabulary

@@ -15,6 +15,7 @@ tidy() {
     xargs -r -P "$(nproc)" -n "$1" sh -c 'checks=$1 flags=$2; shift 2; clang-tidy --quiet --checks="$checks" "$@" -- $flags 2>/dev/null' tidy "$2" "$flags"
 }
 
+[ $# -gt 0 ] || exit 0
 bad=0
 printf '%s\n' "$@" | xargs grep -lE '\<va_(list|start|arg|copy)\>' | tidy 1 '' || bad=1
 printf '%s\n' "$@" | xargs grep -LE '\<va_(list|start|arg|copy)\>' | tidy 16 '-clang-analyzer-valist.*' || bad=1

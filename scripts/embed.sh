@@ -44,4 +44,5 @@ done
     table .css styles ms_embedded_style_count $others
     table .js scripts ms_embedded_script_count $others
     table .keys keys ms_embedded_key_count $others
+    table .family families ms_embedded_family_count $others
 }

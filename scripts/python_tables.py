@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the two Python files that are made from the C library, so that nothing is listed twice:
+"""Writes what of the Python files is made from the C library, so that nothing is listed twice:
 
-    python/memscope/_c.py         structs, constants and prototypes of include/memscope
-    python/memscope/_options.py   keyword arguments of each command, from `memscope help`
+    python/memscope/_c.py             structs, constants and prototypes of include/memscope
+    python/memscope/_options.py       keyword arguments of each command, from `memscope help`
+    python/memscope/pytorch/loss.py   in it, the model types whose facts in src/model have MS_WITH_CHUNKED_LOSS
 
     python_tables.py MEMSCOPE [--check]
 
@@ -12,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 HEADERS = TOP / "include/memscope"
@@ -166,9 +168,30 @@ def quoted(text):
     return "None" if text is None else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+# ---- the families ----
+
+def plain_losses():
+    """The model types whose loss can be computed in chunks, as their families state it."""
+    types = []
+    for path in sorted((TOP / "src/model").rglob("*.c")):
+        text = path.read_text()
+        for name, facts in re.findall(r"ms_family_facts (\w+) = \{(.*?)\n\};", text, re.S):
+            if "MS_WITH_CHUNKED_LOSS" in facts:
+                named = re.findall(rf'\.model_type = "([^"]+)",\s+\.facts = &{name}\b', text)
+                types += named or re.findall(rf'\w+\("([^"]+)", \w+, &{name}\)', text)
+    return sorted(types)
+
+
+def loss_code():
+    path = PACKAGE / "pytorch/loss.py"
+    rows = textwrap.fill(", ".join(f'"{name}"' for name in plain_losses()) + ",", 112, initial_indent="    ",
+                         subsequent_indent="    ")
+    return path, re.sub(r"(PLAIN = frozenset\(\[\n).*?(\n\]\))", rf"\1{rows}\2", path.read_text(), flags=re.S)
+
+
 def main():
     program, bad = sys.argv[1], False
-    for path, text in ((PACKAGE / "_c.py", bindings()), (PACKAGE / "_options.py", options(program))):
+    for path, text in ((PACKAGE / "_c.py", bindings()), (PACKAGE / "_options.py", options(program)), loss_code()):
         if "--check" not in sys.argv:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:

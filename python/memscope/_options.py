@@ -13,19 +13,20 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 
 
 class RunOptions(TypedDict, total=False):
+    family: File                                # a text that describes a family of models, for model types of your own [none]
     training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
     launch: Text                                # how the training is launched, as one types it, or @FILE, a shell script; nothing is run
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
-    assume: Text                                # keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless [none]
+    assume: Text                                # keys of the training arguments to treat as harmless to memory, e.g. qat=harmless,rl=harmless [none]
     assume_version: Text                        # versions of frameworks that the training arguments are for, e.g. accelerate=1.10 [as reports name them]
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
-    source_length: Number                       # tokens per sequence of the encoder, of models with a decoder too [as --seq]
+    source_length: Number                       # tokens per sequence of the encoder, for models that also have a decoder [same as --seq]
     padding: Text                               # whether batches have padded sequences: no (no attention mask), ones (a mask of ones), yes, or unknown: the one that needs more [no]
     documents: Number                           # documents that are packed into a row and kept apart by their positions, as TRL packs, or none [none]
     images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
     image_size: Text                            # width and height of each image in pixels [that of the model, if it has one]
-    freeze_vision: YesNo                        # the vision tower that runs on images is not trained [no]
+    freeze_vision: YesNo                        # do not train the vision tower [no]
     dtype: Text                                 # type of the weights: bf16, fp16 or fp32 [bf16]
     autocast: Text                              # none, bf16 or fp16 [none]
     optimizer: Any                              # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
@@ -43,10 +44,10 @@ class RunOptions(TypedDict, total=False):
     clip: Number                                # maximum gradient norm, or none [none]
     label_smoothing: Number                     # label smoothing of Trainer's loss, 0 to 1 [0]
     liger: Text                                 # Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss [none]
-    logits_to_keep: Number                      # head and loss on the last N tokens of a sequence only, or none [none]
+    logits_to_keep: Number                      # compute head and loss on the last N tokens of each sequence, or none [none]
     empty_cache_steps: Number                   # empty the allocator's cache every N-th step, or none [none]
     eval_batch: Number                          # sequences per batch of an evaluation between steps, or none [none]
-    eval_logits: Number                         # batches whose logits an evaluation keeps on the device, or none [none]
+    eval_logits: Number                         # batches of logits that an evaluation keeps on the device, or none [none]
     adapter: File                               # an adapter_config.json of PEFT: train only the adapter [none]
     lora: Text                                  # a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05 [none]
     adapter_dtype: Text                         # type of the adapter's weights: fp32, bf16 or fp16 [fp32 if the model is in half precision]
@@ -96,8 +97,8 @@ class RunOptions(TypedDict, total=False):
     device: Text                                # a device of `memscope devices`, or cpu [a100-80gb]
     calibration: File                           # a calibration.json from `memscope calibrate` for that device [none]
     prices: File                                # JSON: US dollars per hour by device, e.g. {"h100-80gb": 2.99} [none]
-    mfu: Number                                 # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
-    network: Text                               # of the link between hosts, bytes a second for each device: 50GB [not known]
+    mfu: Number                                 # largest share of the peak rate that products and attention reach, e.g. 0.45 [the rates the device reaches]
+    network: Text                               # bandwidth between hosts for each device, in bytes per second, e.g. 50GB [not known]
     torch: Text                                 # version of PyTorch [2.11]
     allocator: Text                             # raw, cuda or cuda-expandable [cuda; raw on cpu]
     max_split_size: Text                        # largest block the allocator splits, e.g. 128MiB, or none [none]
@@ -245,6 +246,7 @@ class CaptureOptions(TypedDict, total=False):
 # command: (option, name of its value or None for a flag, default or None)
 OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "analyze": [
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -252,7 +254,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
-        ("source-length", "N", "as --seq"),
+        ("source-length", "N", "same as --seq"),
         ("padding", "ANSWER", "no"),
         ("documents", "N", "none"),
         ("images", "N", "none"),
@@ -375,6 +377,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("bandwidth", "SIZE", "100GB"),
         ("ops", "FILE", None),
         ("memory-budget", "FRACTION", None),
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -382,7 +385,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
-        ("source-length", "N", "as --seq"),
+        ("source-length", "N", "same as --seq"),
         ("padding", "ANSWER", "no"),
         ("documents", "N", "none"),
         ("images", "N", "none"),
@@ -471,6 +474,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("no-color", None, None),
     ],
     "fit": [
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -478,7 +482,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
-        ("source-length", "N", "as --seq"),
+        ("source-length", "N", "same as --seq"),
         ("padding", "ANSWER", "no"),
         ("documents", "N", "none"),
         ("images", "N", "none"),
@@ -580,6 +584,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("frontier", None, None),
         ("objectives", "LIST", "expected_device_bytes,tokens_per_s"),
         ("shard", "K/N", "1/1"),
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -587,7 +592,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
-        ("source-length", "N", "as --seq"),
+        ("source-length", "N", "same as --seq"),
         ("padding", "ANSWER", "no"),
         ("documents", "N", "none"),
         ("images", "N", "none"),
@@ -683,6 +688,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("no-color", None, None),
     ],
     "diff": [
+        ("family", "FILE", "none"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -690,7 +696,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("assume-version", "LIST", "as reports name them"),
         ("batch", "N", "1"),
         ("seq", "N", "2048"),
-        ("source-length", "N", "as --seq"),
+        ("source-length", "N", "same as --seq"),
         ("padding", "ANSWER", "no"),
         ("documents", "N", "none"),
         ("images", "N", "none"),

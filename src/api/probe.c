@@ -11,7 +11,7 @@
 #include "core/device/title.h"
 #include "base/json/place.h"
 #include "model/load.h"
-#include "hardware/replay/replay_check.h"
+#include "hardware/replay/replay.h"
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
 #include "report/writers.h"

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "api/models/known.h"
 #include "base/arena.h"
 #include "input/config/model/input.h"
 #include "input/config/names/hub.h"
@@ -120,6 +121,22 @@ static ms_status put_model(ms_list_table *l, ms_arena *arena, const char *name, 
     return MS_OK;
 }
 
+/* The preset that the text names, or the first of the family that it names; NULL: none. */
+static const char *named_preset(ms_arena *arena, const char *text)
+{
+    const char *name;
+    if (!text || ms_is_preset(text))
+        return text;
+    for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
+        ms_model_config model;
+        ms_error err = {.status = MS_OK};
+        if (ms_preset_load(arena, name, &model, &err) == MS_OK &&
+            strcmp(model.model_type, text) == 0)
+            return name;
+    }
+    return NULL;
+}
+
 static ms_status write_models(ms_arena *arena, const char *part, uint32_t columns, FILE *out,
                               ms_error *err)
 {
@@ -133,8 +150,11 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
         if (!part || holds(name, part))
             status = put_model(&list, arena, name, err);
     bool has_one = ms_list_rows(&list) > 0;
-    if (status == MS_OK && (has_one || list.has_failed))
-        return end(&list, NULL, columns, out, err);
+    const char *named = status == MS_OK ? named_preset(arena, part) : NULL;
+    if (status == MS_OK && (has_one || list.has_failed)) {
+        status = end(&list, NULL, columns, out, err);
+        return status == MS_OK && named ? ms_known_write(arena, named, out, err) : status;
+    }
     ms_list_end(&list, NULL, 0);
     if (status != MS_OK)
         return status;

@@ -144,8 +144,3 @@ bool ms_arena_has_failed(const ms_arena *arena)
 {
     return arena->has_failed;
 }
-
-size_t ms_arena_used_bytes(const ms_arena *arena)
-{
-    return arena->used_bytes;
-}

@@ -38,7 +38,4 @@ struct ms_inputs;
 void ms_arena_set_inputs(ms_arena *arena, struct ms_inputs *inputs);
 struct ms_inputs *ms_arena_inputs(const ms_arena *arena);
 
-/* Bytes handed out so far. */
-size_t ms_arena_used_bytes(const ms_arena *arena);
-
 #endif

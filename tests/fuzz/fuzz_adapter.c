@@ -10,6 +10,7 @@
 #include "input/config/adapter/adapter_match.h"
 #include "input/config/adapter/adapter_parse.h"
 #include "input/config/adapter/adapter_text.h"
+#include "model/family/family_list.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_adapter *adapter)
@@ -19,7 +20,7 @@ static void use(ms_arena *arena, ms_adapter *adapter)
     adapter->dtype = MS_DTYPE_F32;
     assert(adapter->rank >= 1 && adapter->dropout >= 0 && adapter->dropout <= 1);
     assert(ms_adapter_text(arena, adapter));
-    if (ms_adapter_matcher_new(adapter, "llama", &matcher, &err) == MS_OK) {
+    if (ms_adapter_matcher_new(adapter, &ms_family_llama, &matcher, &err) == MS_OK) {
         static const char name[] = "model.layers.3.self_attn.q_proj";
         bool takes = ms_adapter_takes(matcher, name, true, false);
         assert(!(takes && adapter->layer_count > 0 && ms_adapter_is_uniform(adapter)));

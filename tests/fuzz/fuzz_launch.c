@@ -9,7 +9,6 @@
 
 #include "input/config/launch/join_settings.h"
 #include "input/config/launch/launch.h"
-#include "input/config/launch/launch_document.h"
 #include "input/config/launch/shell/shell.h"
 #include "fuzz/fuzz.h"
 

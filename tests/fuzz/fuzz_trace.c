@@ -15,7 +15,6 @@
 #include "run/measure/schedule.h"
 #include "hardware/replay/backend_host.h"
 #include "hardware/replay/replay.h"
-#include "hardware/replay/replay_check.h"
 #include "core/trace/trace_read.h"
 
 static const ms_device device = {.memory_bytes_per_s = 1e12,

@@ -22,6 +22,7 @@ os.environ.update(MEMSCOPE_PROGRAM=PROGRAM, MEMSCOPE_LIBRARY=str(BUILD / "libmem
 import memscope  # noqa: E402
 
 PRICES = TOP / "tests/golden/cli/analyze/prices/files/prices.json"
+FAMILY = TOP / "tests/golden/cli/analyze/family/files/nova.family"
 CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json"
 
 

@@ -12,12 +12,17 @@
 #include "unit/support.h"
 
 /* The family of a model type, which there must be. */
-static inline const ms_family *family_of(const char *name)
+/* A family with what its text has; it lives as long as the arena. */
+static inline const ms_family *family_of(ms_arena *arena, const char *name)
 {
     const ms_family_list *families = ms_families();
+    ms_error err = {.status = MS_OK};
     for (size_t i = 0; i < families->count; i++)
-        if (strcmp(families->items[i]->model_type, name) == 0)
-            return families->items[i];
+        if (strcmp(families->items[i]->model_type, name) == 0) {
+            const ms_family *family = families->read(arena, families->items[i], &err);
+            assert_non_null(family);
+            return family;
+        }
     fail_msg("no family %s", name);
     return NULL;
 }

@@ -12,9 +12,9 @@ from .pieces import pieces_of
 
 # Models whose loss was found to be the plain one: labels shifted by one, and no more than a head behind the decoder.
 PLAIN = frozenset([
-    "arcee", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "falcon",
-    "gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text", "glm", "glm4", "glm4_moe",
-    "gpt2", "gpt_neox", "gpt_oss", "hunyuan_v1_dense", "lfm2", "llama", "minimax_m2", "ministral3", "mistral",
+    "arcee", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4", "falcon", "gemma",
+    "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text", "glm", "glm4", "glm4_moe", "gpt2",
+    "gpt_neox", "gpt_oss", "hunyuan_v1_dense", "lfm2", "llama", "minimax_m2", "ministral3", "mistral",
     "mixtral", "olmo2", "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3",
     "qwen3_5_moe_text", "qwen3_5_text", "qwen3_moe", "qwen3_next", "seed_oss", "smollm3", "stablelm",
     "starcoder2",

@@ -39,3 +39,11 @@ const char *ms_embedded_keys_find(const char *name)
 {
     return find_text(ms_embedded_keys, ms_embedded_key_count, name);
 }
+
+const ms_embedded *ms_embedded_family_find(const char *name)
+{
+    for (size_t i = 0; i < ms_embedded_family_count; i++)
+        if (strcmp(ms_embedded_families[i].name, name) == 0)
+            return &ms_embedded_families[i];
+    return NULL;
+}

@@ -1,19 +1,218 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json/yaml.h"
 
+#include <cjson/cJSON.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
-#include "base/utf8.h"
+#include "base/json/document.h"
+#include "base/json/number.h"
 #include "base/json/place.h"
+#include "base/json/pointer.h"
+#include "base/json/scan.h"
 #include "base/json/toml.h"
-#include "base/json/yaml_builder.h"
-#include "base/json/yaml_scalar.h"
+#include "base/utf8.h"
 
-const char *ms_yaml_version(void)
+typedef struct ms_yaml_anchor {
+    char *name;
+    uint32_t index;
+    uint32_t height;   /* of the containers in it */
+    const cJSON *tree; /* NULL: not complete yet */
+} ms_yaml_anchor;
+
+typedef struct ms_yaml_builder {
+    yaml_parser_t parser;
+    yaml_event_t event; /* the current one; deleted when has_event */
+    bool has_event;
+    ms_json *document;
+    ms_vec(ms_yaml_anchor) anchors;
+    size_t characters, bytes; /* one position as both, for ms_yaml_byte_of */
+    size_t end;               /* where the last scalar or bracket ended */
+    uint32_t depth, deepest;
+    uint32_t open; /* the span being filled, for the pointer of a message */
+    ms_error *err;
+} ms_yaml_builder;
+#define ms_yaml_fail_event(b, status, ...)                                                         \
+    yaml_fail((b), yaml_event_start(b), yaml_event_bytes(b), (status), __VA_ARGS__)
+
+static __attribute__((format(printf, 5, 6))) ms_status yaml_fail(const ms_yaml_builder *b,
+                                                                 size_t at, size_t bytes,
+                                                                 ms_status status,
+                                                                 const char *format, ...);
+
+/* ---- yaml builder ---- */
+
+/* A YAML document under construction: libyaml's events and their positions in the text. */
+
+static bool is_inside_character(const ms_json_source *source, size_t at)
 {
-    return yaml_get_version_string();
+    return at < source->length && ((unsigned char)source->text[at] & 0xc0) == 0x80;
 }
+
+static /* libyaml counts characters. From the place that was asked for last, which is near. */
+    size_t
+    yaml_byte_of(ms_yaml_builder *b, const yaml_mark_t *mark)
+{
+    const ms_json_source *source = &b->document->source;
+    for (; b->characters < mark->index && b->bytes < source->length; b->characters++)
+        do
+            b->bytes++;
+        while (is_inside_character(source, b->bytes));
+    for (; b->characters > mark->index && b->bytes > 0; b->characters--)
+        do
+            b->bytes--;
+        while (b->bytes > 0 && is_inside_character(source, b->bytes));
+    return b->bytes;
+}
+
+/* Record a failure: at a position; at the current event; out of memory. */
+static ms_status yaml_fail(const ms_yaml_builder *b, size_t at, size_t bytes, ms_status status,
+                           const char *format, ...)
+{
+    ms_error *err = b->err;
+    const ms_json *document = b->document;
+    if (!err || err->status != MS_OK)
+        return status;
+    va_list args;
+    va_start(args, format);
+    ms_error_vset(err, status, format, args);
+    va_end(args);
+    if (document->spans.count > 0)
+        ms_json_pointer(&document->source, &document->spans, b->open, err->pointer,
+                        sizeof err->pointer);
+    ms_json_place(&document->source, at, bytes, err);
+    return status;
+}
+
+static size_t yaml_event_start(ms_yaml_builder *b)
+{
+    return yaml_byte_of(b, &b->event.start_mark);
+}
+
+static size_t yaml_event_bytes(ms_yaml_builder *b)
+{
+    size_t start = yaml_event_start(b);
+    return yaml_byte_of(b, &b->event.end_mark) - start;
+}
+
+static ms_status yaml_fail_memory(const ms_yaml_builder *b)
+{
+    return ms_fail(b->err, MS_ERR_NOMEM, "out of memory for %s", b->document->source.name);
+}
+
+static ms_status fail_parser(ms_yaml_builder *b)
+{
+    const yaml_parser_t *p = &b->parser;
+    if (p->error == YAML_MEMORY_ERROR)
+        return yaml_fail_memory(b);
+    if (p->error == YAML_READER_ERROR)
+        return yaml_fail(b, p->problem_offset, 1, MS_ERR_SYNTAX, "%s", p->problem);
+    return yaml_fail(b, yaml_byte_of(b, &p->problem_mark), 1, MS_ERR_SYNTAX, "%s%s%s",
+                     p->context ? p->context : "", p->context ? ": " : "",
+                     p->problem ? p->problem : "no YAML");
+}
+
+/* Advances to the next event and deletes the previous one. */
+static ms_status yaml_step(ms_yaml_builder *b)
+{
+    if (b->has_event)
+        yaml_event_delete(&b->event);
+    b->has_event = yaml_parser_parse(&b->parser, &b->event) != 0;
+    return b->has_event ? MS_OK : fail_parser(b);
+}
+
+/* ---- yaml scalar ---- */
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+    while (*words && strcmp(*words, text) != 0)
+        words++;
+    return *words != NULL;
+}
+
+/* JSON's grammar. */
+static bool is_json_number(const char *text)
+{
+    const char *p = text + (*text == '-');
+    size_t digits = strspn(p, "0123456789");
+    if (digits == 0 || (digits > 1 && *p == '0'))
+        return false;
+    p += digits;
+    if (*p == '.') {
+        digits = strspn(p + 1, "0123456789");
+        if (digits == 0)
+            return false;
+        p += 1 + digits;
+    }
+    if (*p == 'e' || *p == 'E') {
+        p += 1 + (p[1] == '+' || p[1] == '-');
+        digits = strspn(p, "0123456789");
+        if (digits == 0)
+            return false;
+        p += digits;
+    }
+    size_t bytes = (size_t)(p - text);
+    return *p == '\0' && bytes <= MS_JSON_MAX_NUMBER_BYTES && ms_number_is_finite(text, bytes);
+}
+
+/* YAML 1.1 groups the digits of a whole number: 500_000. */
+static bool ungroup(const char *text, char json[MS_JSON_MAX_NUMBER_BYTES + 4])
+{
+    size_t bytes = 0;
+    const char *digits = text + (*text == '-');
+    if (!strchr(text, '_') || strspn(digits, "0123456789_") != strlen(digits) || *digits == '_')
+        return false;
+    for (; *text; text++)
+        if (*text != '_')
+            json[bytes++] = *text;
+    json[bytes] = '\0';
+    return is_json_number(json);
+}
+
+/* Whether it is a number: as JSON has it, or ".5" and "1.", which get zeros in `json`. */
+static bool is_number(const char *text, char json[MS_JSON_MAX_NUMBER_BYTES + 4])
+{
+    const char *point = strchr(text, '.');
+    size_t bytes = strlen(text);
+    if (bytes > MS_JSON_MAX_NUMBER_BYTES)
+        return false;
+    memcpy(json, text, bytes + 1);
+    if (is_json_number(json) || !point)
+        return is_json_number(json) || ungroup(text, json);
+    bool is_first = point == text + (*text == '-');
+    bool is_last = !ms_is_digit(point[1]);
+    snprintf(json, MS_JSON_MAX_NUMBER_BYTES + 4, "%.*s%s.%s%s", (int)(point - text), text,
+             is_first ? "0" : "", is_last ? "0" : "", point + 1);
+    return !(is_first && is_last) && is_json_number(json);
+}
+
+cJSON *ms_yaml_plain(const char *text, ms_json_kind *kind)
+{
+    char json[MS_JSON_MAX_NUMBER_BYTES + 4];
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+    static const char *const trues[] = {"true", "True", "TRUE", "yes", "Yes",
+                                        "YES",  "on",   "On",   "ON",  NULL};
+    static const char *const falses[] = {"false", "False", "FALSE", "no",  "No",
+                                         "NO",    "off",   "Off",   "OFF", NULL};
+    *kind = MS_JSON_NULL;
+    if (is_one_of(text, nulls))
+        return cJSON_CreateNull();
+    *kind = MS_JSON_BOOL;
+    if (is_one_of(text, trues))
+        return cJSON_CreateTrue();
+    if (is_one_of(text, falses))
+        return cJSON_CreateFalse();
+    *kind = MS_JSON_NUMBER;
+    if (is_number(text, json))
+        return cJSON_Parse(json);
+    *kind = MS_JSON_STRING;
+    return cJSON_CreateString(text);
+}
+
+/* ---- yaml ---- */
 
 /* ---- scalars ---- */
 
@@ -37,9 +236,9 @@ static ms_status read_scalar(ms_yaml_builder *b, ms_json_span *span, cJSON **tre
     span->kind = MS_JSON_STRING;
     *tree = b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? ms_yaml_plain(text, &span->kind)
                                                                   : cJSON_CreateString(text);
-    b->end = ms_yaml_event_start(b) + ms_yaml_event_bytes(b);
+    b->end = yaml_event_start(b) + yaml_event_bytes(b);
     span->bytes = (uint32_t)(b->end - span->start);
-    return *tree ? MS_OK : ms_yaml_fail_memory(b);
+    return *tree ? MS_OK : yaml_fail_memory(b);
 }
 
 /* ---- anchors ---- */
@@ -55,7 +254,7 @@ static ms_status open_anchor(ms_yaml_builder *b, uint32_t index, const char *nam
     if (anchor.name && ms_vec_push(&b->anchors, anchor))
         return MS_OK;
     free(anchor.name);
-    return ms_yaml_fail_memory(b);
+    return yaml_fail_memory(b);
 }
 
 /* The last one of that name counts. */
@@ -72,9 +271,9 @@ static ms_status add_span(ms_yaml_builder *b, ms_json_span span, uint32_t *index
     ms_json_spans *spans = &b->document->spans;
     *index = spans->count;
     if (*index >= MS_YAML_MAX_VALUES)
-        return ms_yaml_fail(b, span.start + span.key_start, 1, MS_ERR_LIMIT, "more than %d values",
-                            MS_YAML_MAX_VALUES);
-    return ms_vec_push(spans, span) ? MS_OK : ms_yaml_fail_memory(b);
+        return yaml_fail(b, span.start + span.key_start, 1, MS_ERR_LIMIT, "more than %d values",
+                         MS_YAML_MAX_VALUES);
+    return ms_vec_push(spans, span) ? MS_OK : yaml_fail_memory(b);
 }
 
 /* What an alias names, once more; its places are those of the anchor. */
@@ -92,7 +291,7 @@ static ms_status read_alias(ms_yaml_builder *b, uint32_t index, cJSON **tree)
         b->deepest = b->depth + from->height;
     const ms_json_span first = spans->items[from->index];
     uint32_t shift = index - from->index, ignored;
-    b->end = ms_yaml_event_start(b) + ms_yaml_event_bytes(b);
+    b->end = yaml_event_start(b) + yaml_event_bytes(b);
     for (uint32_t i = from->index + 1; i < first.after; i++) {
         ms_json_span copy = spans->items[i];
         copy.parent += shift;
@@ -107,7 +306,7 @@ static ms_status read_alias(ms_yaml_builder *b, uint32_t index, cJSON **tree)
     span->kind = first.kind;
     *tree = cJSON_Duplicate(from->tree, true);
     if (!*tree)
-        return ms_yaml_fail_memory(b);
+        return yaml_fail_memory(b);
     cJSON_free((*tree)->string); /* the key it had where it came from */
     (*tree)->string = NULL;
     return MS_OK;
@@ -128,7 +327,7 @@ static ms_status read_child(ms_yaml_builder *b, uint32_t index, uint32_t parent,
     b->open = parent;
     if (status == MS_OK && !(key ? cJSON_AddItemToObject(container, key, child)
                                  : cJSON_AddItemToArray(container, child)))
-        status = ms_yaml_fail_memory(b);
+        status = yaml_fail_memory(b);
     if (status != MS_OK)
         cJSON_Delete(child);
     return status;
@@ -137,7 +336,7 @@ static ms_status read_child(ms_yaml_builder *b, uint32_t index, uint32_t parent,
 static ms_status read_item(ms_yaml_builder *b, uint32_t parent, uint32_t item, cJSON *container)
 {
     uint32_t index;
-    ms_json_span span = {.start = (uint32_t)ms_yaml_event_start(b), .parent = parent, .item = item};
+    ms_json_span span = {.start = (uint32_t)yaml_event_start(b), .parent = parent, .item = item};
     ms_status status = add_span(b, span, &index);
     return status == MS_OK ? read_child(b, index, parent, NULL, container) : status;
 }
@@ -170,7 +369,7 @@ static ms_status check_twice(ms_yaml_builder *b, uint32_t index, const cJSON *co
     key_row *rows = calloc((size_t)count + 1, sizeof *rows);
     const key_row *twice = NULL;
     if (!rows)
-        return ms_yaml_fail_memory(b);
+        return yaml_fail_memory(b);
     uint32_t span = index + 1, used = 0;
     for (const cJSON *child = container->child; child; child = child->next) {
         rows[used++] = (key_row){child->string, span};
@@ -182,9 +381,9 @@ static ms_status check_twice(ms_yaml_builder *b, uint32_t index, const cJSON *co
             twice = &rows[i];
     ms_status status = MS_OK;
     if (twice)
-        status = ms_yaml_fail(b, spans->items[twice->span].key_start,
-                              spans->items[twice->span].key_bytes, MS_ERR_SYNTAX,
-                              "key %.40s appears twice", twice->key);
+        status =
+            yaml_fail(b, spans->items[twice->span].key_start, spans->items[twice->span].key_bytes,
+                      MS_ERR_SYNTAX, "key %.40s appears twice", twice->key);
     free(rows);
     return status;
 }
@@ -201,7 +400,7 @@ static ms_status read_member(ms_yaml_builder *b, uint32_t parent, uint32_t item,
     if (status != MS_OK)
         return status;
     bool quoted = b->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    size_t start = ms_yaml_event_start(b), bytes = ms_yaml_event_bytes(b);
+    size_t start = yaml_event_start(b), bytes = yaml_event_bytes(b);
     ms_json_span span = {.key_start = (uint32_t)(start + quoted),
                          .key_bytes = (uint32_t)(bytes > 2 && quoted ? bytes - 2 : bytes),
                          .parent = parent,
@@ -209,11 +408,11 @@ static ms_status read_member(ms_yaml_builder *b, uint32_t parent, uint32_t item,
                          .is_raw = true};
     char *key = strdup(text);
     if (!key)
-        return ms_yaml_fail_memory(b);
+        return yaml_fail_memory(b);
     status = add_span(b, span, &index);
     if (status == MS_OK) {
         b->open = index;
-        status = ms_yaml_step(b);
+        status = yaml_step(b);
     }
     if (status == MS_OK)
         status = read_child(b, index, parent, key, container);
@@ -225,7 +424,7 @@ static ms_status read_children(ms_yaml_builder *b, uint32_t index, yaml_event_ty
                                cJSON *container)
 {
     for (uint32_t item = 0;; item++) {
-        ms_status status = ms_yaml_step(b);
+        ms_status status = yaml_step(b);
         if (status == MS_OK && b->event.type == last)
             return last == YAML_MAPPING_END_EVENT ? check_twice(b, index, container, item) : MS_OK;
         if (status != MS_OK)
@@ -248,17 +447,17 @@ static ms_status read_container(ms_yaml_builder *b, uint32_t index, cJSON **tree
         return ms_yaml_fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
     if (++b->depth > b->deepest)
         b->deepest = b->depth;
-    b->end = ms_yaml_event_start(b);
+    b->end = yaml_event_start(b);
     *tree = is_object ? cJSON_CreateObject() : cJSON_CreateArray();
     ms_status status =
         *tree ? read_children(b, index,
                               is_object ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, *tree)
-              : ms_yaml_fail_memory(b);
+              : yaml_fail_memory(b);
     if (status != MS_OK)
         return status;
     b->depth--;
     if (is_flow)
-        b->end = ms_yaml_event_start(b) + ms_yaml_event_bytes(b);
+        b->end = yaml_event_start(b) + yaml_event_bytes(b);
     ms_json_span *span = &b->document->spans.items[index];
     span->kind = is_object ? MS_JSON_OBJECT : MS_JSON_ARRAY;
     span->bytes = b->end > span->start ? (uint32_t)(b->end - span->start) : 0;
@@ -280,7 +479,7 @@ static size_t value_start(ms_yaml_builder *b)
 {
     const ms_json_source *source = &b->document->source;
     const char *name = anchor_of(&b->event);
-    size_t start = ms_yaml_event_start(b), end = start + ms_yaml_event_bytes(b);
+    size_t start = yaml_event_start(b), end = start + yaml_event_bytes(b);
     start += name ? 1 + strlen(name) : 0;
     while (name && start < end && start < source->length && strchr(" \t\r\n", source->text[start]))
         start++;
@@ -315,21 +514,21 @@ static ms_status read_value(ms_yaml_builder *b, uint32_t index, cJSON **tree)
 static ms_status read_document(ms_yaml_builder *b)
 {
     uint32_t index;
-    ms_status status = ms_yaml_step(b); /* the start of the text */
+    ms_status status = yaml_step(b); /* the start of the text */
     if (status == MS_OK)
-        status = ms_yaml_step(b); /* of the document */
+        status = yaml_step(b); /* of the document */
     if (status == MS_OK && b->event.type == YAML_STREAM_END_EVENT)
-        return ms_yaml_fail(b, 0, 1, MS_ERR_SYNTAX, "only white space");
+        return yaml_fail(b, 0, 1, MS_ERR_SYNTAX, "only white space");
     if (status == MS_OK)
-        status = ms_yaml_step(b);
+        status = yaml_step(b);
     if (status == MS_OK)
         status = add_span(b, (ms_json_span){0}, &index);
     if (status == MS_OK)
         status = read_value(b, index, &b->document->tree);
     if (status == MS_OK)
-        status = ms_yaml_step(b); /* its end */
+        status = yaml_step(b); /* its end */
     if (status == MS_OK)
-        status = ms_yaml_step(b);
+        status = yaml_step(b);
     if (status == MS_OK && b->event.type != YAML_STREAM_END_EVENT)
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a second document");
     return status;
@@ -343,9 +542,9 @@ static ms_status parse(ms_yaml_builder *b)
         return MS_ERR_LIMIT;
     }
     if (ms_utf16_is(source->text, source->length))
-        return ms_yaml_fail(b, 0, 1, MS_ERR_SYNTAX, MS_UTF16_REFUSED);
+        return yaml_fail(b, 0, 1, MS_ERR_SYNTAX, MS_UTF16_REFUSED);
     if (!yaml_parser_initialize(&b->parser))
-        return ms_yaml_fail_memory(b);
+        return yaml_fail_memory(b);
     yaml_parser_set_encoding(&b->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b->parser, (const unsigned char *)source->text, source->length);
     ms_status status = read_document(b);
@@ -366,7 +565,7 @@ ms_status ms_yaml_parse(const ms_json_source *source, ms_json **document, ms_err
     b.document->source = *source;
     ms_status status = parse(&b);
     if (status == MS_OK && !ms_json_marks_make(source, &b.document->marks))
-        status = ms_yaml_fail_memory(&b);
+        status = yaml_fail_memory(&b);
     if (status == MS_OK) {
         *document = b.document;
         return MS_OK;

@@ -8,7 +8,17 @@
 #ifndef MS_BASE_JSON_YAML_H
 #define MS_BASE_JSON_YAML_H
 
+#include <cjson/cJSON.h>
+
+#include "base/json/scan.h"
 #include "base/json/value.h"
+
+/* ---- yaml scalar ---- */
+
+/* The type of an unquoted YAML scalar: null, boolean, number or string. */
+
+/* The caller deletes it; NULL: out of memory. */
+cJSON *ms_yaml_plain(const char *text, ms_json_kind *kind);
 
 enum {
     MS_YAML_MAX_BYTES = 1 << 20,
@@ -22,8 +32,5 @@ ms_status ms_yaml_parse(const ms_json_source *source, ms_json **document, ms_err
 /* A text that begins with { or [ is JSON, unless its name ends in .yaml or .yml; otherwise YAML.
  * TOML is what its name ends in. */
 ms_status ms_json_or_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err);
-
-/* The version of libyaml, e.g. "0.2.5". Static text. */
-const char *ms_yaml_version(void);
 
 #endif

@@ -26,34 +26,6 @@ static const char *format_at(size_t index)
     return format ? format->name : NULL;
 }
 
-static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->events = ms_cli_path(value);
-    return MS_OK;
-}
-
-static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->unroll = true;
-    return MS_OK;
-}
-
-static ms_status set_no_advice(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->no_advice = true;
-    return MS_OK;
-}
-
-static ms_status set_chart(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->chart = true;
-    return MS_OK;
-}
-
 static ms_status set_check_with(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->checks_with_capture = true;
@@ -63,29 +35,21 @@ static ms_status set_check_with(ms_cli_settings *s, const char *value, ms_error 
                              value);
 }
 
-static ms_status set_python(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->python = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--python needs a program");
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
-    {"file",     'o', "FILE",     "output file of --format; - is standard output",             ms_cli_set_file},
-    {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
-    {"out",      0,   "DIR",      "write static_report.json and static_report.md there",       ms_cli_set_directory},
-    {"events",   0,   "FILE",     "write the allocations and frees of a step, one per line",       set_events},
-    {"chart",    0,   NULL,       "draw memory over the step in the console report",            set_chart},
-    {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", set_check_with},
-    {"python",   0,   "FILE",     "for --check-with: a Python that has PyTorch [python3]",       set_python},
-    {"unroll",   0,   NULL,       "one record for every layer, even if layers are equal",         set_unroll},
-    {"no-advice", 0,  NULL,       "leave out suggestions, which take longer than the rest",       set_no_advice},
-    {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
-    {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
-    {"no-color", 0,   NULL,       "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,       "print this help",                                             ms_cli_set_help},
-    {NULL,       0,   NULL,       NULL,                                                    NULL},
+    {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", .apply = ms_cli_set_format},
+    {"file",     'o', "FILE",     "output file of --format; - is standard output", MS_CLI_PATH(file)},
+    {"output",   0,   "FMT=FILE", "another report; may be repeated", .apply = ms_cli_add_output},
+    {"out",      0,   "DIR",      "write static_report.json and static_report.md there", MS_CLI_TEXT(directory, "a directory")},
+    {"events",   0,   "FILE",     "write the allocations and frees of a step, one per line", MS_CLI_PATH(events)},
+    {"chart",    0,   NULL,       "draw memory over the step in the console report", MS_CLI_FLAG(chart)},
+    {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", .apply = set_check_with},
+    {"python",   0,   "FILE",     "for --check-with: a Python that has PyTorch [python3]", MS_CLI_TEXT(python, "a program")},
+    {"unroll",   0,   NULL,       "one record for every layer, even if layers are equal", MS_CLI_FLAG(unroll)},
+    {"no-advice", 0,  NULL,       "leave out suggestions, which take longer than the rest", MS_CLI_FLAG(no_advice)},
+    {"quiet",    'q', NULL,       "no console report, no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 
@@ -330,7 +294,8 @@ static const char *const examples[] = {
 
 static const char outcomes[] = "  0   the step fits --budget, else the device, even if only just "
                                "(tight); of several devices,\n"
-                               "      one of them\n  1   it does not fit\n";
+                               "      one of them\n  1   it does not fit\n"
+                               "  4   unknown: settings that are not predicted decide\n";
 
 const ms_cli_command ms_cli_analyze = {
     .name = "analyze",

@@ -14,22 +14,14 @@
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
 
-static ms_status set_update(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->update = true;
-    return MS_OK;
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"update",    0,   NULL,       "write baselines that are missing or not current",             set_update},
-    {"budgets",   0,   "FILE",     "file of budgets [memscope.budgets.json]",                 ms_cli_set_budgets},
-    {"root",      0,   "DIR",      "read and write files only in this folder [read anywhere, write beside the budgets]",  ms_cli_set_root},
-    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
-    {"quiet",     'q', NULL,       "no messages but errors",                                  ms_cli_set_quiet},
-    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
-    {NULL,        0,   NULL,       NULL,                                                      NULL},
+    {"update",    0,   NULL,       "write baselines that are missing or not current", MS_CLI_FLAG(update)},
+    {"budgets",   0,   "FILE",     "file of budgets [memscope.budgets.json]", MS_CLI_TEXT(config, "a file")},
+    {"root",      0,   "DIR",      "read and write files only in this folder [read anywhere, write beside the budgets]", MS_CLI_TEXT(root, "a folder")},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]", .apply = ms_cli_set_jobs},
+    {"quiet",     'q', NULL,       "no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 

@@ -18,34 +18,6 @@ enum { MOST_RANKS = 1 << 20, MOST_DEVICES = 16 };
 
 /* ---- options ---- */
 
-static ms_status set_number(const char *option, const char *value, uint64_t most, uint64_t *number,
-                            ms_error *err)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
-    if (read == 0 || errno != 0 || *end != '\0' || read > most)
-        return ms_cli_fail(err, MS_ERR_USAGE, "--%s: found '%.40s', expected 1 to %llu", option,
-                           value, (unsigned long long)most);
-    *number = read;
-    return MS_OK;
-}
-
-static ms_status set_steps(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("steps", value, 1000000, &s->step, err);
-}
-
-static ms_status set_time_limit(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("time-limit", value, 1000000, &s->seconds, err);
-}
-
-static ms_status set_world(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("world", value, MOST_RANKS, &s->ranks, err);
-}
-
 static ms_status set_rank(ms_cli_settings *s, const char *value, ms_error *err)
 {
     char *end = NULL;
@@ -59,46 +31,6 @@ static ms_status set_rank(ms_cli_settings *s, const char *value, ms_error *err)
     if (!end || *end != '\0' || errno != 0 || read >= MOST_RANKS)
         return ms_cli_fail(err, MS_ERR_USAGE, "--rank: found '%.40s', expected 'all' or 0 to %d",
                            value, MOST_RANKS - 1);
-    return MS_OK;
-}
-
-static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
-}
-
-static ms_status set_trace_calls(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->traces_calls = true;
-    return MS_OK;
-}
-
-static ms_status set_trace(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->writes_trace = true;
-    return MS_OK;
-}
-
-static ms_status set_no_paths(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->hides_paths = true;
-    return MS_OK;
-}
-
-static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->device = value;
-    return MS_OK;
-}
-
-static ms_status set_real(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->is_real = true;
     return MS_OK;
 }
 
@@ -121,23 +53,21 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"device",     0,   "NAME",    "the device to simulate [a100-80gb]",              set_device},
-    {"real",       0,   NULL,      "measure on this machine's GPU",                      set_real},
-    {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]",    set_device_count},
-    {"world",      0,   "N",       "run one rank of N; process groups start without the others",       set_world},
-    {"rank",       0,   "R|all",   "the rank to run, or each in turn [0, or $RANK]",      set_rank},
-    {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
-    {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
-    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     ms_cli_set_directory},
-    {"time-limit", 0,   "SECONDS", "stop a program that is still running by then [600]",         set_time_limit},
-    {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
-    {"trace",      0,   NULL,      "write runtime_trace.jsonl too, for memscope probe",  set_trace},
-    {"no-paths",   0,   NULL,      "name source files without their folders",           set_no_paths},
-    {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
-    {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
-    {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",       'h', NULL,      "print this help",                                             ms_cli_set_help},
-    {NULL,         0,   NULL,      NULL,                                                    NULL},
+    {"device",     0,   "NAME",    "the device to simulate [a100-80gb]", MS_CLI_TEXT(device, NULL)},
+    {"real",       0,   NULL,      "measure on this machine's GPU", MS_CLI_FLAG(is_real)},
+    {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]", MS_CLI_NUMBER(device_count, MOST_DEVICES)},
+    {"world",      0,   "N",       "run one rank of N; process groups start without the others", MS_CLI_NUMBER(ranks, MOST_RANKS)},
+    {"rank",       0,   "R|all",   "the rank to run, or each in turn [0, or $RANK]", .apply = set_rank},
+    {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]", MS_CLI_NUMBER(step, 1000000)},
+    {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", .apply = set_loss},
+    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]", MS_CLI_TEXT(directory, "a directory")},
+    {"time-limit", 0,   "SECONDS", "stop a program that is still running by then [600]", MS_CLI_NUMBER(seconds, 1000000)},
+    {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries", MS_CLI_FLAG(traces_calls)},
+    {"trace",      0,   NULL,      "write runtime_trace.jsonl too, for memscope probe", MS_CLI_FLAG(writes_trace)},
+    {"no-paths",   0,   NULL,      "name source files without their folders", MS_CLI_FLAG(hides_paths)},
+    {"quiet",      'q', NULL,      "no report on the console", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 

@@ -23,20 +23,6 @@ static const char *format_at(size_t index)
     return format ? format->name : NULL;
 }
 
-static ms_status set_warn_only(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->warn_only = true;
-    return MS_OK;
-}
-
-static ms_status set_no_plans(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->no_plans = true;
-    return MS_OK;
-}
-
 static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->calibration = value;
@@ -48,20 +34,18 @@ static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"budgets",   0,   "FILE",     "file of budgets to check [memscope.budgets.json]",                   ms_cli_set_budgets},
-    {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
-    {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", set_calibration},
-    {"no-plans",  0,   NULL,       "do not search for a plan that would fit again",                    set_no_plans},
-    {"root",      0,   "DIR",      "read files only in this folder, links followed [anywhere]",  ms_cli_set_root},
-    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
-    {"format",    0,   "NAME",     "console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
-    {"file",      'o', "FILE",     "output file of --format; - is standard output",               ms_cli_set_file},
-    {"output",    0,   "FMT=FILE", "another report; may be repeated",                         ms_cli_add_output},
-    {"quiet",     'q', NULL,       "no console report, no messages but errors",               ms_cli_set_quiet},
-    {"color",     0,   "WHEN",     "auto, always or never",                                   ms_cli_set_color},
-    {"no-color",  0,   NULL,       "the same as --color=never",                               ms_cli_set_no_color},
-    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
-    {NULL,        0,   NULL,       NULL,                                                      NULL},
+    {"budgets",   0,   "FILE",     "file of budgets to check [memscope.budgets.json]", MS_CLI_TEXT(config, "a file")},
+    {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded", MS_CLI_FLAG(warn_only)},
+    {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", .apply = set_calibration},
+    {"no-plans",  0,   NULL,       "do not search for a plan that would fit again", MS_CLI_FLAG(no_plans)},
+    {"root",      0,   "DIR",      "read files only in this folder, links followed [anywhere]", MS_CLI_TEXT(root, "a folder")},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]", .apply = ms_cli_set_jobs},
+    {"format",    0,   "NAME",     "console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", .apply = ms_cli_set_format},
+    {"file",      'o', "FILE",     "output file of --format; - is standard output", MS_CLI_PATH(file)},
+    {"output",    0,   "FMT=FILE", "another report; may be repeated", .apply = ms_cli_add_output},
+    {"quiet",     'q', NULL,       "no console report, no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 
@@ -225,7 +209,8 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] = "  0   all budgets are kept\n  1   a budget is exceeded\n  3   a "
-                               "budget is exceeded, and no plan was found that fits\n";
+                               "budget is exceeded, and no plan was found that fits\n"
+                               "  4   unknown: settings that are not predicted decide\n";
 
 const ms_cli_command ms_cli_check = {
     .name = "check",

@@ -26,12 +26,10 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", NULL,                      ms_cli_set_format},
-    {"file",     'o', "FILE", "output file; - is standard output",    ms_cli_set_file},
-    {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
-    {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
-    {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
-    {NULL,       0,   NULL,   NULL,                                             NULL},
+    {"format",   0,   "NAME", NULL, .apply = ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 

@@ -3,7 +3,6 @@
  * memscope fit: finds the largest batch, sequence, rank or number of layers that fits, or the
  * fewest GPUs.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,29 +35,15 @@ static ms_status set_what(ms_cli_settings *s, const char *value, ms_error *err)
                        ms_cli_hint(value, what_name, NULL, "", hint));
 }
 
-static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long step = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
-    if (step == 0 || errno != 0 || *end != '\0')
-        return ms_cli_fail(err, MS_ERR_USAGE, "--step: found '%.40s', expected a number above 0",
-                           value);
-    s->step = step;
-    return MS_OK;
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "the largest batch, seq, rank or layers, or the fewest gpus [batch]", set_what},
-    {"step",     0,   "N",     "try only multiples of N [1, for seq 64]",                  set_step},
-    {"format",   0,   "NAME",  NULL,                                       ms_cli_set_format},
-    {"file",     'o', "FILE",  "output file; - is standard output",           ms_cli_set_file},
-    {"quiet",    'q', NULL,    "no messages but errors",                                ms_cli_set_quiet},
-    {"color",    0,   "WHEN",  "auto, always or never",                                 ms_cli_set_color},
-    {"no-color", 0,   NULL,    "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,    "print this help",                                             ms_cli_set_help},
-    {NULL,       0,   NULL,    NULL,                                                    NULL},
+    {"what",     0,   "NAME",  "the largest batch, seq, rank or layers, or the fewest gpus [batch]", .apply = set_what},
+    {"step",     0,   "N",     "try only multiples of N [1, for seq 64]", MS_CLI_NUMBER(step, UINT64_MAX)},
+    {"format",   0,   "NAME",  NULL, .apply = ms_cli_set_format},
+    {"file",     'o', "FILE",  "output file; - is standard output", MS_CLI_PATH(file)},
+    {"quiet",    'q', NULL,    "no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 
@@ -126,7 +111,8 @@ static const char *const examples[] = {
 
 static const char outcomes[] =
     "  0   something fits, even if only just (tight); of several devices, one of them\n"
-    "  1   nothing fits\n";
+    "  1   nothing fits\n"
+    "  4   unknown: settings that are not predicted decide\n";
 
 const ms_cli_command ms_cli_fit = {
     .name = "fit",

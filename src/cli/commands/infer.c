@@ -28,13 +28,11 @@ static ms_status take_model(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", NULL,                                 ms_cli_set_format},
-    {"file",     'o', "FILE", "output file; - is standard output",  ms_cli_set_file},
-    {"quiet",    'q', NULL,   "no messages but errors",             ms_cli_set_quiet},
-    {"color",    0,   "WHEN", "auto, always or never",              ms_cli_set_color},
-    {"no-color", 0,   NULL,   "the same as --color=never",          ms_cli_set_no_color},
-    {"help",     'h', NULL,   "print this help",                    ms_cli_set_help},
-    {NULL,       0,   NULL,   NULL,                                 NULL},
+    {"format",   0,   "NAME", NULL, .apply = ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
+    {"quiet",    'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 
@@ -51,12 +49,12 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nMODEL is a built-in model, a config.json or its folder, or a GGUF file. Safetensors "
         "files\n"
-        "of the folder, or one that is named, are held against the config. Of files of weights\n"
+        "of the folder, or one that is named, are compared with the config. Of files of weights\n"
         "only headers are read. Figures are those of the engine's own allocations.\n"
         "\nAn option takes a list, as those of memscope sweep do: --device all, --quant all,\n"
         "--context 4096:131072:*2, --concurrency 1,4,16. Every combination is a row of a table.\n"
         "--fit WHAT finds the largest value that fits; its own value is ignored then.\n"
-        "--engine-fit is another thing: what llama.cpp's own --fit, on by default, will do.\n",
+        "--engine-fit is different: it shows what llama.cpp's own --fit, on by default, will do.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)

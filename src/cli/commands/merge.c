@@ -12,20 +12,6 @@
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
 
-static ms_status set_frontier(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->frontier = true;
-    return MS_OK;
-}
-
-static ms_status set_objectives(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->objectives = value;
-    return MS_OK;
-}
-
 static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (strcmp(word, "-") == 0)
@@ -36,12 +22,11 @@ static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"file",       'o', "FILE", "output file [standard output]",                           ms_cli_set_file},
-    {"frontier",   0,   NULL,   "only rows of one file that fit and are on the Pareto front",   set_frontier},
-    {"objectives", 0,   "LIST", "columns to compare rows by [expected_device_bytes,tokens_per_s]", set_objectives},
-    {"quiet",      'q', NULL,   "no messages but errors",                                        ms_cli_set_quiet},
-    {"help",       'h', NULL,   "print this help",                                                     ms_cli_set_help},
-    {NULL,         0,   NULL,   NULL,                                                            NULL},
+    {"file",       'o', "FILE", "output file [standard output]", MS_CLI_PATH(file)},
+    {"frontier",   0,   NULL,   "only rows of one file that fit and are on the Pareto front", MS_CLI_FLAG(frontier)},
+    {"objectives", 0,   "LIST", "columns to compare rows by [expected_device_bytes,tokens_per_s]", MS_CLI_TEXT(objectives, NULL)},
+    {"quiet",      'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 

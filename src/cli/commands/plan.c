@@ -41,13 +41,11 @@ static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console, json, md or html; a curve also csv or svg", ms_cli_set_format},
-    {"file",     'o', "FILE", "output file; - is standard output",           ms_cli_set_file},
-    {"quiet",    'q', NULL,   "no messages but errors",                        ms_cli_set_quiet},
-    {"color",    0,   "WHEN", "auto, always or never",                         ms_cli_set_color},
-    {"no-color", 0,   NULL,   "the same as --color=never",                     ms_cli_set_no_color},
-    {"help",     'h', NULL,   "print this help",                                     ms_cli_set_help},
-    {NULL,       0,   NULL,   NULL,                                            NULL},
+    {"format",   0,   "NAME", "console, json, md or html; a curve also csv or svg", .apply = ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
+    {"quiet",    'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 
@@ -150,6 +148,7 @@ static const char *const examples[] = {
 static const char outcomes[] =
     "  0   the plan fits the budget, even if only just (tight); of several devices, one of them\n"
     "  3   no plan was found that fits the budget\n"
+    "  4   unknown: settings that are not predicted decide\n"
     "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
 
 const ms_cli_command ms_cli_plan = {

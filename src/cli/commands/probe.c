@@ -23,34 +23,6 @@
 static const char report_file[] = "runtime_report.json", links_file[] = "device_links.json",
                   offload_file[] = "offload.json";
 
-static ms_status set_memory_only(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->memory_only = true;
-    return MS_OK;
-}
-
-static ms_status set_links(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->links = true;
-    return MS_OK;
-}
-
-static ms_status set_trace(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->trace = value;
-    return MS_OK;
-}
-
-static ms_status set_ratio(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->offload_ratio = value;
-    return MS_OK;
-}
-
 static ms_status add_tag(ms_cli_settings *s, const char *value, ms_error *err)
 {
     if (s->offload_tag_count + 1 >= MS_CLI_MOST_TAGS)
@@ -73,21 +45,19 @@ static const char *file_format_at(size_t index)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]",   ms_cli_set_backend},
-    {"device-index", 0,   "N",    "which of CUDA's devices [0]",                         ms_cli_set_device_index},
-    {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]",       ms_cli_set_capacity},
-    {"trace",        0,   "FILE", "a trace of analyze or capture, instead of a CONFIG",          set_trace},
-    {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies",         set_memory_only},
-    {"links",        0,   NULL,   "measure the device: copies, memory, products, context",      set_links},
-    {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP",    set_ratio},
-    {"offload-tag",  0,   "TAG",  "of all, attention, mlp, norms or layers; TAG=R: its ratio",  add_tag},
-    {"format",       0,   "NAME", "of the file: json, md, html; of an offload csv, svg [by name]",  ms_cli_set_format},
-    {"file",         'o', "FILE", "output file of the JSON report; - is standard output only",  ms_cli_set_file},
-    {"quiet",        'q', NULL,   "write the file only, nothing on the console",                ms_cli_set_quiet},
-    {"color",        0,   "WHEN", "auto, always or never",                                      ms_cli_set_color},
-    {"no-color",     0,   NULL,   "the same as --color=never",                                  ms_cli_set_no_color},
-    {"help",         'h', NULL,   "print this help",                                            ms_cli_set_help},
-    {NULL,           0,   NULL,   NULL,                                                         NULL},
+    {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]", .apply = ms_cli_set_backend},
+    {"device-index", 0,   "N",    "which of CUDA's devices [0]", .apply = ms_cli_set_device_index},
+    {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]", .apply = ms_cli_set_capacity},
+    {"trace",        0,   "FILE", "a trace of analyze or capture, instead of a CONFIG", MS_CLI_TEXT(trace, NULL)},
+    {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies", MS_CLI_FLAG(memory_only)},
+    {"links",        0,   NULL,   "measure the device: copies, memory, products, context", MS_CLI_FLAG(links)},
+    {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP", MS_CLI_TEXT(offload_ratio, NULL)},
+    {"offload-tag",  0,   "TAG",  "of all, attention, mlp, norms or layers; TAG=R: its ratio", .apply = add_tag},
+    {"format",       0,   "NAME", "of the file: json, md, html; of an offload csv, svg [by name]", .apply = ms_cli_set_format},
+    {"file",         'o', "FILE", "output file of the JSON report; - is standard output only", MS_CLI_PATH(file)},
+    {"quiet",        'q', NULL,   "write the file only, nothing on the console", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 

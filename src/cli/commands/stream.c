@@ -35,42 +35,20 @@ static ms_status set_phase(ms_cli_settings *s, const char *value, ms_error *err)
                        ms_cli_hint(value, phase_name, NULL, "", hint));
 }
 
-static ms_status set_prefetch(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->prefetch = value;
-    return MS_OK;
-}
-
-static ms_status set_run(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->executes = true;
-    return MS_OK;
-}
-
-static ms_status set_weights(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->weights = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--weights needs a file or a folder");
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"prefetch", 0,   "LIST", "layers ahead: 2, 1:8, 1,2,4 or 1:64:*2 [1:8, with --run 1]",  set_prefetch},
-    {"phase",    0,   "NAME", "prefill (all tokens) or decode (the last one) [decode]",      set_phase},
-    {"run",      0,   NULL,   "execute passes, and compare with the prediction",             set_run},
-    {"backend",  0,   "NAME", "of --run: cuda, or host: memory and threads of this machine [cuda]", ms_cli_set_backend},
-    {"device-index", 0, "N",  "of --run: which of CUDA's devices [0]",                       ms_cli_set_device_index},
-    {"capacity", 0,   "SIZE", "of --run: memory of the host as a device [3/4 of what is free]", ms_cli_set_capacity},
-    {"weights",  0,   "PATH", "of --run: a safetensors file, or a folder of them [made up in memory]", set_weights},
-    {"format",   0,   "NAME", NULL,                                                          ms_cli_set_format},
-    {"file",     'o', "FILE", "output file; - is standard output",                           ms_cli_set_file},
-    {"quiet",    'q', NULL,   "no messages but errors",                                      ms_cli_set_quiet},
-    {"color",    0,   "WHEN", "auto, always or never",                                       ms_cli_set_color},
-    {"no-color", 0,   NULL,   "the same as --color=never",                                   ms_cli_set_no_color},
-    {"help",     'h', NULL,   "print this help",                                             ms_cli_set_help},
-    {NULL,       0,   NULL,   NULL,                                                          NULL},
+    {"prefetch", 0,   "LIST", "layers ahead: 2, 1:8, 1,2,4 or 1:64:*2 [1:8, with --run 1]", MS_CLI_TEXT(prefetch, NULL)},
+    {"phase",    0,   "NAME", "prefill (all tokens) or decode (the last one) [decode]", .apply = set_phase},
+    {"run",      0,   NULL,   "execute passes, and compare with the prediction", MS_CLI_FLAG(executes)},
+    {"backend",  0,   "NAME", "of --run: cuda, or host: memory and threads of this machine [cuda]", .apply = ms_cli_set_backend},
+    {"device-index", 0, "N",  "of --run: which of CUDA's devices [0]", .apply = ms_cli_set_device_index},
+    {"capacity", 0,   "SIZE", "of --run: memory of the host as a device [3/4 of what is free]", .apply = ms_cli_set_capacity},
+    {"weights",  0,   "PATH", "of --run: a safetensors file, or a folder of them [made up in memory]", MS_CLI_TEXT(weights, "a file or a folder")},
+    {"format",   0,   "NAME", NULL, .apply = ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
+    {"quiet",    'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 
 /* What only training has. */

@@ -40,13 +40,6 @@ static ms_status set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
     return ms_sweep_set(s->sweep, "jobs", value, err);
 }
 
-static ms_status set_resume(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->resume = true;
-    return MS_OK;
-}
-
 /* The table for people, then the formats of rows. */
 static const char for_people[] = "console", for_merge[] = "csv";
 
@@ -57,15 +50,13 @@ static const char *format_at(size_t index)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console, csv or jsonl [by the file name's ending, else console]", ms_cli_set_format},
-    {"file",     'o', "FILE", "output file; csv and jsonl are FILE.part until complete", ms_cli_set_file},
-    {"resume",   0,   NULL,   "continue after the rows in FILE.part",        set_resume},
-    {"jobs",     'j', "N",    "points computed in parallel [one per processor]",      set_jobs},
-    {"quiet",    'q', NULL,   "no progress, no messages but errors",               ms_cli_set_quiet},
-    {"color",    0,   "WHEN", "auto, always or never",                                 ms_cli_set_color},
-    {"no-color", 0,   NULL,   "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,   "print this help",                                         ms_cli_set_help},
-    {NULL,       0,   NULL,   NULL,                                                NULL},
+    {"format",   0,   "NAME", "console, csv or jsonl [by the file name's ending, else console]", .apply = ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; csv and jsonl are FILE.part until complete", MS_CLI_PATH(file)},
+    {"resume",   0,   NULL,   "continue after the rows in FILE.part", MS_CLI_FLAG(resume)},
+    {"jobs",     'j', "N",    "points computed in parallel [one per processor]", .apply = set_jobs},
+    {"quiet",    'q', NULL,   "no progress, no messages but errors", MS_CLI_FLAG(quiet)},
+    MS_CLI_COLOR_ROWS,
+    MS_CLI_HELP_ROW,
 };
 /* clang-format on */
 

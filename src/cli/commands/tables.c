@@ -48,13 +48,16 @@ static const char *const models_examples[] = {
     "names for --config",
     "memscope models qwen3",
     "those with that in their name",
+    "memscope models gemma2",
+    "the same, and what is predicted for that family, or why not",
     NULL,
 };
 
 const ms_cli_command ms_cli_models = {
     .name = "models",
     .arguments = "[NAME]",
-    .help = "List the built-in models, or those with NAME in theirs.",
+    .help =
+        "List the built-in models, or those with NAME in theirs; of one, also what is predicted.",
     .examples = models_examples,
     .run = run_models,
 };

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,71 @@
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
 #include "cli/output/place.h"
-#include "cli/output/temporary.h"
+
+/* ---- temporary ---- */
+
+/* A temporary file beside the one it will replace. A signal that ends the program removes it
+ * first. */
+
+/* Signals that end a program and that somebody sends. SIGXFSZ is ignored: a write that fails is an
+ * error like another one. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+enum { ENDINGS = sizeof endings / sizeof endings[0] };
+static struct sigaction before[ENDINGS];
+
+static _Atomic(const char *) current;
+
+/* The signal comes again when the handler returns, and ends the program as it would have. */
+static void remove_and_end(int number)
+{
+    const char *name = atomic_load(&current);
+    if (name)
+        unlink(name);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Those that are ignored, or that somebody else takes, stay as they are. */
+static void take_signals(void)
+{
+    struct sigaction wanted = {.sa_handler = remove_and_end};
+    sigemptyset(&wanted.sa_mask);
+    for (int i = 0; i < ENDINGS; i++)
+        if (sigaction(endings[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
+            sigaction(endings[i], &wanted, NULL);
+}
+
+/* Creates a file as mkstemp does, one at a time. `name` must stay valid until
+ * ms_cli_temporary_done. Returns a descriptor; on failure a negative number, with errno set. */
+static int cli_temporary_make(char *name)
+{
+    sigset_t ending, mask;
+    sigemptyset(&ending);
+    for (int i = 0; i < ENDINGS; i++)
+        sigaddset(&ending, endings[i]);
+    sigprocmask(SIG_BLOCK, &ending, &mask); /* no file without a handler that knows it */
+    int fd = mkstemp(name), reason = errno;
+    if (fd >= 0) {
+        atomic_store(&current, name);
+        take_signals();
+    }
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    errno = reason;
+    return fd;
+}
+
+/* Call it when the file was renamed or removed. */
+static void cli_temporary_done(void)
+{
+    int reason = errno;
+    for (int i = 0; i < ENDINGS; i++)
+        if (before[i].sa_handler == SIG_DFL)
+            sigaction(endings[i], &before[i], NULL);
+    atomic_store(&current, NULL);
+    errno = reason;
+}
+
+/* ---- file ---- */
 
 enum { BUFFER_BYTES = 64 * 1024 };
 
@@ -137,7 +203,7 @@ static bool give_name(const char *temporary, const char *target, bool is_new)
 static bool replace(const char *target, char *temporary, const ms_cli_place *place,
                     const ms_cli_source *source, ms_error *err)
 {
-    int fd = ms_cli_temporary_make(temporary);
+    int fd = cli_temporary_make(temporary);
     if (fd < 0)
         return false;
     (void)fchmod(fd, place->mode); /* a file system without modes is fine */
@@ -147,7 +213,7 @@ static bool replace(const char *target, char *temporary, const ms_cli_place *pla
     int reason = errno;
     if (!done)
         unlink(temporary);
-    ms_cli_temporary_done();
+    cli_temporary_done();
     if (done)
         sync_directory_of(temporary);
     errno = reason;

@@ -24,7 +24,8 @@ const char *ms_cli_list_formats(const ms_cli_grammar *grammar, char text[MS_CLI_
     return text;
 }
 
-ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err)
+/* Fails unless it is a format of the grammar. */
+static ms_status cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err)
 {
     char hint[MS_CLI_HINT_BYTES], known[MS_CLI_FORMATS_BYTES];
     for (size_t i = 0; grammar->format_at(i); i++)
@@ -132,7 +133,7 @@ ms_status ms_cli_check_ending(const ms_cli_settings *s, ms_error *err)
 ms_status ms_cli_set_format(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->format = value;
-    return ms_cli_check_format(s->grammar, value, err);
+    return cli_check_format(s->grammar, value, err);
 }
 
 static bool add_format(ms_cli_settings *s, const char *value, size_t length)
@@ -159,5 +160,5 @@ ms_status ms_cli_add_output(ms_cli_settings *s, const char *value, ms_error *err
         return MS_OK;
     char name[41];
     snprintf(name, sizeof name, "%.*s", (int)(equals - value > 40 ? 40 : equals - value), value);
-    return ms_cli_check_format(s->grammar, name, err);
+    return cli_check_format(s->grammar, name, err);
 }

@@ -11,9 +11,6 @@
 enum { MS_CLI_FORMATS_BYTES = 160 };
 const char *ms_cli_list_formats(const ms_cli_grammar *grammar, char text[MS_CLI_FORMATS_BYTES]);
 
-/* Fails unless it is a format of the grammar. */
-ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
-
 /* What --format and -o mean together: a file alone has the format its name ends in. */
 const char *ms_cli_format(const ms_cli_settings *settings);
 

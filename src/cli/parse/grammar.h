@@ -7,18 +7,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "memscope/memscope.h"
 
 typedef struct ms_cli_settings ms_cli_settings;
 
-/* An option that is not a field. */
+/* How an option that is not a field is set. */
+typedef enum ms_cli_kind {
+    MS_CLI_APPLIES,  /* by a function of its own */
+    MS_CLI_IS_FLAG,  /* a bool becomes true */
+    MS_CLI_IS_TEXT,  /* a const char *: the value, as given */
+    MS_CLI_IS_PATH,  /* a const char *: the value as a path; "-" is standard output */
+    MS_CLI_IS_NUMBER /* a uint64_t from 1 to `most` */
+} ms_cli_kind;
+
+/* An option that is not a field. parse/options.h has macros for the members from `apply` on. */
 typedef struct ms_cli_option {
     const char *name;       /* "format" */
     char letter;            /* 'o', or 0 */
     const char *value_name; /* NULL: a flag */
     const char *help;       /* NULL, of --format: the formats that there are */
-    ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err);
+    ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err); /* or NULL */
+    ms_cli_kind kind;
+    size_t member;     /* of ms_cli_settings: its offset */
+    uint64_t most;     /* of a number; UINT64_MAX: unbounded */
+    const char *needs; /* of a text that may not be empty: "a file"; or NULL */
 } ms_cli_option;
 
 /* Fields that are options, and their setter; one without value_name is a flag, set to "true". */

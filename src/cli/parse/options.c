@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/parse/options.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,31 +11,44 @@
 #include "cli/parse/cached.h"
 #include "memscope/check.h"
 
-ms_status ms_cli_set_file(ms_cli_settings *s, const char *value, ms_error *err)
+static ms_status set_number(uint64_t *number, const ms_cli_option *option, const char *value,
+                            ms_error *err)
 {
-    (void)err;
-    s->file = ms_cli_path(value);
-    return MS_OK;
+    char expected[40] = "a number above 0", *end = NULL;
+    errno = 0;
+    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
+    if (read > 0 && errno == 0 && *end == '\0' && read <= option->most) {
+        *number = read;
+        return MS_OK;
+    }
+    if (option->most < UINT64_MAX)
+        snprintf(expected, sizeof expected, "1 to %llu", (unsigned long long)option->most);
+    return ms_cli_fail(err, MS_ERR_USAGE, "--%s: found '%.40s', expected %s", option->name, value,
+                       expected);
 }
 
-ms_status ms_cli_set_directory(ms_cli_settings *s, const char *value, ms_error *err)
+ms_status ms_cli_set_option(ms_cli_settings *s, const ms_cli_option *option, const char *value,
+                            ms_error *err)
 {
-    s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
-}
-
-ms_status ms_cli_set_quiet(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->quiet = true;
-    return MS_OK;
-}
-
-ms_status ms_cli_set_help(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->help = true;
-    return MS_OK;
+    void *member = (char *)s + option->member;
+    switch (option->kind) {
+    case MS_CLI_IS_FLAG:
+        *(bool *)member = true;
+        return MS_OK;
+    case MS_CLI_IS_TEXT:
+        *(const char **)member = value;
+        if (*value || !option->needs)
+            return MS_OK;
+        return ms_cli_fail(err, MS_ERR_USAGE, "--%s needs %s", option->name, option->needs);
+    case MS_CLI_IS_PATH:
+        *(const char **)member = ms_cli_path(value);
+        return MS_OK;
+    case MS_CLI_IS_NUMBER:
+        return set_number(member, option, value, err);
+    case MS_CLI_APPLIES:
+        break;
+    }
+    return option->apply(s, value, err);
 }
 
 ms_status ms_cli_set_no_color(ms_cli_settings *s, const char *value, ms_error *err)
@@ -51,18 +66,6 @@ ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
             return MS_OK;
         }
     return ms_cli_fail(err, MS_ERR_USAGE, "--color is auto, always or never, not \"%.40s\"", value);
-}
-
-ms_status ms_cli_set_budgets(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->config = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets needs a file");
-}
-
-ms_status ms_cli_set_root(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->root = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--root needs a folder");
 }
 
 ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)

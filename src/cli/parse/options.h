@@ -5,16 +5,31 @@
 #ifndef MS_CLI_PARSE_OPTIONS_H
 #define MS_CLI_PARSE_OPTIONS_H
 
+#include <stddef.h>
+
 #include "cli/parse/settings.h"
 
+/* What sets a member of the settings: the last part of an option's row. */
+#define MS_CLI_AT(is, at) NULL, .kind = is, .member = offsetof(ms_cli_settings, at)
+#define MS_CLI_FLAG(at) MS_CLI_AT(MS_CLI_IS_FLAG, at) /* bool */
+#define MS_CLI_PATH(at) MS_CLI_AT(MS_CLI_IS_PATH, at) /* const char *: ms_cli_path of the value */
+#define MS_CLI_TEXT(at, what) MS_CLI_AT(MS_CLI_IS_TEXT, at), .needs = what
+#define MS_CLI_NUMBER(at, largest) MS_CLI_AT(MS_CLI_IS_NUMBER, at), .most = largest
+
+/* Rows that most commands have; the last one ends the list. */
+/* clang-format off */
+#define MS_CLI_COLOR_ROWS \
+    {"color", 0, "WHEN", "auto, always or never", .apply = ms_cli_set_color}, \
+    {"no-color", 0, NULL, "the same as --color=never", .apply = ms_cli_set_no_color}
+#define MS_CLI_HELP_ROW {"help", 'h', NULL, "print this help", MS_CLI_FLAG(help)}, {.name = NULL}
+/* clang-format on */
+
+/* Sets an option by its row. */
+ms_status ms_cli_set_option(ms_cli_settings *settings, const ms_cli_option *option,
+                            const char *value, ms_error *err);
+
 /* For rows of options of several commands. */
-ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
-ms_status ms_cli_set_directory(ms_cli_settings *settings, const char *value, ms_error *err);
-ms_status ms_cli_set_budgets(ms_cli_settings *settings, const char *value, ms_error *err);
-ms_status ms_cli_set_root(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_jobs(ms_cli_settings *settings, const char *value, ms_error *err);
-ms_status ms_cli_set_quiet(ms_cli_settings *settings, const char *value, ms_error *err);
-ms_status ms_cli_set_help(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_color(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_no_color(ms_cli_settings *settings, const char *value, ms_error *err);
 

@@ -5,17 +5,80 @@
 #include "cli/parse/run.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/given.h"
 #include "cli/parse/help.h"
-#include "cli/parse/launch.h"
+#include "cli/parse/options.h"
+
+/* ---- launch ---- */
+
+/* Launches of a training, as options and words of a call. */
+
+/* Writes a word at `text`, and yields where it ends. */
+static char *quote(char *text, const char *word)
+{
+    static const char within[] = "'\\''";
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-./=:,%+";
+    size_t length = strlen(word);
+    if (length > 0 && strspn(word, plain) == length) {
+        memcpy(text, word, length);
+        return text + length;
+    }
+    *text++ = '\'';
+    for (; *word; word++)
+        if (*word == '\'') {
+            memcpy(text, within, sizeof within - 1);
+            text += sizeof within - 1;
+        } else {
+            *text++ = *word;
+        }
+    *text++ = '\'';
+    return text;
+}
+
+/* Words between quotes, as a shell reads them, which the caller frees. NULL: out of memory. */
+static char *cli_quote(char **words, int count)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < count; i++)
+        bytes += 4 * strlen(words[i]) + 3;
+    char *text = malloc(bytes), *end = text;
+    for (int i = 0; text && i < count; i++) {
+        end = quote(end, words[i]);
+        *end++ = ' ';
+    }
+    if (text)
+        *(end > text ? end - 1 : end) = '\0';
+    return text;
+}
+
+/* A launch, "sh FILE", where the word is a shell script that is there, which the caller frees;
+ * NULL: it is none, or there is no memory for it. */
+static char *cli_script(const char *word)
+{
+    static const char ending[] = ".sh";
+    size_t length = strlen(word), end = sizeof ending - 1;
+    bool is_script = length > end && strcmp(word + length - end, ending) == 0;
+    if (!is_script || access(word, R_OK) != 0)
+        return NULL;
+    char sh[] = "sh", *script = strdup(word);
+    char *words[] = {sh, script};
+    char *text = script ? cli_quote(words, 2) : NULL;
+    free(script);
+    return text;
+}
+
+/* ---- run ---- */
 
 /* One argument taken apart. */
 typedef struct word {
@@ -93,7 +156,7 @@ static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, 
 static ms_status set_choice(const ms_cli_choice *choice, const char *value, ms_cli_settings *s,
                             ms_error *err)
 {
-    return choice->option ? choice->option->apply(s, value, err)
+    return choice->option ? ms_cli_set_option(s, choice->option, value, err)
                           : choice->fields->set(s, choice->name, value, err);
 }
 
@@ -246,7 +309,7 @@ static ms_status take_word(char **argv, int index, ms_cli_settings *s, ms_error 
 {
     static const char config[] = "config";
     ms_cli_choice choice;
-    char *script = s->grammar->takes_launch ? ms_cli_script(argv[index]) : NULL;
+    char *script = s->grammar->takes_launch ? cli_script(argv[index]) : NULL;
     if (script)
         return take_launch("CONFIG", script, index + 1, s, err);
     ms_status status = MS_OK;
@@ -282,7 +345,7 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
             status = begin_second(call, i, settings, err);
         else if (!options_end && strcmp(argument, "--") == 0 && grammar->takes_launch &&
                  i + 2 < call->argc)
-            return take_launch("--", ms_cli_quote(call->argv + i + 1, call->argc - i - 1), i + 1,
+            return take_launch("--", cli_quote(call->argv + i + 1, call->argc - i - 1), i + 1,
                                settings, err);
         else if (!options_end && strcmp(argument, "--") == 0)
             options_end = true;

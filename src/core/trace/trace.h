@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/vec.h"
 #include "core/tensor/dim.h"
@@ -237,5 +238,22 @@ uint32_t ms_trace_scope_path(const ms_trace *trace, uint32_t scope, char *out, u
 /* "2*B*S*H" for a storage (bytes per element times its dimensions); returns the length needed. */
 uint32_t ms_trace_formula(const ms_trace *trace, const ms_storage *storage, char *out,
                           uint32_t size);
+
+/* ---- trace write ---- */
+
+/* Writes a trace as JSON lines: each line is an object with one member, whose name is the kind
+ * of the line: a head, the tables, then the events in order. schemas/trace.schema.json defines
+ * the format. */
+
+#define MS_TRACE_VERSION "1.0"
+
+/* Facts about a trace in its file; a text may be NULL: unknown. */
+typedef struct ms_trace_facts {
+    const char *made_by; /* "memscope 0.1.0" */
+    const char *run;     /* description of the run */
+} ms_trace_facts;
+
+/* The caller checks `out` for errors. The same trace and facts give the same bytes. */
+void ms_trace_write(const ms_trace *trace, const ms_trace_facts *facts, FILE *out);
 
 #endif

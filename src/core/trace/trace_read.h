@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/inputs.h"
-#include "core/trace/trace_write.h"
+#include "core/trace/trace.h"
 
 typedef struct ms_trace_file {
     ms_trace trace;

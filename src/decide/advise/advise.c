@@ -5,10 +5,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decide/advise/suggestion.h"
-#include "base/threads.h"
 #include "base/reason.h"
+#include "base/threads.h"
 #include "run/simulate/ranks.h"
+
+/* ---- suggestion ---- */
+
+/* The figures and texts of one suggestion. */
+
+/* What it comes to, beside the unchanged run. */
+static void suggestion_read(const ms_summary *before, const ms_effect *o, ms_suggestion *s)
+{
+    s->device_bytes = o->device_bytes;
+    s->saved_device_bytes = (int64_t)(before->expected_device_bytes - o->device_bytes);
+    s->saved_peak_bytes = (int64_t)(before->peak_memory_bytes - o->peak_bytes);
+    s->host_bytes = o->host_bytes;
+    s->reason = o->reason;
+    s->told = o->told;
+    s->step_ms = o->step_ms > 0 ? o->step_ms : 0;
+    s->added_time =
+        o->step_ms > 0 && before->step_time_ms > 0 ? o->step_ms / before->step_time_ms - 1 : NAN;
+}
+
+/* What another device takes, in what time is not asked. */
+static void suggestion_read_device(const ms_effect *o, ms_suggestion *s)
+{
+    s->device_bytes = o->device_bytes;
+    s->host_bytes = o->host_bytes;
+    s->reason = o->reason;
+    s->told = o->told;
+    s->added_time = NAN;
+}
+
+/* From what was found, and the option; in the arena. False when out of memory. */
+static bool suggestion_fill_texts(ms_suggestion *s, ms_arena *arena)
+{
+    s->option = ms_arena_strdup(arena, s->option);
+    const char *device = s->found.device;
+    s->found.device = device ? ms_arena_strdup(arena, device) : NULL;
+    s->title = device ? ms_arena_printf(arena, "a larger device, %s", device)
+                      : ms_combination_title(s->found.set, arena);
+    s->changes = ms_combination_changes(s->found.set, arena);
+    s->count = device ? 1 : ms_combination_count(s->found.set);
+    s->cost = device ? MS_COST_DEVICE : ms_combination_cost(s->found.set);
+    return s->option && s->title && s->changes && (!device || s->found.device);
+}
+
+/* ---- advise ---- */
 
 /* What needs more of the device is useless. */
 typedef struct limit {
@@ -85,9 +128,9 @@ static ms_status simulate_found(attempt *a, const ms_found *found)
     a->suggestion.option = option;
     a->is_useless = effect.is_beyond;
     if (found->device)
-        ms_suggestion_read_device(&effect, &a->suggestion);
+        suggestion_read_device(&effect, &a->suggestion);
     else
-        ms_suggestion_read(a->advised->summary, &effect, &a->suggestion);
+        suggestion_read(a->advised->summary, &effect, &a->suggestion);
     return MS_OK;
 }
 
@@ -134,7 +177,7 @@ static ms_status simulate(attempt *a)
     ms_status status = ms_combination_apply(a->advised->job, found.set, NULL, a->arena, &v,
                                             &a->suggestion.option, &a->err);
     if (status == MS_OK)
-        ms_suggestion_read(a->advised->summary, &a->known->effect, &a->suggestion);
+        suggestion_read(a->advised->summary, &a->known->effect, &a->suggestion);
     return status;
 }
 
@@ -173,7 +216,7 @@ static ms_status collect(attempt *attempts, uint32_t count, ms_arena *arena, ms_
         if (a->status != MS_OK && !a->is_left_out)
             status = ms_fail(err, a->status, "%s",
                              a->err.text[0] ? a->err.text : "no memory for a suggestion");
-        else if (is_worth(a) && (!ms_suggestion_fill_texts(&a->suggestion, arena) ||
+        else if (is_worth(a) && (!suggestion_fill_texts(&a->suggestion, arena) ||
                                  !ms_vec_push(list, a->suggestion)))
             status = ms_fail(err, MS_ERR_NOMEM, "no memory for a suggestion");
     }

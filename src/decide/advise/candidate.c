@@ -210,7 +210,7 @@ static const char *third_stage(const ms_job *job, ms_arena *arena)
 /* The targets are PEFT's, if it has any for the model. */
 static const char *small_adapter(const ms_job *job, ms_arena *arena)
 {
-    const char *targets = ms_adapter_usual_targets(job->model->model_type);
+    const char *targets = ms_adapter_usual_targets(job->model->family);
     return targets ? ms_arena_printf(arena, "r=16,targets=%s", targets) : "r=16";
 }
 

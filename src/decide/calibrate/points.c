@@ -33,11 +33,6 @@ static const column columns[] = {
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 static const double least = 1e-6; /* of what is not 0 */
 
-const char *ms_measured_column_at(size_t index)
-{
-    return index < COLUMNS ? columns[index].name : NULL;
-}
-
 typedef struct table {
     ms_arena *arena;
     const char *file; /* a copy in the arena */

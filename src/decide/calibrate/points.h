@@ -31,8 +31,6 @@ typedef ms_vec(ms_measured_point) ms_measured_points;
  * up. */
 ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
                                   ms_measured_points *points, ms_error *err);
-/* The names of the columns, "name, device, ..."; NULL past the last. */
-const char *ms_measured_column_at(size_t index);
 
 /* A static report and the runtime report of the same run, and the devices that there are. */
 typedef struct ms_report_pair {

@@ -5,7 +5,26 @@
 #ifndef MS_DECIDE_LEDGER_ALLOCATOR_FINDINGS_H
 #define MS_DECIDE_LEDGER_ALLOCATOR_FINDINGS_H
 
-#include "decide/ledger/finding.h"
+#include "decide/ledger/findings.h"
+
+/* ---- finding ---- */
+
+/* A finding while it is put together. */
+
+/* A difference is worth a sentence from a twentieth of what the device needs. */
+enum { MS_FINDING_WORTH = 20 };
+
+typedef struct ms_telling {
+    const ms_ledger *ledger;
+    ms_arena *arena;
+    ms_finding found;
+    ms_error *err;
+} ms_telling;
+
+/* "12.50 GiB", in the arena. */
+const char *ms_telling_size(const ms_telling *f, uint64_t bytes);
+/* "--autocast bf16 needs 14.30 GiB less, --upcast no needs 15.02 GiB less"; "" for none. */
+const char *ms_telling_remedies(const ms_telling *f);
 
 /* The most is reserved where the model is built, and no step needs it. */
 bool ms_allocator_is_built_most(const ms_ledger *ledger);

@@ -34,7 +34,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int file = -1;
 static pid_t owner; /* a child of fork has a file of its own */
 
-bool ms_null_ledger_is_open(void)
+/* Whether the program is followed here. */
+static bool null_ledger_is_open(void)
 {
     return !ms_null_listening()->read && getenv("MEMSCOPE_CAPTURE_DIR");
 }
@@ -93,7 +94,7 @@ static size_t add_functions(char *line, size_t used)
 void ms_null_note_taken(char kind, int device, uint64_t id, uint64_t asked, uint64_t granted)
 {
     char line[LINE_BYTES];
-    if (!ms_null_ledger_is_open())
+    if (!null_ledger_is_open())
         return;
     int used = snprintf(line, sizeof line, "+ %c %d %" PRIu64 " %" PRIu64 " %" PRIu64, kind, device,
                         id, asked, granted);
@@ -105,7 +106,7 @@ void ms_null_note_taken(char kind, int device, uint64_t id, uint64_t asked, uint
 void ms_null_note_given_back(char kind, int device, uint64_t id)
 {
     char line[128];
-    if (!ms_null_ledger_is_open())
+    if (!null_ledger_is_open())
         return;
     int used = snprintf(line, sizeof line, "- %c %d %" PRIu64 "\n", kind, device, id);
     put(line, (size_t)used);
@@ -114,7 +115,7 @@ void ms_null_note_given_back(char kind, int device, uint64_t id)
 void ms_null_note_refused(char kind, int device, uint64_t asked)
 {
     char line[128];
-    if (!ms_null_ledger_is_open())
+    if (!null_ledger_is_open())
         return;
     int used = snprintf(line, sizeof line, "! %c %d %" PRIu64 "\n", kind, device, asked);
     put(line, (size_t)used);
@@ -123,7 +124,7 @@ void ms_null_note_refused(char kind, int device, uint64_t asked)
 void ms_null_note_workspace(const void *address)
 {
     char line[128];
-    if (!address || !ms_null_ledger_is_open())
+    if (!address || !null_ledger_is_open())
         return;
     int used = snprintf(line, sizeof line, "w %" PRIuPTR "\n", (uintptr_t)address);
     put(line, (size_t)used);
@@ -133,7 +134,7 @@ void ms_null_note_pool(char how, const char *call)
 {
     static atomic_bool was_noted;
     char line[128];
-    if (!ms_null_ledger_is_open() || (how == 'a' && atomic_exchange(&was_noted, true)))
+    if (!null_ledger_is_open() || (how == 'a' && atomic_exchange(&was_noted, true)))
         return;
     int used = snprintf(line, sizeof line, "p %c %s\n", how, call);
     put(line, (size_t)used);

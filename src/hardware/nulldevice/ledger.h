@@ -16,9 +16,6 @@ enum {
     MS_NULL_OF_HOST = 'h'    /* pinned */
 };
 
-/* Whether the program is followed here. */
-bool ms_null_ledger_is_open(void);
-
 /* `id` is the address or the handle; `granted` counts what the device uses for it. */
 void ms_null_note_taken(char kind, int device, uint64_t id, uint64_t asked, uint64_t granted);
 void ms_null_note_given_back(char kind, int device, uint64_t id);

@@ -4,9 +4,137 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "core/allocator/waiting.h"
-#include "hardware/replay/replay_source.h"
+#include "core/trace/trace.h"
+#include "hardware/replay/backend.h"
 #include "hardware/replay/replay_work.h"
+
+typedef struct ms_replay_source {
+    ms_backend *backend;
+    uint64_t reserved_bytes, most_reserved_bytes; /* segments, and pages mapped */
+    uint64_t most_used_bytes;                     /* as the driver shows it */
+    ms_error failure; /* the latest; one that the allocator recovers from is no failure */
+} ms_replay_source;
+
+/* ---- replay check ---- */
+
+static bool has_first_streams(const ms_trace *trace)
+{
+    static const uint8_t kinds[MS_FIRST_STREAMS] = {
+        [MS_STREAM_OPERATORS] = MS_STREAM_COMPUTE,
+        [MS_STREAM_TO_DEVICE] = MS_STREAM_COPY,
+        [MS_STREAM_TO_HOST] = MS_STREAM_COPY,
+        [MS_STREAM_UPDATES] = MS_STREAM_HOST,
+    };
+    bool ok = trace->streams.count >= MS_FIRST_STREAMS;
+    for (uint32_t i = 0; ok && i < MS_FIRST_STREAMS; i++)
+        ok = trace->streams.items[i].kind == kinds[i];
+    return ok;
+}
+
+/* The last mark ends a phase of a step. */
+static bool has_step(const ms_trace *trace)
+{
+    uint32_t count = trace->marks.count;
+    const ms_mark *last = count ? &trace->marks.items[count - 1] : NULL;
+    return last && last->step > 0 && !last->begin;
+}
+
+/* Each is a thread, or a stream of the device. */
+enum { MOST_STREAMS = 64 };
+
+ms_status ms_replay_check(const ms_trace *trace, ms_error *err)
+{
+    if (!has_first_streams(trace))
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "cannot be run: its first %d streams must be for operators, copies to the "
+                       "device, copies to the host, and updates on the host",
+                       MS_FIRST_STREAMS);
+    if (trace->streams.count > MOST_STREAMS)
+        return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has more than %d streams",
+                       MOST_STREAMS);
+    if (!has_step(trace))
+        return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has no whole step");
+    return MS_OK;
+}
+
+/* ---- replay source ---- */
+
+/* A backend's memory as an allocator's source, which counts what it gives. */
+
+/* Looks at what the driver shows: libraries, and other programs, take memory at any time. */
+static ms_status replay_source_look(ms_replay_source *s, ms_error *err)
+{
+    uint64_t used = 0;
+    ms_status status = s->backend->calls->used(s->backend, &used, err);
+    if (status == MS_OK && used > s->most_used_bytes)
+        s->most_used_bytes = used;
+    return status;
+}
+
+static ms_status count(ms_replay_source *s, uint64_t bytes)
+{
+    s->reserved_bytes += bytes;
+    if (s->reserved_bytes > s->most_reserved_bytes)
+        s->most_reserved_bytes = s->reserved_bytes;
+    return replay_source_look(s, &s->failure);
+}
+
+static ms_status reserve(void *context, ms_memory_kind kind, uint64_t bytes, uint32_t stream,
+                         uint64_t *address)
+{
+    ms_replay_source *s = context;
+    (void)stream; /* the driver's segments belong to no stream */
+    s->failure = (ms_error){0};
+    ms_status status = s->backend->calls->reserve(s->backend, kind, bytes, address, &s->failure);
+    if (status != MS_OK || kind == MS_MEMORY_ADDRESSES)
+        return status;
+    status = count(s, bytes);
+    if (status != MS_OK) {
+        s->backend->calls->release(s->backend, kind, *address, bytes);
+        s->reserved_bytes -= bytes;
+    }
+    return status;
+}
+
+static void release(void *context, ms_memory_kind kind, uint64_t address, uint64_t bytes)
+{
+    ms_replay_source *s = context;
+    s->backend->calls->release(s->backend, kind, address, bytes);
+    if (kind == MS_MEMORY_BACKED)
+        s->reserved_bytes -= bytes;
+}
+
+static ms_status map(void *context, uint64_t address, uint64_t bytes)
+{
+    ms_replay_source *s = context;
+    s->failure = (ms_error){0};
+    ms_status status = s->backend->calls->map(s->backend, address, bytes, &s->failure);
+    if (status != MS_OK)
+        return status;
+    status = count(s, bytes);
+    if (status != MS_OK) {
+        s->backend->calls->unmap(s->backend, address, bytes);
+        s->reserved_bytes -= bytes;
+    }
+    return status;
+}
+
+static void unmap(void *context, uint64_t address, uint64_t bytes)
+{
+    ms_replay_source *s = context;
+    s->backend->calls->unmap(s->backend, address, bytes);
+    s->reserved_bytes -= bytes;
+}
+
+/* `source` must outlive what takes memory from it. */
+static ms_memory replay_source_memory(ms_replay_source *source)
+{
+    return (ms_memory){source, reserve, release, map, unmap};
+}
+
+/* ---- replay ---- */
 
 typedef struct replay {
     ms_backend *backend;
@@ -117,7 +245,7 @@ static ms_status begin_phase(replay *r, const ms_mark *mark, uint32_t event)
 
 static ms_status play_mark(replay *r, const ms_mark *mark, uint32_t event)
 {
-    ms_status status = ms_replay_source_look(&r->source, r->err);
+    ms_status status = replay_source_look(&r->source, r->err);
     if (status != MS_OK)
         return status;
     if (event == r->steady_event)
@@ -282,13 +410,13 @@ static ms_status finish(replay *r)
 {
     ms_replay_work *work = &r->work;
     if (r->options->is_memory_only || !r->result->has_steady || r->result->phases.count == 0)
-        return ms_replay_source_look(&r->source, r->err);
+        return replay_source_look(&r->source, r->err);
     ms_status status = ms_replay_clock_mark(&work->clock, work->lanes[MS_STREAM_OPERATORS].stream,
                                             r->result->phases.count - 1, MS_REPLAY_TIMES, r->err);
     if (status == MS_OK)
         status = r->backend->calls->synchronize(r->backend, NULL, r->err);
     if (status == MS_OK)
-        status = ms_replay_source_look(&r->source, r->err);
+        status = replay_source_look(&r->source, r->err);
     r->result->has_times = status == MS_OK && !r->backend->facts.is_simulated;
     return status == MS_OK ? ms_replay_clock_read(&work->clock, r->result, r->err) : status;
 }
@@ -298,7 +426,7 @@ static ms_status finish(replay *r)
 static ms_status open_all(replay *r)
 {
     size_t count = (size_t)r->trace->storages.count + 1;
-    const ms_memory memory = ms_replay_source_memory(&r->source);
+    const ms_memory memory = replay_source_memory(&r->source);
     r->allocator = ms_allocator_create_on(&r->options->allocator, &memory);
     r->blocks = calloc(count, sizeof *r->blocks);
     r->addresses = calloc(count, sizeof *r->addresses);
@@ -313,7 +441,7 @@ static ms_status open_all(replay *r)
     if (status == MS_OK && !r->options->is_memory_only)
         status = ms_replay_work_open(&r->work, r->err);
     if (status == MS_OK)
-        status = ms_replay_source_look(&r->source, r->err);
+        status = replay_source_look(&r->source, r->err);
     if (status == MS_OK && r->source.most_used_bytes >= r->result->landing_bytes)
         r->result->before_used_bytes = r->source.most_used_bytes - r->result->landing_bytes;
     return status;
@@ -324,7 +452,7 @@ static void close_all(replay *r)
     ms_error ignored = {0};
     (void)r->backend->calls->synchronize(r->backend, NULL, &ignored);
     if (r->result->played_events < r->result->event_count)
-        (void)ms_replay_source_look(&r->source, &ignored);
+        (void)replay_source_look(&r->source, &ignored);
     if (r->allocator) {
         r->result->retries = ms_allocator_stats_of(r->allocator)->retries;
         ms_allocator_free(r->allocator);

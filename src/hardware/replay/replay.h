@@ -8,11 +8,20 @@
 #ifndef MS_HARDWARE_REPLAY_REPLAY_H
 #define MS_HARDWARE_REPLAY_REPLAY_H
 
-#include "core/allocator/allocator.h"
 #include "base/deadline.h"
+#include "base/error.h"
+#include "core/allocator/allocator.h"
 #include "core/device/device.h"
-#include "hardware/replay/backend.h"
 #include "core/trace/trace.h"
+#include "hardware/replay/backend.h"
+
+/* ---- replay check ---- */
+
+/* Whether a trace of a file can be replayed. */
+
+/* MS_ERR_CONFIG, with one sentence: it lacks the streams that every trace has, or a step, or
+ * has too many streams. ms_trace_read accepts such traces; ms_replay_run expects none. */
+ms_status ms_replay_check(const ms_trace *trace, ms_error *err);
 
 /* Who has the data of copies to the device, which are otherwise of any bytes. Calls come while the
  * trace's last step is given to the device; a failure ends the replay. */

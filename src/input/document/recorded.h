@@ -7,8 +7,8 @@
 #define MS_INPUT_DOCUMENT_RECORDED_H
 
 #include "base/arena.h"
-#include "input/document/recorded_step.h"
 #include "base/json/value.h"
+#include "input/document/recorded_step.h"
 #include "memscope/recorded.h"
 
 typedef struct ms_recorded_phase {
@@ -134,5 +134,32 @@ ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 /* The same from a text, which must outlive it. */
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
+
+/* ---- recorded engine ---- */
+
+/* What a captured inference engine reported: its settings, its cache and its workers. */
+
+/* Bytes of one device; 0: not known, because the engine had not come so far. */
+typedef struct ms_recorded_worker {
+    uint64_t rank;
+    uint64_t requested_bytes; /* its budget */
+    uint64_t weights_bytes, buffers_bytes, activation_bytes, non_torch_bytes, graphs_bytes;
+    uint64_t cache_bytes;
+    uint64_t serving_bytes, beyond_budget_bytes; /* all of them, and by how much that is too much */
+    uint64_t free_bytes;                         /* when it is ready */
+    bool has_profile; /* otherwise activations, memory outside PyTorch and the sum are not known */
+} ms_recorded_worker;
+
+struct ms_recorded_engine {
+    const char *name, *version, *model;
+    bool has_dummy_weights, has_cache;
+    bool is_parallel; /* over several devices */
+    uint64_t max_batched_tokens, max_requests, max_tokens_of_request;
+    double utilization;
+    uint64_t cache_tokens;
+    double requests_at_once; /* of the longest */
+    ms_recorded_worker *workers;
+    uint32_t worker_count;
+};
 
 #endif

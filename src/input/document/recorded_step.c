@@ -4,9 +4,76 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "input/document/recorded.h"
-#include "input/document/recorded_ranks.h"
 #include "base/json/number.h"
+#include "input/document/recorded.h"
+
+/* ---- recorded ranks ---- */
+
+/* What the ranks of a step share, as reports state it. */
+
+/* What captures call it. */
+static const struct strategy {
+    const char *key, *name;
+} strategies[] = {{"fsdp=", "fully_shard"},
+                  {"hsdp=", "fully_shard"},
+                  {"fsdp1=", "FullyShardedDataParallel"},
+                  {"hsdp1=", "FullyShardedDataParallel"},
+                  {"zero=1", "DeepSpeed ZeRO 1"},
+                  {"zero=2", "DeepSpeed ZeRO 2"},
+                  {"zero=3", "DeepSpeed ZeRO 3"},
+                  {"dp=", "DistributedDataParallel"}};
+
+/* Whether an item of "tp=2,fsdp=4" begins so. */
+static bool has_item(const char *layout, const char *start)
+{
+    for (const char *at = layout; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, start, strlen(start)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* NULL where there is none, or null. */
+static ms_status recorded_ranks_read_text(ms_json_value v, const char **text, ms_error *err)
+{
+    return ms_json_kind_of(v) == MS_JSON_NULL ? MS_OK : ms_json_get_string(v, text, err);
+}
+
+/* Of a prediction, from its layout; of a capture, from the object `step`. */
+static ms_status recorded_read_layout(ms_recorded_step *step, ms_json_value root, ms_error *err)
+{
+    ms_json_value v;
+    step->data_parallel = "none";
+    if (!ms_json_find_pointer(root, "/metadata/parallel", &v))
+        return MS_OK;
+    ms_status status = recorded_ranks_read_text(v, &step->layout, err);
+    if (status != MS_OK || !step->layout)
+        return status;
+    step->has_stages = has_item(step->layout, "pp=");
+    step->splits_work =
+        step->has_stages || has_item(step->layout, "tp=") || has_item(step->layout, "cp=");
+    for (size_t i = sizeof strategies / sizeof strategies[0]; i-- > 0;)
+        if (has_item(step->layout, strategies[i].key))
+            step->data_parallel = strategies[i].name;
+    step->knows_resharding = ms_json_find_pointer(root, "/metadata/reshard_after_forward", &v);
+    return step->knows_resharding ? ms_json_get_bool(v, &step->reshards, err) : MS_OK;
+}
+
+static ms_status recorded_read_sharing(ms_recorded_step *step, ms_json_value told, ms_error *err)
+{
+    ms_json_value v;
+    if (!ms_json_find(told, "data_parallel", &v))
+        return MS_OK;
+    step->data_parallel = "none";
+    ms_status status = recorded_ranks_read_text(v, &step->data_parallel, err);
+    step->knows_resharding =
+        ms_json_find(told, "reshard_after_forward", &v) && ms_json_kind_of(v) != MS_JSON_NULL;
+    return status == MS_OK && step->knows_resharding ? ms_json_get_bool(v, &step->reshards, err)
+                                                     : status;
+}
+
+/* ---- recorded step ---- */
 
 enum { MOST_LAYERS = 1 << 16 };
 
@@ -121,7 +188,7 @@ static ms_status read_static(ms_recorded *r, ms_json_value root, ms_error *err)
         step->optimizer += 8;
     step->knows_weights = step->dtype != NULL;
     step->is_quantized = quantize && strcmp(quantize, "none") != 0;
-    status = ms_recorded_read_layout(step, root, err);
+    status = recorded_read_layout(step, root, err);
     if (status != MS_OK)
         return status;
     step->knows_adapter = adapter != NULL;
@@ -316,7 +383,7 @@ static ms_status read_captured(ms_recorded *r, ms_json_value told, ms_error *err
     if (status == MS_OK && ms_json_find(told, "optimizers", &list))
         status = read_optimizers(r, list, err);
     if (status == MS_OK)
-        status = ms_recorded_read_sharing(step, told, err);
+        status = recorded_read_sharing(step, told, err);
     return status;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/inputs.h"
 #include "base/vec.h"
 #include "input/weights/stored_type.h"
 
@@ -74,5 +75,17 @@ void ms_gguf_free(ms_gguf *gguf);
 
 /* NULL when there is none. */
 const ms_gguf_value *ms_gguf_find(const ms_gguf *gguf, const char *key);
+
+/* ---- gguf files ---- */
+
+/* GGUF files on disk, and models that are split over several. */
+
+/* A file, or the first of a split model, whose others are beside it: their tensors are added, each
+ * with its file's index. `*splits`: how many files. */
+ms_status ms_gguf_files_open(ms_arena *arena, const char *path, ms_gguf *gguf, uint32_t *splits,
+                             ms_error *err);
+
+/* Whether a file of that path, which the inputs admit, begins as a GGUF file does. */
+bool ms_gguf_files_is_one(ms_inputs *inputs, const char *path);
 
 #endif

@@ -12,9 +12,8 @@
 #include "base/json/read.h"
 #include "input/weights/header_file.h"
 #include "input/weights/plain_text.h"
-#include "input/weights/safetensors_quick.h"
+#include "input/weights/safetensors.h"
 #include "input/weights/tensor_index.h"
-#include "input/weights/tensor_index_quick.h"
 
 #define ENDING ".safetensors"
 

@@ -121,7 +121,7 @@ static ms_status fail_no_target(attaching *a)
                        "%s",
                        a->model->config->model_type,
                        a->model->config->family->has_no_attention ? "such as in_proj"
-                       : ms_adapter_exchanges(a->model->config->model_type)
+                       : ms_adapter_exchanges(a->model->config->family)
                            ? "such as q_proj and v_proj"
                            : "or use all-linear");
     if (targets->pattern)
@@ -159,7 +159,7 @@ static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *fou
     if (!ms_adapter_takes(a->matcher, row->name, leaf && is_linear(leaf), leaf && leaf->is_head))
         return MS_OK;
     *found += 1;
-    ms_status status = ms_adapter_check_module(a->model->config->model_type, row->name, a->err);
+    ms_status status = ms_adapter_check_module(a->model->config->family, row->name, a->err);
     if (status != MS_OK)
         return status;
     return leaf ? adapt(a, leaf, row->name) : fail_kind(a, row->name);
@@ -169,7 +169,7 @@ static ms_status adapt_targets(attaching *a)
 {
     const ms_model_config *config = a->model->config;
     uint32_t found = 0;
-    ms_status status = ms_adapter_check_experts(a->matcher, a->adapter, config->model_type,
+    ms_status status = ms_adapter_check_experts(a->matcher, a->adapter, config->family,
                                                 config->num_layers, a->err);
     for (uint32_t i = 0; i < a->modules.count && status == MS_OK; i++)
         status = adapt_row(a, &a->modules.rows[i], &found);
@@ -357,8 +357,7 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
         return fits;
     if (ms_module_tree_make(model, &a.modules) != MS_OK)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
-    ms_status status =
-        ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
+    ms_status status = ms_adapter_matcher_new(a.adapter, model->config->family, &a.matcher, err);
     if (status == MS_OK)
         status = adapt_targets(&a);
     if (status == MS_OK)

@@ -12,7 +12,7 @@
 #include "model/blocks/linear.h"
 #include "model/blocks/loss.h"
 #include "model/blocks/model.h"
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 #include "model/blocks/parameter.h"
 #include "model/blocks/rotary.h"
 #include "model/blocks/losses/smoothed_loss.h"

@@ -5,7 +5,7 @@
  */
 #include "model/blocks/construct.h"
 
-#include "input/config/quantize/quantize_modules.h"
+#include "input/config/quantize/quantize.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"
 #include "torch/ops/ops.h"

@@ -10,9 +10,8 @@
 #include "model/blocks/losses/trl_loss.h"
 #include "model/blocks/losses/tune_loss.h"
 
-#include "torch/ops/liger/liger_loss.h"
-#include "torch/ops/moe/experts.h"
 #include "torch/ops/liger/liger.h"
+#include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 #include "torch/treatments/recompute.h"

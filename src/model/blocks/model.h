@@ -10,7 +10,7 @@
 #include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/run_config.h"
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 #include "torch/autograd/tape.h"
 
 /* A module with its own parameters, which an adapter may change. */

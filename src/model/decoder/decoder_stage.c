@@ -8,6 +8,24 @@
 
 /* ---- construction ---- */
 
+static const ms_stage_program *program_of(const ms_model *model)
+{
+    return model->config->family->stages;
+}
+
+static uint32_t embedding_scope(const ms_model *model)
+{
+    const ms_stage_program *program = program_of(model);
+    return program ? program->embedding_scope(model)
+                   : ((const ms_decoder *)model->modules)->embedding_scope;
+}
+
+static ms_linear_module *head_of(const ms_model *model)
+{
+    const ms_stage_program *program = program_of(model);
+    return program ? program->head(model) : &((ms_decoder *)model->modules)->head;
+}
+
 static bool has_layer(const ms_pipeline_stage *stages, uint64_t count, uint32_t layer)
 {
     for (uint64_t i = 0; i < count; i++)
@@ -27,9 +45,8 @@ static bool has_end(const ms_pipeline_stage *stages, uint64_t count, bool is_fir
 static bool is_kept(ms_model *model, const ms_pipeline_stage *stages, uint64_t count,
                     uint32_t scope)
 {
-    const ms_decoder *d = model->modules;
     uint32_t layer = ms_scope_layer(model->tape, scope);
-    return layer == MS_NONE ? has_end(stages, count, scope == d->embedding_scope)
+    return layer == MS_NONE ? has_end(stages, count, scope == embedding_scope(model))
                             : has_layer(stages, count, layer);
 }
 
@@ -40,41 +57,42 @@ static void keep(ms_tape *tape, uint32_t place, ms_parameter parameter)
 }
 
 /* A weight of its own for a head that is tied to the embedding of another stage on this rank. */
-static ms_tensor new_head(ms_tape *tape, ms_decoder *d, uint32_t name)
+static ms_tensor new_head(ms_tape *tape, ms_linear_module *head, uint32_t name)
 {
-    const ms_tensor_info info = *ms_info(tape, d->head.weight);
+    const ms_tensor_info info = *ms_info(tape, head->weight);
     ms_tensor own = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
     ms_retain(tape, own);
     if (!own)
         return 0;
     ms_info(tape, own)->requires_grad = true;
-    ms_trace_label(tape->trace, ms_info(tape, own)->storage, name, d->head.scope);
+    ms_trace_label(tape->trace, ms_info(tape, own)->storage, name, head->scope);
     ms_trace_categorize(tape->trace, ms_info(tape, own)->storage, MS_CATEGORY_WEIGHT);
-    return d->head.weight = own;
+    return head->weight = own;
 }
 
 void ms_stages_keep(ms_model *model, const ms_pipeline_stage *stages, uint64_t count)
 {
     ms_tape *tape = model->tape;
-    ms_decoder *d = model->modules;
+    ms_linear_module *made = head_of(model);
     uint32_t kept = 0;
     ms_parameter head = {0}; /* tied to an embedding that another rank has */
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter parameter = tape->parameters.items[i];
-        bool is_tied = parameter.tensor == d->head.weight && parameter.scope == d->embedding_scope;
+        bool is_tied =
+            parameter.tensor == made->weight && parameter.scope == embedding_scope(model);
         if (is_tied && has_end(stages, count, true) && has_end(stages, count, false)) {
             head = parameter;
-            head.tensor = new_head(tape, d, parameter.name);
+            head.tensor = new_head(tape, made, parameter.name);
         }
         if (is_kept(model, stages, count, parameter.scope))
             keep(tape, kept++, parameter);
-        else if (parameter.tensor == d->head.weight && has_end(stages, count, false))
+        else if (parameter.tensor == made->weight && has_end(stages, count, false))
             head = parameter;
         else
             ms_storage_empty(tape, parameter.tensor);
     }
     if (head.tensor) {
-        head.scope = d->head.scope;
+        head.scope = made->scope;
         head.redistributes = false; /* a table's is */
         keep(tape, kept++, head);
     }
@@ -114,6 +132,8 @@ static void run_layers(ms_model *model, ms_locals *f, const ms_pipeline_stage *s
 ms_tensor ms_stage_forward(ms_model *model, const ms_pipeline_stage *stage, ms_tensor input,
                            ms_stage_pass *pass)
 {
+    if (program_of(model))
+        return program_of(model)->forward(model, stage, input, pass);
     ms_tape *tape = model->tape;
     ms_decoder *d = model->modules;
     uint32_t previous = ms_scope_enter(tape, d->scope);
@@ -133,6 +153,10 @@ ms_tensor ms_stage_forward(ms_model *model, const ms_pipeline_stage *stage, ms_t
 
 void ms_stage_resume(ms_model *model, const ms_stage_pass *pass)
 {
+    if (program_of(model)) {
+        program_of(model)->resume(model, pass);
+        return;
+    }
     ms_decoder *d = model->modules;
     d->position_ids = pass->position_ids;
     for (int i = 0; i < 2; i++) {

@@ -10,10 +10,23 @@
 #include "input/config/run/pipeline.h"
 #include "model/blocks/model.h"
 
+enum { MS_STAGE_ARGUMENTS = 16 };
+
 /* What layers read while a micro-batch runs, forward or recomputed. */
 typedef struct ms_stage_pass {
     ms_tensor cos[2], sin[2], position_ids;
+    ms_tensor given[MS_STAGE_ARGUMENTS]; /* of layers that a family's text describes */
 } ms_stage_pass;
+
+/* How stages run a model whose modules are not an ms_decoder's. */
+typedef struct ms_stage_program {
+    uint32_t (*embedding_scope)(const ms_model *model);
+    ms_linear_module *(*head)(const ms_model *model);
+    /* As ms_stage_forward and ms_stage_resume. */
+    ms_tensor (*forward)(ms_model *model, const ms_pipeline_stage *stage, ms_tensor input,
+                         ms_stage_pass *pass);
+    void (*resume)(ms_model *model, const ms_stage_pass *pass);
+} ms_stage_program;
 
 /* After the model was built on no device: parameters of other stages are none of the tape's any
  * more. The tape must be on the meta device. */

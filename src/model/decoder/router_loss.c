@@ -3,9 +3,8 @@
 
 #include "model/decoder/experts.h"
 
-#include "torch/ops/moe/choosing.h"
-#include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/experts.h"
 
 void ms_router_logits_keep(ms_model *model, ms_tensor logits)
 {

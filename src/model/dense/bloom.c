@@ -317,7 +317,14 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.lora = {"query_key_value"},
+             .ia3 = {"query_key_value", "mlp.dense_4h_to_h"},
+             .ia3_inputs = {"mlp.dense_4h_to_h"}},
+};
+
 const ms_family ms_family_bloom = {.model_type = "bloom",
+                                   .facts = &facts,
                                    .unpredicted = MS_UNPREDICTED_DOCUMENTS,
                                    .classes = {{"BloomForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,

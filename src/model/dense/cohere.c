@@ -132,7 +132,13 @@ static uint8_t layer_kind2(const ms_model_config *config, uint64_t layer)
 static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program program2 = {build2, ms_decoder_forward};
 
+static const ms_family_facts cohere_facts = {
+    .compared = MS_WITH_TITAN_UNITS | MS_WITH_CONTEXT | MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS |
+                MS_WITH_BROADCAST,
+};
+
 const ms_family ms_family_cohere = {.model_type = "cohere",
+                                    .facts = &cohere_facts,
                                     .classes = {{"CohereForCausalLM", MS_HEAD_CAUSAL_LM}},
                                     .keys = keys,
                                     .key_count = sizeof keys / sizeof *keys,
@@ -141,7 +147,12 @@ const ms_family ms_family_cohere = {.model_type = "cohere",
                                     .takes_cache = true,
                                     .program = &program};
 
+static const ms_family_facts cohere2_facts = {
+    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS | MS_WITH_ZERO3,
+};
+
 const ms_family ms_family_cohere2 = {.model_type = "cohere2",
+                                     .facts = &cohere2_facts,
                                      .classes = {{"Cohere2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys2,
                                      .key_count = sizeof keys2 / sizeof *keys2,

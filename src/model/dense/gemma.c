@@ -44,7 +44,19 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_FACTORS,
+    .compared = MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .peft = {.lora = {"q_proj", "v_proj"},
+             .ia3 = {"q_proj", "v_proj", "down_proj"},
+             .ia3_inputs = {"down_proj"}},
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_gemma = {.model_type = "gemma",
+                                   .facts = &facts,
                                    .classes = {{"GemmaForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,

@@ -140,7 +140,16 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .peft = {.lora = {"query_key_value"},
+             .ia3 = {"query_key_value", "dense_4h_to_h"},
+             .ia3_inputs = {"dense_4h_to_h"}},
+    .awq_differs = true,
+};
+
 const ms_family ms_family_gpt_neox = {.model_type = "gpt_neox",
+                                      .facts = &facts,
                                       .classes = {{"GPTNeoXForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,

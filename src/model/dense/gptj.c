@@ -344,7 +344,14 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.lora = {"q_proj", "v_proj"},
+             .ia3 = {"q_proj", "v_proj", "fc_out"},
+             .ia3_inputs = {"fc_out"}},
+};
+
 const ms_family ms_family_gptj = {.model_type = "gptj",
+                                  .facts = &facts,
                                   .classes = {{"GPTJForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,

@@ -38,8 +38,17 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_TURNED_NORMS,
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_hunyuan_v1_dense = {
     .model_type = "hunyuan_v1_dense",
+    .facts = &facts,
     .classes = {{"HunYuanDenseV1ForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"HunYuanDenseV1ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,

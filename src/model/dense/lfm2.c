@@ -176,7 +176,13 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .llama_cpp = "lfm2",
+};
+
 const ms_family ms_family_lfm2 = {.model_type = "lfm2",
+                                  .facts = &facts,
                                   .classes = {{"Lfm2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Mistral: the plain decoder without biases. Ministral 3 scales queries by their position.
+ * Mistral: families/mistral.family has its keys, modules and calls. Ministral 3 scales queries by
+ * their position.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
@@ -9,23 +10,6 @@
 #include "torch/ops/ops.h"
 
 /* clang-format off */
-static const ms_key keys[] = {
-    COUNT("vocab_size", vocab_size, 32000, MAX_VOCAB),
-    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
-    COUNT("intermediate_size", intermediate_size, 14336, MAX_INTERMEDIATE),
-    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
-    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
-    KV_HEADS_OR(8),
-    HEAD_DIM_FROM_HIDDEN,
-    COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),
-    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
-    BOOL("tie_word_embeddings", tie_word_embeddings, false),
-    SLIDING_WINDOW,
-    FRACTION("attention_dropout", attention_dropout, 0),
-    PAD_TOKEN,
-    DECODER_IGNORED,
-};
-
 static const ms_key ministral3_keys[] = {
     COUNT("vocab_size", vocab_size, 131072, MAX_VOCAB),
     COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
@@ -44,11 +28,6 @@ static const ms_key ministral3_keys[] = {
     DECODER_IGNORED,
 };
 /* clang-format on */
-
-static bool build(ms_model *model)
-{
-    return ms_decoder_build(model, (ms_decoder_style){.position_ids_first = true});
-}
 
 /* 1 + beta * log(1 + floor(positions / original length)), as [1, 1, S, 1] */
 static ms_tensor query_scale(ms_model *model, ms_tensor position_ids)
@@ -78,20 +57,38 @@ static bool build_ministral3(ms_model *model)
         model, (ms_decoder_style){.apply_rotary = turn_and_scale, .position_ids_first = true});
 }
 
-static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program ministral3_program = {build_ministral3, ms_decoder_forward};
+
+static const ms_family_facts mistral_facts = {
+    .blocks = MS_BLOCKS_OF_LLAMA,
+    .compared = MS_WITH_ZERO3_LORA | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
+    .has_seven_matrices = true,
+    .peft = {.lora = {"q_proj", "v_proj"},
+             .ia3 = {"k_proj", "v_proj", "down_proj"},
+             .ia3_inputs = {"down_proj"}},
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 1},
+    .llama_cpp = "llama",
+    .vllm = &(const ms_vllm_arch){.norms = 2, .mlp_rows = 3, .tie = MS_VLLM_TIE_DROPS},
+};
 
 const ms_family ms_family_mistral = {
     .model_type = "mistral",
+    .facts = &mistral_facts,
     .classes = {{"MistralForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"MistralForSequenceClassification", MS_HEAD_LAST_TOKEN}},
-    .keys = keys,
-    .key_count = sizeof keys / sizeof *keys,
     .takes_cache = true,
-    .program = &program};
+    .text_name = "mistral"};
+
+static const ms_family_facts ministral3_facts = {
+    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS | MS_WITH_ZERO3 | MS_WITH_CONTEXT |
+                MS_WITH_CHUNKED_LOSS,
+};
 
 const ms_family ms_family_ministral3 = {
     .model_type = "ministral3",
+    .facts = &ministral3_facts,
     .classes = {{"Ministral3ForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"Ministral3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = ministral3_keys,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * OLMo 2: norms after attention and MLP and over the whole query and key, with weights applied in
- * fp32. OLMo 3: three of four layers slide, with separate rotary tables. OLMoE: the same attention
- * with a mixture of experts, and norms in the usual places.
+ * OLMo 2: families/olmo2.family has its keys, modules and calls. OLMo 3: three of four layers
+ * slide, with separate rotary tables. OLMoE: the same attention with a mixture of experts, and
+ * norms in the usual places.
  */
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
@@ -25,11 +25,6 @@
     FRACTION("attention_dropout", attention_dropout, 0),                                           \
     PAD_TOKEN_OR(1),                                                                               \
     DECODER_IGNORED
-
-static const ms_key keys2[] = {
-    OLMO_KEYS,
-    HEAD_DIM_FROM_HIDDEN,
-};
 
 static const ms_key keys3[] = {
     OLMO_KEYS,
@@ -71,11 +66,6 @@ static ms_decoder_style style_of(const ms_model_config *config)
                               .rotary = ms_rotary_whole_cast,
                               .norm = ms_fp32_rms_norm_call,
                               .fp32_rotary = true};
-}
-
-static bool build2(ms_model *model)
-{
-    return ms_decoder_build(model, style_of(model->config));
 }
 
 static bool build3(ms_model *model)
@@ -131,20 +121,39 @@ static ms_status check_moe(const ms_model_config *config, ms_error *err)
 
 /* ---- families ---- */
 
-static const ms_model_program program2 = {build2, ms_decoder_forward};
 static const ms_model_program program3 = {build3, ms_decoder_forward};
 static const ms_model_program moe_program = {build_moe, ms_decoder_forward};
 
+static const ms_family_facts olmo2_facts = {
+    .blocks =
+        MS_BLOCK_PROJECTIONS | MS_BLOCK_WHOLE_NORMS | MS_BLOCK_MORE_NORMS | MS_BLOCK_GATED_MLP,
+    .compared = MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
+    .casts_arguments = true,
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .copying_norms = MS_LIGER_IS_LAYER,
+              .logits_share = 1},
+};
+
 const ms_family ms_family_olmo2 = {.model_type = "olmo2",
+                                   .facts = &olmo2_facts,
                                    .classes = {{"Olmo2ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                   .keys = keys2,
-                                   .key_count = sizeof keys2 / sizeof *keys2,
                                    .check = ms_check_heads_divide,
                                    .takes_cache = true,
-                                   .program = &program2};
+                                   .text_name = "olmo2"};
+
+static const ms_family_facts olmo3_facts = {
+    .compared = MS_WITH_TITAN_UNITS | MS_WITH_ZERO3 | MS_WITH_CONTEXT | MS_WITH_CHUNKED_LOSS,
+    .casts_arguments = true,
+    .liger = {.kernels = MS_LIGER_ALL,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .copying_norms = MS_LIGER_IS_LAYER,
+              .logits_share = 1},
+};
 
 const ms_family ms_family_olmo3 = {
     .model_type = "olmo3",
+    .facts = &olmo3_facts,
     .classes = {{"Olmo3ForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"Olmo3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys3,
@@ -154,7 +163,13 @@ const ms_family ms_family_olmo3 = {
     .takes_cache = true,
     .program = &program3};
 
+static const ms_family_facts olmoe_facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .peft = {.exchanged = ms_experts_of_qwen2_moe},
+};
+
 const ms_family ms_family_olmoe = {.model_type = "olmoe",
+                                   .facts = &olmoe_facts,
                                    .classes = {{"OlmoeForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = moe_keys,
                                    .key_count = sizeof moe_keys / sizeof *moe_keys,

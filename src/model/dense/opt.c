@@ -284,7 +284,15 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .peft = {.lora = {"q_proj", "v_proj"},
+             .ia3 = {"q_proj", "k_proj", "fc2"},
+             .ia3_inputs = {"fc2"}},
+};
+
 const ms_family ms_family_opt = {.model_type = "opt",
+                                 .facts = &facts,
                                  .unpredicted = MS_UNPREDICTED_DOCUMENTS,
                                  .classes = {{"OPTForCausalLM", MS_HEAD_CAUSAL_LM},
                                              {"OPTForSequenceClassification", MS_HEAD_LAST_TOKEN}},

@@ -89,7 +89,15 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .peft = {.lora = {"q_proj", "v_proj", "fc1", "fc2"},
+             .ia3 = {"q_proj", "v_proj", "fc2"},
+             .ia3_inputs = {"fc2"}},
+};
+
 const ms_family ms_family_phi = {.model_type = "phi",
+                                 .facts = &facts,
                                  .classes = {{"PhiForCausalLM", MS_HEAD_CAUSAL_LM}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,

@@ -103,7 +103,14 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ACCELERATE_UNITS | MS_WITH_TITAN_UNITS | MS_WITH_CONTEXT |
+                MS_WITH_PIPELINE | MS_WITH_CHUNKED_LOSS,
+    .peft = {.lora = {"q_proj", "v_proj"}},
+};
+
 const ms_family ms_family_stablelm = {.model_type = "stablelm",
+                                      .facts = &facts,
                                       .classes = {{"StableLmForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,

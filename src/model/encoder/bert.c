@@ -133,8 +133,15 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.lora = {"query", "value"},
+             .ia3 = {"key", "value", "output.dense"},
+             .ia3_inputs = {"output.dense"}},
+};
+
 const ms_family ms_family_bert = {
     .model_type = "bert",
+    .facts = &facts,
     .classes = {{"BertForMaskedLM", MS_HEAD_MASKED_LM},
                 {"BertForSequenceClassification", MS_HEAD_FIRST_TOKEN},
                 {"BertForTokenClassification", MS_HEAD_EACH_TOKEN},

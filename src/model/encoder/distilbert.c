@@ -293,8 +293,13 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.usual_lora = "q_lin+v_lin"},
+};
+
 const ms_family ms_family_distilbert = {
     .model_type = "distilbert",
+    .facts = &facts,
     .classes = {{"DistilBertForMaskedLM", MS_HEAD_MASKED_LM},
                 {"DistilBertForSequenceClassification", MS_HEAD_FIRST_TOKEN},
                 {"DistilBertForTokenClassification", MS_HEAD_EACH_TOKEN}},

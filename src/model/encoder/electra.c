@@ -90,8 +90,13 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.lora = {"query", "value"}},
+};
+
 const ms_family ms_family_electra = {
     .model_type = "electra",
+    .facts = &facts,
     .classes = {{"ElectraForMaskedLM", MS_HEAD_MASKED_LM},
                 {"ElectraForSequenceClassification", MS_HEAD_FIRST_TOKEN},
                 {"ElectraForTokenClassification", MS_HEAD_EACH_TOKEN}},

@@ -372,9 +372,8 @@ static ms_tensor classify(ms_model *model, const modernbert *m, ms_locals *f, ms
 
 static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
-    ms_tape *tape = model->tape;
     modernbert *m = model->modules;
-    ms_locals f = ms_locals_begin(tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, m, in->ids));
     ms_tensor *logits = ms_local(&f, 0);
     if (predicts_words(model))
@@ -397,4 +396,5 @@ const ms_family ms_family_modernbert = {
     .check = ms_check_heads_divide,
     .layer_kind = layer_kind,
     .is_bidirectional = true,
-    .program = &program};
+    .program = &program,
+    .facts = &(const ms_family_facts){.peft = {.usual_lora = "Wqkv"}}};

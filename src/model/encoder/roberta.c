@@ -6,7 +6,7 @@
 #include "model/encoder/bert_keys.h"
 #include "model/encoder/bert_layers.h"
 #include "model/family/family_list.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 
 /* clang-format off */
@@ -126,6 +126,20 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts roberta_facts = {
+    .peft = {.lora = {"query", "value"},
+             .ia3 = {"key", "value", "output.dense"},
+             .ia3_inputs = {"output.dense"}},
+};
+
+static const ms_family_facts xlm_roberta_facts = {
+    .peft = {.lora = {"query", "value"}},
+};
+
+static const ms_family_facts camembert_facts = {
+    .peft = {.usual_lora = "query+value"},
+};
+
 /* clang-format off */
 #define FAMILY(name, type, class, table)                                                           \
     const ms_family ms_family_##name = {                                                           \
@@ -139,7 +153,7 @@ static const ms_model_program program = {build, forward};
         .check = ms_check_heads_divide,                                                            \
         .has_no_mlp_module = true,                                                                 \
         .is_bidirectional = true,                                                                  \
-        .program = &program}
+        .facts = &name##_facts, .program = &program}
 /* clang-format on */
 
 FAMILY(roberta, "roberta", "Roberta", roberta_keys);

@@ -6,6 +6,7 @@
 #ifndef MS_MODEL_FAMILY_FAMILY_LIST_H
 #define MS_MODEL_FAMILY_FAMILY_LIST_H
 
+#include "input/config/model/family_facts.h"
 #include "input/config/model/model_config.h"
 
 /* clang-format off */

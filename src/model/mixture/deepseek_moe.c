@@ -6,9 +6,8 @@
 #include "model/decoder/decoder_mlp.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_keys.h"
-#include "torch/ops/moe/choosing.h"
-#include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/experts.h"
 
 typedef struct deepseek_moe {
     uint32_t scope;

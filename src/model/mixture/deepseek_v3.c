@@ -105,7 +105,24 @@ static ms_status check(const ms_model_config *config, ms_error *err)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .peft = {.usual_lora = "q_proj+q_b_proj+kv_b_proj", .exchanged = ms_experts_of_qwen2_moe},
+    .liger = {.kernels = MS_LIGER_RMS_NORM | MS_LIGER_SWIGLU | MS_LIGER_LOSS,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 1},
+    .vllm = &(const ms_vllm_arch){.norms = 2,
+                                  .mlp_rows = 4,
+                                  .tie = MS_VLLM_TIE_DROPS,
+                                  .table = MS_VLLM_TABLE_WIDE,
+                                  .experts = MS_VLLM_EXPERTS_SOME,
+                                  .is_latent = true,
+                                  .has_router_bias = true},
+    .has_code_of_its_own = true,
+};
+
 const ms_family ms_family_deepseek_v3 = {.model_type = "deepseek_v3",
+                                         .facts = &facts,
                                          .classes = {{"DeepseekV3ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                          .keys = keys,
                                          .key_count = sizeof keys / sizeof *keys,

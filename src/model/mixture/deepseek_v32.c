@@ -87,8 +87,16 @@ static ms_status check(const ms_model_config *config, ms_error *err)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .peft = {.exchanged = ms_experts_of_qwen2_moe,
+             .refused = {{"wq_b", "no gradient comes to the indexer", "q_a_proj"},
+                         {"wk", "no gradient comes to the indexer", "q_a_proj"},
+                         {"weights_proj", "no gradient comes to the indexer", "q_a_proj"}}},
+};
+
 const ms_family ms_family_deepseek_v32 = {
     .model_type = "deepseek_v32",
+    .facts = &facts,
     .classes = {{"DeepseekV32ForCausalLM", MS_HEAD_CAUSAL_LM}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,

@@ -78,7 +78,13 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .peft = {.exchanged = ms_experts_of_qwen2_moe},
+};
+
 const ms_family ms_family_dots1 = {.model_type = "dots1",
+                                   .facts = &facts,
                                    .classes = {{"Dots1ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,

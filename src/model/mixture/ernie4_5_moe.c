@@ -12,7 +12,6 @@
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "torch/ops/moe/choosing.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 
@@ -215,8 +214,14 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .peft = {.exchanged = ms_experts_of_qwen2_moe},
+};
+
 const ms_family ms_family_ernie4_5_moe = {
     .model_type = "ernie4_5_moe",
+    .facts = &facts,
     .classes = {{"Ernie4_5_MoeForCausalLM", MS_HEAD_CAUSAL_LM}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,

@@ -66,7 +66,13 @@ static ms_status check(const ms_model_config *config, ms_error *err)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .peft = {.exchanged = ms_experts_of_qwen2_moe},
+};
+
 const ms_family ms_family_glm4_moe = {.model_type = "glm4_moe",
+                                      .facts = &facts,
                                       .classes = {{"Glm4MoeForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,

@@ -8,7 +8,7 @@
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 
 /* clang-format off */
@@ -201,7 +201,24 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .liger = {.kernels = MS_LIGER_ROPE | MS_LIGER_RMS_NORM | MS_LIGER_LOSS,
+              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST,
+              .logits_share = 8},
+    .llama_cpp = "gpt-oss",
+    .vllm = &(const ms_vllm_arch){.qkv_bias = MS_VLLM_BIAS_ALWAYS,
+                                  .out_bias = MS_VLLM_BIAS_ALWAYS,
+                                  .norms = 2,
+                                  .tie = MS_VLLM_TIE_DROPS,
+                                  .table = MS_VLLM_TABLE_WIDE_FIRST,
+                                  .experts = MS_VLLM_EXPERTS_ALL,
+                                  .has_sinks = true},
+    .stores_mxfp4 = true,
+};
+
 const ms_family ms_family_gpt_oss = {.model_type = "gpt_oss",
+                                     .facts = &facts,
                                      .classes = {{"GptOssForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,

@@ -309,8 +309,15 @@ static const ms_key_table more[] = {
 
 static const ms_model_program whole_program = {build_whole, forward_whole};
 
+static const ms_family_facts llama4_facts = {
+    .peft = {.lora = {"q_proj", "v_proj"},
+             .ia3 = {"q_proj", "v_proj", "down_proj"},
+             .ia3_inputs = {"down_proj"}},
+};
+
 const ms_family ms_family_llama4 = {
     .model_type = "llama4",
+    .facts = &llama4_facts,
     .classes = {{"Llama4ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,

@@ -4,7 +4,6 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
-#include "torch/ops/moe/choosing.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/rows.h"
 

@@ -8,9 +8,8 @@
 #include "model/decoder/whole_norms.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-#include "torch/ops/moe/choosing.h"
-#include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/experts.h"
 
 /* clang-format off */
 static const ms_key keys[] = {
@@ -132,7 +131,13 @@ static ms_status derive(ms_model_config *config, ms_error *err)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .peft = {.exchanged = ms_experts_of_mixtral},
+};
+
 const ms_family ms_family_minimax_m2 = {.model_type = "minimax_m2",
+                                        .facts = &facts,
                                         .classes = {{"MiniMaxM2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                         .keys = keys,
                                         .key_count = sizeof keys / sizeof *keys,

@@ -73,7 +73,21 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,
+    .has_leaf_experts = true,
+    .vllm = &(const ms_vllm_arch){.qkv_bias = MS_VLLM_BIAS_ALWAYS,
+                                  .norms = 2,
+                                  .mlp_rows = 4,
+                                  .tie = MS_VLLM_TIE_DROPS,
+                                  .experts = MS_VLLM_EXPERTS_SOME,
+                                  .has_linear_router = true,
+                                  .has_shared_gate = true,
+                                  .has_v2_experts = true},
+};
+
 const ms_family ms_family_qwen2_moe = {.model_type = "qwen2_moe",
+                                       .facts = &facts,
                                        .classes = {{"Qwen2MoeForCausalLM", MS_HEAD_CAUSAL_LM}},
                                        .keys = keys,
                                        .key_count = sizeof keys / sizeof *keys,

@@ -287,7 +287,14 @@ static ms_status derive_moe(ms_model_config *config, ms_error *err)
 static const ms_model_program next_program = {build_next, ms_decoder_forward};
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts qwen3_next_facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .has_head_norms = true,
+    .peft = {.exchanged = ms_experts_of_qwen2_moe},
+};
+
 const ms_family ms_family_qwen3_next = {.model_type = "qwen3_next",
+                                        .facts = &qwen3_next_facts,
                                         .classes = {{"Qwen3NextForCausalLM", MS_HEAD_CAUSAL_LM}},
                                         .keys = next_keys,
                                         .key_count = sizeof next_keys / sizeof *next_keys,
@@ -296,7 +303,13 @@ const ms_family ms_family_qwen3_next = {.model_type = "qwen3_next",
                                         .unpredicted = MS_UNPREDICTED_PADDING,
                                         .program = &next_program};
 
+static const ms_family_facts qwen3_5_text_facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_qwen3_5_text = {.model_type = "qwen3_5_text",
+                                          .facts = &qwen3_5_text_facts,
                                           .classes = {{"Qwen3_5ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                           .keys = dense_keys,
                                           .key_count = sizeof dense_keys / sizeof *dense_keys,
@@ -305,8 +318,14 @@ const ms_family ms_family_qwen3_5_text = {.model_type = "qwen3_5_text",
                                           .unpredicted = MS_UNPREDICTED_PADDING,
                                           .program = &program};
 
+static const ms_family_facts qwen3_5_moe_text_facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_qwen3_5_moe_text = {
     .model_type = "qwen3_5_moe_text",
+    .facts = &qwen3_5_moe_text_facts,
     .classes = {{"Qwen3_5MoeForCausalLM", MS_HEAD_CAUSAL_LM}},
     .keys = moe_keys,
     .key_count = sizeof moe_keys / sizeof *moe_keys,
@@ -325,8 +344,13 @@ static const ms_key_table more[] = {
     {"vision_config", NULL, vision_keys, sizeof vision_keys / sizeof *vision_keys},
 };
 
+static const ms_family_facts qwen3_5_facts = {
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_qwen3_5 = {
     .model_type = "qwen3_5",
+    .facts = &qwen3_5_facts,
     .classes = {{"Qwen3_5ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = nested_dense_keys,
     .key_count = sizeof nested_dense_keys / sizeof *nested_dense_keys,
@@ -339,8 +363,13 @@ const ms_family ms_family_qwen3_5 = {
     .unpredicted = MS_UNPREDICTED_PADDING,
     .program = &whole_program};
 
+static const ms_family_facts qwen3_5_moe_facts = {
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_qwen3_5_moe = {
     .model_type = "qwen3_5_moe",
+    .facts = &qwen3_5_moe_facts,
     .classes = {{"Qwen3_5MoeForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = nested_moe_keys,
     .key_count = sizeof nested_moe_keys / sizeof *nested_moe_keys,

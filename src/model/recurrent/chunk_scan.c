@@ -5,7 +5,7 @@
  */
 #include "model/recurrent/chunk_scan.h"
 #include "torch/ops/einsum.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 
 /* The function's locals, in its order. */

@@ -2,7 +2,7 @@
 #include "model/recurrent/delta_rule.h"
 
 #include "model/recurrent/delta.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 #include "torch/ops/ops.h"
 

@@ -236,7 +236,14 @@ static ms_status derive(ms_model_config *config, ms_error *err)
 
 static const ms_model_program program = {build, ms_mamba_forward};
 
+static const ms_family_facts facts = {
+    .peft = {.usual_lora = "in_proj",
+             .refused = {{"out_proj", "PEFT refuses to adapt it", "in_proj"},
+                         {"dt_proj", "the mixer reads its weight without calling it", "in_proj"}}},
+};
+
 const ms_family ms_family_mamba = {.model_type = "mamba",
+                                   .facts = &facts,
                                    .classes = {{"MambaForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,

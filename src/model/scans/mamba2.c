@@ -73,7 +73,15 @@ static ms_status check(const ms_model_config *c, ms_error *err)
 
 static const ms_model_program program = {build, ms_mamba_forward};
 
+static const ms_family_facts facts = {
+    .peft = {.usual_lora = "in_proj",
+             .refused = {{"out_proj", "PEFT refuses to adapt it", "in_proj"}}},
+    .llama_cpp = "mamba2",
+    .needs_gguf = true,
+};
+
 const ms_family ms_family_mamba2 = {.model_type = "mamba2",
+                                    .facts = &facts,
                                     .classes = {{"Mamba2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                     .keys = keys,
                                     .key_count = sizeof keys / sizeof *keys,

@@ -190,7 +190,13 @@ static ms_status check(const ms_model_config *c, ms_error *err)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .peft = {.lora = {"q_proj", "k_proj", "v_proj", "o_proj"},
+             .refused = {{"out_proj", "PEFT refuses to adapt it", "in_proj"}}},
+};
+
 const ms_family ms_family_nemotron_h = {.model_type = "nemotron_h",
+                                        .facts = &facts,
                                         .classes = {{"NemotronHForCausalLM", MS_HEAD_CAUSAL_LM}},
                                         .keys = keys,
                                         .key_count = sizeof keys / sizeof *keys,

@@ -237,8 +237,13 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.lora = {"q", "v"}, .ia3 = {"k", "v", "wo"}, .ia3_inputs = {"wo"}},
+};
+
 const ms_family ms_family_t5 = {
     .model_type = "t5",
+    .facts = &facts,
     .classes = {{"T5ForConditionalGeneration", MS_HEAD_TARGET_LM}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,

@@ -266,7 +266,12 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
+static const ms_family_facts facts = {
+    .peft = {.usual_lora = "query+value"},
+};
+
 const ms_family ms_family_vit = {.model_type = "vit",
+                                 .facts = &facts,
                                  .classes = {{"ViTForImageClassification", MS_HEAD_FIRST_TOKEN}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,

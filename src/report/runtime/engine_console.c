@@ -7,7 +7,7 @@
 
 #include "base/locale.h"
 #include "base/printable.h"
-#include "input/document/recorded_engine.h"
+#include "input/document/recorded.h"
 #include "report/view/view.h"
 
 #define GIB ((uint64_t)1 << 30)

@@ -9,7 +9,7 @@
 #include "hardware/replay/replay.h"
 #include "report/kit/page.h"
 #include "run/simulate/simulate.h"
-#include "core/trace/trace_write.h"
+#include "core/trace/trace.h"
 
 typedef struct ms_probe_view {
     const ms_model_config *model;    /* NULL: a trace */

@@ -5,7 +5,7 @@
 #include "memscope/memscope.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
-#include "core/trace/trace_write.h"
+#include "core/trace/trace.h"
 
 bool ms_report_trace(FILE *out, const ms_view *view)
 {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "core/device/device.h"
-#include "run/measure/turns.h"
+#include "run/measure/schedule.h"
 #include "core/trace/trace.h"
 
 typedef struct ms_profile_span {

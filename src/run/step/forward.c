@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/step/forward.h"
 
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/families.h"

@@ -2,11 +2,11 @@
 #include "run/step/run.h"
 
 #include "torch/autograd/tape.h"
-#include "input/config/quantize/quantize_modules.h"
+#include "input/config/quantize/quantize.h"
 #include "model/blocks/adapter.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"
-#include "torch/ops/attention/ring_parts.h"
+#include "torch/ops/attention/ring.h"
 #include "torch/ops/ops.h"
 #include "run/step/moved.h"
 #include "core/trace/build.h"

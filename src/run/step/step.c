@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "core/trace/build.h"
 #include "input/config/run/attention.h"
 #include "model/blocks/adapter.h"
 #include "model/blocks/tensor_parallel.h"
-#include "torch/ops/ops.h"
-#include "run/step/accumulation.h"
 #include "run/step/batches.h"
 #include "run/step/clip.h"
 #include "run/step/evaluation.h"
@@ -22,14 +21,84 @@
 #include "run/step/optimizer.h"
 #include "run/step/pipeline/pipeline.h"
 #include "run/step/run.h"
-#include "torch/parallel/context.h"
-#include "torch/parallel/parallel.h"
 #include "torch/autograd/engine.h"
 #include "torch/autograd/graph.h"
+#include "torch/ops/ops.h"
+#include "torch/parallel/context.h"
+#include "torch/parallel/parallel.h"
 #include "torch/treatments/host_parameters.h"
 #include "torch/treatments/offload.h"
 #include "torch/treatments/selective.h"
-#include "core/trace/build.h"
+
+/* ---- accumulation ---- */
+
+/* Gradient accumulation in fp32 for half-precision parameters: a hook adds each gradient to a
+ * buffer, created by the first one, and releases it; before the optimizer step the sums are
+ * cast back to the parameters' dtype. */
+
+static void name_gradient(ms_tape *tape, const ms_parameter *parameter, ms_tensor tensor)
+{
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    ms_trace_categorize(tape->trace, storage, MS_CATEGORY_GRADIENT);
+    ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+}
+
+static void drop(ms_tape *tape, ms_parameter *parameter)
+{
+    ms_tensor grad = parameter->grad;
+    parameter->grad = 0;
+    ms_release(tape, grad);
+}
+
+static ms_tensor new_gradient(ms_tape *tape, const ms_parameter *parameter, ms_tensor like,
+                              ms_dtype dtype)
+{
+    ms_tensor tensor = ms_empty_like(tape, like, dtype);
+    ms_retain(tape, tensor);
+    if (tensor)
+        name_gradient(tape, parameter, tensor);
+    return tensor;
+}
+
+static const ms_op add_op = {.name = "add_"};
+
+static void add_to_sum(ms_tape *tape, void *context, uint32_t index)
+{
+    (void)context;
+    ms_parameter *parameter = &tape->parameters.items[index];
+    ms_dtype dtype = (ms_dtype)ms_info(tape, parameter->tensor)->dtype;
+    if (dtype == MS_DTYPE_F32)
+        return;
+    ms_op_mark mark = ms_op_begin(tape, &add_op);
+    ms_op_operand(tape, mark, parameter->grad, false);
+    if (!parameter->sum)
+        parameter->sum = new_gradient(tape, parameter, parameter->grad, MS_DTYPE_F32);
+    else if (tape->on_cpu) /* its kernels compute in one type */
+        ms_consume(tape, ms_empty_like(tape, parameter->grad, MS_DTYPE_F32));
+    ms_op_operand(tape, mark, parameter->sum, true);
+    ms_op_end(tape, mark);
+    drop(tape, parameter);
+}
+
+/* Install accumulation if the run asks for it, and hand the sums over to the parameters. */
+static void accumulation_build(ms_tape *tape)
+{
+    if (ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32 &&
+        !ms_parallel_has_engine(tape))
+        ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = add_to_sum});
+}
+
+static void accumulation_hand_over(ms_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        ms_parameter *parameter = &tape->parameters.items[i];
+        if (parameter->sum)
+            parameter->grad = new_gradient(tape, parameter, parameter->sum,
+                                           (ms_dtype)ms_info(tape, parameter->tensor)->dtype);
+    }
+}
+
+/* ---- step ---- */
 
 enum { STEADY_STEP = 3 };
 
@@ -192,7 +261,7 @@ static void run_step(trainer *t)
     }
     ms_batches_measured(&t->batches);
     mark(t, true, MS_PHASE_OPTIMIZER, 0);
-    ms_accumulation_hand_over(tape);
+    accumulation_hand_over(tape);
     ms_parallel_update_begins(tape);
     do
         ms_optimizer_step(tape);
@@ -255,7 +324,7 @@ static bool build(trainer *t)
     ms_parallel_build_end(tape);
     ms_tensor_parallel_positions(&t->model);
     ms_optimizer_build(tape);
-    ms_accumulation_build(tape);
+    accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
     ms_context_build(tape, MS_SHAPE(t->model.batch, t->model.seq));
     ms_batches_build(&t->batches, &t->model);

@@ -7,9 +7,9 @@
 #define MS_RUN_STEP_STEP_H
 
 #include "base/error.h"
+#include "core/trace/trace.h"
 #include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
-#include "core/trace/trace.h"
 
 /* How much is simulated. The second step is usually like the steady one. */
 typedef enum ms_step_detail {

@@ -19,6 +19,7 @@ typedef struct ms_infer_input {
     uint64_t
         budget_bytes; /* of each device, or of the host for a device that is the host; 0: none */
     const char *name;
+    const ms_family_list *families; /* that the model may be of */
     ms_model_config config;
     ms_json *document; /* of the config; NULL: a GGUF file */
     char *text;

@@ -16,6 +16,7 @@
 
 static const ms_infer_engine engines[] = {
     {.name = "llama.cpp",
+     .also = (const char *const[]){"llamacpp", "llama-cpp", "llama-server", NULL},
      .about = "llama.cpp of October 2026 (ggml 0.25.3)",
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
@@ -27,6 +28,7 @@ static const ms_infer_engine engines[] = {
      .choose = ms_llama_choose,
      .work = ms_llama_work},
     {.name = "hf",
+     .also = (const char *const[]){"transformers", "huggingface", NULL},
      .about = "transformers 5.23, PyTorch 2.11",
      .phases =
          MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE),
@@ -36,7 +38,7 @@ static const ms_infer_engine engines[] = {
      .reads_inventory = true,
      .takes = ms_hf_takes,
      .run = ms_hf_infer,
-     .work = ms_config_work},
+     .work = ms_config_work_as_loaded},
     {.name = "vllm",
      .about = "vLLM 0.25.1 or 0.20.2 with PyTorch 2.11",
      .phases = MS_INFER_IN(MS_INFER_LOAD) | MS_INFER_IN(MS_INFER_PROFILE) |
@@ -63,15 +65,11 @@ static const char *name_at(const void *list, size_t index)
 
 ms_status ms_infer_engine_find(const char *name, const ms_infer_engine **engine, ms_error *err)
 {
-    static const char *const others[][2] = {{"transformers", "hf"},
-                                            {"huggingface", "hf"},
-                                            {"llamacpp", "llama.cpp"},
-                                            {"llama-cpp", "llama.cpp"},
-                                            {"llama-server", "llama.cpp"}};
     int choice = 0;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (ms_name_equal(others[i][0], name))
-            name = others[i][1];
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+        for (const char *const *also = engines[i].also; also && *also; also++)
+            if (ms_name_equal(*also, name))
+                name = engines[i].name;
     ms_status status = ms_value_choice_of("engine", name, name_at, NULL, &choice, err);
     *engine = &engines[choice];
     return status;

@@ -17,7 +17,7 @@
 #include "serve/infer/llama/metadata.h"
 #include "serve/infer/llamacpp/fit.h"
 #include "serve/infer/trial.h"
-#include "input/weights/gguf_files.h"
+#include "input/weights/gguf.h"
 
 /* ---- reading ---- */
 
@@ -103,7 +103,7 @@ static ms_status open_config(const char *model, ms_infer_input *in, ms_error *er
     in->name_note = config.note;
     status = ms_json_parse(&config.source, &in->document, err);
     if (status == MS_OK)
-        status = ms_model_load_value(in->arena, ms_families(), ms_json_root(in->document),
+        status = ms_model_load_value(in->arena, in->families, ms_json_root(in->document),
                                      config.name, &in->config, NULL, err);
     in->name = in->config.name;
     return status;
@@ -143,10 +143,15 @@ static const char *last_part(ms_arena *arena, const char *path)
     return ms_arena_strdup(arena, slash ? slash + 1 : path);
 }
 
-ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *in, ms_error *err)
+ms_status ms_infer_open(ms_arena *arena, const char *model, const char *family, ms_infer_input *in,
+                        ms_error *err)
 {
-    *in = (ms_infer_input){.arena = arena};
+    *in = (ms_infer_input){.arena = arena, .families = ms_families()};
     ms_status status = MS_OK;
+    if (family)
+        in->families = ms_families()->with(arena, ms_families(), family, err);
+    if (!in->families)
+        return err && err->status != MS_OK ? err->status : ms_infer_no_memory(err);
     size_t length = strlen(model);
     bool is_named_so = length > 5 && strcmp(model + length - 5, ".gguf") == 0;
     if (is_named_so || ms_gguf_files_is_one(ms_arena_inputs(arena), model)) {

@@ -11,7 +11,9 @@
 
 /* `model`: a built-in model, a config.json, its folder, a safetensors file or its index beside it,
  * or a GGUF file. The input has no device yet. */
-ms_status ms_infer_open(ms_arena *arena, const char *model, ms_infer_input *input, ms_error *err);
+/* `family`: the file of a family that the model may be of; NULL: none. */
+ms_status ms_infer_open(ms_arena *arena, const char *model, const char *family,
+                        ms_infer_input *input, ms_error *err);
 /* Sets the device and its budget; the settings name the device as it is listed. */
 ms_status ms_infer_place(ms_infer_input *input, ms_infer_settings *settings, ms_error *err);
 void ms_infer_close(ms_infer_input *input);

@@ -9,10 +9,53 @@
  */
 #include "torch/autograd/engine.h"
 
-#include "torch/autograd/cuda_reduce.h"
-#include "torch/autograd/ready.h"
-#include "torch/autograd/split.h"
 #include "core/trace/build.h"
+#include "torch/autograd/cuda_reduce.h"
+#include "torch/autograd/graph.h"
+#include "torch/autograd/split.h"
+#include "torch/autograd/tape.h"
+
+/* ---- ready ---- */
+
+/* The heap of nodes that are ready to run backward: the largest number first. A nested run
+ * uses the part of the table from `base` on. */
+
+static void ready_push(ms_tape *tape, uint32_t base, uint32_t node)
+{
+    if (!ms_vec_push(&tape->ready, node)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    uint32_t *heap = tape->ready.items + base;
+    for (uint32_t i = tape->ready.count - base - 1; i && heap[(i - 1) / 2] < heap[i];
+         i = (i - 1) / 2) {
+        uint32_t parent = heap[(i - 1) / 2];
+        heap[(i - 1) / 2] = heap[i];
+        heap[i] = parent;
+    }
+}
+
+/* There must be one. */
+static uint32_t ready_pop(ms_tape *tape, uint32_t base)
+{
+    uint32_t *heap = tape->ready.items + base;
+    uint32_t top = heap[0], count = --tape->ready.count - base;
+    heap[0] = heap[count];
+    for (uint32_t i = 0;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && heap[child + 1] > heap[child])
+            child++;
+        if (heap[i] >= heap[child])
+            break;
+        uint32_t swap = heap[i];
+        heap[i] = heap[child];
+        heap[child] = swap;
+        i = child;
+    }
+    return top;
+}
 
 /* ---- gradients ---- */
 
@@ -48,12 +91,13 @@ static void accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor, bool ma
     ms_release(tape, tensor);
 }
 
-void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
+/* Adds `tensor` (its reference moves) into `*slot`, in place where PyTorch would. */
+static void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
 {
     accumulate(tape, slot, tensor, true);
 }
 
-ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
+static ms_tensor cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
 {
     ms_tensor result = ms_empty_like(tape, tensor, dtype);
     ms_consume(tape, tensor);
@@ -152,7 +196,7 @@ static void match_metadata(ms_tape *tape, node_run *run)
         if (!ms_same_shape(&ms_info(tape, run->out[i])->shape, &meta->shape))
             run->out[i] = ms_sum_to(tape, run->out[i], &meta->shape);
         if (run->out[i] && ms_info(tape, run->out[i])->dtype != meta->dtype)
-            run->out[i] = ms_cast_raw(tape, run->out[i], (ms_dtype)meta->dtype);
+            run->out[i] = cast_raw(tape, run->out[i], (ms_dtype)meta->dtype);
     }
 }
 
@@ -248,7 +292,7 @@ static void hand_on(ms_tape *tape, node_run *run)
             accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output], run->out[i],
                        !next->is_distributed);
             if (--next->dependencies == 0)
-                ms_ready_push(tape, run->base, edge.node);
+                ready_push(tape, run->base, edge.node);
         } else {
             ms_release(tape, run->out[i]);
         }
@@ -337,9 +381,9 @@ static void run_graph(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward
     ms_retain(tape, grad);
     tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] =
         grad;
-    ms_ready_push(tape, base, node);
+    ready_push(tape, base, node);
     while (tape->ready.count > base && tape->status == MS_OK)
-        run_node(tape, base, ms_ready_pop(tape, base), split);
+        run_node(tape, base, ready_pop(tape, base), split);
     if (!outer) {
         enter_module(tape, MS_NONE);
         ms_hooks_backward_ends(tape);
@@ -385,4 +429,82 @@ static void run_for_weights(ms_tape *tape, uint32_t index, ms_tensor grad, ms_te
 void ms_backward_weights(ms_tape *tape, ms_backward_split *split)
 {
     ms_split_weights(split, tape, run_for_weights);
+}
+
+/* ---- rerun ---- */
+
+/* Kept so that recomputation draws the same numbers. */
+ms_tensor ms_host_random_state(ms_tape *tape)
+{
+    enum { STATE_BYTES = 5056 };
+    ms_tensor state = tape->on_cpu ? ms_empty_bytes(tape, STATE_BYTES, MS_DTYPE_U8) : 0;
+    ms_retain(tape, state);
+    return state;
+}
+
+void ms_autocast_clear(ms_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->casts.count; i++) {
+        ms_cast cast = tape->casts.items[i];
+        ms_release(tape, cast.tensor);
+        if (cast.parameter < tape->parameters.count) /* else a rerun's input, gone already */
+            tape->parameters.items[cast.parameter].cast = 0;
+    }
+    tape->casts.count = 0;
+}
+
+void ms_shared_retain(ms_shared_arguments *shared)
+{
+    if (shared)
+        shared->references++;
+}
+
+void ms_shared_release(ms_tape *tape, ms_shared_arguments *shared)
+{
+    if (!shared || --shared->references > 0)
+        return;
+    for (uint32_t i = 0; i < shared->items.count; i++)
+        ms_release(tape, shared->items.items[i]);
+    shared->items.count = 0;
+}
+
+ms_rerun_mode ms_rerun_begin(ms_tape *tape)
+{
+    ms_rerun_mode mode = {tape->pass, tape->has_autocast};
+    tape->pass = MS_PASS_RECOMPUTE;
+    tape->in_backward = false;
+    tape->grad_enabled = true;
+    tape->has_autocast = tape->options.has_autocast;
+    return mode;
+}
+
+void ms_rerun_end(ms_tape *tape, ms_rerun_mode mode)
+{
+    tape->has_autocast = mode.had_autocast;
+    tape->grad_enabled = false;
+    tape->in_backward = true;
+    tape->pass = mode.pass;
+}
+
+ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_tensor grad,
+                   ms_rerun_casts casts)
+{
+    if (ms_idle(tape) || !input)
+        return 0;
+    uint32_t leaf = ms_leaf_add(tape, input), graph_leaves = tape->graph_leaves;
+    ms_rerun_mode mode = ms_rerun_begin(tape);
+    ms_tensor result = region->run(tape, region->context, region->number, input);
+    if (tape->has_autocast && casts == MS_RERUN_DROPS_CASTS)
+        ms_autocast_clear(tape);
+    ms_rerun_end(tape, mode);
+    ms_retain(tape, result);
+    ms_backward(tape, result, grad);
+    ms_release(tape, result);
+    ms_graph_drop_leaves(tape, graph_leaves);
+    if (tape->parameters.count <= leaf)
+        return 0;
+    ms_tensor input_grad = ms_unown(tape, tape->parameters.items[leaf].grad);
+    ms_release(tape, input);
+    tape->parameters.count = leaf;
+    return input_grad;
 }

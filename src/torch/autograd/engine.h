@@ -8,6 +8,60 @@
 #include "torch/autograd/split.h"
 #include "torch/autograd/tape.h"
 
+/* ---- rerun ---- */
+
+/* Rerunning a region of forward during backward. */
+
+/* Runs the region's program. */
+typedef ms_tensor (*ms_region_fn)(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
+
+/* A container among the arguments of regions, whose content they may change. It lives as long as
+ * something refers to it: forward, and checkpoints of regions that got it. */
+typedef struct ms_shared_arguments {
+    uint32_t references;
+    ms_vec(ms_tensor) items; /* retained */
+} ms_shared_arguments;
+
+/* One reference more, or less (NULL: nothing); the last one lets go of what is in it. */
+void ms_shared_retain(ms_shared_arguments *shared);
+void ms_shared_release(ms_tape *tape, ms_shared_arguments *shared);
+
+/* A region of forward that may run again: run(tape, context, number, input). `positional` points to
+ * a second positional argument, saved like the input (NULL or 0: none); `held` are keyword
+ * arguments, kept as long (0: none), or, where it `saves_held`, positional ones that are not
+ * replaced. */
+typedef struct ms_region {
+    ms_region_fn run;
+    void *context;
+    uint64_t number;
+    ms_tensor *positional;
+    ms_shared_arguments *shared; /* NULL: none */
+    ms_tensor held[MS_MAX_KEPT_ARGUMENTS];
+    bool saves_held;
+} ms_region;
+
+/* In a node's backward: runs the region with its own graph on `input` (floating; consumed), then
+ * backward from its result with `grad`; the caller truncates the graph (ms_graph_cut). Returns the
+ * gradient of the input, floating. Autocast's copies of weights are dropped before that backward,
+ * or kept until ms_autocast_clear. */
+typedef enum ms_rerun_casts { MS_RERUN_DROPS_CASTS, MS_RERUN_KEEPS_CASTS } ms_rerun_casts;
+ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_tensor grad,
+                   ms_rerun_casts casts);
+
+/* Switches the tape to forward during a backward, until ms_rerun_end restores it. */
+typedef struct ms_rerun_mode {
+    uint8_t pass;
+    bool had_autocast;
+} ms_rerun_mode;
+ms_rerun_mode ms_rerun_begin(ms_tape *tape);
+void ms_rerun_end(ms_tape *tape, ms_rerun_mode mode);
+
+/* torch.get_rng_state() if the device is the CPU, retained; else 0. */
+ms_tensor ms_host_random_state(ms_tape *tape);
+
+/* Drops autocast's copies of weights; called when its context ends. */
+void ms_autocast_clear(ms_tape *tape);
+
 /* Runs backward from `root` with gradient `grad` (floating or owned by the caller). Nodes run in
  * descending order; gradients of parameters are accumulated in tape->parameters. */
 void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad);
@@ -22,9 +76,5 @@ void ms_backward_weights(ms_tape *tape, ms_backward_split *split);
 /* Sum a gradient to `shape`, and cast it to `dtype`, as the engine does before it passes a gradient
  * on; operators use them too. */
 ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
-ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype);
-
-/* Adds `tensor` (its reference moves) into `*slot`, in place where PyTorch would. */
-void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor);
 
 #endif

@@ -97,12 +97,6 @@ void ms_hooks_push_module(ms_tape *tape, ms_module_hooks hooks)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
-void ms_hooks_pop_module(ms_tape *tape)
-{
-    if (tape->hooks.modules.count)
-        tape->hooks.modules.count--;
-}
-
 void ms_hooks_forward_begins(ms_tape *tape, uint32_t scope)
 {
     for (uint32_t i = 0; i < tape->hooks.modules.count; i++) {

@@ -103,7 +103,6 @@ void *ms_hooks_find_state(const struct ms_tape *tape, const ms_state_kind *kind)
 void ms_hooks_push_saved(struct ms_tape *tape, ms_saved_hooks hooks);
 void ms_hooks_pop_saved(struct ms_tape *tape);
 void ms_hooks_push_module(struct ms_tape *tape, ms_module_hooks hooks);
-void ms_hooks_pop_module(struct ms_tape *tape);
 void ms_hooks_push_gradient(struct ms_tape *tape, ms_gradient_hook hook);
 void ms_hooks_pop_gradient(struct ms_tape *tape);
 void ms_hooks_push_op(struct ms_tape *tape, ms_op_hooks hooks);

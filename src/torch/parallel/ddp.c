@@ -7,7 +7,7 @@
  */
 #include "torch/parallel/kit/kinds.h"
 
-#include "torch/parallel/zero/zero_optimizer.h"
+#include "torch/parallel/zero/zero.h"
 #include "core/trace/build.h"
 
 /* What _sync_module_states and _sync_buffers broadcast at once. */

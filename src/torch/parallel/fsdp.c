@@ -5,6 +5,104 @@
 #include "torch/parallel/fsdp.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- fsdp ends ---- */
+
+/* Units of the two ends of a model, as torchtitan and accelerate make them: the embeddings,
+ * and the last norm with the head, which is not resharded after its forward. accelerate makes
+ * one of both where they are tied, which is the root's but for where its backward begins.
+ * Their modules have no hooks of their own: the embedding's ends with its operator; the head's
+ * begins where the last layer ends, and its backward with its own product. */
+
+static ms_fsdp_unit *embeddings(const ms_fsdp *all)
+{
+    return &all->units.items[0];
+}
+
+static ms_fsdp_unit *head(const ms_fsdp *all)
+{
+    return &all->units.items[all->units.count - 2];
+}
+
+static bool fsdp_is_last_layer(const ms_fsdp *all, const ms_fsdp_unit *unit)
+{
+    return all->parallel->has_end_units && unit + 1 == head(all);
+}
+
+static /* ---- forward ---- */
+
+    void
+    fsdp_ends_begin_forward(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_unshard(tape, all, embeddings(all));
+    ms_fsdp_wait_for_unshard(tape, all, embeddings(all), true);
+}
+
+static void fsdp_ends_begin_head(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_unshard(tape, all, head(all));
+    ms_fsdp_wait_for_unshard(tape, all, head(all), true);
+}
+
+static /* ---- backward ---- */
+
+    void
+    fsdp_ends_finish_head(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_post_backward(tape, all, head(all));
+}
+
+static void fsdp_ends_begin_embedding(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_unshard(tape, all, embeddings(all));
+    ms_fsdp_wait_for_unshard(tape, all, embeddings(all), false);
+}
+
+static /* Embeddings have no input with a gradient, so they are reduced when backward has ended. */
+    void
+    fsdp_ends_finish(ms_tape *tape, ms_fsdp *all)
+{
+    ms_fsdp_post_backward(tape, all, embeddings(all));
+}
+
+/* ---- operators ---- */
+
+static void op_begins(ms_tape *tape, void *context, uint32_t number, const ms_op *op)
+{
+    ms_fsdp *all = context;
+    (void)number;
+    if (tape->module != MS_NONE)
+        return;
+    if (!tape->in_backward) {
+        all->is_embedding = strcmp(op->name, "embedding") == 0;
+        return;
+    }
+    bool is_product = strcmp(op->name, "mm") == 0 || strcmp(op->name, "addmm") == 0;
+    if (is_product && !all->has_head_begun) {
+        all->has_head_begun = true;
+        const ms_fsdp_unit *unit = all->parallel->has_tied_ends ? ms_fsdp_root(all) : head(all);
+        ms_fsdp_unshard(tape, all, &all->units.items[unit - all->units.items - 1]);
+    }
+}
+
+static void op_ends(ms_tape *tape, void *context, uint32_t number)
+{
+    ms_fsdp *all = context;
+    (void)number;
+    bool ends_embedding = all->is_embedding && all->parallel->has_end_units;
+    if (ends_embedding && !all->parallel->keeps_unsharded)
+        ms_fsdp_reshard(tape, all, embeddings(all));
+    all->is_embedding = false;
+}
+
+/* Units of a model's ends (fsdp_ends.c): called where forward and backward get there. */
+static void fsdp_ends_install(ms_tape *tape, ms_fsdp *all)
+{
+    ms_hooks_push_op(tape, (ms_op_hooks){.begin = op_begins, .end = op_ends, .context = all});
+}
+
+/* ---- fsdp ---- */
 
 static void install(ms_tape *tape, void *at);
 
@@ -27,7 +125,8 @@ static void free_state(void *at)
 
 static const ms_state_kind kind = {.bytes = sizeof(state), .install = install, .free = free_state};
 
-ms_fsdp *ms_fsdp_of(ms_tape *tape)
+/* Of the stage that runs. */
+static ms_fsdp *fsdp_of(ms_tape *tape)
 {
     const state *s = ms_hooks_find_state(tape, &kind);
     return s->stages ? &s->stages[s->running] : NULL;
@@ -43,7 +142,7 @@ static ms_fsdp_unit *unit_of(ms_tape *tape, const ms_fsdp *all, uint32_t scope)
 
 static void before_forward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = ms_fsdp_of(tape);
+    ms_fsdp *all = fsdp_of(tape);
     (void)context;
     if (ms_idle(tape) || tape->in_backward)
         return;
@@ -54,7 +153,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
         all->is_initialized = true;
         all->is_embedding = all->has_head_begun = false;
         if (all->parallel->has_end_units)
-            ms_fsdp_ends_begin_forward(tape, all);
+            fsdp_ends_begin_forward(tape, all);
     }
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
     ms_fsdp_unshard(tape, all, unit);
@@ -63,7 +162,7 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
 
 static void after_forward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = ms_fsdp_of(tape);
+    ms_fsdp *all = fsdp_of(tape);
     (void)context;
     if (ms_idle(tape) || tape->in_backward)
         return;
@@ -72,8 +171,8 @@ static void after_forward(ms_tape *tape, void *context, uint32_t scope)
         ms_fsdp_spread(tape, all, unit);
     else if ((scope != MS_NONE || all->parallel->reshards_root) && !all->parallel->keeps_unsharded)
         ms_fsdp_reshard(tape, all, unit);
-    if (ms_fsdp_is_last_layer(all, unit))
-        ms_fsdp_ends_begin_head(tape, all);
+    if (fsdp_is_last_layer(all, unit))
+        fsdp_ends_begin_head(tape, all);
     if (scope != MS_NONE)
         return;
     ms_release(tape, all->copied_out); /* the root's parameters mostly stay */
@@ -92,7 +191,7 @@ static void prefetch_before(ms_tape *tape, ms_fsdp *all, const ms_fsdp_unit *uni
 
 static void backward_begins(ms_tape *tape)
 {
-    ms_fsdp *all = ms_fsdp_of(tape);
+    ms_fsdp *all = fsdp_of(tape);
     if (all->parallel->has_end_units || all->parallel->has_tied_ends)
         return; /* the root has no parameters: the head's product begins */
     if (all->parallel->reshard_ranks || all->parallel->reshards_root) {
@@ -104,13 +203,13 @@ static void backward_begins(ms_tape *tape)
 
 static void before_backward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = ms_fsdp_of(tape);
+    ms_fsdp *all = fsdp_of(tape);
     (void)context;
     if (ms_idle(tape))
         return;
     ms_fsdp_unit *unit = unit_of(tape, all, scope);
-    if (ms_fsdp_is_last_layer(all, unit))
-        ms_fsdp_ends_finish_head(tape, all);
+    if (fsdp_is_last_layer(all, unit))
+        fsdp_ends_finish_head(tape, all);
     ms_fsdp_unshard(tape, all, unit);
     ms_fsdp_wait_for_unshard(tape, all, unit, false);
     prefetch_before(tape, all, unit);
@@ -132,7 +231,7 @@ static void finish_backward(ms_tape *tape, ms_fsdp *all)
 {
     ms_fsdp_post_backward(tape, all, ms_fsdp_root(all));
     if (all->parallel->has_end_units)
-        ms_fsdp_ends_finish(tape, all);
+        fsdp_ends_finish(tape, all);
     finalize(tape, all);
 }
 
@@ -185,12 +284,12 @@ static void finish_unit(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit)
 {
     ms_fsdp_post_backward(tape, all, unit);
     if (all->parallel->has_end_units && unit == ms_fsdp_layer(all, 0))
-        ms_fsdp_ends_begin_embedding(tape, all);
+        fsdp_ends_begin_embedding(tape, all);
 }
 
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
 {
-    ms_fsdp *all = ms_fsdp_of(tape);
+    ms_fsdp *all = fsdp_of(tape);
     (void)context;
     if (ms_idle(tape))
         return;
@@ -237,7 +336,7 @@ static void install(ms_tape *tape, void *at)
                                                  .after_backward = after_backward,
                                                  .context = at});
     if (s->stages && (s->stages->parallel->has_end_units || s->stages->parallel->has_tied_ends))
-        ms_fsdp_ends_install(tape, s->stages);
+        fsdp_ends_install(tape, s->stages);
 }
 
 /* ---- the technique ---- */
@@ -256,7 +355,7 @@ static void build_end(ms_tape *tape)
 
 static void micro_step(ms_tape *tape, bool is_last)
 {
-    ms_fsdp *all = ms_fsdp_of(tape);
+    ms_fsdp *all = fsdp_of(tape);
     all->is_last = is_last;
     all->reduces = is_last || !all->parallel->syncs_last_only;
 }

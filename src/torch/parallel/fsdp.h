@@ -53,9 +53,6 @@ typedef struct ms_fsdp {
     uint32_t gather_stream, reduce_stream, all_reduce_stream;
 } ms_fsdp;
 
-/* Of the stage that runs. */
-ms_fsdp *ms_fsdp_of(ms_tape *tape);
-
 static inline ms_fsdp_unit *ms_fsdp_root(const ms_fsdp *all)
 {
     return &all->units.items[all->units.count - 1];
@@ -90,14 +87,5 @@ void ms_fsdp_finalize(ms_tape *tape, ms_fsdp_unit *unit);
  * input of its reduction (fsdp_cat.c): torch._chunk_cat. */
 void ms_fsdp_cat(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
                  const ms_tensor *grads);
-
-/* Units of a model's ends (fsdp_ends.c): called where forward and backward get there. */
-void ms_fsdp_ends_install(ms_tape *tape, ms_fsdp *all);
-bool ms_fsdp_is_last_layer(const ms_fsdp *all, const ms_fsdp_unit *unit);
-void ms_fsdp_ends_begin_forward(ms_tape *tape, ms_fsdp *all);
-void ms_fsdp_ends_begin_head(ms_tape *tape, ms_fsdp *all);
-void ms_fsdp_ends_finish_head(ms_tape *tape, ms_fsdp *all);
-void ms_fsdp_ends_begin_embedding(ms_tape *tape, ms_fsdp *all);
-void ms_fsdp_ends_finish(ms_tape *tape, ms_fsdp *all);
 
 #endif

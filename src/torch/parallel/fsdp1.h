@@ -55,8 +55,6 @@ typedef struct ms_fsdp1 {
     uint32_t cast_stream, gather_stream, reduce_stream, all_reduce_stream;
 } ms_fsdp1;
 
-ms_fsdp1 *ms_fsdp1_of(ms_tape *tape);
-
 static inline ms_fsdp1_unit *ms_fsdp1_root(const ms_fsdp1 *all)
 {
     return &all->units.items[all->units.count - 1];
@@ -72,14 +70,6 @@ static inline ms_fsdp1_parameter *ms_fsdp1_parameter_of(const ms_fsdp1 *all,
 ms_tensor ms_fsdp1_buffer(ms_tape *tape, const ms_fsdp1_unit *unit, uint64_t elements,
                           ms_dtype dtype, uint32_t stream);
 
-/* Makes flat parameters of those on the meta device, and parts of these (fsdp1_flat.c). */
-void ms_fsdp1_make_units(ms_tape *tape, ms_fsdp1 *all);
-/* What the first forward allocates and frees. */
-void ms_fsdp1_initialize(ms_tape *tape, ms_fsdp1 *all);
-/* The optimizer sees parts and their gradients, the model whole parameters. */
-void ms_fsdp1_show_shards(ms_tape *tape, ms_fsdp1 *all);
-void ms_fsdp1_show_parameters(ms_tape *tape, ms_fsdp1 *all);
-
 /* Collectives of a unit (fsdp1_collectives.c). */
 void ms_fsdp1_unshard(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
 /* `stream` frees it: in forward that of the operators, in backward that of the all-gathers. */
@@ -89,8 +79,5 @@ bool ms_fsdp1_flatten_gradients(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *uni
 void ms_fsdp1_reduce(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
 /* The gradient stays whole until a later micro-step. */
 void ms_fsdp1_keep_gradient(ms_tape *tape, ms_fsdp1 *all, ms_fsdp1_unit *unit);
-
-/* Clips the gradients of this rank's parts (fsdp1_clip.c). */
-void ms_fsdp1_clip(ms_tape *tape, ms_fsdp1 *all);
 
 #endif

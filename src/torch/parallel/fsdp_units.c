@@ -46,7 +46,8 @@ static bool takes_placement(ms_tape *tape, uint32_t parameter)
     return redistributes;
 }
 
-bool ms_fsdp_is_packed(ms_tape *tape, ms_tensor weight)
+/* Whether a weight is packed, which leaves no floating-point number of its own. */
+static bool fsdp_is_packed(ms_tape *tape, ms_tensor weight)
 {
     return !ms_dtype_info_of((ms_dtype)ms_info(tape, weight)->dtype)->floating;
 }
@@ -55,7 +56,7 @@ bool ms_fsdp_is_packed(ms_tape *tape, ms_tensor weight)
 static ms_shape shape_of(ms_tape *tape, const ms_parallel *parallel, ms_tensor tensor)
 {
     const ms_tensor_info *info = ms_info(tape, tensor);
-    if (!ms_fsdp_is_packed(tape, tensor))
+    if (!fsdp_is_packed(tape, tensor))
         return info->shape;
     ms_symbols *symbols = &tape->trace->symbols;
     uint64_t bytes = tape->trace->storages.items[info->storage].bytes;
@@ -66,8 +67,8 @@ static ms_shape shape_of(ms_tape *tape, const ms_parallel *parallel, ms_tensor t
 static ms_dtype dtype_of(ms_tape *tape, const ms_parallel *parallel, const ms_placed *p)
 {
     if (parallel->keeps_types)
-        return ms_fsdp_is_packed(tape, p->tensor) ? parallel->packed_dtype
-                                                  : (ms_dtype)ms_info(tape, p->tensor)->dtype;
+        return fsdp_is_packed(tape, p->tensor) ? parallel->packed_dtype
+                                               : (ms_dtype)ms_info(tape, p->tensor)->dtype;
     return p->parameter == MS_NONE ? parallel->shard_dtype : parallel->trained_dtype;
 }
 
@@ -75,7 +76,7 @@ static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
 {
     const ms_parallel *parallel = all->parallel;
     const ms_placed p = ms_fsdp_placed(tape, place);
-    if (ms_fsdp_is_packed(tape, p.tensor) && !parallel->shares_packed)
+    if (fsdp_is_packed(tape, p.tensor) && !parallel->shares_packed)
         return; /* ignored_params: it stays whole */
     const ms_shape shape = shape_of(tape, parallel, p.tensor);
     const ms_fsdp_rows r = ms_fsdp_rows_of(all, &shape);

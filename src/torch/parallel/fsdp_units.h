@@ -19,9 +19,6 @@ ms_fsdp_rows ms_fsdp_rows_of(const ms_fsdp *all, const ms_shape *shape);
 uint32_t ms_fsdp_count(const ms_tape *tape);
 ms_placed ms_fsdp_placed(const ms_tape *tape, uint32_t i);
 
-/* Whether a weight is packed, which leaves no floating-point number of its own. */
-bool ms_fsdp_is_packed(ms_tape *tape, ms_tensor weight);
-
 /* The units of all layers, of the ends and of the root; MS_ERR_NOMEM is the tape's. */
 void ms_fsdp_add_units(ms_tape *tape, ms_fsdp *all);
 

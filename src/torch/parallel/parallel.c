@@ -2,7 +2,7 @@
 #include "torch/parallel/parallel.h"
 
 #include "torch/parallel/kit/kinds.h"
-#include "torch/parallel/zero/zero_optimizer.h"
+#include "torch/parallel/zero/zero.h"
 
 static const ms_parallel_technique *const techniques[] = {
     [MS_PARALLEL_NONE] = NULL,

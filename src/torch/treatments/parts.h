@@ -5,7 +5,7 @@
 #ifndef MS_TORCH_TREATMENTS_PARTS_H
 #define MS_TORCH_TREATMENTS_PARTS_H
 
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 #include "input/config/treatment/row.h"
 
 /* Runs the region, a call of that module of a layer, under the layer's treatment. Not for attention

@@ -5,7 +5,7 @@
 #ifndef MS_TORCH_TREATMENTS_RECOMPUTE_H
 #define MS_TORCH_TREATMENTS_RECOMPUTE_H
 
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 #include "input/config/run/run_config.h"
 
 /* Options of a checkpoint; all zero: a plain one. */

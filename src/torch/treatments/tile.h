@@ -2,7 +2,7 @@
 #ifndef MS_TORCH_TREATMENTS_TILE_H
 #define MS_TORCH_TREATMENTS_TILE_H
 
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 
 /* Runs the region on `pieces` tiles of the rows of `input`, [rows, H], without a graph. Backward
  * recomputes each tile and runs its backward. The region consumes its input. */

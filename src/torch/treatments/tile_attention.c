@@ -9,7 +9,6 @@
 
 #include "torch/autograd/engine.h"
 #include "torch/autograd/graph.h"
-#include "torch/autograd/rerun.h"
 
 enum { QUERY, KEY, VALUE, INPUTS, MASK = INPUTS };
 

@@ -18,6 +18,7 @@ MODELS = ["gpt-oss-20b", "gpt-oss-120b", "deepseek-v2-lite", "deepseek-v3", "lla
 DEVICES = ["t4", "rtx-4080", "rtx-3090", "l40s", "a100-80gb", "h100-80gb", "h200", "rtx-5090", "b200"]
 ENGINES = ["llama.cpp", "vllm", "hf"]
 MORE = ["", "--concurrency 300", "--context 1024", "--gpus 2"]
+SHORT = "--prompt 3968 --generate 128"  # hf simulates each token that is generated; as many tokens as by default
 
 
 def runs():
@@ -26,7 +27,8 @@ def runs():
         every = EVERY * SLOW if engine == "hf" and EVERY > 1 else EVERY
         pairs = [(model, device) for model in MODELS for device in DEVICES]
         for at, (model, device) in enumerate(pairs[first::every]):
-            yield f"{model} --engine {engine} --device {device} {MORE[at % len(MORE)]}".strip()
+            more = MORE[at % len(MORE)]
+            yield f"{model} --engine {engine} --device {device} {SHORT if engine == 'hf' and not more else more}".strip()
 
 
 def run(binary, words):

@@ -40,7 +40,7 @@ def products_of(program, preset):
     """The most products without and with a bias that a layer executes."""
     counts = {}
     for name in ("mm", "addmm"):
-        text = run(program, "analyze", preset, *RUN, "--treat", f"all=selective:{name}#999", "-o", "-").stderr
+        text = run(program, "analyze", preset, *RUN, "--treat", f"all=selective:{name}#999", "--no-advice", "-o", "-").stderr
         found = re.search(rf"a layer runs {name} (\d+) times", text)
         counts[name] = int(found.group(1)) if found else 0
     return counts
@@ -63,7 +63,7 @@ def check_preset(program, preset):
         assert not counts["addmm"] or "addmm" in names, (preset, treatment)
         # Not all are kept where there are others than q, k and v.
         assert counts["mm"] < 4 or len(products) < counts["mm"], (preset, treatment, counts)
-    done = run(program, "analyze", preset, *RUN, "--treat", answer["treat"], "--budget", ENOUGH, "-o", "-")
+    done = run(program, "analyze", preset, *RUN, "--treat", answer["treat"], "--budget", ENOUGH, "--no-advice", "-o", "-")
     assert done.returncode == 0, (preset, done.stderr)
     return 1
 

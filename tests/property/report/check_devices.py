@@ -26,6 +26,7 @@ RUNS = [
 
 
 def run(binary, words):
+    words = [*words, *(["--no-advice"] if words[0] == "analyze" else [])]
     done = subprocess.run([binary, *words, "-q", "--format", "json"], capture_output=True, text=True)
     return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
 

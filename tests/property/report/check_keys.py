@@ -14,7 +14,7 @@ import tempfile
 
 MEMSCOPE = os.environ["MEMSCOPE"]
 TOP = pathlib.Path(__file__).resolve().parents[3]
-TRIED = 8 if os.environ.get("CONFIG") == "asan" else 40
+TRIED = 2 if os.environ.get("CONFIG") == "asan" else 40 if int(os.environ.get("CHECK_EVERY", "1")) == 1 else 16
 FOR = ["--device", "h100-80gb"]
 # A file of each format that is answered; the keys of a class are added to it.
 BASES = {"hf": {"per_device_train_batch_size": 1, "learning_rate": 1e-5, "output_dir": "o"},

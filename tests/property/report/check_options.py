@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
+FAMILY = TOP / "tests/golden/cli/analyze/family/files/nova.family"
 CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json"
 # Options that need others, or a value that no schema says.
 BESIDE = {"optimizer-device": {}, "documents": {"padding": "yes"}, "labels": {"loss": "trl"}, "assume": {"training-args": "assumed.json"}, "assume-version": {"training-args": "plain.json"}, "parameter-device": {"optimizer-device": "host"}, "adapter-dtype": {"lora": "r=8,targets=all-linear"},
@@ -39,7 +40,7 @@ OF_RANKS = [
 ]
 for beside, names in OF_RANKS:
     BESIDE.update({name: beside for name in names.split()})
-VALUES = {"training-args": "training.json", "assume": "surprise_me=harmless", "assume-version": "accelerate=1.10", "network": "50GB", "launch": "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 3", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json", "prices": "prices.json", "images": 2, "image-size": "112x112", "freeze-vision": "yes",
+VALUES = {"training-args": "training.json", "assume": "surprise_me=harmless", "assume-version": "accelerate=1.10", "network": "50GB", "launch": "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 3", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json", "prices": "prices.json", "family": "nova.family", "images": 2, "image-size": "112x112", "freeze-vision": "yes",
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
           "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",
@@ -60,6 +61,7 @@ def files(folder):
     write("adapter.json", {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"})
     write("plan.json", {"treat": "0=checkpoint"})
     write("prices.json", {"h100-80gb": 2.99})
+    (folder / "nova.family").write_bytes(FAMILY.read_bytes())
     (folder / "calibration.json").write_bytes(CALIBRATION.read_bytes())
 
 

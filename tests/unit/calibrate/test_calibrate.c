@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "decide/calibrate/least.h"
+#include "decide/calibrate/regression.h"
 #include "unit/planted.h"
 
 static const ms_device h100 = {.name = "h100-80gb", .context_expected_bytes = 512 << 20};

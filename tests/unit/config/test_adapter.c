@@ -10,6 +10,7 @@
 #include "input/config/adapter/adapter_parse.h"
 #include "input/config/adapter/adapter_text.h"
 #include "base/text/pattern.h"
+#include "model/family/family_list.h"
 #include "unit/support.h"
 
 /* ---- patterns: the answers are those of Python's re.fullmatch ---- */
@@ -208,7 +209,7 @@ static void modules_taken(void **state)
         ms_adapter_matcher *matcher = NULL;
         ms_error err = {0};
         assert_int_equal(ms_adapter_parse(arena, c->lora, &adapter, &err), MS_OK);
-        assert_int_equal(ms_adapter_matcher_new(&adapter, "llama", &matcher, &err), MS_OK);
+        assert_int_equal(ms_adapter_matcher_new(&adapter, &ms_family_llama, &matcher, &err), MS_OK);
         if (ms_adapter_takes(matcher, c->name, c->is_linear, c->is_head) != c->takes)
             fail_msg("%s takes %s", c->lora, c->name);
         if (ms_adapter_saves(matcher, c->name) != c->saves)
@@ -257,7 +258,7 @@ static void ranks_found(void **state)
         ms_error err = {0};
         assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
         assert_int_equal(ms_adapter_read(arena, ms_json_root(document), &adapter, &err), MS_OK);
-        assert_int_equal(ms_adapter_matcher_new(&adapter, "llama", &matcher, &err), MS_OK);
+        assert_int_equal(ms_adapter_matcher_new(&adapter, &ms_family_llama, &matcher, &err), MS_OK);
         if (ms_adapter_rank_of(matcher, c->name) != c->rank)
             fail_msg("%s of %s", c->patterns, c->name);
         assert_false(ms_adapter_gave_up(matcher));

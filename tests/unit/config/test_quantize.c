@@ -3,8 +3,6 @@
  * How quantised bases are said, what they hold, and which products need no whole weight.
  */
 #include "input/config/quantize/quantize.h"
-#include "input/config/quantize/quantize_modules.h"
-#include "input/config/quantize/quantize_read.h"
 #include "torch/ops/quantized/fused_4bit.h"
 #include "run/step/step.h"
 

@@ -2,7 +2,8 @@
  *
  * Replays tests/golden/config/training: each folder holds a file of training settings, `args.yaml`,
  * `args.json` or `args.toml`, and what the run comes to (`run`) or how it is refused (`error`).
- * `flags`, one "name value" a line, are given beside it.
+ * `flags`, one "name value" a line, are given beside it. A sentence that many cases have is written
+ * once, in tests/golden/config/sentences, and stands in the others by its name: {no-batch}.
  */
 #include "input/config/adapter/adapter_text.h"
 #include "unit/support.h"
@@ -33,6 +34,55 @@ static void read_file(const char *folder, const char *file, char *out, size_t si
     out[used] = '\0';
     if (in)
         fclose(in);
+}
+
+/* ---- sentences that many cases have ---- */
+
+enum { MAX_SENTENCES = 32 };
+
+typedef struct sentence {
+    char *name, *text;
+    size_t uses;
+} sentence;
+
+static sentence sentences[MAX_SENTENCES];
+static size_t sentence_count;
+
+static bool read_sentences(void)
+{
+    static char all[MAX_TEXT];
+    read_file("..", "sentences", all, sizeof all);
+    for (char *line = all; *line; sentence_count++) {
+        char *blank = strchr(line, ' '), *end = strchr(line, '\n');
+        if (*line != '{' || !blank || !end || end - blank <= blank - line ||
+            sentence_count == MAX_SENTENCES)
+            return false;
+        *blank = *end = '\0';
+        sentences[sentence_count] = (sentence){.name = line, .text = blank + 1};
+        line = end + 1;
+    }
+    return sentence_count > 0;
+}
+
+static void name_sentences(char *text)
+{
+    for (size_t i = 0; i < sentence_count; i++) {
+        sentence *s = &sentences[i];
+        for (char *at; (at = strstr(text, s->text)) != NULL; s->uses++) {
+            const char *rest = at + strlen(s->text);
+            memcpy(at, s->name, strlen(s->name)); /* which is shorter */
+            memmove(at + strlen(s->name), rest, strlen(rest) + 1);
+        }
+    }
+}
+
+/* A sentence that no case has any more is an error. */
+static void every_sentence_is_used(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sentence_count; i++)
+        if (sentences[i].uses == 0)
+            fail_msg("tests/golden/config/sentences: no case has %s", sentences[i].name);
 }
 
 static void add_flag(flags *f, const char *field, const char *value)
@@ -193,6 +243,7 @@ static void check_folder(void **state)
         assert_int_equal(ms_status_exit_code(err.status), 2);
         write_error(found, &err);
     }
+    name_sentences(found);
     rewrite_file(folder, status == MS_OK ? "run" : "error", found);
     read_file(folder, status == MS_OK ? "run" : "error", expected, sizeof expected);
     assert_string_equal(found, expected);
@@ -209,10 +260,10 @@ static int by_name(const void *a, const void *b)
 int main(void)
 {
     static char names[MAX_CASES][MAX_NAME];
-    static struct CMUnitTest tests[MAX_CASES];
+    static struct CMUnitTest tests[MAX_CASES + 1];
     size_t count = 0;
     DIR *dir = opendir(root);
-    if (!dir)
+    if (!dir || !read_sentences())
         return 1;
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] == '.')
@@ -225,5 +276,7 @@ int main(void)
     qsort(names, count, MAX_NAME, by_name);
     for (size_t i = 0; i < count; i++)
         tests[i] = (struct CMUnitTest){names[i], check_folder, NULL, NULL, names[i]};
-    return _cmocka_run_group_tests("training arguments", tests, count, NULL, NULL) || count == 0;
+    tests[count] = (struct CMUnitTest){"sentences", every_sentence_is_used, NULL, NULL, NULL};
+    return _cmocka_run_group_tests("training arguments", tests, count + 1, NULL, NULL) ||
+           count == 0;
 }

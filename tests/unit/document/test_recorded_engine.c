@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "input/document/recorded_engine.h"
+#include "input/document/recorded.h"
 
 #define SETTINGS(tensor)                                                                           \
     "\"settings\":{\"tensor_parallel_size\":" tensor ",\"pipeline_parallel_size\":1,"              \

@@ -39,7 +39,7 @@ static void check_cache(void **state)
                                     .sliding_window = c->window,
                                     .head_dim = c->head_dim,
                                     .layer_kinds = kinds};
-    const ms_vllm_arch arch = {.model_type = "llama"};
+    const ms_vllm_arch arch = {0};
     const ms_vllm_setup setup = {.config = &config,
                                  .arch = &arch,
                                  .stages = 1,

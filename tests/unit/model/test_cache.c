@@ -239,12 +239,14 @@ static void as_measured(void **state)
 static void is_refused(void **state)
 {
     (void)state;
-    const ms_model_config config = {.family = family_of("lfm2")};
+    ms_arena *arena = ms_arena_create(0);
+    const ms_model_config config = {.family = family_of(arena, "lfm2")};
     const ms_model model = {.config = &config};
     ms_cache *cache = NULL;
     ms_error err = {0};
     assert_int_equal(ms_cache_new(&model, 0, NULL, &cache, &err), MS_ERR_CONFIG);
     assert_string_equal(err.text, "model type lfm2: a cache of keys and values is unsupported");
+    ms_arena_free(arena);
 }
 
 typedef struct case_list {

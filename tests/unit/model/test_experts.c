@@ -4,7 +4,7 @@
  * asked for (null device; compute capability and multiprocessors as in the row). And how many
  * tokens each expert gets.
  */
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 
 #include <inttypes.h>
@@ -12,7 +12,6 @@
 
 #include "input/config/run/experts.h"
 #include "torch/ops/moe/grouped.h"
-#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/rows.h"
 #include "unit/support.h"
 

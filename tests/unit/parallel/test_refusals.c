@@ -126,10 +126,21 @@ static const refusal cases[] = {
      {{"parallel", "cp=4"}, {"attention", "math"}},
      "parallel: context parallelism is not predicted with attention other than flash, which takes "
      "bf16 or fp16"},
-    {"contexts of another family",
+    {"contexts of windows",
      {{"parallel", "cp=4"}, {"config", "gemma-3-1b"}},
-     "parallel: context parallelism is predicted for llama, mistral, qwen2 and qwen3, not for "
-     "gemma3_text"},
+     "parallel: context parallelism is not predicted with sliding windows"},
+    {"contexts of another family",
+     {{"parallel", "cp=4"}, {"config", "gpt2"}, {"seq", "1024"}},
+     "parallel: context parallelism is not predicted for gpt2, whose modules were not compared "
+     "with "
+     "PyTorch's"},
+    {"shards of LayerNorms",
+     {{"parallel", "tp=2"}, {"config", "starcoder2-3b"}},
+     "parallel: tensor parallelism is not predicted for starcoder2, which has LayerNorms"},
+    {"stages of factors",
+     {{"parallel", "pp=2,microbatches=2"}, {"config", "gemma-2b"}},
+     "parallel: pipeline parallelism is not predicted for gemma, which multiplies embeddings, "
+     "residuals or logits"},
     {"contexts and an adapter",
      {{"parallel", "cp=4"}, {"lora", "r=8"}},
      "parallel: context parallelism is not predicted with an adapter; `memscope capture --world N` "

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "decide/plan/choose/cost_levels.h"
+#include "decide/plan/choose/cost_problem.h"
 #include "decide/plan/costs/copies.h"
 #include "unit/costs.h"
 

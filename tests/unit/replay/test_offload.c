@@ -10,7 +10,7 @@
 #include "run/measure/link_use.h"
 #include "hardware/replay/host_copies.h"
 #include "hardware/replay/host_memory.h"
-#include "torch/treatments/offload_share.h"
+#include "torch/treatments/offload.h"
 #include "unit/replays.h"
 
 #define LARGE_BYTES (UINT64_C(1) << 33) /* valgrind has few addresses */

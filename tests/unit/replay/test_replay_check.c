@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "hardware/replay/replay_check.h"
+#include "hardware/replay/replay.h"
 #include "core/trace/build.h"
 #include "unit/support.h"
 

@@ -118,7 +118,8 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
     static const ms_device cpu = {.name = "cpu", .is_cpu = true};
     static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
     ms_treatment keep[2] = {{.kind = MS_TREAT_KEEP}, {.kind = MS_TREAT_KEEP}};
-    ms_model_config model = {.family = family_of(c->family),
+    ms_arena *arena = ms_arena_create(0);
+    ms_model_config model = {.family = family_of(arena, c->family),
                              .vocab_size = 512,
                              .hidden_size = c->x.h,
                              .intermediate_size = c->x.i,
@@ -146,6 +147,7 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
     assert_int_equal(ms_step_simulate(&model, &run, MS_STEPS_ALL, &simulation, &err), MS_OK);
     uint64_t saved = simulation.saved_bytes;
     ms_simulation_free(&simulation);
+    ms_arena_free(arena);
     return saved;
 }
 

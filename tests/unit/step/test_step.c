@@ -33,7 +33,8 @@ static void simulate_with(const step_case *c, uint64_t accumulate, bool in_backw
     ms_treatment layers[LAYERS];
     for (int i = 0; i < LAYERS; i++)
         layers[i] = (ms_treatment){.kind = kind};
-    ms_model_config model = {.family = family_of(c->family),
+    ms_arena *arena = ms_arena_create(0);
+    ms_model_config model = {.family = family_of(arena, c->family),
                              .vocab_size = 512,
                              .hidden_size = 64,
                              .intermediate_size = 160,
@@ -63,6 +64,7 @@ static void simulate_with(const step_case *c, uint64_t accumulate, bool in_backw
                          .device = &gpu};
     ms_error err = {0};
     assert_int_equal(ms_step_simulate(&model, &run, MS_STEPS_ALL, simulation, &err), MS_OK);
+    ms_arena_free(arena);
 }
 
 static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)

@@ -11,7 +11,7 @@
 #include "run/measure/schedule.h"
 #include "run/step/step.h"
 #include "core/trace/trace_read.h"
-#include "core/trace/trace_write.h"
+#include "core/trace/trace.h"
 #include "unit/fixtures.h"
 
 /* ---- written, read, measured ---- */

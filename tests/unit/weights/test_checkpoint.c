@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "input/weights/stored_weights.h"
-#include "input/weights/safetensors_quick.h"
+#include "input/weights/safetensors.h"
 
 /* ---- headers ---- */
 

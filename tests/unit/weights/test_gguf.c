@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input/weights/gguf_files.h"
+#include "input/weights/gguf.h"
 
 enum { ALIGNMENT = 32, ROOM = 4096 };
 

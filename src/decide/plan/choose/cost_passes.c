@@ -32,15 +32,3 @@ double ms_layer_least_ms(const ms_cost_model *costs, const ms_layer_cost *cost)
             ms += ms_layer_pass_times(cost, m, (ms_cost_pass)pass).alone_ms * costs->repeats[m];
     return ms;
 }
-
-bool ms_is_no_slower(const ms_cost_model *costs, const ms_layer_cost *y, const ms_layer_cost *x)
-{
-    for (uint32_t m = 0; m < costs->micro_steps; m++)
-        for (int pass = 0; pass < MS_COST_PASSES; pass++) {
-            ms_pass_times t = ms_layer_pass_times(y, m, (ms_cost_pass)pass);
-            if (t.link_ms > 0 || t.alone_ms > 0 ||
-                t.compute_ms > ms_layer_pass_times(x, m, (ms_cost_pass)pass).compute_ms)
-                return false;
-        }
-    return true;
-}

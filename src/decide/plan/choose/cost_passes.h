@@ -23,8 +23,4 @@ ms_pass_times ms_layer_pass_times(const ms_layer_cost *cost, uint32_t m, ms_cost
  * that are waited for at once. With waits that are not exact, all of its time. */
 double ms_layer_least_ms(const ms_cost_model *costs, const ms_layer_cost *cost);
 
-/* Whether no step takes longer, whatever the layer's neighbours do, when it has `y` instead of `x`:
- * `y` computes no longer in either pass, and copies nothing. */
-bool ms_is_no_slower(const ms_cost_model *costs, const ms_layer_cost *y, const ms_layer_cost *x);
-
 #endif

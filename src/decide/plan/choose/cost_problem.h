@@ -44,4 +44,12 @@ void ms_cost_problem_read(const ms_cost_problem *p, const ms_solution *solution,
 /* A lower bound of the cost, above the relaxed problem's, of an assignment that uses this block. */
 double ms_cost_block_price(const ms_cost_block *b, const ms_solution *relaxed);
 
+/* ---- cost levels ---- */
+
+/* The constraints of a cost problem that limit its memory level. */
+
+/* Activates the constraints of blocks that the solution violates most. Returns how many; 0: none is
+ * violated. */
+uint32_t ms_cost_levels_unmet(ms_cost_problem *p, const ms_solution *solution);
+
 #endif

@@ -4,8 +4,75 @@
 #include <math.h>
 #include <string.h>
 
-#include "decide/plan/choose/queue_states.h"
 #include "decide/plan/solver/problem.h"
+
+/* ---- one layer ---- */
+
+ms_queue_layer ms_queue_layer_of(const ms_layer_cost *cost, uint32_t m, ms_cost_pass pass)
+{
+    const ms_pass_times t = ms_layer_pass_times(cost, m, pass);
+    ms_queue_layer q = {.pass_ms = t.compute_ms + t.alone_ms, .link_ms = t.link_ms};
+    if (t.link_ms > 0)
+        q.at_ms = pass == MS_COST_FORWARD ? t.compute_ms - t.own_ms : t.own_ms + t.alone_ms;
+    return q;
+}
+
+double ms_queue_state_after(const ms_queue_layer *q, ms_cost_pass pass, double state, double *wait)
+{
+    if (pass == MS_COST_FORWARD) {
+        *wait = fmax(state - q->pass_ms, 0);
+        double end = q->link_ms > 0 ? fmax(state, q->at_ms) + q->link_ms : state;
+        return fmax(end - q->pass_ms - *wait, 0);
+    }
+    double left = q->link_ms > 0 ? fmax(q->link_ms + state, 0) : 0;
+    *wait = fmax(left - q->at_ms, 0);
+    return fmin(left - q->pass_ms - *wait, 0);
+}
+
+static /* ---- states ---- */
+
+    uint32_t
+    queue_index(const ms_queue_states *s, double at)
+{
+    uint32_t i = 0;
+    while (i + 2 < s->count && s->at[i + 1] <= at)
+        i++;
+    return i;
+}
+
+/* How far it is from state i to the next: 0 to 1. */
+static double queue_share(const ms_queue_states *s, uint32_t i, double at)
+{
+    double share = (at - s->at[i]) / (s->at[i + 1] - s->at[i]);
+    return fmin(fmax(share, 0), 1);
+}
+
+static double queue_worth(const ms_queue_states *s, double at)
+{
+    uint32_t i = queue_index(s, at);
+    return s->worth[i] + queue_share(s, i, at) * (s->worth[i + 1] - s->worth[i]);
+}
+
+/* Between others it is worth what it was. False where there is one nearer than `nearest`, or there
+ * are `most` already. */
+static bool queue_add_state(ms_queue_states *s, double at, double nearest, uint32_t most)
+{
+    uint32_t i = 0;
+    double worth = s->count > 1 ? queue_worth(s, at) : 0;
+    while (i < s->count && s->at[i] < at)
+        i++;
+    if (s->count >= most || (i > 0 && at - s->at[i - 1] < nearest) ||
+        (i < s->count && s->at[i] - at < nearest))
+        return false;
+    memmove(s->at + i + 1, s->at + i, (s->count - i) * sizeof *s->at);
+    memmove(s->worth + i + 1, s->worth + i, (s->count - i) * sizeof *s->worth);
+    s->at[i] = at;
+    s->worth[i] = worth;
+    s->count++;
+    return true;
+}
+
+/* ---- cost queues ---- */
 
 /* The states of the layers at first, and with those that the worths turn out to need. */
 enum { FIRST_STATES = 20, MOST_KINDS = 24, MOST_QUEUES = 24, MOST_TRIES = 12 };
@@ -81,9 +148,9 @@ static void add_outer_states(queue *q)
     }
     double least = forward ? 0 : -most_pass;
     q->first = fmax(q->first, least);
-    ms_queue_add_state(&q->states, least, 0, MS_QUEUE_MOST_STATES);
-    ms_queue_add_state(&q->states, fmax(forward ? most_link : 0, least + 1e-3), 0,
-                       MS_QUEUE_MOST_STATES);
+    queue_add_state(&q->states, least, 0, MS_QUEUE_MOST_STATES);
+    queue_add_state(&q->states, fmax(forward ? most_link : 0, least + 1e-3), 0,
+                    MS_QUEUE_MOST_STATES);
 }
 
 /* States that the layers lead to, one step after the other, until there is no place. */
@@ -92,13 +159,13 @@ static void add_states(queue *q)
     double list[FIRST_STATES];
     uint32_t count = 0;
     list[count++] = q->first;
-    ms_queue_add_state(&q->states, q->first, q->nearest, FIRST_STATES);
+    queue_add_state(&q->states, q->first, q->nearest, FIRST_STATES);
     for (uint32_t next = 0; next < count; next++)
         for (uint32_t k = 0; k < q->kind_count; k++) {
             double wait,
                 after = ms_queue_state_after(&q->kinds[k].layer, q->pass, list[next], &wait);
             if (count < FIRST_STATES &&
-                ms_queue_add_state(&q->states, after, q->nearest, FIRST_STATES))
+                queue_add_state(&q->states, after, q->nearest, FIRST_STATES))
                 list[count++] = after;
         }
 }
@@ -122,10 +189,10 @@ static void read_solution(queue *q, const ms_solution *solution)
  * than state i. */
 static void add_worth(double *steps, const ms_queue_states *s, double at, double sign)
 {
-    uint32_t i = ms_queue_index(s, at);
+    uint32_t i = queue_index(s, at);
     for (uint32_t k = 0; k < i; k++)
         steps[k] += sign;
-    steps[i] += sign * ms_queue_share(s, i, at);
+    steps[i] += sign * queue_share(s, i, at);
 }
 
 /* Columns: the steps of worth, and what a layer of each kind weighs at the least. */
@@ -171,7 +238,7 @@ static double weigh_in(const queue *q, const ms_queue_layer *layer, double state
     const ms_queue_states *s = &q->states;
     double wait, before = fmin(fmax(state, s->at[0]), s->at[s->count - 1]);
     double after = ms_queue_state_after(layer, q->pass, before, &wait);
-    return wait + ms_queue_worth(s, after) - ms_queue_worth(s, before);
+    return wait + queue_worth(s, after) - queue_worth(s, before);
 }
 
 typedef struct lightest {
@@ -210,7 +277,7 @@ static bool add_corners(queue *q, const double *weights)
         lightest w = weight_of(q, &q->kinds[k].layer);
         double state = fmin(fmax(w.state, s->at[0]), s->at[s->count - 1]);
         if (q->kinds[k].count * (weights[k] - w.ms) > 1e-5 * q->pass_ms)
-            is_new |= ms_queue_add_state(s, state, q->nearest / 8, MS_QUEUE_MOST_STATES);
+            is_new |= queue_add_state(s, state, q->nearest / 8, MS_QUEUE_MOST_STATES);
     }
     return is_new;
 }
@@ -265,7 +332,7 @@ static ms_status make_row(ms_arena *arena, const queue *q, ms_cost_queue *row, m
 {
     const ms_cost_problem *p = q->p;
     *row = (ms_cost_queue){.m = q->m, .pass = q->pass, .states = q->states};
-    row->constant = ms_queue_worth(&q->states, q->first) - ms_queue_worth(&q->states, q->last);
+    row->constant = queue_worth(&q->states, q->first) - queue_worth(&q->states, q->last);
     row->weights =
         ms_arena_array(arena, double, (size_t)p->costs->segment_count * p->costs->option_count);
     if (!row->weights)
@@ -390,7 +457,7 @@ ms_cost_pass ms_cost_queue_pass(const ms_cost_queue *row)
 
 double ms_cost_queue_worth(const ms_cost_queue *row, double state)
 {
-    return ms_queue_worth(&row->states, state);
+    return queue_worth(&row->states, state);
 }
 
 double ms_cost_queue_weight(const ms_cost_problem *p, const ms_cost_queue *row, uint32_t segment,

@@ -22,8 +22,38 @@
 #ifndef MS_DECIDE_PLAN_CHOOSE_COST_QUEUES_H
 #define MS_DECIDE_PLAN_CHOOSE_COST_QUEUES_H
 
+#include "decide/plan/choose/cost_passes.h"
 #include "decide/plan/choose/cost_problem.h"
-#include "decide/plan/choose/queue_states.h"
+
+/* ---- queue states ---- */
+
+/* The state of the link between two layers of a pass, what a layer makes of it, and what
+ * states are worth: see cost_queues.h. */
+
+/* ---- one layer ---- */
+
+/* What a layer does to the link and the pass. */
+typedef struct ms_queue_layer {
+    double pass_ms; /* with copies that are waited for at once, which leave the link alone here */
+    double link_ms;
+    double at_ms; /* forward: before its copies begin; backward: before they are needed */
+} ms_queue_layer;
+
+ms_queue_layer ms_queue_layer_of(const ms_layer_cost *cost, uint32_t m, ms_cost_pass pass);
+/* The state behind the layer, and what it waits. */
+double ms_queue_state_after(const ms_queue_layer *layer, ms_cost_pass pass, double state,
+                            double *wait);
+
+/* ---- states ---- */
+
+enum { MS_QUEUE_MOST_STATES = 48 };
+
+/* A function of the state: straight between these, at least two of them. */
+typedef struct ms_queue_states {
+    uint32_t count;
+    double at[MS_QUEUE_MOST_STATES]; /* rising: the first and the last are the least and the most */
+    double worth[MS_QUEUE_MOST_STATES];
+} ms_queue_states;
 
 typedef struct ms_cost_queue ms_cost_queue;
 

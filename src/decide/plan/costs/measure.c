@@ -5,20 +5,93 @@
  */
 #include "decide/plan/costs/measure.h"
 
-#include "decide/plan/costs/cost_model.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/error.h"
 #include "decide/plan/costs/collectives.h"
 #include "decide/plan/costs/copies.h"
-#include "decide/plan/costs/shared_activations.h"
-#include "decide/plan/costs/measurement.h"
+#include "decide/plan/costs/cost_model.h"
 #include "decide/plan/costs/layer_profile.h"
-#include "decide/plan/costs/reduced.h"
+#include "decide/plan/costs/measurement.h"
+#include "decide/plan/costs/shared_activations.h"
+#include "input/config/adapter/adapter_match.h"
+#include "input/config/run/run_config.h"
 #include "input/config/treatment/treatment_equal.h"
+
+typedef struct ms_reduced_model {
+    ms_model_config model;
+    const uint32_t *stands_in; /* per layer of the whole model: the layer that represents it */
+} ms_reduced_model;
+
+/* ---- reduced ---- */
+
+/* A model with few layers that represents one with many. */
+
+enum { FEW = 5, FEW_AT_EACH_END = 2 };
+
+/* Which of the few layers of its kind stands for the one that has `before` of its kind before it.
+ */
+static uint64_t representative(uint64_t before, uint64_t count)
+{
+    if (count <= FEW || before < FEW_AT_EACH_END)
+        return before;
+    return count - before <= FEW_AT_EACH_END ? FEW - (count - before) : FEW_AT_EACH_END;
+}
+
+static ms_status keep_all(ms_arena *arena, const ms_model_config *model, ms_reduced_model *reduced,
+                          ms_error *err)
+{
+    uint32_t *stands_in = ms_arena_array(arena, uint32_t, model->num_layers);
+    if (!stands_in)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the reduced model");
+    for (uint32_t i = 0; i < model->num_layers; i++)
+        stands_in[i] = i;
+    *reduced = (ms_reduced_model){.model = *model, .stands_in = stands_in};
+    return MS_OK;
+}
+
+/* Buckets of gradients fill up across layers, so that each layer may meet another end of one. */
+static bool has_buckets(const ms_run_config *run)
+{
+    ms_parallel_kind kind = run->parallel.layout.kind;
+    return kind == MS_PARALLEL_DDP || kind == MS_PARALLEL_ZERO;
+}
+
+/* Keeps, of each kind of layer, the first two and the last two, which may be special, and one that
+ * represents those in between, in the model's order. Keeps all layers if the run's adapter differs
+ * by layer, or if buckets of gradients span layers. Allocated in the arena. */
+static ms_status model_reduce(ms_arena *arena, const ms_model_config *model,
+                              const ms_run_config *run, ms_reduced_model *reduced, ms_error *err)
+{
+    if (!ms_adapter_is_uniform(run->adapter) || has_buckets(run))
+        return keep_all(arena, model, reduced, err);
+    uint64_t counts[MS_LAYER_KINDS] = {0}, before[MS_LAYER_KINDS] = {0};
+    uint32_t places[MS_LAYER_KINDS][FEW];
+    uint32_t *stands_in = ms_arena_array(arena, uint32_t, model->num_layers), used = 0;
+    uint8_t *kinds = ms_arena_array(arena, uint8_t, (size_t)FEW * MS_LAYER_KINDS);
+    if (!kinds || !stands_in)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the reduced model");
+    for (uint64_t i = 0; i < model->num_layers; i++)
+        counts[ms_layer_kind(model, i)]++;
+    uint64_t seen[MS_LAYER_KINDS] = {0}; /* representatives of a kind that have a place */
+    for (uint64_t i = 0; i < model->num_layers; i++) {
+        uint8_t kind = ms_layer_kind(model, i);
+        uint64_t at = representative(before[kind]++, counts[kind]);
+        if (at == seen[kind]) {
+            kinds[used] = kind;
+            places[kind][seen[kind]++] = used++;
+        }
+        stands_in[i] = places[kind][at];
+    }
+    *reduced = (ms_reduced_model){.model = *model, .stands_in = stands_in};
+    reduced->model.layer_kinds = kinds;
+    reduced->model.num_layers = used;
+    return MS_OK;
+}
 
 /* ---- the cost model ---- */
 
@@ -305,7 +378,7 @@ ms_status ms_cost_model_measure(ms_arena *arena, const ms_model_config *model,
     if (!first)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the costs of layers");
     *costs = (ms_cost_model){.layer_count = (uint32_t)model->num_layers};
-    ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
+    ms_status status = model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, costs, err};
@@ -324,7 +397,7 @@ ms_status ms_cost_model_add_option(ms_arena *arena, const ms_model_config *model
     if (costs->option_count == MS_COST_MOST_OPTIONS)
         return ms_fail(err, MS_ERR_LIMIT, "more than %d options", MS_COST_MOST_OPTIONS);
     ms_reduced_model reduced;
-    ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
+    ms_status status = model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, costs, err};
@@ -361,7 +434,7 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
     ms_reduced_model reduced;
     ms_op_list ops = {.arena = arena};
     ms_measurement m = {0};
-    ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
+    ms_status status = model_reduce(arena, model, run, &reduced, err);
     for (uint64_t i = 0; i < model->num_layers && status == MS_OK; i++) {
         ms_treatment *t = &run->treatments.layers[i], kept;
         if (!wants_share(t))

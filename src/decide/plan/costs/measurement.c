@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/threads.h"
-#include "decide/plan/costs/op_list.h"
+#include "decide/plan/costs/option_list.h"
 
 static void measure_one(void *context, uint32_t index)
 {

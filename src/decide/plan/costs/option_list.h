@@ -7,6 +7,18 @@
 
 #include "decide/plan/costs/cost_model.h"
 
+/* ---- op list ---- */
+
+/* The operators that a layer's recomputation runs. */
+
+/* Reads the operators of recomputation from a timed trace with all layers checkpointed. */
+ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
+                          ms_error *err);
+
+/* Whether the results of these operators can be kept: none is changed in place, which PyTorch would
+ * refuse. */
+bool ms_op_list_may_keep(const ms_op_list *list, const ms_kept_op *kept, uint32_t count);
+
 /* A selective checkpoint that keeps the operators saving most time, with at most `share` of the
  * bytes of all results; a plain checkpoint if there are none. Random operators are always
  * recomputed. */

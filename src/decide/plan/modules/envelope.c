@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-double ms_piece_ms(const ms_piece *piece, double bytes)
+/* The time at so many bytes within the piece. */
+static double piece_ms(const ms_piece *piece, double bytes)
 {
     if (bytes <= piece->low)
         return piece->low_ms;
@@ -16,7 +17,7 @@ double ms_piece_ms(const ms_piece *piece, double bytes)
 
 ms_piece ms_piece_part(const ms_piece *piece, double low, double high)
 {
-    return (ms_piece){low, high, ms_piece_ms(piece, low), ms_piece_ms(piece, high), piece->label};
+    return (ms_piece){low, high, piece_ms(piece, low), piece_ms(piece, high), piece->label};
 }
 
 /* One of the two envelopes, from right to left. */

@@ -17,9 +17,6 @@ typedef struct ms_piece {
 
 typedef ms_vec(ms_piece) ms_pieces;
 
-/* The time at so many bytes within the piece. */
-double ms_piece_ms(const ms_piece *piece, double bytes);
-
 /* The part of a piece between two numbers of bytes within it. */
 ms_piece ms_piece_part(const ms_piece *piece, double low, double high);
 

@@ -20,7 +20,7 @@ static bool is_fitting(const ms_step_plan *plan)
 
 /* ---- the allocator ---- */
 
-double ms_plan_fraction(uint64_t limit_bytes, uint64_t device_bytes)
+static double plan_fraction(uint64_t limit_bytes, uint64_t device_bytes)
 {
     const uint64_t unit = UINT64_C(2) << 20;
     const uint64_t whole = limit_bytes / unit * unit;
@@ -84,7 +84,7 @@ ms_status ms_plan_limit_find(ms_arena *arena, const ms_step_task *free_task, ms_
     const uint64_t limit_bytes = run.allocator.capacity_bytes;
     if (!is_fitting(plan) || !may_count_on_limit(task, plan))
         return MS_OK;
-    double fraction = ms_plan_fraction(limit_bytes, ms_device_usable_bytes(task->run->device));
+    double fraction = plan_fraction(limit_bytes, ms_device_usable_bytes(task->run->device));
     if (!(fraction > 0))
         return MS_OK;
     ms_status status = simulate_unheld(arena, task, plan, err);

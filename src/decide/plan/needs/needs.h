@@ -16,9 +16,4 @@ ms_status ms_plan_needs_find(ms_arena *arena, const ms_step_task *task, ms_step_
 ms_status ms_plan_limit_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err);
 
-/* The fraction of a device's memory by which PyTorch's allocator gets a limit that is worth
- * `limit_bytes`: what it reserves is in multiples of 2 MiB. As few digits as suffice. 0 when there
- * is none below 1. */
-double ms_plan_fraction(uint64_t limit_bytes, uint64_t device_bytes);
-
 #endif

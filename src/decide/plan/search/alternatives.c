@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "input/config/run/budget.h"
 #include "input/config/run/run_fields.h"
-#include "decide/plan/choose/choose_heuristics.h"
+#include "decide/plan/choose/choose.h"
 #include "decide/plan/search/rules.h"
 #include "run/simulate/change.h"
 #include "decide/plan/search/search_stages.h"

@@ -12,12 +12,10 @@
 #include "base/deadline.h"
 #include "base/threads.h"
 #include "input/config/run/budget.h"
-#include "decide/plan/choose/choose_heuristics.h"
+#include "decide/plan/choose/choose.h"
 #include "decide/plan/search/search.h"
 #include "decide/plan/search/search_stages.h"
-#include "decide/plan/search/search_min_budget.h"
 #include "decide/plan/search/search_local.h"
-#include "decide/plan/search/search_heuristics.h"
 #include "decide/plan/search/simulate.h"
 #include "decide/plan/trainers/targets.h"
 

@@ -7,6 +7,32 @@
 
 #include "decide/plan/search/search.h"
 
+/* ---- search min budget ---- */
+
+/* Finding the smallest budget that has a plan. */
+
+/* Simulates the plan with the smallest budget into s->plan->plan, and checks whether it fits after
+ * all. */
+ms_status ms_search_min_budget(ms_search *s);
+/* The same among these assignments, `stride` bytes apart. */
+ms_status ms_search_min_budget_of(ms_search *s, const ms_assignment *assignments, size_t stride,
+                                  uint32_t count);
+/* The smallest budget under which these treatments run, between the live bytes and what the
+ * allocator reserves without a limit. */
+ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
+                                    uint64_t live_bytes, uint64_t *budget);
+
+/* ---- search heuristics ---- */
+
+/* Simple assignments, tried in addition to the search's: all layers alike, all layers
+ * checkpointed. */
+
+/* If nothing has fit so far: the first kind of checkpoint that fits when used in all layers. */
+ms_status ms_search_any_checkpoints(ms_search *s);
+/* If the best is slower than the bound because of the allocator: tries the heuristics, more of them
+ * the larger the distance. */
+ms_status ms_search_restart(ms_search *s, double bound_ms);
+
 /* Updates the capacity after the budget of the search's run has changed; what was proven is
  * forgotten. */
 void ms_search_set_capacity(ms_search *s);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/plan/search/search_whole.h"
 
-#include "decide/plan/choose/choose_heuristics.h"
-#include "decide/plan/search/search_heuristics.h"
-#include "decide/plan/search/search_local.h"
-#include "decide/plan/search/search_min_budget.h"
+#include "decide/plan/choose/choose.h"
 #include "decide/plan/search/search_stages.h"
+#include "decide/plan/search/search_local.h"
 #include "decide/plan/search/simulate.h"
 
 static bool needs_simpler(const ms_search *s)

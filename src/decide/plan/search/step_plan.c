@@ -9,10 +9,9 @@
 #include <stdlib.h>
 
 #include "base/deadline.h"
-#include "decide/plan/choose/choose_heuristics.h"
+#include "decide/plan/choose/choose.h"
 #include "decide/plan/costs/layouts.h"
 #include "decide/plan/search/search_stages.h"
-#include "decide/plan/search/search_min_budget.h"
 #include "decide/plan/search/search_whole.h"
 #include "decide/plan/search/simulate.h"
 #include "decide/plan/trainers/targets.h"

@@ -28,24 +28,6 @@ typedef struct ms_layer_range {
 #define MS_NO_LAYERS ((ms_layer_range){0, 1, 0})
 #define MS_FIRST_LAYERS(n) ((ms_layer_range){0, 1, (n)})
 
-/* Whether the task allows all of these ms_technique bits. */
-bool ms_expressible_may(const ms_expressible_list *list, uint32_t techniques);
-
-/* Whether checkpoints' inputs may be offloaded by save_on_cpu. */
-bool ms_expressible_may_save_on_cpu(const ms_expressible_list *list);
-
-/* A checkpoint whose input stays on the device; parts in it may be tiled. */
-bool ms_is_plain_checkpoint(const ms_treatment *treatment);
-
-/* The cost model's option for this treatment, without operators that no layer runs; it is measured
- * if missing. MS_OPTION_REFUSED: it is refused. */
-uint32_t ms_expressible_option(ms_expressible_list *list, const ms_treatment *treatment);
-
-/* Adds the plan that treats these layers by `option` and keeps the others, without chunking the
- * loss, unless the option was refused. NULL as `text` means out of memory. */
-void ms_expressible_add(ms_expressible_list *list, ms_layer_range layers, uint32_t option,
-                        const char *text);
-
 /* ---- the trainers' lists ---- */
 
 #define MS_EXPRESSIBLE_ARGUMENTS                                                                   \

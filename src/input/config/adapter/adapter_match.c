@@ -114,11 +114,11 @@ static ms_status sort_layers(ms_adapter_matcher *m, ms_error *err)
     return MS_OK;
 }
 
-ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const char *model_type,
+ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const ms_family *family,
                                  ms_adapter_matcher **matcher, ms_error *err)
 {
     ms_module_list defaults[2];
-    ms_adapter_defaults(model_type, adapter->kind, defaults);
+    ms_adapter_defaults(family, adapter->kind, defaults);
     bool has_targets = adapter->targets.count > 0 || adapter->targets.pattern;
     ms_adapter_matcher *m = calloc(1, sizeof *m);
     *matcher = m;

@@ -6,11 +6,13 @@
 #define MS_INPUT_CONFIG_ADAPTER_ADAPTER_MATCH_H
 
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 
 /* Whether the adapter treats all layers alike; true for NULL. */
 bool ms_adapter_is_uniform(const ms_adapter *adapter);
-/* The caller owns *matcher, also on failure; the adapter must outlive it. */
-ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const char *model_type,
+/* Without targets of its own, an adapter has PEFT's defaults for the family; NULL: it has none. The
+ * caller owns *matcher, also on failure; the adapter must outlive it. */
+ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const ms_family *family,
                                  ms_adapter_matcher **matcher, ms_error *err);
 void ms_adapter_matcher_free(ms_adapter_matcher *matcher);
 /* Whether the module of that name ("model.layers.0.self_attn.q_proj") gets an adapter. */

@@ -10,10 +10,63 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/json/merge.h"
 #include "input/config/model/input.h"
 #include "input/config/trainers/training_keys.h"
 #include "input/config/trainers/training_ranks.h"
-#include "base/json/merge.h"
+
+/* ---- settings part ---- */
+
+static bool has_one_of(ms_json_value root, const char *const *names)
+{
+    ms_json_value value;
+    for (; *names; names++)
+        if (ms_json_find(root, *names, &value))
+            return true;
+    return false;
+}
+
+/* Keys of accelerate's questionnaire, and those that only a trainer has. */
+static const char *const of_launcher[] = {"compute_environment", "distributed_type", "num_machines",
+                                          "num_processes", NULL};
+static const char *const of_engine[] = {"zero_optimization", "train_micro_batch_size_per_gpu",
+                                        "train_batch_size", NULL};
+static const char *const of_trainer[] = {"per_device_train_batch_size",
+                                         "gradient_checkpointing",
+                                         "learning_rate",
+                                         "model_name_or_path",
+                                         "output_dir",
+                                         "num_train_epochs",
+                                         "max_steps",
+                                         "max_length",
+                                         "bf16",
+                                         "optim",
+                                         "deepspeed",
+                                         "fsdp",
+                                         NULL};
+
+ms_status ms_settings_part_of(ms_json_value root, ms_settings_part *part, ms_error *err)
+{
+    *part = (ms_settings_part){.kind = MS_SETTINGS_TRAINER, .root = root};
+    ms_status status = ms_training_format_find(root, &part->format, err);
+    if (status != MS_OK || part->format != MS_TRAINING_HF)
+        return status;
+    if (has_one_of(root, of_engine) && !has_one_of(root, of_launcher))
+        part->kind = MS_SETTINGS_ENGINE;
+    else if (has_one_of(root, of_launcher) && !has_one_of(root, of_trainer))
+        part->kind = MS_SETTINGS_LAUNCHER;
+    return MS_OK;
+}
+
+/* "axolotl", "accelerate", "DeepSpeed". Static text. */
+static const char *settings_part_name(const ms_settings_part *part)
+{
+    return part->kind == MS_SETTINGS_LAUNCHER ? "accelerate"
+           : part->kind == MS_SETTINGS_ENGINE ? "DeepSpeed"
+                                              : ms_training_format_name(part->format);
+}
+
+/* ---- join settings ---- */
 
 typedef struct joining {
     ms_arena *arena;
@@ -87,7 +140,7 @@ static ms_status refuse_mixture(const joining *j, const ms_settings_part *part)
     return ms_json_fail(j->err, part->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "a file of %s, beside one of %s (%.120s): their settings are not of one "
                         "training",
-                        ms_settings_part_name(part), ms_settings_part_name(j->trainer),
+                        settings_part_name(part), settings_part_name(j->trainer),
                         ms_json_file_name(j->trainer->root));
 }
 

@@ -12,7 +12,6 @@
 
 #include "input/config/launch/launch_class.h"
 #include "input/config/launch/shell/shell.h"
-#include "input/config/launch/shell/shell_assign.h"
 #include "base/text/words.h"
 
 typedef struct taking {

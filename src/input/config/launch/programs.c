@@ -8,11 +8,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/config/launch/foreign_programs.h"
+#include "base/text/words.h"
 #include "input/config/launch/launch_class.h"
 #include "input/config/launch/launch_notes.h"
+#include "input/config/launch/launch_words.h"
 #include "input/config/launch/program_task.h"
-#include "base/text/words.h"
+
+/* ---- foreign programs ---- */
+
+/* Programs of trainers whose settings are not read, which are refused by name. */
+
+static bool foreign_programs_starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static const struct {
+    const char *beginning, *trainer;
+} foreign_modules[] = {
+    {"verl.", "verl"},
+    {"openrlhf.", "OpenRLHF"},
+    {"nemo_rl.", "NeMo-RL"},
+    {"nemo.", "NeMo"},
+    {"nemo_automodel", "NeMo AutoModel"},
+    {"megatron.", "Megatron-LM"},
+    {"prime_rl.", "prime-rl"},
+    {"swift.", "this part of ms-swift"},
+    {"slime.", "slime"},
+};
+
+/* Refuses the trainer at a word, by its name. */
+static ms_status launch_refuse_trainer(const ms_launch *l, uint32_t at, const char *trainer)
+{
+    return ms_launch_fail(l, at,
+                          "%s is not read: give the settings as options (--batch, --seq, "
+                          "--parallel tp=4,pp=2), or have memscope capture run the training itself",
+                          trainer);
+}
+
+/* Refuses the program `name` at a word if it is one of them. */
+static ms_status launch_check_foreign(const ms_launch *l, uint32_t at, const char *name)
+{
+    bool is_file = ms_text_ends_in(name, ".py");
+    for (size_t i = 0; !is_file && i < sizeof foreign_modules / sizeof *foreign_modules; i++)
+        if (foreign_programs_starts(name, foreign_modules[i].beginning))
+            return launch_refuse_trainer(l, at, foreign_modules[i].trainer);
+    if (foreign_programs_starts(ms_launch_base_name(name), "pretrain_") &&
+        ms_text_ends_in(name, ".py"))
+        for (uint32_t i = at + 1; i < l->count; i++)
+            if (foreign_programs_starts(l->words[i].text, "--num-layers") ||
+                foreign_programs_starts(l->words[i].text, "--tensor-model-parallel-size") ||
+                foreign_programs_starts(l->words[i].text, "--micro-batch-size") ||
+                foreign_programs_starts(l->words[i].text, "--use-mcore-models"))
+                return launch_refuse_trainer(l, at, "Megatron-LM");
+    return MS_OK;
+}
+
+/* ---- programs ---- */
 
 typedef enum style {
     STYLE_ARGUMENTS, /* --key value ..., also of a script of one's own */
@@ -321,7 +373,7 @@ static ms_status take_python(taking *t, uint32_t skipped, const char *name)
     const char *swift_task = ms_program_swift_task(name);
     if (swift_task)
         return take_swift(t, swift_task, skipped);
-    ms_status status = ms_launch_check_foreign(t->l, t->at, name);
+    ms_status status = launch_check_foreign(t->l, t->at, name);
     if (status != MS_OK)
         return status;
     t->l->is_module = starts(name, "axolotl.cli.train");
@@ -354,7 +406,7 @@ static ms_status take_program(taking *t)
     if (strcmp(name, "swift") == 0)
         return take_swift(t, text_at(t, at + 1), 2);
     if (strcmp(name, "megatron") == 0)
-        return ms_launch_refuse_trainer(l, at, "ms-swift on Megatron");
+        return launch_refuse_trainer(l, at, "ms-swift on Megatron");
     bool is_python = starts(name, "python");
     while (is_python && *text_at(t, ++at) == '-' && strcmp(text_at(t, at), "-m") != 0)
         continue;

@@ -1,18 +1,67 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/launch/settings_files.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/config/launch/join_settings.h"
-#include "input/config/launch/launch.h"
-#include "input/config/launch/launch_document.h"
-#include "input/config/launch/launch_notes.h"
-#include "input/config/launch/trl_configs.h"
-#include "input/config/model/input.h"
-#include "input/config/trainers/training_keys.h"
 #include "base/json/read.h"
 #include "base/json/yaml.h"
+#include "input/config/launch/join_settings.h"
+#include "input/config/launch/launch.h"
+#include "input/config/launch/launch_notes.h"
+#include "input/config/model/input.h"
+#include "input/config/trainers/training_keys.h"
+
+/* ---- trl configs ---- */
+
+/* accelerate's configurations that come with TRL 1.16, which `accelerate_config` names:
+ * "zero3". */
+
+#define OF(type, inside)                                                                           \
+    "{\"compute_environment\": \"LOCAL_MACHINE\", \"distributed_type\": \"" type "\", "            \
+    "\"mixed_precision\": \"bf16\", \"num_machines\": 1, \"num_processes\": 8" inside "}"
+#define FSDP(inside)                                                                               \
+    OF("FSDP", ", \"fsdp_config\": {\"fsdp_activation_checkpointing\": false, "                    \
+               "\"fsdp_auto_wrap_policy\": \"TRANSFORMER_BASED_WRAP\", "                           \
+               "\"fsdp_cpu_ram_efficient_loading\": true, \"fsdp_offload_params\": false, "        \
+               "\"fsdp_state_dict_type\": \"FULL_STATE_DICT\", " inside "}")
+#define ZERO(inside) OF("DEEPSPEED", ", \"deepspeed_config\": {" inside "}")
+#define NO_OFFLOAD "\"offload_optimizer_device\": \"none\", \"offload_param_device\": \"none\", "
+
+static const struct {
+    const char *name, *text;
+} configs[] = {
+    {"fsdp1",
+     FSDP("\"fsdp_backward_prefetch\": \"BACKWARD_PRE\", \"fsdp_forward_prefetch\": true, "
+          "\"fsdp_reshard_after_forward\": \"FULL_SHARD\", \"fsdp_sync_module_states\": true, "
+          "\"fsdp_use_orig_params\": true, \"fsdp_version\": 1")},
+    {"fsdp2", FSDP("\"fsdp_reshard_after_forward\": true, \"fsdp_version\": 2")},
+    {"multi_gpu", OF("MULTI_GPU", "")},
+    {"single_gpu", OF("NO", "")},
+    {"zero1",
+     ZERO("\"gradient_accumulation_steps\": 1, \"zero3_init_flag\": false, \"zero_stage\": 1")},
+    {"zero2", ZERO(NO_OFFLOAD "\"zero3_init_flag\": false, \"zero_stage\": 2")},
+    {"zero3", ZERO(NO_OFFLOAD "\"zero3_init_flag\": true, \"zero3_save_16bit_model\": true, "
+                              "\"zero_stage\": 3")},
+};
+
+/* As JSON; NULL: there is none of that name. */
+static const char *trl_config(const char *name)
+{
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
+        if (strcmp(configs[i].name, name) == 0)
+            return configs[i].text;
+    return NULL;
+}
+
+/* "fsdp1, ... and zero3". */
+static const char *trl_config_names(void)
+{
+    return "fsdp1, fsdp2, multi_gpu, single_gpu, zero1, zero2 and zero3";
+}
+
+/* ---- settings files ---- */
 
 static ms_status open_one(ms_arena *arena, const char *path, ms_settings_files *files,
                           ms_error *err)
@@ -69,7 +118,7 @@ static ms_status open_named(ms_arena *arena, ms_json_value value, ms_settings_fi
     if (ms_json_get_string(value, &name, err) != MS_OK)
         return err ? err->status : MS_ERR_CONFIG;
     const char *beside = ms_path_beside(arena, ms_json_file_name(value), name);
-    const char *text = ms_trl_config(name);
+    const char *text = trl_config(name);
     const char *path = beside && !ms_is_regular_file(name) ? beside : name;
     if (!beside)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
@@ -83,7 +132,7 @@ static ms_status open_named(ms_arena *arena, ms_json_value value, ms_settings_fi
         return take_text(text, shown, files, err);
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "'%.60s' is no file, and no configuration that comes with TRL: %s are",
-                        name, ms_trl_config_names());
+                        name, trl_config_names());
 }
 
 /* TRL's launcher takes the key from its own settings, of which the words win. */

@@ -6,9 +6,9 @@
 #define MS_INPUT_CONFIG_LAUNCH_SETTINGS_FILES_H
 
 #include "base/arena.h"
+#include "base/json/value.h"
 #include "input/config/model/notes.h"
 #include "input/config/trainers/keys/allocator_conf.h"
-#include "base/json/value.h"
 
 enum { MS_SETTINGS_MOST_FILES = 16, MS_SETTINGS_MOST_PARTS = MS_SETTINGS_MOST_FILES + 3 };
 

@@ -4,21 +4,180 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/read.h"
+#include "base/text/nearest.h"
+#include "input/config/load/again.h"
+#include "input/config/load/launched.h"
+#include "input/config/load/loading.h"
+#include "input/config/load/named_model.h"
+#include "input/config/load/run_file.h"
 #include "input/config/model/input.h"
 #include "input/config/model/load_model.h"
-#include "base/text/nearest.h"
+#include "input/config/model/model_config.h"
+#include "input/config/model/notes.h"
 #include "input/config/resolve/prices.h"
 #include "input/config/resolve/resolve.h"
 #include "input/config/resolve/resolve_adapter.h"
-#include "input/config/load/launched.h"
-#include "input/config/load/named_model.h"
-#include "input/config/load/again.h"
-#include "input/config/load/as_configured.h"
-#include "input/config/load/lacking.h"
-#include "input/config/load/loading.h"
-#include "input/config/load/run_file.h"
+#include "input/config/run/run_fields.h"
 #include "input/config/trainers/keys/key_walk.h"
-#include "base/json/read.h"
+
+/* ---- as configured ---- */
+
+/* A run as the model's config.json asks for it. */
+
+/* transformers' names and what they are here; NULL: what a run has by itself. */
+typedef struct known_name {
+    const char *theirs, *ours;
+} known_name;
+
+static const known_name attentions[] = {{"sdpa", NULL}, {"eager", "eager"}, {NULL, NULL}};
+static const known_name experts[] = {{"grouped_mm", NULL}, {"eager", "eager"}, {NULL, NULL}};
+
+/* With a cache in pages, which training does not have. */
+static const char *without_pages(const char *name)
+{
+    static const char pages[] = "paged|";
+    return strncmp(name, pages, sizeof pages - 1) == 0 ? name + sizeof pages - 1 : name;
+}
+
+typedef struct asking {
+    ms_arena *arena;
+    ms_run_draft *draft;
+    ms_notes *notes, *unsupported;
+    ms_error *err;
+} asking;
+
+static ms_status set(const asking *a, const char *field, const char *value)
+{
+    ms_status status = ms_run_field_set(a->draft, a->arena, field, value, a->err);
+    return status == MS_OK ? ms_note_add(a->notes, a->arena, a->err,
+                                         "the model's config asks for --%s %s", field, value)
+                           : status;
+}
+
+static ms_status take(const asking *a, const char *field, const char *name, const known_name *known)
+{
+    if (!name || ms_run_field_is_set(a->draft, field))
+        return MS_OK;
+    for (size_t i = 0; known[i].theirs; i++)
+        if (strcmp(known[i].theirs, without_pages(name)) == 0)
+            return known[i].ours ? set(a, field, known[i].ours) : MS_OK;
+    return ms_note_add(a->unsupported, a->arena, a->err,
+                       "%s '%.60s' of the model's config; the figures are of %s", field, name,
+                       known[0].theirs);
+}
+
+/* Layers may be treated by other fields as well, which win. */
+static bool says_layers(const ms_run_draft *draft)
+{
+    return ms_run_field_is_set(draft, "checkpointing") || ms_run_field_is_set(draft, "treat") ||
+           ms_run_field_is_set(draft, "plan");
+}
+
+/* Sets the fields that the config asks for and nothing else has set, and notes them. What is not
+ * predicted of it is listed in `unsupported`. */
+static ms_status run_as_configured(ms_arena *arena, const ms_model_config *model,
+                                   ms_run_draft *draft, ms_notes *notes, ms_notes *unsupported,
+                                   ms_error *err)
+{
+    const asking a = {arena, draft, notes, unsupported, err};
+    ms_status status = take(&a, "attention", model->asked_attention, attentions);
+    if (status == MS_OK && model->num_experts > 0)
+        status = take(&a, "experts", model->asked_experts, experts);
+    if (status == MS_OK && model->asks_checkpoints && !says_layers(draft))
+        status = set(&a, "checkpointing", "all");
+    return status;
+}
+
+/* ---- load run ---- */
+
+ms_status ms_config_load_run(ms_arena *arena, const ms_model_config *model,
+                             const ms_run_setting *settings, size_t count, ms_run_config *run,
+                             ms_error *err)
+{
+    ms_run_draft draft = {.is_inference = true};
+    const ms_run_origins origins = {0};
+    for (size_t i = 0; i < count; i++) {
+        ms_status status =
+            ms_run_field_set(&draft, arena, settings[i].field, settings[i].value, err);
+        if (status != MS_OK)
+            return status;
+    }
+    return ms_run_resolve(arena, &draft, &origins, model, run, NULL, err);
+}
+
+/* ---- lacking ---- */
+
+/* What else is refused of a run that is refused already, so that all of it is told at once. */
+
+static ms_status add(const ms_loading *l, const ms_error *other, ms_status refused)
+{
+    ms_error_add(l->err, other);
+    return other->status == MS_OK || ms_status_is_of_input(other->status) ? refused : other->status;
+}
+
+/* Reads the training settings of a run whose model is refused, which l->err tells, with another
+ * model in its place, and adds what is refused of them. Yields `refused`, or MS_ERR_NOMEM. */
+static ms_status loading_lacks_model(ms_loading *l, const char *run_path, ms_status refused)
+{
+    static const char other_model[] = "llama-3.1-8b";
+    ms_error other = {0};
+    ms_model_config model = {0};
+    ms_loading instead = *l;
+    if (!ms_status_is_of_input(refused))
+        return refused;
+    instead.err = &other;
+    instead.model = &model;
+    instead.lacks_model = true;
+    ms_status status =
+        ms_model_load_preset(l->arena, l->families, other_model, &model, instead.err);
+    if (status == MS_OK)
+        (void)ms_loading_apply_training_args(&instead, run_path);
+    l->files = instead.files; /* its caller closes them */
+    return add(l, &other, refused);
+}
+
+/* Another field that follows from the same key has its name in front. */
+static bool names_field(const char *text)
+{
+    for (size_t i = 0; i < MS_RUN_FIELD_COUNT; i++) {
+        const size_t length = strlen(ms_run_field_name(i));
+        if (strncmp(text, ms_run_field_name(i), length) == 0 && text[length] == ':')
+            return true;
+    }
+    return false;
+}
+
+/* Whether the refusal is at a field: by its name, or where a file has it. */
+static bool is_of(const ms_loading *l, const ms_error *err, const char *field)
+{
+    const int index = ms_run_field_find(field);
+    const size_t length = strlen(field);
+    ms_error at = {0};
+    if (l->origins.in_file[index])
+        ms_json_error_set(&at, l->origins.values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG, "here");
+    else if (l->origins.places[index])
+        at = *l->origins.places[index];
+    else
+        return strncmp(err->text, field, length) == 0 && err->text[length] == ':';
+    return !names_field(err->text) && err->line == at.line && strcmp(err->file, at.file) == 0 &&
+           strcmp(err->pointer, at.pointer) == 0;
+}
+
+/* Resolves a run whose training settings are refused, which l->err tells, and adds what is refused
+ * of the layout or the sequence, where what decides them is not refused itself. The same. */
+static ms_status loading_lacks_settings(ms_loading *l, ms_status refused)
+{
+    ms_error other = {0};
+    ms_run_config run = *l->run;
+    if (!ms_status_is_of_input(refused) || l->draft.has_doubtful_layout || l->draft.has_zero3)
+        return refused; /* of ZeRO-3 another layout may stand for it */
+    (void)ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, &run, NULL, &other);
+    if (!ms_status_is_of_input(other.status) || is_of(l, &other, "parallel") ||
+        is_of(l, &other, "seq"))
+        return add(l, &other, refused);
+    return refused;
+}
 
 /* ---- runs ---- */
 
@@ -43,7 +202,7 @@ static ms_status apply_settings(ms_loading *l, const ms_run_setting *settings, s
 static ms_status apply_training_args(ms_loading *l, const char *run_path)
 {
     const ms_status status = ms_loading_apply_training_args(l, run_path);
-    return status == MS_OK ? MS_OK : ms_loading_lacks_settings(l, status);
+    return status == MS_OK ? MS_OK : loading_lacks_settings(l, status);
 }
 
 /* ---- adapters ---- */
@@ -114,7 +273,7 @@ static ms_status check_stored_type(ms_loading *l, const char *run_path)
 static ms_status as_configured(ms_loading *l, const char *run_path)
 {
     (void)run_path;
-    return ms_run_as_configured(l->arena, l->model, &l->draft, l->notes, &l->unsupported, l->err);
+    return run_as_configured(l->arena, l->model, &l->draft, l->notes, &l->unsupported, l->err);
 }
 
 static ms_status resolve(ms_loading *l, const char *run_path)
@@ -178,7 +337,30 @@ static ms_status lack_model(ms_loading *l, const char *run_path, const ms_run_se
     ms_error_add(err, &other);
     if (status != MS_OK)
         return ms_status_is_of_input(status) ? refused : status;
-    return ms_loading_lacks_model(l, run_path, refused);
+    return loading_lacks_model(l, run_path, refused);
+}
+
+/* The file of --family, or of the run file's: the model may be of that family. */
+static ms_status add_family(ms_loading *l, const ms_input *in, ms_json_value root,
+                            const ms_run_setting *settings, size_t count)
+{
+    const char *path = NULL;
+    ms_json_value member;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, "family"))
+            path = settings[i].value;
+    if (!path && ms_json_find(root, "model", &member) && ms_json_find(root, "family", &member)) {
+        const ms_status status = ms_json_get_string(member, &path, l->err);
+        if (status != MS_OK)
+            return status;
+        path = ms_path_beside(l->arena, in->path, path);
+    }
+    if (!path || !l->families->with)
+        return MS_OK;
+    l->families = l->families->with(l->arena, l->families, path, l->err);
+    if (l->families)
+        return MS_OK;
+    return l->err && l->err->status != MS_OK ? l->err->status : MS_ERR_NOMEM;
 }
 
 static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root,
@@ -189,7 +371,13 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
         as_configured,     apply_calibration,   apply_prices,
         resolve,           apply_adapter,       assume};
     bool is_refused = false;
-    ms_status status = load_model(l, in, root, &is_refused);
+    const ms_family_list *known = l->families;
+    ms_status status = add_family(l, in, root, settings, count);
+    if (status != MS_OK) {
+        l->families = known;
+        return status;
+    }
+    status = load_model(l, in, root, &is_refused);
     if (is_refused)
         return lack_model(l, in->path, settings, count, status);
     if (status == MS_OK)

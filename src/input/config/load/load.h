@@ -11,10 +11,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json/value.h"
 #include "input/config/model/model_config.h"
 #include "input/config/model/notes.h"
 #include "input/config/run/run_config.h"
-#include "base/json/value.h"
 
 /* One field and its value as on the command line: "batch" = "4". Later settings win over earlier
  * ones. */
@@ -55,5 +55,15 @@ ms_status ms_config_load_device(ms_arena *arena, const ms_run_setting *settings,
  */
 bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_json_value value,
                            const char *path, const char *field, ms_error *place);
+
+/* ---- load run ---- */
+
+/* Makes a resolved run of inference of a model that is read already. */
+
+/* The settings name no file: neither model, training arguments, plan, adapter nor calibration. All
+ * that the run refers to is in the arena, or static. */
+ms_status ms_config_load_run(ms_arena *arena, const ms_model_config *model,
+                             const ms_run_setting *settings, size_t count, ms_run_config *run,
+                             ms_error *err);
 
 #endif

@@ -7,7 +7,8 @@
 #include "input/config/model/input.h"
 #include "base/json/read.h"
 
-bool ms_loading_in_file(const ms_loading *l, const char *field)
+/* Whether a file set the field. */
+static bool loading_in_file(const ms_loading *l, const char *field)
 {
     return l->origins.in_file[ms_run_field_find(field)];
 }
@@ -21,7 +22,7 @@ ms_status ms_loading_read_beside(ms_loading *l, const char *field, const char *p
     ms_json *document = NULL;
     if (!ms_run_field_is_set(&l->draft, field))
         return MS_OK;
-    if (ms_loading_in_file(l, field))
+    if (loading_in_file(l, field))
         path = ms_path_beside(l->arena, run_path, path);
     if (!path)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
@@ -62,12 +63,12 @@ static ms_status settle_plan(ms_loading *l, const char *other)
 {
     if (!ms_run_field_is_set(&l->draft, "plan") || !ms_run_field_is_set(&l->draft, other))
         return MS_OK;
-    if (ms_loading_in_file(l, "plan") == ms_loading_in_file(l, other))
+    if (loading_in_file(l, "plan") == loading_in_file(l, other))
         return ms_fail(l->err, MS_ERR_USAGE,
                        "a plan states how each layer is treated, and so does "
                        "%s: give one of them",
                        other);
-    ms_run_field_unset(&l->draft, ms_loading_in_file(l, "plan") ? "plan" : other);
+    ms_run_field_unset(&l->draft, loading_in_file(l, "plan") ? "plan" : other);
     return MS_OK;
 }
 
@@ -96,7 +97,7 @@ static ms_status take_place(ms_loading *l, ms_json_value root, const char *field
 {
     ms_json_value value;
     bool said = ms_run_field_is_set(&l->draft, field) &&
-                (!ms_loading_in_file(l, field) || ms_loading_in_file(l, "plan"));
+                (!loading_in_file(l, field) || loading_in_file(l, "plan"));
     if (said || !ms_json_find(root, key, &value))
         return MS_OK;
     return take_field(l, value, field);

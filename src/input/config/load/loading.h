@@ -26,9 +26,6 @@ typedef struct ms_loading {
     const char *asked; /* a field; *place is where the files say it. NULL: none */
     ms_error *place;
 } ms_loading;
-
-/* Whether a file set the field. */
-bool ms_loading_in_file(const ms_loading *l, const char *field);
 /* Reads the file that a field names, if any, beside the run file if that names it. */
 ms_status ms_loading_read_beside(ms_loading *l, const char *field, const char *path,
                                  const char *run_path,

@@ -56,21 +56,32 @@ static bool find_in_family(ms_json_value root, const ms_family *family, const ch
     return false;
 }
 
-static bool find_key(const ms_family_list *families, ms_json_value root, const char *name,
-                     ms_json_value *found)
+/* What is looked for. */
+typedef struct question {
+    ms_arena *arena;
+    const ms_family_list *families;
+    const char *name;
+    bool is_key; /* of the model's config, not a field of the run */
+} question;
+
+static bool find_key(const question *q, ms_json_value root, const char *name, ms_json_value *found)
 {
+    const ms_family_list *families = q->families;
     ms_json_value type;
     ms_error err = {0};
     const char *model_type = NULL;
+    const ms_family *family = NULL;
     if (ms_json_find(root, name, found)) /* model_type, architectures */
         return true;
     if (!ms_json_find(root, "model_type", &type) ||
         ms_json_get_string(type, &model_type, &err) != MS_OK)
         return false;
-    for (size_t i = 0; i < families->count; i++)
+    for (size_t i = 0; i < families->count && !family; i++)
         if (strcmp(families->items[i]->model_type, model_type) == 0)
-            return find_in_family(root, families->items[i], name, found);
-    return false;
+            family = families->items[i];
+    if (family && families->read)
+        family = families->read(q->arena, family, &err);
+    return family && find_in_family(root, family, name, found);
 }
 
 /* ---- files ---- */
@@ -80,14 +91,6 @@ static bool lacks_memory(ms_error *place)
     place->status = MS_ERR_NOMEM;
     return false;
 }
-
-/* What is looked for. */
-typedef struct question {
-    ms_arena *arena;
-    const ms_family_list *families;
-    const char *name;
-    bool is_key; /* of the model's config, not a field of the run */
-} question;
 
 static bool look_in_file(const question *q, const char *config, ms_wanted what, ms_error *place);
 
@@ -107,7 +110,7 @@ static bool look_in_run(const question *q, ms_json_value run, const char *path, 
     if (!ms_json_find(run, "model", &model))
         return false;
     if (ms_json_kind_of(model) == MS_JSON_OBJECT) {
-        if (!find_key(q->families, model, q->name, &found))
+        if (!find_key(q, model, q->name, &found))
             return false;
         take_place(found, place);
         return true;
@@ -131,7 +134,7 @@ static bool look_in_root(const question *q, ms_json_value root, const char *path
     ms_json_value found;
     if (what == MS_WANTED_RUN && ms_json_find(root, "model", &found))
         return look_in_run(q, root, path, place);
-    if (!q->is_key || !find_key(q->families, root, q->name, &found))
+    if (!q->is_key || !find_key(q, root, q->name, &found))
         return false;
     take_place(found, place);
     return true;

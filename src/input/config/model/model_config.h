@@ -33,7 +33,7 @@ typedef struct ms_model_class {
     ms_head_kind head;
 } ms_model_class;
 
-enum { MS_FAMILY_CLASSES = 6 };
+enum { MS_FAMILY_CLASSES = 6, MS_OWN_KEYS = 16 };
 
 struct ms_family;
 
@@ -173,6 +173,10 @@ typedef struct ms_model_config {
     /* How the file asks to run it; NULL: it does not say. See other/run_keys.h. */
     const char *asked_attention, *asked_experts;
     bool asks_checkpoints;
+    /* Keys that only the family's own text knows: a count, or in its first bytes a bool or a
+     * double.
+     */
+    uint64_t own[MS_OWN_KEYS];
 } ms_model_config;
 
 typedef enum ms_key_kind {
@@ -319,6 +323,14 @@ typedef struct ms_family {
     /* It reads from the cache how many tokens were seen: a static one has that on the device. */
     bool counts_seen;
     const struct ms_model_program *program;
+    const struct ms_family_facts *facts; /* of other libraries; NULL: see family_facts.h */
+    /* How stages of a pipeline run it (model/decoder/decoder_stage.h); NULL: as a rotary decoder.
+     */
+    const struct ms_stage_program *stages;
+    /* The name of the text that has its keys and its program, which ms_family_list's `read` adds;
+     * NULL: they are here. */
+    const char *text_name;
+    const struct ms_family_text *text; /* that text, once it was read; else NULL */
 } ms_family;
 
 /* The widths of a head's key (and query) and of its value. */
@@ -389,6 +401,16 @@ static inline uint64_t ms_rotary_dim(const ms_model_config *config)
 typedef struct ms_family_list {
     const ms_family *const *items;
     size_t count;
+    /* Reads the text of a family that has one, and adds what it has: a new family in the arena, or
+     * NULL after a failure. */
+    const ms_family *(*read)(ms_arena *arena, const ms_family *family, ms_error *err);
+    /* A family of a model type that none of the list has, from the user's folder of families; NULL:
+     * there is none, or it cannot be read (recorded). */
+    const ms_family *(*find)(ms_arena *arena, const struct ms_family_list *list,
+                             const char *model_type, ms_error *err);
+    /* A list with the family of that file before the others; NULL after a failure. */
+    const struct ms_family_list *(*with)(ms_arena *arena, const struct ms_family_list *list,
+                                         const char *path, ms_error *err);
 } ms_family_list;
 
 #endif

@@ -8,7 +8,7 @@
 #include "input/config/model/model_rules.h"
 #include "input/config/model/other/other_keys.h"
 #include "input/config/model/other/run_keys.h"
-#include "input/config/quantize/quantize_read.h"
+#include "input/config/quantize/quantize.h"
 #include "base/text/nearest.h"
 #include "input/config/model/unsupported.h"
 
@@ -108,8 +108,15 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_famil
     for (size_t i = 0; i < families->count && !config->family; i++)
         if (strcmp(families->items[i]->model_type, type) == 0)
             config->family = families->items[i];
+    if (!config->family && families->find)
+        config->family = families->find(arena, families, type, err);
     if (!config->family)
-        return fail_unknown_type(root, value, type, families, err);
+        return err && err->status != MS_OK ? err->status
+                                           : fail_unknown_type(root, value, type, families, err);
+    if (families->read)
+        config->family = families->read(arena, config->family, err);
+    if (!config->family)
+        return err && err->status != MS_OK ? err->status : MS_ERR_NOMEM;
     config->model_type = ms_arena_strdup(arena, type);
     return config->model_type ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for the model");
 }

@@ -236,7 +236,11 @@ static ms_status check_family(ms_json_value root, const ms_model_config *config,
     ms_error found = {0};
     if (!config->family->check || config->family->check(config, &found) == MS_OK)
         return MS_OK;
-    return fail_family(root, config->family, &found, err);
+    if (!found.file[0])
+        return fail_family(root, config->family, &found, err);
+    if (err && err->status == MS_OK) /* the text of the family is at fault */
+        *err = found;
+    return found.status;
 }
 
 ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,

@@ -96,9 +96,6 @@ typedef enum ms_upcasting {
 } ms_upcasting;
 ms_upcasting ms_upcasting_of(ms_quantize_kind kind);
 
-/* Whether packed weights can be stored as numbers of that type, other than bytes. */
-bool ms_quantization_is_storage(ms_dtype dtype);
-
 /* Parses a value of `--quantize`. The error lists the accepted values. */
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);
 /* The equivalent value of `--quantize`, in the arena; NULL when out of memory. */
@@ -109,7 +106,29 @@ const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantiz
 /* The names of unconverted modules, prepared for lookups. */
 typedef struct ms_exceptions ms_exceptions;
 
-/* Why the bits or groups of a gptq or awq file are unsupported: the end of a sentence, or NULL. */
-const char *ms_quantization_refusal(const ms_quantization *quantization);
+/* ---- quantize modules ---- */
+
+/* Which linear layers a loader converts: transformers' should_convert_module. */
+
+/* Fails if a name is an unsupported pattern. The caller owns *exceptions, NULL after a failure; the
+ * quantization must outlive them. */
+ms_status ms_exceptions_new(const ms_quantization *quantization, ms_exceptions **exceptions,
+                            ms_error *err);
+void ms_exceptions_free(ms_exceptions *exceptions); /* NULL is fine */
+/* Whether the loader converts a linear layer. Not converted: modules that the file excepts and, by
+ * default, the output head. */
+bool ms_exceptions_convert(ms_exceptions *exceptions, const char *module, bool is_head);
+/* Whether an answer above may be wrong, because the patterns took MS_PATTERN_MOST_STEPS. */
+bool ms_exceptions_gave_up(const ms_exceptions *exceptions);
+
+/* ---- quantize read ---- */
+
+/* A config's quantization_config: one reader for each method, with the names and defaults of
+ * transformers' classes (utils/quantization_config.py). */
+
+/* Reads a quantization_config; unsupported methods are refused by name. Names are copied to the
+ * arena. */
+ms_status ms_quantization_read(ms_arena *arena, ms_json_value value, ms_quantization *quantization,
+                               ms_error *err);
 
 #endif

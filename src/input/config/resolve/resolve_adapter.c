@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
+
 static ms_status refuse(const ms_parallel *parallel, const char *what, ms_error *err)
 {
     return ms_fail(
@@ -63,15 +65,6 @@ static bool checkpoints_all(const ms_run_config *run, uint64_t layers)
     return true;
 }
 
-static bool is_compared_with_adapters(const ms_model_config *model)
-{
-    static const char *const types[] = {"llama", "mistral", "qwen2", "qwen3"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(model->model_type, types[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Linear layers in the decoder's layers, as PEFT's own targets of these types are: there the order
  * of modules was compared. */
 static bool adapts_layers_only(const ms_adapter *adapter)
@@ -95,7 +88,7 @@ static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *
     const ms_zero *zero = &run->parallel.zero;
     const bool is_packed = ms_is_packed(&run->quantization); /* from_pretrained() is without init */
     const char *why = NULL;
-    if (!is_compared_with_adapters(model))
+    if (!ms_is_compared(model, MS_WITH_ZERO3_LORA))
         why = "an adapter of this type of model";
     else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->has_bias ||
              adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count ||

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "input/config/resolve/resolving.h"
+#include "input/config/run/liger.h"
 #include "input/config/run/tokens.h"
 
 static ms_status check_head(const ms_resolving *c, const char *field)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "input/config/resolve/resolving.h"
 
 /* Packed weights need kernels: where there are none, transformers loads them dequantised. */
@@ -61,7 +62,7 @@ static ms_status resolve_dequantizing(const ms_resolving *c)
 static ms_status check_family(const ms_resolving *c)
 {
     const ms_model_config *model = c->model;
-    bool is_gpt_oss = strcmp(model->model_type, "gpt_oss") == 0;
+    bool stores_mxfp4 = ms_family_facts_of(model->family)->stores_mxfp4;
     if (ms_is_packed(&c->run->quantization) && model->family->has_linear_router)
         return ms_resolve_fail(c, "quantize",
                                "transformers packs the routers of %s too, and then cannot run them",
@@ -79,7 +80,7 @@ static ms_status check_family(const ms_resolving *c)
                                "fp8-block with scales in e8m0 is not predicted; quantize none is");
     switch (c->run->quantization.kind) {
     case MS_QUANTIZE_MXFP4:
-        if (!is_gpt_oss)
+        if (!stores_mxfp4)
             return ms_resolve_fail(c, "quantize",
                                    "only gpt_oss has experts in mxfp4; %s can be in nf4, fp4, "
                                    "int8%s or fp8-block",
@@ -91,10 +92,10 @@ static ms_status check_family(const ms_resolving *c)
             return ms_resolve_fail(c, "quantize",
                                    "gptq and awq of %s's experts are not supported; nf4, fp4, int8 "
                                    "(which leave experts as they are) and %s are",
-                                   model->model_type, is_gpt_oss ? "mxfp4" : "fp8-block");
+                                   model->model_type, stores_mxfp4 ? "mxfp4" : "fp8-block");
         break;
     case MS_QUANTIZE_FP8_BLOCK:
-        if (is_gpt_oss)
+        if (stores_mxfp4)
             return ms_resolve_fail(
                 c, "quantize",
                 "gpt_oss's experts have biases, which fp8-block does not support; "
@@ -145,7 +146,8 @@ static ms_status resolve_half(const ms_resolving *c)
 /* FalconLinear is no torch.nn.Linear, which is what transformers 5 packs. */
 static ms_status note_family(const ms_resolving *c)
 {
-    if (!ms_is_bitsandbytes(&c->run->quantization) || strcmp(c->model->model_type, "falcon") != 0)
+    if (!ms_is_bitsandbytes(&c->run->quantization) ||
+        !ms_family_facts_of(c->model->family)->has_own_linear)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
                        "falcon: transformers 5 leaves its linear layers as they are, whatever is "

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
+
 static const struct {
     const char *name;
     ms_liger bit;
@@ -13,47 +15,6 @@ static const struct {
     {"loss", MS_LIGER_LOSS},
 };
 enum { KERNEL_COUNT = sizeof kernels_known / sizeof kernels_known[0] };
-
-enum {
-    ROPE = MS_LIGER_ROPE,
-    NORM = MS_LIGER_RMS_NORM,
-    GATE = MS_LIGER_SWIGLU,
-    LOSS = MS_LIGER_LOSS,
-    ALL = MS_LIGER_ALL,
-    LAYER = 1 << MS_LIGER_NORM_OF_LAYER,
-    LAST = 1 << MS_LIGER_NORM_LAST,
-    HEADS = 1 << MS_LIGER_NORM_OF_HEADS
-};
-
-/* The families that liger-kernel 0.8 patches, among those known here; as its code does it to a
- * model that is already there, which is Trainer's way. */
-/* clang-format off */
-static const ms_liger_family families[] = {
-    /*                   kernels             norms                 whose gradient is a copy, logits */
-    {"deepseek_v2",      NORM | GATE | LOSS, LAYER | LAST,         0,                    1},
-    {"deepseek_v3",      NORM | GATE | LOSS, LAYER | LAST,         0,                    1},
-    {"exaone4",          ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, 1},
-    {"gemma",            ALL,                LAYER | LAST,         0,                    1},
-    {"gemma2",           ALL,                LAYER | LAST,         LAYER | LAST,         1},
-    {"gemma3",           ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, 1},
-    {"gemma3_text",      ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, 1},
-    {"glm4",             NORM | GATE | LOSS, LAYER | LAST,         LAYER | LAST,         1},
-    {"gpt_oss",          ROPE | NORM | LOSS, LAYER | LAST,         0,                    8},
-    {"granite",          ALL,                LAYER | LAST,         0,                    0},
-    {"hunyuan_v1_dense", ALL,                LAYER | LAST,         0,                    1},
-    {"llama",            ALL,                LAYER | LAST,         0,                    1},
-    {"mistral",          ALL,                LAYER | LAST,         0,                    1},
-    {"mixtral",          ALL,                LAYER | LAST,         0,                    1},
-    {"olmo2",            ALL,                LAYER | LAST,         LAYER,                1},
-    {"olmo3",            ALL,                LAYER | LAST,         LAYER,                1},
-    {"phi3",             ALL,                LAYER | LAST,         0,                    1},
-    {"qwen2",            ALL,                LAYER | LAST,         0,                    1},
-    {"qwen3",            ALL,                LAYER | LAST | HEADS, 0,                    1},
-    {"qwen3_moe",        ALL,                LAYER | LAST | HEADS, 0,                    1},
-    {"smollm3",          ALL,                LAYER | LAST,         0,                    1},
-};
-/* clang-format on */
-enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
 
 static ms_status fail_word(const char *word, size_t bytes, ms_error *err)
 {
@@ -95,10 +56,8 @@ const char *ms_liger_text(ms_arena *arena, uint64_t kernels)
 
 const ms_liger_family *ms_liger_family_of(const ms_model_config *model)
 {
-    for (size_t i = 0; i < FAMILY_COUNT; i++)
-        if (strcmp(families[i].model_type, model->family->model_type) == 0)
-            return &families[i];
-    return NULL;
+    const ms_liger_family *liger = &ms_family_facts_of(model->family)->liger;
+    return liger->kernels ? liger : NULL;
 }
 
 bool ms_liger_fuses_head(uint64_t kernels, const ms_liger_family *family)

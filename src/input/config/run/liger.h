@@ -6,33 +6,8 @@
 #define MS_INPUT_CONFIG_RUN_LIGER_H
 
 #include "base/arena.h"
+#include "input/config/model/liger_facts.h"
 #include "input/config/model/model_config.h"
-
-/* Bits of ms_run_config.liger. */
-typedef enum ms_liger {
-    MS_LIGER_ROPE = 1,
-    MS_LIGER_RMS_NORM = 2,
-    MS_LIGER_SWIGLU = 4,
-    MS_LIGER_LOSS = 8, /* fused head and loss, without logits of all tokens */
-    MS_LIGER_ALL = 15
-} ms_liger;
-
-/* The norms of a model that Liger distinguishes; norms of latents count as the layer's. */
-typedef enum ms_liger_norm {
-    MS_LIGER_NORM_OF_LAYER,
-    MS_LIGER_NORM_LAST,
-    MS_LIGER_NORM_OF_HEADS
-} ms_liger_norm;
-
-/* What Liger replaces in a family's model with all kernels enabled. */
-typedef struct ms_liger_family {
-    const char *model_type;
-    uint64_t kernels;       /* bits of ms_liger */
-    unsigned norms;         /* norms it replaces, 1 << ms_liger_norm */
-    unsigned copying_norms; /* of these, norms whose backward allocates the input's gradient */
-    uint64_t logits_share;  /* the fused loss computes logits in chunks of this many times the bytes
-                               of the hidden states; 0: it reads the head's logits */
-} ms_liger_family;
 
 /* Parses "none", "all", or names joined by "+". */
 ms_status ms_liger_parse(const char *text, uint64_t *kernels, ms_error *err);

@@ -14,7 +14,7 @@
 #include "memscope/watch.h"
 #include "input/config/adapter/adapter.h"
 #include "input/config/keys/read_keys.h"
-#include "input/config/run/liger.h"
+#include "input/config/model/liger_facts.h"
 #include "input/config/model/model_config.h"
 #include "input/config/model/notes.h"
 #include "input/config/run/optimizer.h"

@@ -11,6 +11,8 @@
 #define MS_RUN_FIELD_LIST(X) \
     X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, \
       "Model", file, AT(config)) \
+    X("family", "FILE", "a text that describes a family of models, for model types of your own", "none", \
+      "Model", file, AT(family), .default_is_words = true) \
     X("training-args", "FILE", \
       "TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune " \
       "or torchtitan", "none", \
@@ -22,7 +24,7 @@
       "predict one device that holds everything, even if the training arguments shard", NULL, \
       "Training", flag, AT(ignore_sharding)) \
     X("assume", "LIST", \
-      "keys of the training arguments that do not change memory, e.g. qat=harmless,rl=harmless", \
+      "keys of the training arguments to treat as harmless to memory, e.g. qat=harmless,rl=harmless", \
       "none", "Training", word, AT(assume), .default_is_words = true) \
     X("assume-version", "LIST", \
       "versions of frameworks that the training arguments are for, e.g. accelerate=1.10", \
@@ -32,8 +34,8 @@
     X("seq", "N", "tokens per sequence", "2048", \
       "Training", tokens, AT(run.seq_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "seq") \
-    X("source-length", "N", "tokens per sequence of the encoder, of models with a decoder too", \
-      "as --seq", \
+    X("source-length", "N", "tokens per sequence of the encoder, for models that also have a decoder", \
+      "same as --seq", \
       "Training", tokens, AT(run.source_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "source_length", .show_report = show_source) \
     X("padding", "ANSWER", \
@@ -52,7 +54,7 @@
     X("image-size", "WxH", "width and height of each image in pixels", "that of the model, if it has one", \
       "Training", sides, AT(run.images.sides), .maximum = 1 << 14, .default_is_words = true, \
       .report = "image_size", .show_report = show_image_size) \
-    X("freeze-vision", "YESNO", "the vision tower that runs on images is not trained", "no", \
+    X("freeze-vision", "YESNO", "do not train the vision tower", "no", \
       "Training", answer, AT(run.images.frozen), .report = "freeze_vision", \
       .show_report = show_freeze_vision) \
     X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
@@ -118,7 +120,7 @@
       "Training", liger, AT(run.liger), .report = "liger", .show_report = show_liger, \
       .examples = MS_CONFIG_LIST("none", "all", "rope+rms-norm+swiglu", "loss")) \
     X("logits-to-keep", "N", \
-      "head and loss on the last N tokens of a sequence only, or none", "none", \
+      "compute head and loss on the last N tokens of each sequence, or none", "none", \
       "Training", some, AT(run.training.logits_to_keep), .minimum = 2, .maximum = 1 << 24, \
       .report = "logits_to_keep") \
     X("empty-cache-steps", "N", "empty the allocator's cache every N-th step, or none", "none", \
@@ -127,7 +129,7 @@
     X("eval-batch", "N", "sequences per batch of an evaluation between steps, or none", "none", \
       "Training", some, AT(run.training.eval_batch), .minimum = 1, .maximum = 1 << 20, \
       .report = "eval_batch") \
-    X("eval-logits", "N", "batches whose logits an evaluation keeps on the device, or none", "none", \
+    X("eval-logits", "N", "batches of logits that an evaluation keeps on the device, or none", "none", \
       "Training", some, AT(run.training.eval_logits), .minimum = 1, .maximum = 1 << 12, \
       .report = "eval_logits") \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none", \
@@ -320,11 +322,11 @@
     X("prices", "FILE", "JSON: US dollars per hour by device, e.g. {\"h100-80gb\": 2.99}", "none", \
       "Device", file, AT(prices), .default_is_words = true, .detail = "usd_per_hour", \
       .show_detail = show_price) \
-    X("mfu", "X", "products and attention run at X of the peak rate at most, 0.45 for 45 %", \
+    X("mfu", "X", "largest share of the peak rate that products and attention reach, e.g. 0.45", \
       "the rates the device reaches", \
       "Device", part, AT(mfu), .minimum = 0.001, .maximum = 1, .default_is_words = true, \
       .report = "mfu", .show_report = show_mfu) \
-    X("network", "RATE", "of the link between hosts, bytes a second for each device: 50GB", "not known", \
+    X("network", "RATE", "bandwidth between hosts for each device, in bytes per second, e.g. 50GB", "not known", \
       "Device", size, AT(network), .minimum = 1, .default_is_words = true, .report = "network", \
       .show_report = show_network) \
     X("torch", "X.Y", "version of PyTorch", "2.11", \

@@ -8,6 +8,7 @@
 #include "input/config/model/unsupported.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/experts.h"
+#include "input/config/run/liger.h"
 #include "input/config/run/run_kinds.h"
 #include "input/config/run/run_words.h"
 #include "input/config/run/show_parallel.h"

@@ -26,6 +26,7 @@ typedef struct ms_run_draft {
     ms_run_config run;          /* first member; 0 where nothing is set */
     const char *assume;         /* --assume; NULL: nothing */
     const char *assume_version; /* --assume-version; NULL: none */
+    const char *family;         /* --family; NULL: none */
     const char *config, *adapter, *lora, *plan, *training_args, *launch, *device, *calibration,
         *prices;
     ms_dtype adapter_dtype;

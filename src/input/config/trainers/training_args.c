@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "input/config/trainers/keys/key_walk.h"
 #include "input/config/trainers/keys/versions.h"
 #include "input/config/trainers/others/training_axolotl.h"
@@ -219,20 +220,18 @@ static ms_status note_own_model(ms_training_reading *r)
                        ms_training_format_name(format));
 }
 
-/* Repositories of these types have model code of their own, which takes the place of transformers'
- * where it is trusted. */
+/* Repositories of some families have model code of their own, which takes the place of
+ * transformers' where it is trusted. */
 static ms_status note_remote_code(ms_training_reading *r)
 {
-    static const char *const types[] = {"phi3", "deepseek_v2", "deepseek_v3", "falcon"};
     ms_json_value value;
     const char *key = r->file.format == MS_TRAINING_SWIFT ? "model" : "trust_remote_code";
     if (!ms_json_find(r->root, key, &value) || ms_training_says_nothing(value))
         return MS_OK; /* ms-swift always trusts it */
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(r->model->model_type, types[i]) == 0)
-            return ms_training_add_key(r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
-                                       "the repository's own model code");
-    return MS_OK;
+    if (!ms_family_facts_of(r->model->family)->has_code_of_its_own)
+        return MS_OK;
+    return ms_training_add_key(r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                               "the repository's own model code");
 }
 
 static ms_status find_sft(ms_training_reading *r)

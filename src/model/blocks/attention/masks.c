@@ -6,7 +6,7 @@
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
 #include "torch/ops/attention/attention_math.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/masked.h"
 #include "torch/ops/ops.h"

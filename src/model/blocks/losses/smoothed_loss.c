@@ -5,7 +5,7 @@
 #include "model/blocks/losses/smoothed_loss.h"
 
 #include "model/blocks/blocks.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 #include "torch/ops/ops.h"
 

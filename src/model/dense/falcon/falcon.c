@@ -310,7 +310,28 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 
 static const ms_model_program program = {build, forward};
 
-#define FALCON(type, table)                                                                        \
+static const ms_family_facts falcon_facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .peft = {.lora = {"query_key_value"},
+             .ia3 = {"query_key_value", "dense_4h_to_h"},
+             .ia3_inputs = {"dense_4h_to_h"}},
+    .has_own_linear = true,
+    .has_code_of_its_own = true,
+};
+
+static const ms_family_facts refinedwebmodel_facts = {
+    .peft = {.lora = {"query_key_value"},
+             .ia3 = {"query_key_value", "dense_4h_to_h"},
+             .ia3_inputs = {"dense_4h_to_h"}},
+};
+
+static const ms_family_facts refinedweb_facts = {
+    .peft = {.lora = {"query_key_value"},
+             .ia3 = {"query_key_value", "dense_4h_to_h"},
+             .ia3_inputs = {"dense_4h_to_h"}},
+};
+
+#define FALCON(type, table, known)                                                                 \
     {                                                                                              \
         .model_type = type, .keys = table, .key_count = sizeof table / sizeof *table,              \
         .classes = {{"FalconForCausalLM", MS_HEAD_CAUSAL_LM},                                      \
@@ -318,9 +339,10 @@ static const ms_model_program program = {build, forward};
                     {"RWForCausalLM", MS_HEAD_CAUSAL_LM},                                          \
                     {"RWForSequenceClassification", MS_HEAD_LAST_TOKEN}},                          \
         .derive = derive, .always_masks = true, .takes_cache = true, .program = &program,          \
-        .unpredicted = MS_UNPREDICTED_DOCUMENTS                                                    \
+        .facts = known, .unpredicted = MS_UNPREDICTED_DOCUMENTS                                    \
     }
 
-const ms_family ms_family_falcon = FALCON("falcon", keys);
-const ms_family ms_family_refined_web_model = FALCON("RefinedWebModel", keys);
-const ms_family ms_family_refined_web = FALCON("RefinedWeb", grouped_keys);
+const ms_family ms_family_falcon = FALCON("falcon", keys, &falcon_facts);
+const ms_family ms_family_refined_web_model =
+    FALCON("RefinedWebModel", keys, &refinedwebmodel_facts);
+const ms_family ms_family_refined_web = FALCON("RefinedWeb", grouped_keys, &refinedweb_facts);

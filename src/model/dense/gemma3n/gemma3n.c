@@ -117,7 +117,13 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts facts = {
+    .compared = MS_WITH_CHUNKED_LOSS,
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_gemma3n_text = {.model_type = "gemma3n_text",
+                                          .facts = &facts,
                                           .classes = {{"Gemma3nForCausalLM", MS_HEAD_CAUSAL_LM}},
                                           .keys = keys,
                                           .key_count = sizeof keys / sizeof *keys,

@@ -8,7 +8,6 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/decoder/experts.h"
 #include "model/dense/gemma4/attention.h"
-#include "torch/ops/moe/choosing.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"

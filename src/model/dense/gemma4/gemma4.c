@@ -264,7 +264,12 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
+static const ms_family_facts gemma4_text_facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
+};
+
 const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
+                                         .facts = &gemma4_text_facts,
                                          .classes = {{"Gemma4ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                          .keys = text_keys,
                                          .key_count = sizeof text_keys / sizeof *text_keys,
@@ -317,8 +322,13 @@ static const ms_key_table more[] = {
 
 static const ms_model_program whole_program = {build_whole, ms_gemma4_forward_whole};
 
+static const ms_family_facts gemma4_facts = {
+    .peft = {.lora_pattern = ".*language_model\\..*\\.(q_proj|v_proj)"},
+};
+
 const ms_family ms_family_gemma4 = {
     .model_type = "gemma4",
+    .facts = &gemma4_facts,
     .classes = {{"Gemma4ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = nested_text_keys,
     .key_count = sizeof nested_text_keys / sizeof *nested_text_keys,

@@ -8,7 +8,7 @@
 #include "model/dense/gemma4/vision_layers.h"
 #include "model/vision/image_tokens.h"
 #include "torch/ops/attention/bias.h"
-#include "torch/ops/moe/choosing.h"
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/masked.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"

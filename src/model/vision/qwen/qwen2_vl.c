@@ -99,8 +99,13 @@ static ms_status derive(ms_model_config *config, ms_error *err)
 static const ms_key_table more[] = MORE_TABLES(vision_keys);
 static const ms_key_table windowed_more[] = MORE_TABLES(windowed_keys);
 
+static const ms_family_facts qwen2_vl_facts = {
+    .compared = MS_WITH_ZERO3,
+};
+
 const ms_family ms_family_qwen2_vl = {
     .model_type = "qwen2_vl",
+    .facts = &qwen2_vl_facts,
     .classes = {{"Qwen2VLForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
@@ -114,8 +119,13 @@ const ms_family ms_family_qwen2_vl = {
     .place_image = ms_qwen2_place_image,
     .program = &program};
 
+static const ms_family_facts qwen2_5_vl_facts = {
+    .compared = MS_WITH_ZERO3,
+};
+
 const ms_family ms_family_qwen2_5_vl = {
     .model_type = "qwen2_5_vl",
+    .facts = &qwen2_5_vl_facts,
     .classes = {{"Qwen2_5_VLForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,

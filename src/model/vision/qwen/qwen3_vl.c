@@ -117,8 +117,13 @@ static const ms_key_table more[] = {
     {"vision_config", NULL, vision_keys, sizeof vision_keys / sizeof *vision_keys},
 };
 
+static const ms_family_facts qwen3_vl_facts = {
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_qwen3_vl = {
     .model_type = "qwen3_vl",
+    .facts = &qwen3_vl_facts,
     .classes = {{"Qwen3VLForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = dense_keys,
     .key_count = sizeof dense_keys / sizeof *dense_keys,
@@ -130,8 +135,14 @@ const ms_family ms_family_qwen3_vl = {
     .unpredicted = MS_UNPREDICTED_IMAGES_ON_RANKS,
     .program = &program};
 
+static const ms_family_facts qwen3_vl_moe_facts = {
+    .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS,
+    .has_head_norms = true,
+};
+
 const ms_family ms_family_qwen3_vl_moe = {
     .model_type = "qwen3_vl_moe",
+    .facts = &qwen3_vl_moe_facts,
     .classes = {{"Qwen3VLMoeForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
     .keys = moe_keys,
     .key_count = sizeof moe_keys / sizeof *moe_keys,

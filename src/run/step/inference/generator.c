@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "torch/autograd/rerun.h"
+#include "torch/autograd/engine.h"
 #include "input/config/run/attention.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/families.h"

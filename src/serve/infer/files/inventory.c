@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "input/config/load/load_run.h"
+#include "input/config/load/load.h"
 #include "serve/infer/kit/result.h"
 #include "run/step/inference/generator.h"
 

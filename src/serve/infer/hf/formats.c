@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
+
 /* ---- what is refused ---- */
 
 /* compressed-tensors 0.20 has a hook before the first pass, which unpacks all layers. */
@@ -27,7 +29,7 @@ static ms_status refuse_family(const ms_infer_job *job, const ms_quantization *q
 {
     const ms_model_config *c = job->config;
     bool is_fp8 = q->kind == MS_QUANTIZE_FP8_BLOCK;
-    if (q->kind != MS_QUANTIZE_NONE && strcmp(c->model_type, "falcon") == 0)
+    if (q->kind != MS_QUANTIZE_NONE && ms_family_facts_of(c->family)->has_own_linear)
         return ms_fail(err, MS_ERR_CONFIG,
                        "quantize: transformers 5.23 leaves the layers of falcon as they are: "
                        "quantize none");
@@ -77,13 +79,9 @@ static bool has_whole_groups(const ms_model_config *c, const ms_quantization *q)
  * them; optimum leaves what is not in layers as it is. */
 static bool is_other(const ms_model_config *c, bool is_gptq)
 {
-    static const char *const types[] = {"starcoder2", "gpt_neox", "gpt2"};
     if (is_gptq)
         return c->embedding_width != 0 && c->embedding_width != c->hidden_size;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(c->model_type, types[i]) == 0)
-            return true;
-    return false;
+    return ms_family_facts_of(c->family)->awq_differs;
 }
 
 /* Of GPT-QModel's kernels Marlin's alone is predicted: what it does not take, others do. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "input/config/load/load_run.h"
+#include "input/config/load/load.h"
 #include "serve/infer/hf/formats.h"
 #include "serve/infer/hf/tokens.h"
 #include "serve/infer/hf/translation.h"

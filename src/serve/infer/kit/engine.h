@@ -43,10 +43,11 @@ typedef enum ms_infer_takes {
 enum { MS_INFER_MOST_QUANTS = 16 };
 
 typedef struct ms_infer_engine {
-    const char *name;  /* "llama.cpp" */
-    const char *about; /* its version, as far as figures depend on it */
-    unsigned phases;   /* MS_INFER_IN(...) */
-    int scope;         /* its settings: MS_INFER_OF_... */
+    const char *name;        /* "llama.cpp" */
+    const char *const *also; /* other names of it, ended by NULL; or NULL */
+    const char *about;       /* its version, as far as figures depend on it */
+    unsigned phases;         /* MS_INFER_IN(...) */
+    int scope;               /* its settings: MS_INFER_OF_... */
     /* The values of `quant` for the model, at most MS_INFER_MOST_QUANTS, from the largest file to
      * the smallest. NULL: it takes none. */
     ms_status (*quants)(const ms_infer_job *job, const char **names, size_t *count, ms_error *err);

@@ -27,15 +27,12 @@ typedef enum ms_llama_arch {
 
 typedef struct ms_llama_arch_info {
     const char *name;
-    const char *model_types[3]; /* of config.json files that are converted to it */
-    uint64_t window_every;      /* every N-th layer has full attention, the others a window; 0: none
-                                   of them has a window, whatever the file says */
+    uint64_t window_every; /* every N-th layer has full attention, the others a window; 0: none
+                              of them has a window, whatever the file says */
 } ms_llama_arch_info;
 
 const ms_llama_arch_info *ms_llama_arch_info_of(ms_llama_arch arch);
-/* The architecture that a config.json of this type is converted to; false: none is known. */
-bool ms_llama_arch_of_type(const char *model_type, ms_llama_arch *arch);
-/* Whether GGUF files of an architecture of this name are known. */
-bool ms_llama_arch_is_known(const char *name);
+/* The architecture of that name, as in GGUF files; false: none is known. */
+bool ms_llama_arch_of_name(const char *name, ms_llama_arch *arch);
 
 #endif

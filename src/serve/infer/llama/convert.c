@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "serve/infer/kit/rotary.h"
 #include "serve/infer/llama/tensors.h"
 
@@ -82,7 +83,9 @@ static ms_status check(const ms_model_config *c, const ms_llama_model *m, ms_err
 ms_status ms_llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
 {
     const ms_model_config *c = job->config;
-    if (!ms_llama_arch_of_type(c->family->model_type, &m->arch))
+    const ms_family_facts *facts = ms_family_facts_of(c->family);
+    if (!facts->llama_cpp || facts->needs_gguf ||
+        !ms_llama_arch_of_name(facts->llama_cpp, &m->arch))
         return ms_fail(err, MS_ERR_CONFIG, "llama.cpp: a config.json of type %.60s is unsupported",
                        c->family->model_type);
     if (c->quantization.kind == MS_QUANTIZE_COMPRESSED)

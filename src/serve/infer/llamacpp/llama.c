@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/family_facts.h"
 #include "serve/infer/llama/buffers.h"
 #include "serve/infer/llama/compute.h"
 #include "serve/infer/llama/quant_mix.h"
@@ -115,12 +116,11 @@ static ms_status predict(const ms_llama_run *r, ms_infer_result *result, ms_erro
 
 ms_infer_takes ms_llama_takes(const ms_model_config *config)
 {
-    ms_llama_arch arch;
-    const char *type = config->family->model_type;
+    const ms_family_facts *facts = ms_family_facts_of(config->family);
+    if (!facts->llama_cpp)
+        return MS_INFER_TAKES_NONE;
     /* Factors of longrope are not made from a config.json. */
-    if (ms_llama_arch_of_type(type, &arch))
-        return config->long_rotary ? MS_INFER_TAKES_GGUF : MS_INFER_TAKES_CONFIG;
-    return ms_llama_arch_is_known(type) ? MS_INFER_TAKES_GGUF : MS_INFER_TAKES_NONE;
+    return facts->needs_gguf || config->long_rotary ? MS_INFER_TAKES_GGUF : MS_INFER_TAKES_CONFIG;
 }
 
 ms_status ms_llama_infer(const ms_infer_job *job, ms_infer_result *result, ms_error *err)

@@ -5,8 +5,17 @@
 #ifndef MS_SERVE_INFER_LLAMACPP_SHARE_H
 #define MS_SERVE_INFER_LLAMACPP_SHARE_H
 
-#include "serve/infer/llamacpp/estimate.h"
+#include "serve/infer/llama/sizes.h"
 #include "serve/infer/llamacpp/layout.h"
+
+/* ---- estimate ---- */
+
+/* llama.cpp's own estimate of what a run takes, without loading, on which its --fit relies:
+ * weights, caches and compute buffers of each device, neither pools nor cuBLAS's workspace. */
+
+typedef struct ms_llama_estimate {
+    int64_t weights, all; /* bytes */
+} ms_llama_estimate;
 
 typedef struct ms_llama_search {
     const ms_infer_job *job; /* the settings: see `settings` */

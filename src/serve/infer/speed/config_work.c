@@ -17,12 +17,12 @@ typedef struct loaded {
     bool is_fp8; /* those of layers, as the config says or as they are made on loading */
 } loaded;
 
-static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result)
+static loaded loaded_of(const ms_infer_job *job, const ms_infer_result *result, bool may_dequantise)
 {
     const ms_model_config *c = job->config;
     bool is_made = job->settings->vllm.quantization == MS_VLLM_QUANTIZATION_FP8;
     loaded as = {.config = c, .quantization = c->quantization, .dtype = MS_DTYPE_BF16};
-    if (strcmp(job->settings->engine, "hf") == 0) /* it may dequantise them */
+    if (may_dequantise)
         as.quantization.kind = MS_QUANTIZE_NONE;
     if (result->packed_type)
         (void)ms_quantization_parse(result->packed_type, &as.quantization, NULL);
@@ -128,13 +128,13 @@ static void add_attention(const ms_model_config *c, double cache_bytes, ms_infer
 
 /* ---- all ---- */
 
-ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
-                         ms_infer_work *work, ms_error *err)
+static ms_status count_work(const ms_infer_job *job, const ms_infer_result *result,
+                            bool may_dequantise, ms_infer_work *work, ms_error *err)
 {
     ms_inventory own = {.capacity = 0};
     const ms_inventory *inventory = job->inventory ? job->inventory : &own;
     const ms_model_config *c = job->config;
-    loaded as = loaded_of(job, result);
+    loaded as = loaded_of(job, result, may_dequantise);
     bool has_fp8_cache = job->settings->vllm.kv_dtype == MS_VLLM_KV_FP8;
     ms_status status = job->inventory ? MS_OK : ms_inventory_make(job->arena, c, &own, err);
     if (status != MS_OK)
@@ -152,4 +152,16 @@ ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
     add_attention(c, has_fp8_cache ? 1 : (double)ms_dtype_bytes(as.dtype), work);
     ms_inventory_free(&own);
     return MS_OK;
+}
+
+ms_status ms_config_work(const ms_infer_job *job, const ms_infer_result *result,
+                         ms_infer_work *work, ms_error *err)
+{
+    return count_work(job, result, false, work, err);
+}
+
+ms_status ms_config_work_as_loaded(const ms_infer_job *job, const ms_infer_result *result,
+                                   ms_infer_work *work, ms_error *err)
+{
+    return count_work(job, result, true, work, err);
 }

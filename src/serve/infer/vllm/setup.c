@@ -77,7 +77,7 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
     if (!c)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: a GGUF file is not known; give a config.json");
     s->config = c;
-    s->arch = ms_vllm_arch_of(c->family->model_type);
+    s->arch = ms_family_facts_of(c->family)->vllm;
     if (!s->arch)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: models of type %.60s are unsupported",
                        c->family->model_type);

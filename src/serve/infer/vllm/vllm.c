@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/family_facts.h"
 #include "serve/infer/vllm/start.h"
 #include "serve/infer/vllm/utilization.h"
 #include "base/text/number.h"
@@ -286,7 +287,7 @@ static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *
                : "";
     const char *uncounted = ms_arena_printf(
         s->job->arena,
-        "vLLM will use some %s more than its budget, which its sum does not have: the runner's own "
+        "vLLM will exceed its budget by about %s, which it does not count: the runner's own "
         "buffers, %s (fewer --max-num-seqs make them smaller)%s, and the CUDA context, %s",
         ms_bytes_text(last->buffers_bytes + graphs + context, all),
         ms_bytes_text(last->buffers_bytes, own), of_graphs ? of_graphs : "",
@@ -332,7 +333,7 @@ static ms_status fill(const ms_vllm_setup *s, const answer *a, ms_infer_result *
 
 ms_infer_takes ms_vllm_takes(const ms_model_config *config)
 {
-    bool is_known = ms_vllm_arch_of(config->family->model_type) && !config->long_rotary;
+    bool is_known = ms_family_facts_of(config->family)->vllm && !config->long_rotary;
     return is_known ? MS_INFER_TAKES_CONFIG : MS_INFER_TAKES_NONE;
 }
 

@@ -5,11 +5,74 @@
  */
 #include "torch/ops/attention/attention.h"
 
-#include "torch/ops/attention/attention_cpu.h"
 #include "torch/ops/attention/attention_math.h"
-#include "torch/ops/attention/attention_sizes.h"
 #include "torch/ops/attention/bias.h"
 #include "torch/ops/ops.h"
+
+/* ---- attention sizes ---- */
+
+ms_attention_sizes ms_attention_sizes_of(const ms_shape *q, const ms_shape *k, const ms_shape *v)
+{
+    return (ms_attention_sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2],
+                                k->dims[2], q->dims[3], v->dims[3]};
+}
+
+/* The last query sees all keys, where attention is causal each one before it one key less: of S
+ * queries and keys half of the two S*S products; backward does five products for the forward's two.
+ */
+void ms_attention_work(ms_tape *tape, ms_op_mark mark, const ms_attention_sizes *s, double products,
+                       ms_dtype dtype)
+{
+    double queries = (double)s->seq.value, seen = (double)s->keys.value - queries / 2;
+    double flops = products * (double)s->batch.value * (double)s->heads.value * 2 * queries * seen *
+                   (double)(s->head_dim.value + s->value_dim.value) / 2;
+    ms_op_work(tape, mark, flops, 0, dtype);
+}
+
+/* ---- attention cpu ---- */
+
+/* The CPU's flash attention: per-thread buffers during the kernel. */
+
+enum { CPU_THREADS = 2, CPU_KEY_BLOCK = 512 };
+
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t block_rows(uint64_t seq)
+{
+    return at_most(seq >= 768 ? 256 : seq >= 192 ? 64 : 32, seq);
+}
+
+/* Allocates and frees the per-thread buffers of the CPU's flash kernel for that many queries and
+ * keys.
+ */
+static void attention_cpu_forward_buffers(ms_tape *tape, uint64_t queries, uint64_t all_keys,
+                                          uint64_t head_dim, ms_dtype dtype)
+{
+    uint64_t rows = block_rows(queries), keys = at_most(CPU_KEY_BLOCK, all_keys);
+    uint64_t floats = rows * keys + 2 * rows + rows * head_dim;
+    ms_tensor buffer = ms_empty_bytes(tape, 4 * CPU_THREADS * floats, MS_DTYPE_F32);
+    if (dtype != MS_DTYPE_F32)
+        ms_transient(tape, 2 * CPU_THREADS * rows * keys, dtype);
+    ms_consume(tape, buffer);
+}
+
+static void attention_cpu_backward_buffers(ms_tape *tape, uint64_t queries, uint64_t all_keys,
+                                           ms_dtype dtype)
+{
+    uint64_t rows = block_rows(queries), keys = at_most(CPU_KEY_BLOCK, all_keys);
+    ms_tensor scores = ms_empty_bytes(tape, 2 * 4 * CPU_THREADS * rows * keys, MS_DTYPE_F32);
+    ms_tensor reduced = 0;
+    if (dtype != MS_DTYPE_F32)
+        reduced = ms_empty_bytes(tape, 2 * 2 * CPU_THREADS * rows * keys, dtype);
+    ms_transient(tape, ms_dtype_bytes(dtype) * CPU_THREADS * rows, dtype);
+    ms_consume(tape, reduced);
+    ms_consume(tape, scores);
+}
+
+/* ---- attention ---- */
 
 static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
 {
@@ -245,7 +308,7 @@ static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 {
     ms_attention_sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    ms_attention_cpu_backward_buffers(tape, s.seq.value, s.keys.value, dtype);
+    attention_cpu_backward_buffers(tape, s.seq.value, s.keys.value, dtype);
 }
 
 /* ---- forward, common to the three ---- */
@@ -350,7 +413,7 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_consume(tape, splits.lse);
     ms_consume(tape, splits.out);
     if (row->backend == MS_ATTENTION_CPU_FLASH)
-        ms_attention_cpu_forward_buffers(tape, s.seq.value, s.keys.value, s.head_dim.value, dtype);
+        attention_cpu_forward_buffers(tape, s.seq.value, s.keys.value, s.head_dim.value, dtype);
     if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 &&
         (s.head_dim.value > 128 || s.value_dim.value > 128))
         ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));

@@ -5,8 +5,23 @@
 #ifndef MS_TORCH_OPS_ATTENTION_ATTENTION_H
 #define MS_TORCH_OPS_ATTENTION_ATTENTION_H
 
-#include "torch/autograd/tape.h"
 #include "input/config/run/run_config.h"
+#include "torch/autograd/tape.h"
+
+/* ---- attention sizes ---- */
+
+/* The sizes of a call of attention, and its work. */
+
+typedef struct ms_attention_sizes {
+    ms_dim batch, heads, kv_heads, seq, keys, head_dim, value_dim; /* seq: of the queries */
+} ms_attention_sizes;
+
+/* Of [B, H, S, D] tensors. */
+ms_attention_sizes ms_attention_sizes_of(const ms_shape *q, const ms_shape *k, const ms_shape *v);
+
+/* Notes the floating-point work of so many products of [S, D] matrices, half of each S*S one. */
+void ms_attention_work(ms_tape *tape, ms_op_mark mark, const ms_attention_sizes *sizes,
+                       double products, ms_dtype dtype);
 
 /* The arguments of a call besides its tensors. */
 typedef struct ms_attention_call_args {

@@ -16,7 +16,8 @@ ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim rows, ms_dim keys
     return mask;
 }
 
-ms_tensor ms_additive_of(ms_tape *tape, ms_tensor bool_mask, ms_dtype dtype)
+/* A bool mask [B, 1, S, S] converted to 0 and -inf. */
+static ms_tensor additive_of(ms_tape *tape, ms_tensor bool_mask, ms_dtype dtype)
 {
     if (ms_idle(tape) || !bool_mask)
         return 0;
@@ -28,7 +29,7 @@ ms_tensor ms_mask_as_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
 {
     if (ms_idle(tape) || ms_info(tape, mask)->dtype != MS_DTYPE_BOOL)
         return mask;
-    return ms_additive_of(tape, mask, (ms_dtype)ms_info(tape, q)->dtype);
+    return additive_of(tape, mask, (ms_dtype)ms_info(tape, q)->dtype);
 }
 
 /* ones -> tril -> float mask of 0 and -inf */

@@ -14,7 +14,5 @@ ms_tensor ms_mask_as_bias(ms_tape *tape, ms_tensor q, ms_tensor mask);
  * its arguments. */
 ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
                             bool causal, double dropout);
-/* A bool mask [B, 1, S, S] converted to 0 and -inf. */
-ms_tensor ms_additive_of(ms_tape *tape, ms_tensor bool_mask, ms_dtype dtype);
 
 #endif

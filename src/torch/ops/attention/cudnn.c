@@ -2,7 +2,7 @@
 #include "torch/ops/attention/cudnn.h"
 
 #include "torch/ops/attention/attention_math.h"
-#include "torch/ops/attention/attention_sizes.h"
+#include "torch/ops/attention/attention.h"
 #include "torch/ops/ops.h"
 
 /* Of a call in either pass; what the kernels' own plan asks for. */

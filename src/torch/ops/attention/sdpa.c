@@ -7,7 +7,6 @@
 #include "torch/ops/attention/attention_math.h"
 #include "torch/ops/attention/cudnn.h"
 #include "torch/ops/attention/ring.h"
-#include "torch/ops/attention/ring_parts.h"
 #include "torch/ops/ops.h"
 
 /* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */

@@ -45,12 +45,6 @@ ms_tensor ms_mesh_sum(ms_tape *tape, ms_tensor x);
 ms_tensor ms_mesh_sum_tokens(ms_tape *tape, ms_tensor x, ms_mesh_wait wait);
 /* From parts of the last dimension to all of it. */
 ms_tensor ms_mesh_gather_last(ms_tape *tape, ms_tensor x);
-
-/* ---- by vocabulary (vocabulary.c) ---- */
-
-/* Indices outside this rank's rows are masked: the mask, retained, and indices that start at the
- * rank's first row, retained. `like`: the indices. */
-void ms_mesh_mask(ms_tape *tape, ms_tensor like, ms_tensor *mask, ms_tensor *masked);
 /* The rows that this rank has, zeros for others; the gradient is that of the whole table. */
 ms_tensor ms_mesh_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
 /* Cross entropy of [N, V / ranks] scores in fp32 and [N] labels: the scalar mean. */

@@ -19,7 +19,11 @@ static ms_tensor new_like(ms_tape *tape, ms_tensor like, ms_dtype dtype)
     return held(tape, ms_empty_like(tape, like, dtype));
 }
 
-void ms_mesh_mask(ms_tape *tape, ms_tensor like, ms_tensor *mask, ms_tensor *masked)
+/* ---- by vocabulary (vocabulary.c) ---- */
+
+/* Indices outside this rank's rows are masked: the mask, retained, and indices that start at the
+ * rank's first row, retained. `like`: the indices. */
+static void mesh_mask(ms_tape *tape, ms_tensor like, ms_tensor *mask, ms_tensor *masked)
 {
     ms_tensor below = new_like(tape, like, MS_DTYPE_BOOL);
     ms_tensor above = new_like(tape, like, MS_DTYPE_BOOL);
@@ -39,7 +43,7 @@ ms_tensor ms_mesh_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids)
         return 0;
     ms_tensor mask, masked;
     ms_dim rows = ms_info(tape, weight)->shape.dims[0];
-    ms_mesh_mask(tape, ids, &mask, &masked);
+    mesh_mask(tape, ids, &mask, &masked);
     ms_tensor out = ms_embedding_rows(
         tape, weight, ids, ms_dim_number(&tape->trace->symbols, rows.value * ms_mesh_ranks(tape)));
     ms_release(tape, masked);
@@ -127,7 +131,7 @@ static ms_tensor nll_loss(ms_tape *tape, ms_tensor labels, ms_tensor *total)
     const ms_shape rows = ms_info(tape, labels)->shape, column = column_of(tape, labels);
     ms_tensor safe = where_counted(tape, labels, &rows, MS_DTYPE_I64);
     ms_tensor mask, masked;
-    ms_mesh_mask(tape, safe, &mask, &masked);
+    mesh_mask(tape, safe, &mask, &masked);
     ms_tensor own = held(tape, ms_empty(tape, column, MS_DTYPE_F32));
     ms_release(tape, mask);
     ms_tensor reduced = all_reduced(tape, own);
@@ -152,7 +156,7 @@ static void cross_entropy_backward(ms_tape *tape, const ms_node *node, ms_tensor
     ms_tensor safe = where_counted(tape, labels, &column, MS_DTYPE_I64);
     ms_tensor input = new_like(tape, log_probs, MS_DTYPE_F32);
     ms_tensor mask, masked;
-    ms_mesh_mask(tape, labels, &mask, &masked);
+    mesh_mask(tape, labels, &mask, &masked);
     ms_tensor wide = new_like(tape, mask, MS_DTYPE_F32);
     ms_tensor update = new_like(tape, mask, MS_DTYPE_F32);
     ms_release(tape, wide);

@@ -7,7 +7,32 @@
 #ifndef MS_PARALLEL_ZERO_H
 #define MS_PARALLEL_ZERO_H
 
+#include "input/config/run/layout.h"
+#include "torch/autograd/tape.h"
 #include "torch/parallel/kit/kinds.h"
+
+/* ---- zero optimizer ---- */
+
+/* ZeroRedundancyOptimizer: every rank updates some of the parameters, and has states for these
+ * alone. */
+
+/* Assigns whole parameters to ranks when the optimizer is made; they become views of one buffer for
+ * each rank if the layout says so. */
+void ms_zero_optimizer_build(ms_tape *tape);
+/* This rank's parameters in the order of its optimizer; NULL: it has all. */
+const uint32_t *ms_zero_optimizer_parameters(const ms_tape *tape, uint32_t *count);
+
+/* ---- zero groups ---- */
+
+/* transformers' Trainer gives its optimizer two groups of parameters, with and without weight
+ * decay. ZeRO partitions each group apart. */
+
+enum { MS_ZERO_MOST_GROUPS = 2 };
+
+/* The group of the parameter `index` of the tape: 0 with weight decay, 1 without, as
+ * Trainer.get_decay_parameter_names of transformers 5.23 (trainer.py) has them. Without decay
+ * groups all are in group 0. */
+uint32_t ms_zero_group_number(const ms_tape *tape, const ms_zero *zero, uint32_t index);
 
 typedef ms_vec(ms_tensor) ms_zero_tensors;
 typedef ms_vec(uint32_t) ms_zero_indices;
@@ -54,16 +79,11 @@ typedef struct ms_zero12 {
     uint32_t stream; /* of reductions */
 } ms_zero12;
 
-ms_zero12 *ms_zero12_of(ms_tape *tape);
-
 /* The pool of tensors of reductions: that of their stream with overlap_comm. */
 static inline uint32_t ms_zero_pool(const ms_zero12 *all)
 {
     return all->parallel->zero.overlap_comm ? all->stream : MS_STREAM_OPERATORS;
 }
-
-/* Flattens the parameters of each group and makes its fp32 partition (zero_flat.c). */
-void ms_zero_flatten(ms_tape *tape, ms_zero12 *all);
 /* The group of a parameter. */
 static inline ms_zero_group *ms_zero_group_of(const ms_zero12 *all, uint32_t parameter)
 {
@@ -86,10 +106,6 @@ void ms_zero_offload_update(ms_tape *tape, ms_zero12 *all);
 uint64_t ms_zero_offload_host_bytes(const ms_zero12 *all, uint64_t states);
 /* Elements of a parameter that lie in this rank's partition of its group. */
 uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter);
-
-/* Gradients (zero_reduce.c): one is complete; backward is over. */
-void ms_zero_collect(ms_tape *tape, ms_zero12 *all, uint32_t parameter);
-void ms_zero_finish_backward(ms_tape *tape, ms_zero12 *all);
 
 /* What precedes and follows the optimizer (zero_step.c); true: it steps another group. */
 void ms_zero_prepare_update(ms_tape *tape, ms_zero12 *all);

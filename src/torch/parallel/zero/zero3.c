@@ -5,7 +5,291 @@
  */
 #include "torch/parallel/zero/zero3.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/trace/build.h"
+
+/* ---- zero3 offload ---- */
+
+/* ZeRO-3 with offload_optimizer: the gradients of the shards are on the host. Each comes to
+ * the device when its bucket is reduced, where the last micro-step also takes its norm and
+ * widens it. */
+
+/* _constant_buffered_norm2 works on so many elements at a time. */
+static const uint64_t NORM_ELEMENTS = UINT64_C(250000000);
+
+/* norm = sqrt(sum of chunk.norm(2) ** 2) */
+static ms_tensor norm_of(ms_tape *tape, ms_tensor gradient, uint64_t elements)
+{
+    ms_tensor norm = 0;
+    for (uint64_t at = 0; at < elements && !ms_idle(tape); at += NORM_ELEMENTS) {
+        uint64_t left = elements - at;
+        ms_tensor part =
+            ms_zero_narrow(tape, gradient, left < NORM_ELEMENTS ? left : NORM_ELEMENTS);
+        ms_tensor of_part = ms_zero_norm_of(tape, part);
+        ms_tensor square = ms_zero_vector(tape, 1, MS_DTYPE_F64, NULL, 0);
+        ms_release(tape, of_part);
+        ms_release(tape, norm);
+        norm = square;
+        ms_release(tape, part);
+    }
+    ms_tensor root = ms_zero_vector(tape, 1, MS_DTYPE_F64, NULL, 0);
+    ms_release(tape, norm);
+    return root;
+}
+
+static /* The gradient of a shard, from the host or to be added there. */
+    void
+    zero3_offload_gradient(ms_tape *tape, ms_zero3 *all, uint32_t index)
+{
+    uint64_t elements = all->parameters.items[index].shard;
+    ms_release(tape, all->returned);
+    all->returned =
+        ms_zero_vector(tape, elements, all->dtype, "gradient of a shard", MS_CATEGORY_GRADIENT);
+    uint64_t bytes = elements * ms_dtype_bytes(all->dtype);
+    ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, bytes));
+    if (!all->is_last || ms_idle(tape))
+        return;
+    if (!ms_vec_push(&all->norms, norm_of(tape, all->returned, elements)))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_tensor wide = ms_zero_vector(tape, elements, MS_DTYPE_F32, NULL, 0);
+    ms_work_begin(tape, ms_work_of(MS_WORK_TO_HOST, elements * ms_dtype_bytes(MS_DTYPE_F32)));
+    ms_release(tape, wide);
+}
+
+/* The sum of the norms, its root, and what replaces infinity. */
+static void total_norm(ms_tape *tape)
+{
+    static const ms_dtype types[] = {MS_DTYPE_F32, MS_DTYPE_F32, MS_DTYPE_U8,
+                                     MS_DTYPE_U8,  MS_DTYPE_U8,  MS_DTYPE_F32};
+    ms_tensor scalars[sizeof types / sizeof *types];
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        scalars[i] = ms_zero_vector(tape, 1, types[i], NULL, 0);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        ms_release(tape, scalars[i]);
+}
+
+static void zero3_offload_update(ms_tape *tape, ms_zero3 *all)
+{
+    enum { PASSES = 7 };
+    uint64_t elements = ms_zero3_trained_elements(all);
+    total_norm(tape);
+    const ms_work update =
+        ms_work_of(MS_WORK_HOST_UPDATE, PASSES * elements * ms_dtype_bytes(MS_DTYPE_F32));
+    ms_work_wait(tape, ms_work_begin(tape, update));
+    const ms_work back = ms_work_of(MS_WORK_TO_DEVICE, elements * ms_dtype_bytes(all->dtype));
+    ms_work_wait(tape, ms_work_begin(tape, back));
+    ms_zero_drop(tape, &all->norms);
+    ms_zero3_gather_persistent(tape, all);
+}
+
+static /* fp32 shards with gradients and states, and the gradients' sums. */
+    uint64_t
+    zero3_offload_host_bytes(const ms_zero3 *all, uint64_t states)
+{
+    uint64_t wide = ms_dtype_bytes(MS_DTYPE_F32);
+    return ms_zero3_trained_elements(all) * ((2 + states) * wide + ms_dtype_bytes(all->dtype)) +
+           wide * all->groups.count;
+}
+
+/* ---- zero3 reduce ---- */
+
+/* Gradients of ZeRO-3: they are copied into the bucket; when another would not fit, the
+ * bucket's are interleaved by rank in a new tensor and reduced, and this rank's part is added
+ * to the permanent tensor of shards' gradients. Then the update, group by group. */
+
+static ms_parameter *trained(ms_tape *tape, const ms_zero3 *all, uint32_t row)
+{
+    return &tape->parameters.items[all->parameters.items[row].placed.parameter];
+}
+
+static void drop_gradient(ms_tape *tape, const ms_zero3 *all, uint32_t index, bool is_recorded)
+{
+    ms_parameter *parameter = trained(tape, all, index);
+    ms_tensor grad = parameter->grad;
+    if (!grad || ms_idle(tape))
+        return;
+    if (is_recorded && all->reduce_pool != MS_STREAM_OPERATORS &&
+        ms_trace_add_use(tape->trace, ms_info(tape, grad)->storage, all->reduce_stream) == MS_NONE)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    parameter->grad = 0;
+    ms_release(tape, grad);
+}
+
+/* torch.empty() for the ranks whose part of a tensor is shorter than those of the first. */
+static void pad(ms_tape *tape, const ms_zero3 *all, uint64_t elements, ms_zero_tensors *pads)
+{
+    uint64_t ranks = all->parallel->layout.shards, part = (elements + ranks - 1) / ranks;
+    for (uint64_t rank = elements / part; rank < ranks && !ms_idle(tape); rank++) {
+        uint64_t begin = rank * part, here = elements > begin ? elements - begin : 0;
+        if (!ms_vec_push(pads, ms_zero_vector(tape, part - here, all->dtype, NULL, 0)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+/* reduce_scatter_coalesced */
+static ms_tensor interleave(ms_tape *tape, ms_zero3 *all)
+{
+    uint64_t ranks = all->parallel->layout.shards, sum = 0;
+    uint32_t count = all->collected_parameters.count;
+    ms_zero_tensors pads = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const ms_zero3_parameter *row = &all->parameters.items[all->collected_parameters.items[i]];
+        if (count == 1 && row->elements % ranks == 0)
+            return 0;
+        sum += row->shard * ranks;
+        pad(tape, all, row->elements, &pads);
+    }
+    ms_tensor flat =
+        ms_zero_vector(tape, sum, all->dtype, "bucket being reduced", MS_CATEGORY_GRADIENT);
+    ms_zero_drop(tape, &pads);
+    ms_vec_free(&pads);
+    return flat;
+}
+
+/* Each reduced part in the type of the sums. */
+static void widen_parts(ms_tape *tape, const ms_zero3 *all, ms_zero_tensors *wide)
+{
+    for (uint32_t i = 0; i < all->collected_parameters.count && !ms_idle(tape); i++) {
+        uint64_t elements = all->parameters.items[all->collected_parameters.items[i]].shard;
+        if (!ms_vec_push(wide, ms_zero_vector(tape, elements, MS_DTYPE_F32, NULL, 0)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all)
+{
+    if (!all->collected_parameters.count || ms_idle(tape))
+        return;
+    ms_zero3_limit(tape, &all->reduced);
+    uint64_t ranks = all->parallel->layout.shards;
+    uint64_t bytes = all->collected * ms_dtype_bytes(all->dtype);
+    tape->stream = all->reduce_pool;
+    ms_tensor flat = interleave(tape, all);
+    ms_collective(tape, MS_WORK_REDUCE_SCATTER, all->reduce_stream, bytes / ranks * (ranks - 1));
+    ms_zero_tensors wide = {0};
+    if (all->parallel->zero.accumulates_f32) {
+        widen_parts(tape, all, &wide);
+        ms_release(tape, flat);
+        flat = 0;
+    }
+    if (all->parallel->zero.offloads_optimizer)
+        qsort(all->collected_parameters.items, all->collected_parameters.count, sizeof(uint32_t),
+              compare_numbers);
+    for (uint32_t i = 0; i < all->collected_parameters.count; i++) {
+        if (all->parallel->zero.offloads_optimizer)
+            zero3_offload_gradient(tape, all, all->collected_parameters.items[i]);
+        drop_gradient(tape, all, all->collected_parameters.items[i], true);
+    }
+    ms_release(tape, all->returned);
+    all->returned = 0;
+    ms_release(tape, flat);
+    ms_zero_drop(tape, &wide);
+    ms_vec_free(&wide);
+    tape->stream = MS_STREAM_OPERATORS;
+    all->collected_parameters.count = 0;
+    all->collected = 0;
+    ms_zero3_note(tape, &all->reduced);
+}
+
+/* Gradients and the update (zero3_reduce.c). */
+static void zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t index)
+{
+    const ms_zero *zero = &all->parallel->zero;
+    uint64_t elements = all->parameters.items[index].elements;
+    if (all->collected && all->collected + elements > zero->reduce_bucket_size)
+        ms_zero3_reduce(tape, all);
+    if (all->bucket && all->collected + elements <= zero->reduce_bucket_size) {
+        ms_parameter *parameter = trained(tape, all, index);
+        const ms_tensor_info info = *ms_info(tape, parameter->tensor);
+        ms_tensor view = ms_alias(tape, all->bucket, info.shape, info.strides);
+        ms_retain(tape, view);
+        drop_gradient(tape, all, index, true);
+        parameter->grad = view;
+    }
+    all->collected += elements;
+    if (!ms_vec_push(&all->collected_parameters, index))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* ---- the update ---- */
+
+static ms_tensor norm_of_group(ms_tape *tape, const ms_zero3 *all, const ms_zero3_group *group)
+{
+    ms_zero_tensors parts = {0};
+    for (uint32_t i = group->first; i < group->end && !ms_idle(tape); i++)
+        if (!ms_vec_push(&parts, ms_zero_narrow(tape, all->gradients,
+                                                all->parameters.items[all->order.items[i]].shard)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_tensor norm = ms_zero_norm(tape, &parts);
+    ms_zero_drop(tape, &parts);
+    ms_vec_free(&parts);
+    return norm;
+}
+
+/* The gradients of the group's shards, in fp32. */
+static void widen(ms_tape *tape, ms_zero3 *all)
+{
+    const ms_zero3_group *group = &all->groups.items[all->group];
+    bool is_wide = all->parallel->zero.accumulates_f32;
+    ms_tensor flat = group->end - group->first > 1 && !is_wide
+                         ? ms_zero_vector(tape, group->elements, all->dtype, NULL, 0)
+                         : 0;
+    ms_tensor wide = flat;
+    if (all->dtype != MS_DTYPE_F32 || !flat) {
+        wide = ms_zero_vector(tape, group->elements, MS_DTYPE_F32, "fp32 gradients",
+                              MS_CATEGORY_GRADIENT);
+        ms_release(tape, flat);
+    }
+    tape->parameters.items[group->master].grad = wide;
+}
+
+static void zero3_prepare_update(ms_tape *tape, ms_zero3 *all)
+{
+    ms_zero3_release_all(tape, all);
+    if (all->parallel->zero.offloads_optimizer) {
+        zero3_offload_update(tape, all);
+        return;
+    }
+    for (uint32_t i = 0; i < all->groups.count && !ms_idle(tape); i++)
+        if (!ms_vec_push(&all->norms, norm_of_group(tape, all, &all->groups.items[i])))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    all->total = ms_zero_vector(tape, 1, MS_DTYPE_F64, NULL, 0);
+    all->previous = all->norm;
+    all->norm = ms_zero_vector(tape, 1, MS_DTYPE_F64, "norm of gradients", MS_CATEGORY_TEMPORARY);
+    all->group = 0;
+    if (all->groups.count)
+        widen(tape, all);
+}
+
+static bool zero3_finish_update(ms_tape *tape, ms_zero3 *all)
+{
+    if (!all->groups.count || all->parallel->zero.offloads_optimizer || ms_idle(tape))
+        return false;
+    ms_parameter *master = &tape->parameters.items[all->groups.items[all->group].master];
+    ms_tensor grad = master->grad;
+    master->grad = 0;
+    ms_release(tape, grad);
+    if (++all->group < all->groups.count) {
+        widen(tape, all);
+        return true;
+    }
+    ms_zero3_gather_persistent(tape, all);
+    ms_zero_drop(tape, &all->norms);
+    ms_release(tape, all->total);
+    ms_release(tape, all->previous);
+    all->total = all->previous = 0;
+    return false;
+}
+
+/* ---- zero3 ---- */
 
 static void install(ms_tape *tape, void *state);
 
@@ -39,7 +323,7 @@ static void free_state(void *state)
 static const ms_state_kind kind = {
     .bytes = sizeof(ms_zero3), .install = install, .free = free_state};
 
-ms_zero3 *ms_zero3_of(ms_tape *tape)
+static ms_zero3 *zero3_of(ms_tape *tape)
 {
     return ms_hooks_find_state(tape, &kind);
 }
@@ -169,7 +453,7 @@ static void collect_block(ms_tape *tape, ms_zero3 *all, uint32_t module)
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
     for (uint32_t i = first; i < first + count && !ms_idle(tape); i++)
         if (ms_zero3_is_trained(all, i))
-            ms_zero3_collect(tape, all, i);
+            zero3_collect(tape, all, i);
 }
 
 static void leave(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t left)
@@ -199,7 +483,9 @@ static void leave_called(ms_tape *tape, ms_zero3 *all, uint32_t scope)
             leave(tape, all, true, i);
 }
 
-void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op)
+/* Adjusts a stack to the module of this scope, which runs this operator. */
+static void zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope,
+                       const ms_op *op)
 {
     ms_zero3_stack *stack = is_forward ? &all->forward : &all->backward;
     const ms_zero3_stack wanted = modules_around(tape, all, scope, op, is_forward && all->is_rerun);
@@ -219,7 +505,7 @@ void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope
     }
 }
 
-void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward)
+static void zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward)
 {
     leave(tape, all, is_forward, 0);
 }
@@ -236,7 +522,7 @@ static void op_begins(ms_tape *tape, void *context, uint32_t number, const ms_op
     if (is_rerun && !all->is_rerun)
         all->forward.count = 0;
     all->is_rerun = is_rerun;
-    ms_zero3_move(tape, all, true, tape->scope, op);
+    zero3_move(tape, all, true, tape->scope, op);
 }
 
 /* lora_A and lora_B are left when their product is there. */
@@ -264,7 +550,7 @@ static void before_node(ms_tape *tape, void *context, uint32_t scope, const ms_o
     ms_zero3_drop_kept(tape, all);
     if (scope != MS_NONE && is_module_input(op) && !ms_zero3_is_adapted(all, scope))
         scope = tape->trace->scopes.items[scope].parent; /* its module is left */
-    ms_zero3_move(tape, all, false, scope, op);
+    zero3_move(tape, all, false, scope, op);
 }
 
 static void before_forward(ms_tape *tape, void *context, uint32_t scope)
@@ -275,13 +561,13 @@ static void before_forward(ms_tape *tape, void *context, uint32_t scope)
     ms_zero3_begin_pass(tape, all);
     all->forward.count = all->backward.count = 0;
     all->is_rerun = false;
-    ms_zero3_move(tape, all, true, MS_NONE, NULL);
+    zero3_move(tape, all, true, MS_NONE, NULL);
 }
 
 static void after_forward(ms_tape *tape, void *context, uint32_t scope)
 {
     if (scope == MS_NONE && !ms_idle(tape))
-        ms_zero3_leave_all(tape, context, true);
+        zero3_leave_all(tape, context, true);
 }
 
 static void after_backward(ms_tape *tape, void *context, uint32_t scope)
@@ -292,8 +578,8 @@ static void after_backward(ms_tape *tape, void *context, uint32_t scope)
     for (uint32_t i = 0; i < all->parameters.count && tape->graph_leaves; i++)
         if (all->parameters.items[i]
                 .placed.is_embedding) /* its output was made to need a gradient */
-            ms_zero3_move(tape, all, false, all->parameters.items[i].placed.scope, NULL);
-    ms_zero3_leave_all(tape, all, false);
+            zero3_move(tape, all, false, all->parameters.items[i].placed.scope, NULL);
+    zero3_leave_all(tape, all, false);
 }
 
 static void accumulated(ms_tape *tape, void *context, uint32_t index)
@@ -303,7 +589,7 @@ static void accumulated(ms_tape *tape, void *context, uint32_t index)
         return;
     uint32_t row = all->row_of.items[index], scope = all->parameters.items[row].placed.scope;
     if (scope >= all->leaf_of.count || all->leaf_of.items[scope] == MS_NONE)
-        ms_zero3_collect(tape, all, row);
+        zero3_collect(tape, all, row);
 }
 
 static void install(ms_tape *tape, void *state)
@@ -344,12 +630,12 @@ static void build_end(ms_tape *tape)
 
 static void micro_step(ms_tape *tape, bool is_last)
 {
-    ms_zero3_of(tape)->is_last = is_last;
+    zero3_of(tape)->is_last = is_last;
 }
 
 static void backward_ends(ms_tape *tape)
 {
-    ms_zero3 *all = ms_zero3_of(tape);
+    ms_zero3 *all = zero3_of(tape);
     ms_zero3_reduce(tape, all);
     ms_host_waits(tape); /* for the stream of reductions */
     ms_zero3_release_leftovers(tape, all);
@@ -357,22 +643,22 @@ static void backward_ends(ms_tape *tape)
 
 static void update_begins(ms_tape *tape)
 {
-    ms_zero3_prepare_update(tape, ms_zero3_of(tape));
+    zero3_prepare_update(tape, zero3_of(tape));
 }
 
 static bool update_ends(ms_tape *tape)
 {
-    return ms_zero3_finish_update(tape, ms_zero3_of(tape));
+    return zero3_finish_update(tape, zero3_of(tape));
 }
 
 static uint64_t host_bytes(ms_tape *tape, uint64_t states)
 {
-    return ms_zero3_offload_host_bytes(ms_zero3_of(tape), states);
+    return zero3_offload_host_bytes(zero3_of(tape), states);
 }
 
 static uint64_t gradient_bytes(ms_tape *tape)
 {
-    const ms_zero3 *all = ms_zero3_of(tape);
+    const ms_zero3 *all = zero3_of(tape);
     return all->gradients ? ms_tensor_bytes(tape, all->gradients) : 0;
 }
 

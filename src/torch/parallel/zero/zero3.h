@@ -118,8 +118,6 @@ typedef struct ms_zero3 {
     uint32_t gather_pool, reduce_pool; /* the operators' without overlap_comm */
 } ms_zero3;
 
-ms_zero3 *ms_zero3_of(ms_tape *tape);
-
 static inline bool ms_zero3_is_trained(const ms_zero3 *all, uint32_t row)
 {
     return all->parameters.items[row].placed.parameter != MS_NONE;
@@ -152,9 +150,6 @@ uint32_t ms_zero3_own_parameters(const ms_zero3 *all, uint32_t scope, uint32_t *
 bool ms_zero3_is_adapted(const ms_zero3 *all, uint32_t module);
 /* A parameter that is read outside the module that has it is gathered at once, by itself. */
 void ms_zero3_gather_alone(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
-/* Adjusts a stack to the module of this scope, which runs this operator. */
-void ms_zero3_move(ms_tape *tape, ms_zero3 *all, bool is_forward, uint32_t scope, const ms_op *op);
-void ms_zero3_leave_all(ms_tape *tape, ms_zero3 *all, bool is_forward);
 
 /* Before a parameter gets memory: with the padding of all shards, as when it is gathered by itself,
  * or without, as when it is copied out of a gather of several. */
@@ -196,16 +191,5 @@ void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row);
  * tensors sees: it stays as long as the graph, that of a recomputation until backward goes on. */
 void ms_zero3_keep(ms_tape *tape, ms_zero3 *all, ms_zero3_parameter *row);
 void ms_zero3_drop_kept(ms_tape *tape, ms_zero3 *all);
-
-/* Gradients and the update (zero3_reduce.c). */
-void ms_zero3_collect(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
-void ms_zero3_reduce(ms_tape *tape, ms_zero3 *all);
-void ms_zero3_prepare_update(ms_tape *tape, ms_zero3 *all);
-/* offload_optimizer (zero3_offload.c): a shard's gradient meets the host's; the update there. */
-void ms_zero3_offload_gradient(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
-void ms_zero3_offload_update(ms_tape *tape, ms_zero3 *all);
-uint64_t ms_zero3_offload_host_bytes(const ms_zero3 *all, uint64_t states);
-
-bool ms_zero3_finish_update(ms_tape *tape, ms_zero3 *all);
 
 #endif

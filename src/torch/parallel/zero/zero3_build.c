@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "torch/parallel/zero/zero_groups.h"
+#include "torch/parallel/zero/zero.h"
 #include "core/trace/build.h"
 
 /* Shards whose gradients are widened, and stepped, at a time. */

@@ -10,6 +10,14 @@
 
 #include "input/config/launch/shell/shell_state.h"
 
+/* ---- shell assign ---- */
+
+/* What a shell's text assigns to variables. */
+
+/* Assigns if the word is NAME=VALUE; `*is_one` says whether it is. `is_inner`: it is not sure that
+ * the shell does so. */
+ms_status ms_shell_assign(ms_shell *shell, const ms_shell_word *word, bool is_inner, bool *is_one);
+
 /* A command that is no assignment. `is_inner`: a loop, a condition or a function has it. */
 typedef ms_status (*ms_shell_visit)(void *context, const ms_shell *shell,
                                     const ms_shell_words *words, bool is_inner);

@@ -2,64 +2,59 @@
 #include "input/config/resolve/parallel/resolve_context.h"
 
 #include <inttypes.h>
-#include <string.h>
 
+#include "input/config/model/family_facts.h"
+#include "input/config/resolve/parallel/refusals.h"
 #include "input/config/run/attention.h"
 
-/* Families that were compared: attention is causal, and the model takes positions. */
-static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
-
-static bool is_known(const ms_model_config *model)
+static bool drops_scores(const ms_resolving *c)
 {
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(model->model_type, families[i]) == 0)
-            return true;
-    return false;
+    return c->model->attention_dropout > 0;
 }
 
-static bool any_layer_slides(const ms_model_config *model)
+static bool attends_otherwise(const ms_resolving *c)
 {
-    for (uint64_t i = 0; i < model->num_layers && model->layer_kinds; i++)
-        if (model->layer_kinds[i] & MS_LAYER_SLIDES)
-            return true;
-    return false;
+    return ms_attention_choose(c->model, c->run) != MS_ATTENTION_FLASH;
 }
 
-/* What is not predicted, as "with ..."; NULL: all of it is. */
-static const char *unsupported(const ms_resolving *c)
+static bool has_odd_heads(const ms_resolving *c)
 {
-    const ms_run_config *run = c->run;
-    const ms_parallel *parallel = &run->parallel;
-    if (c->model->head != MS_HEAD_CAUSAL_LM)
-        return "with a head that is no causal language model";
-    if (any_layer_slides(c->model))
-        return "with sliding windows";
-    if (c->model->attention_dropout > 0)
-        return "with dropout in attention";
-    if (ms_attention_choose(c->model, run) != MS_ATTENTION_FLASH)
-        return "with attention other than flash, which takes bf16 or fp16";
-    if (c->model->head_dim % 8)
-        return "with heads whose size is no multiple of 8";
-    if (run->training.label_smoothing > 0 || run->training.logits_to_keep)
-        return "with another loss";
-    if (parallel->offloads || parallel->reshard_ranks)
-        return "with fsdp-offload or reshard-ranks";
-    if (parallel->build != MS_BUILD_META || parallel->units != MS_UNITS_LAYERS)
-        return "with build or fsdp-units";
-    return NULL;
+    return c->model->head_dim % 8 != 0;
 }
+
+static bool reshards_otherwise(const ms_resolving *c)
+{
+    return c->run->parallel.offloads || c->run->parallel.reshard_ranks;
+}
+
+static bool builds_otherwise(const ms_resolving *c)
+{
+    return c->run->parallel.build != MS_BUILD_META || c->run->parallel.units != MS_UNITS_LAYERS;
+}
+
+static const ms_rank_refusal refusals[] = {
+    {ms_has_other_head, "with a head that is no causal language model"},
+    {ms_any_layer_slides, "with sliding windows"},
+    {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
+    {drops_scores, "with dropout in attention"},
+    {attends_otherwise, "with attention other than flash, which takes bf16 or fp16"},
+    {has_odd_heads, "with heads whose size is no multiple of 8"},
+    {ms_has_other_loss, "with another loss"},
+    {reshards_otherwise, "with fsdp-offload or reshard-ranks"},
+    {builds_otherwise, "with build or fsdp-units"},
+    {NULL, NULL},
+};
 
 ms_status ms_resolve_context_parallel(const ms_resolving *c)
 {
     const ms_layout *layout = &c->run->parallel.layout;
     if (layout->context <= 1)
         return MS_OK;
-    if (!is_known(c->model))
-        return ms_resolve_fail(
-            c, "parallel",
-            "context parallelism is predicted for llama, mistral, qwen2 and qwen3, not for %s",
-            c->model->model_type);
-    const char *why = unsupported(c);
+    if (!ms_is_compared(c->model, MS_WITH_CONTEXT))
+        return ms_resolve_fail(c, "parallel", "context parallelism is not predicted for %s, %s",
+                               c->model->model_type,
+                               ms_why_not_compared(c->model, MS_WITH_CONTEXT));
+    const char *why = ms_rank_refusal_of(c, refusals);
     if (why)
         return ms_resolve_fail(c, "parallel", "context parallelism is not predicted %s", why);
     if (ms_layout_splits(layout, c->run->seq_tokens))

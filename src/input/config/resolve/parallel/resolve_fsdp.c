@@ -2,7 +2,8 @@
 #include "input/config/resolve/parallel/resolve_fsdp.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "input/config/model/family_facts.h"
 
 /* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
  */
@@ -23,36 +24,19 @@ static ms_status check_reshard_ranks(const ms_resolving *c)
                            ranks, shards);
 }
 
-/* The ends of a model are found by their operators. accelerate's were compared for all rows. */
-typedef struct end_family {
-    const char *type;
-    bool in_torchtitan, is_broadcast;
-} end_family;
-
-static const end_family *end_family_of(const ms_resolving *c)
+/* The ends of a model are found by their operators. */
+static bool has_known_ends(const ms_resolving *c)
 {
-    static const end_family families[] = {
-        {"llama", true, true},        {"mistral", true, true},     {"qwen2", true, true},
-        {"qwen3", true, true},        {"gemma", false, true},      {"gemma2", false, true},
-        {"gemma3_text", false, true}, {"starcoder2", false, true}, {"phi3", false, true},
-        {"granite", false, true},     {"smollm3", false, true},    {"cohere", false, true},
-        {"qwen3_moe", false, true},   {"mixtral", false, false},
-    };
-    const ms_parallel *parallel = &c->run->parallel;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(c->model->family->model_type, families[i].type) == 0)
-            return families[i].in_torchtitan || parallel->units == MS_UNITS_ACCELERATE
-                       ? &families[i]
-                       : NULL;
-    return NULL;
+    const bool is_accelerate = c->run->parallel.units == MS_UNITS_ACCELERATE;
+    return ms_is_compared(c->model, is_accelerate ? MS_WITH_ACCELERATE_UNITS : MS_WITH_TITAN_UNITS);
 }
 
 static const char *why_no_end_units(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
-    const end_family *family = end_family_of(c);
     bool is_broadcast = run->parallel.build == MS_BUILD_BROADCAST;
-    if (!family || c->model->head != MS_HEAD_CAUSAL_LM || (is_broadcast && !family->is_broadcast))
+    if (!has_known_ends(c) || c->model->head != MS_HEAD_CAUSAL_LM ||
+        (is_broadcast && !ms_is_compared(c->model, MS_WITH_BROADCAST)))
         return is_broadcast ? "for this model that rank 0 sends" : "for this model";
     if (c->model->tie_word_embeddings && run->parallel.units == MS_UNITS_TORCHTITAN)
         return "with tied embeddings";
@@ -71,9 +55,7 @@ static ms_status check_build(const ms_resolving *c)
     if (parallel->units != MS_UNITS_ACCELERATE)
         return ms_resolve_fail(c, "build",
                                "broadcast is accelerate's: fsdp-units must be accelerate");
-    bool has_head_norms =
-        strncmp(model->model_type, "qwen3", 5) == 0 || strncmp(model->model_type, "gemma3", 6) == 0;
-    uint64_t own = has_head_norms ? 1 : model->num_kv_heads;
+    uint64_t own = ms_family_facts_of(model->family)->has_head_norms ? 1 : model->num_kv_heads;
     const uint64_t sizes[] = {model->hidden_size,       model->num_heads * model->head_dim,
                               model->intermediate_size, own * model->head_dim,
                               model->vocab_size,        model->num_experts};
@@ -90,14 +72,11 @@ static ms_status check_build(const ms_resolving *c)
  */
 static bool casts_arguments(const ms_resolving *c)
 {
-    static const char *const types[] = {"olmo2", "olmo3", "ernie4_5"};
     const ms_parallel *parallel = &c->run->parallel;
     bool casts = parallel->layout.kind == MS_PARALLEL_FSDP2 &&
                  ms_resolve_is_set(c, "param-dtype") && parallel->param_dtype != MS_DTYPE_F32;
-    for (size_t i = 0; casts && i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i], c->model->model_type) == 0)
-            return true;
-    return casts && c->model->residual_in_fp32;
+    return casts &&
+           (ms_family_facts_of(c->model->family)->casts_arguments || c->model->residual_in_fp32);
 }
 
 static ms_status check_copies(const ms_resolving *c)

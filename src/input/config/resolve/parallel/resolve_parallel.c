@@ -2,13 +2,14 @@
 #include "input/config/resolve/parallel/resolve_parallel.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "input/config/resolve/parallel/compared.h"
+#include "input/config/model/family_facts.h"
+#include "input/config/resolve/parallel/refusals.h"
 #include "input/config/resolve/parallel/resolve_context.h"
 #include "input/config/resolve/parallel/resolve_fsdp.h"
 #include "input/config/resolve/parallel/resolve_pipeline.h"
 #include "input/config/resolve/parallel/resolve_tensor.h"
+#include "input/config/resolve/parallel/resolve_ranks.h"
 #include "input/config/resolve/parallel/resolve_zero.h"
 #include "input/config/resolve/resolve_images.h"
 #include "input/config/treatment/row.h"
@@ -103,14 +104,6 @@ static ms_status check_rank(const ms_resolving *c)
                            parallel->rank, world - 1);
 }
 
-static bool shares_layers_alone(const ms_parallel *parallel)
-{
-    const ms_layout *layout = &parallel->layout;
-    return ms_layout_shards(layout) && layout->tensor <= 1 && layout->context <= 1 &&
-           !ms_layout_has_stages(layout) && parallel->units == MS_UNITS_LAYERS &&
-           !parallel->reshard_ranks;
-}
-
 /* Treatments that were not compared with PyTorch's among these ranks. Of parts of a layer the MLP
  * in tiles was, and all under fully_shard by layers; under DistributedDataParallel a rank is as one
  * that trains alone. */
@@ -120,7 +113,7 @@ static bool treats_more(const ms_resolving *c)
     const uint32_t known = ms_parallel_techniques(&run->parallel);
     const ms_parallel_kind kind = run->parallel.layout.kind;
     const bool knows_parts = kind == MS_PARALLEL_DDP ||
-                             (kind == MS_PARALLEL_FSDP2 && shares_layers_alone(&run->parallel));
+                             (kind == MS_PARALLEL_FSDP2 && ms_shares_layers_alone(&run->parallel));
     uint32_t used = run->treatments.loss_chunks > 0 ? MS_MAY_CHUNK_LOSS : 0;
     for (uint64_t i = 0; i < c->model->num_layers; i++) {
         const ms_treatment *t = &run->treatments.layers[i];
@@ -141,104 +134,21 @@ static ms_status check_treatments(const ms_resolving *c)
                            ms_layout_name(&parallel->layout), ms_parallel_treatments(parallel));
 }
 
-/* llava: of the tower, behind the states that are projected; an adapter's weights included. */
-static bool has_idle_layers(const ms_model_config *model, const ms_run_images *images)
-{
-    return model->vision.feature_layer != 0 && images->count && !images->frozen;
-}
-
-/* Trained parameters that no loss has a gradient for; NULL: none. */
-static const char *idle_part(const ms_resolving *c)
-{
-    const ms_model_config *model = c->model;
-    if (has_idle_layers(model, &c->run->images))
-        return "the tower's part behind the states that are projected";
-    if (model->index_heads)
-        return "the indexer, which chooses tokens by number,";
-    return model->altup_streams && !model->scales_corrected
-               ? "correct_output_scale, which altup_correct_scale leaves out,"
-               : NULL;
-}
-
-/* Autocast casts weights in fp32 alone; to those of another half type it does what was not
- * compared.
- */
-static bool casts_in_place(const ms_run_config *run)
-{
-    const ms_parallel *parallel = &run->parallel;
-    ms_dtype dtype = run->autocast == MS_AUTOCAST_BF16 ? MS_DTYPE_BF16 : MS_DTYPE_F16;
-    return shares_layers_alone(parallel) &&
-           (parallel->param_dtype == dtype || parallel->param_dtype == MS_DTYPE_F32);
-}
-
-/* DistributedDataParallel keeps what bitsandbytes packed as it is; other packings are buffers,
- * which it broadcasts before each forward. fully_shard divides numbers that hold 4 bits: see
- * resolve_fsdp.c. */
-static bool keeps_packed(const ms_run_config *run)
-{
-    const ms_quantization *q = &run->quantization;
-    const ms_layout *layout = &run->parallel.layout;
-    if (layout->kind == MS_PARALLEL_FSDP2)
-        return ms_is_in_four_bits(q) && layout->tensor <= 1 && layout->context <= 1;
-    if (layout->kind == MS_PARALLEL_ZERO && layout->stage == 3)
-        return ms_is_in_four_bits(q);
-    return ms_is_bitsandbytes(q) && !run->parallel.has_zero_optimizer &&
-           (layout->kind == MS_PARALLEL_DDP || layout->kind == MS_PARALLEL_ZERO);
-}
-
 /* DistributedDataParallel stops at a second step whose first left parameters without gradients:
  * which those are, or NULL. */
 static const char *left_without_gradients(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
-    bool trains_all = !ms_resolve_has_adapter(c) || has_idle_layers(c->model, &c->run->images);
+    bool trains_all = !ms_resolve_has_adapter(c) || ms_has_idle_layers(c);
     if (parallel->layout.kind != MS_PARALLEL_DDP || !trains_all || parallel->finds_unused ||
         parallel->has_static_graph)
         return NULL;
-    if (idle_part(c))
-        return idle_part(c);
+    if (ms_has_idle_part(c))
+        return ms_idle_part(c);
     if (!ms_is_text_only(c->model, c->run))
         return NULL;
     return c->model->vision.hidden_size > 0 ? "without images the vision tower"
                                             : "without sounds the audio tower";
-}
-
-/* What is not predicted for this technique, as "with ..."; NULL: all of it is. */
-static const char *unsupported(const ms_resolving *c)
-{
-    const ms_run_config *run = c->run;
-    bool is_zero = run->parallel.layout.kind == MS_PARALLEL_ZERO;
-    const char *by_zero = is_zero ? ms_unsupported_by_zero(c, idle_part(c) != NULL) : NULL;
-    if (by_zero)
-        return by_zero;
-    bool shards =
-        ms_layout_shards(&run->parallel.layout) || run->parallel.has_zero_optimizer || is_zero;
-    if (run->device->is_cpu)
-        return "on the cpu";
-    if (run->parallel.offloads && idle_part(c))
-        return "with fsdp-offload for parameters that get no gradients";
-    if (run->training.optimizer_in_backward)
-        return "with an optimizer in backward";
-    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST && !is_zero)
-        return "with an optimizer on the host";
-    if (run->training.accumulation != MS_ACCUMULATE_SAME && !is_zero)
-        return "with gradients accumulated in fp32";
-    const bool knows_passes = ms_knows_passes(c->model, run, ms_resolve_has_adapter(c));
-    if (run->training.eval_batch && !knows_passes)
-        return "with evaluations";
-    if (ms_is_packed(&run->quantization) && !keeps_packed(run))
-        return "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and "
-               "in 4 bits under fsdp=N and ZeRO-3)";
-    bool casts = ms_layout_shards(&run->parallel.layout) || is_zero;
-    if (casts && run->autocast != MS_AUTOCAST_NONE && !casts_in_place(run))
-        return is_zero ? "with autocast: give autocast none, as DeepSpeed computes in dtype"
-                       : "with this autocast: use param-dtype";
-    if (run->liger && (is_zero || run->parallel.layout.context > 1))
-        return "with Liger's kernels";
-    if (ms_resolve_is_reentrant(c) && !knows_passes)
-        return "with reentrant checkpoints";
-    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
-    return shards && !traits->is_everywhere ? "with this optimizer" : NULL;
 }
 
 ms_status ms_resolve_parallel_types(const ms_resolving *c)
@@ -348,7 +258,7 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
                                "%s gets no gradients, for which DistributedDataParallel waits: yes "
                                "lets it go on",
                                left);
-    const char *why = unsupported(c);
+    const char *why = ms_unsupported_by_ranks(c);
     if (why)
         return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
                                ms_layout_name(&parallel->layout), why);
@@ -359,7 +269,7 @@ ms_status ms_resolve_parallel(const ms_resolving *c)
         return status;
     parallel->keeps_unsharded = !c->draft->reshards;
     parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
-    parallel->zero.has_leaf_blocks = ms_zero3_has_leaf_blocks(c->model);
+    parallel->zero.has_leaf_blocks = ms_family_facts_of(c->model->family)->has_leaf_experts;
     parallel->zero.accumulates_f32 =
         c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
     parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;

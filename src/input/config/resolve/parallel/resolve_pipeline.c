@@ -2,7 +2,9 @@
 #include "input/config/resolve/parallel/resolve_pipeline.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "input/config/model/family_facts.h"
+#include "input/config/resolve/parallel/refusals.h"
 
 ms_status ms_resolve_micro_batches(const ms_resolving *c)
 {
@@ -65,60 +67,31 @@ static ms_status check_micro_batches(const ms_resolving *c)
 
 /* ---- model and run ---- */
 
-/* Families whose modules a stage can call by themselves: compared with PyTorch. */
-static bool is_known(const ms_model_config *model)
+static bool splits_backward_beside(const ms_resolving *c)
 {
-    static const char *const types[] = {
-        "llama", "mistral", "qwen2",    "qwen3", "seed_oss", "olmo2",    "starcoder2",
-        "phi3",  "arcee",   "ernie4_5", "glm",   "glm4",     "stablelm", "hunyuan_v1_dense"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(model->model_type, types[i]) == 0)
-            return true;
-    return false;
+    const ms_layout *layout = &c->run->parallel.layout;
+    return ms_pipeline_traits_of(layout->pipeline.kind)->is_split && layout->kind != MS_PARALLEL_PP;
 }
 
-static bool any_layer_slides(const ms_model_config *model)
+static bool empties_cache(const ms_resolving *c)
 {
-    for (uint64_t i = 0; i < model->num_layers && model->layer_kinds; i++)
-        if (model->layer_kinds[i] & MS_LAYER_SLIDES)
-            return true;
-    return false;
+    return c->run->training.empty_cache_steps != 0;
 }
 
-/* What is not predicted, as "with ..."; NULL: all of it is. */
-static const char *unsupported_model(const ms_model_config *model)
-{
-    if (!is_known(model))
-        return "for models of this type";
-    if (model->head != MS_HEAD_CAUSAL_LM)
-        return "with a head that is no causal language model";
-    if (model->long_rotary)
-        return "with rotary embeddings that depend on the length";
-    return any_layer_slides(model) ? "with sliding windows" : NULL;
-}
-
-static const char *unsupported_run(const ms_resolving *c)
-{
-    const ms_run_config *run = c->run;
-    const ms_pipeline_layout *pipeline = &run->parallel.layout.pipeline;
-    if (ms_pipeline_traits_of(pipeline->kind)->is_split &&
-        run->parallel.layout.kind != MS_PARALLEL_PP)
-        return "with a zero bubble schedule beside other layouts";
-    if (run->training.label_smoothing > 0 || run->training.logits_to_keep)
-        return "with another loss than the model's own";
-    if (run->training.empty_cache_steps)
-        return "with empty-cache-steps";
-    if (run->liger)
-        return "with Liger's kernels";
-    if (run->autocast != MS_AUTOCAST_NONE)
-        return "with autocast";
-    if (run->attention == MS_ATTENTION_EAGER || run->attention == MS_ATTENTION_MATH)
-        return "with this attention";
-    if (run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
-        return "with reentrant checkpoints";
-    return ms_optimizer_traits_of(run->training.optimizer)->is_everywhere ? NULL
-                                                                          : "with this optimizer";
-}
+static const ms_rank_refusal refusals[] = {
+    {ms_has_other_head, "with a head that is no causal language model"},
+    {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
+    {ms_any_layer_slides, "with sliding windows"},
+    {splits_backward_beside, "with a zero bubble schedule beside other layouts"},
+    {ms_has_other_loss, "with another loss than the model's own"},
+    {empties_cache, "with empty-cache-steps"},
+    {ms_uses_liger, "with Liger's kernels"},
+    {ms_uses_autocast, "with autocast"},
+    {ms_attends_eagerly, "with this attention"},
+    {ms_asks_reentrant, "with reentrant checkpoints"},
+    {ms_optimizes_elsewhere, "with this optimizer"},
+    {NULL, NULL},
+};
 
 /* How the schedules call fully_shard leaves no choice in these. */
 static ms_status check_options(const ms_resolving *c)
@@ -141,9 +114,11 @@ ms_status ms_resolve_pipeline(const ms_resolving *c)
     ms_pipeline_layout *pipeline = &parallel->layout.pipeline;
     if (!ms_layout_has_stages(&parallel->layout))
         return MS_OK;
-    const char *why = unsupported_model(c->model);
-    if (!why)
-        why = unsupported_run(c);
+    if (!ms_is_compared(c->model, MS_WITH_PIPELINE))
+        return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted for %s, %s",
+                               c->model->model_type,
+                               ms_why_not_compared(c->model, MS_WITH_PIPELINE));
+    const char *why = ms_rank_refusal_of(c, refusals);
     if (why)
         return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted %s", why);
     if (!pipeline->stages)

@@ -2,60 +2,44 @@
 #include "input/config/resolve/parallel/resolve_tensor.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-/* Families whose modules have a plan (model/blocks/tensor_parallel.c). */
-static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", "seed_oss"};
+#include "input/config/model/family_facts.h"
+#include "input/config/resolve/parallel/refusals.h"
 
-static bool has_plan(const ms_model_config *model)
+/* The first and the last stage of a pipeline have a table each. */
+static bool ties_whole_model(const ms_resolving *c)
 {
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(model->model_type, families[i]) == 0)
-            return true;
-    return false;
+    return c->model->tie_word_embeddings && !ms_layout_has_stages(&c->run->parallel.layout);
 }
 
-static bool any_layer_slides(const ms_model_config *model)
+static bool has_copies(const ms_resolving *c)
 {
-    for (uint64_t i = 0; i < model->num_layers && model->layer_kinds; i++)
-        if (model->layer_kinds[i] & MS_LAYER_SLIDES)
-            return true;
-    return false;
+    return c->run->parallel.layout.copies > 1;
 }
 
-/* What of the model is not predicted, as "with ..."; NULL: all of it is. The first and the last
- * stage of a pipeline have a table each. */
-static const char *unsupported_model(const ms_model_config *model, const ms_layout *layout)
+static bool optimizes_otherwise(const ms_resolving *c)
 {
-    if (model->head != MS_HEAD_CAUSAL_LM)
-        return "with a head that is no causal language model";
-    if (model->tie_word_embeddings && !ms_layout_has_stages(layout))
-        return "with tied embeddings";
-    return any_layer_slides(model) ? "with sliding windows" : NULL;
-}
-
-/* The same of the run. */
-static const char *unsupported_run(const ms_run_config *run)
-{
-    const ms_training *training = &run->training;
+    const ms_training *training = &c->run->training;
     bool is_fused = training->optimizer_impl == MS_OPTIMIZER_FUSED;
-    bool is_known = training->optimizer == MS_OPTIMIZER_ADAMW
-                        ? training->optimizer_impl != MS_OPTIMIZER_LOOP
-                        : training->optimizer == MS_OPTIMIZER_ADAM && is_fused;
-    if (run->parallel.layout.copies > 1)
-        return "with HSDP";
-    if (!is_known)
-        return "with an optimizer other than the fused adamw and adam, and the foreach adamw";
-    if (training->label_smoothing > 0 || training->logits_to_keep)
-        return "with another loss";
-    if (run->liger)
-        return "with Liger's kernels";
-    if (run->autocast != MS_AUTOCAST_NONE)
-        return "with autocast";
-    if (run->attention == MS_ATTENTION_EAGER || run->attention == MS_ATTENTION_MATH)
-        return "with this attention";
-    return run->checkpoint_kind == MS_CHECKPOINT_REENTRANT ? "with reentrant checkpoints" : NULL;
+    return !(training->optimizer == MS_OPTIMIZER_ADAMW
+                 ? training->optimizer_impl != MS_OPTIMIZER_LOOP
+                 : training->optimizer == MS_OPTIMIZER_ADAM && is_fused);
 }
+
+static const ms_rank_refusal refusals[] = {
+    {ms_has_other_head, "with a head that is no causal language model"},
+    {ties_whole_model, "with tied embeddings"},
+    {ms_any_layer_slides, "with sliding windows"},
+    {has_copies, "with HSDP"},
+    {optimizes_otherwise,
+     "with an optimizer other than the fused adamw and adam, and the foreach adamw"},
+    {ms_has_other_loss, "with another loss"},
+    {ms_uses_liger, "with Liger's kernels"},
+    {ms_uses_autocast, "with autocast"},
+    {ms_attends_eagerly, "with this attention"},
+    {ms_asks_reentrant, "with reentrant checkpoints"},
+    {NULL, NULL},
+};
 
 static ms_status check_size(const ms_resolving *c, const char *what, uint64_t size)
 {
@@ -101,15 +85,10 @@ ms_status ms_resolve_tensor_parallel(const ms_resolving *c)
 {
     if (c->run->parallel.layout.tensor <= 1)
         return check_options(c);
-    if (!has_plan(c->model))
-        return ms_resolve_fail(
-            c, "parallel",
-            "tensor parallelism is predicted for llama, mistral, qwen2, qwen3 and seed_oss, "
-            "not for %s",
-            c->model->model_type);
-    const char *why = unsupported_model(c->model, &c->run->parallel.layout);
-    if (!why)
-        why = unsupported_run(c->run);
+    if (!ms_is_compared(c->model, MS_WITH_TENSOR))
+        return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted for %s, %s",
+                               c->model->model_type, ms_why_not_compared(c->model, MS_WITH_TENSOR));
+    const char *why = ms_rank_refusal_of(c, refusals);
     if (why)
         return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted %s", why);
     return check_sizes(c);

@@ -67,7 +67,7 @@ static ms_status names_of_pattern(ms_training_reading *r, ms_training_topic topi
     const ms_adapter adapter = {.rank = 1, .targets = {.pattern = pattern}};
     ms_adapter_matcher *matcher = NULL;
     ms_error reason = {0};
-    ms_status status = ms_adapter_matcher_new(&adapter, r->model->model_type, &matcher, &reason);
+    ms_status status = ms_adapter_matcher_new(&adapter, r->model->family, &matcher, &reason);
     bool is_it = false;
     for (size_t i = 0; i < sizeof linear_names / sizeof *linear_names && status == MS_OK; i++) {
         status = is_taken(r, matcher, linear_names[i], &is_it);
@@ -142,7 +142,7 @@ static const char *filter(const ms_training_reading *r, const char *names,
 
 static bool is_no_expert(const ms_training_reading *r, const char *name)
 {
-    return !ms_adapter_exchanges_name(r->model->model_type, name);
+    return !ms_adapter_exchanges_name(r->model->family, name);
 }
 
 static bool is_untied(const ms_training_reading *r, const char *name)
@@ -158,7 +158,7 @@ static bool is_untied(const ms_training_reading *r, const char *name)
 ms_status ms_training_leave_experts(ms_training_reading *r, const char **names)
 {
     const bool is_all = *names && strcmp(*names, "all-linear") == 0;
-    if (!*names || !ms_adapter_exchanges(r->model->model_type))
+    if (!*names || !ms_adapter_exchanges(r->model->family))
         return MS_OK;
     const char *rest = is_all ? "q_proj+k_proj+v_proj+o_proj" : filter(r, *names, is_no_expert);
     if (rest && strcmp(rest, *names) == 0)

@@ -8,10 +8,86 @@
 #include <string.h>
 #include <strings.h>
 
-#include "input/config/trainers/fsdp/training_fsdp_keys.h"
+#include "base/text/words.h"
 #include "input/config/trainers/keys/key_walk.h"
 #include "input/config/trainers/keys/versions.h"
-#include "base/text/words.h"
+#include "input/config/trainers/training_ranks.h"
+
+/* ---- training fsdp keys ---- */
+
+/* Keys of fsdp_config, by accelerate's names and by axolotl's. */
+
+/* Whether the keys are axolotl's own, not those of the launcher's file beside it. */
+static bool training_fsdp_is_axolotl(const ms_training_ranks *t)
+{
+    return t->r->file.format == MS_TRAINING_AXOLOTL && !t->is_launched;
+}
+
+/* Keys of fsdp_config that axolotl has too; some are of no consequence for memory. */
+static const char common_keys[] =
+    " version auto_wrap_policy transformer_layer_cls_to_wrap reshard_after_forward offload_params "
+    "activation_checkpointing cpu_ram_efficient_loading use_orig_params mixed_precision_policy "
+    "min_num_params sync_module_states cpu_offload_pin_memory state_dict_type "
+    "final_state_dict_type ";
+/* Keys that axolotl drops. */
+static const char other_keys[] =
+    " sharding_strategy cpu_offload backward_prefetch forward_prefetch limit_all_gathers "
+    "ignored_modules activation_checkpointing_offload xla xla_fsdp_v2 xla_fsdp_settings "
+    "xla_fsdp_grad_ckpt ";
+
+static bool is_known(const ms_training_ranks *t, const char *name)
+{
+    return ms_words_have(common_keys, name) ||
+           (!training_fsdp_is_axolotl(t) && ms_words_have(other_keys, name));
+}
+
+/* Notes keys that neither of them has. */
+static ms_status training_fsdp_note_unknown(const ms_training_ranks *t)
+{
+    ms_json_value v;
+    ms_status status = MS_OK;
+    bool more = ms_json_kind_of(t->config) == MS_JSON_OBJECT && ms_json_first(t->config, &v);
+    for (; more && status == MS_OK; more = ms_json_next(&v)) {
+        const char *name = ms_json_key(v);
+        const char *bare =
+            name + (strncmp(name, "fsdp_", strlen("fsdp_")) == 0 ? strlen("fsdp_") : 0);
+        if (ms_json_kind_of(v) != MS_JSON_NULL && !is_known(t, name) && !is_known(t, bare))
+            status = ms_note_add(t->r->notes, t->r->arena, t->r->err,
+                                 "'%.60s' of fsdp_config was not read%s", name,
+                                 training_fsdp_is_axolotl(t) ? ": axolotl drops it" : "");
+    }
+    return status;
+}
+
+/* Finds a key, with or without its prefix; null is none. */
+static bool training_fsdp_find(const ms_training_ranks *t, const char *name, ms_json_value *value)
+{
+    char whole[64] = "fsdp_";
+    strncat(whole, name, sizeof whole - sizeof "fsdp_");
+    return is_known(t, name) &&
+           (ms_json_find(t->config, whole, value) || ms_json_find(t->config, name, value)) &&
+           ms_json_kind_of(*value) != MS_JSON_NULL;
+}
+
+/* Its truth; `absent` where it is not there. */
+static bool training_fsdp_is_true(const ms_training_ranks *t, const char *name, bool absent)
+{
+    ms_json_value value;
+    return training_fsdp_find(t, name, &value) ? ms_training_truth(value, absent) : absent;
+}
+
+/* Units of layers alone, where accelerate's are not predicted for this model and these ranks, which
+ * a first attempt told. */
+static ms_status training_fsdp_set_plain_units(const ms_training_ranks *t)
+{
+    ms_status status = ms_training_set_aside(
+        t, t->sharding->value, MS_EFFECT_EITHER,
+        "accelerate's units of embeddings and head, and shards that rank 0 sends; the figures are "
+        "of layers as units");
+    if (status == MS_OK)
+        status = ms_training_set_option(t, "fsdp-units", "layers");
+    return status == MS_OK ? ms_training_set_option(t, "build", "host") : status;
+}
 
 /* ---- version and strategy ---- */
 
@@ -28,11 +104,10 @@ typedef struct fsdp {
 static ms_status read_version(const ms_training_ranks *t, fsdp *f)
 {
     ms_json_value value;
-    f->is_first = t->is_launched || ms_training_fsdp_is_axolotl(t);
-    bool has_outer = ms_training_fsdp_is_axolotl(t) &&
-                     ms_json_find(t->root, "fsdp_version", &value) &&
+    f->is_first = t->is_launched || training_fsdp_is_axolotl(t);
+    bool has_outer = training_fsdp_is_axolotl(t) && ms_json_find(t->root, "fsdp_version", &value) &&
                      ms_json_kind_of(value) != MS_JSON_NULL;
-    if (!has_outer && !ms_training_fsdp_find(t, "version", &value))
+    if (!has_outer && !training_fsdp_find(t, "version", &value))
         return MS_OK;
     double version = ms_training_value_number(value);
     f->is_first = version == 1;
@@ -96,7 +171,7 @@ static ms_status read_strategy(const ms_training_ranks *t, fsdp *f)
     ms_json_value value;
     const char *key = t->is_launched && f->is_first ? "sharding_strategy" : "reshard_after_forward";
     ms_status status = t->is_launched ? MS_OK : read_words(t, f);
-    if (status != MS_OK || !ms_training_fsdp_find(t, key, &value))
+    if (status != MS_OK || !training_fsdp_find(t, key, &value))
         return status;
     if (!f->is_first) {
         bool resets = ms_training_truth(value, true);
@@ -126,7 +201,7 @@ static bool is_layer(const char *name)
 static ms_status check_classes(const ms_training_ranks *t)
 {
     ms_json_value value, one;
-    if (!ms_training_fsdp_find(t, "transformer_layer_cls_to_wrap", &value))
+    if (!training_fsdp_find(t, "transformer_layer_cls_to_wrap", &value))
         return MS_OK;
     one = value;
     bool is_list = ms_json_kind_of(value) == MS_JSON_ARRAY;
@@ -143,7 +218,7 @@ static ms_status check_classes(const ms_training_ranks *t)
 static ms_status check_wrapping(const ms_training_ranks *t)
 {
     ms_json_value value;
-    bool is_there = ms_training_fsdp_find(t, "auto_wrap_policy", &value);
+    bool is_there = training_fsdp_find(t, "auto_wrap_policy", &value);
     if (!is_there && t->is_launched)
         return ms_training_add_key(t->r, t->sharding->value, "fsdp_auto_wrap_policy",
                                    MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
@@ -236,16 +311,16 @@ static ms_status set_first_options(const ms_training_ranks *t)
     static const char *const prefetches[] = {"BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH", NULL};
     static const char *const names[] = {"pre", "post", "none"};
     ms_json_value value;
-    bool is_there = ms_training_fsdp_find(t, "backward_prefetch", &value);
+    bool is_there = training_fsdp_find(t, "backward_prefetch", &value);
     int prefetch = is_there ? ms_training_word_of(value, prefetches) : 2;
     if (prefetch < 0)
         return ms_training_refuse(t, value, "expected BACKWARD_PRE, BACKWARD_POST or NO_PREFETCH");
     ms_status status = ms_training_set_option(t, "backward-prefetch", names[prefetch]);
-    if (status == MS_OK && ms_training_fsdp_is_true(t, "forward_prefetch", false))
+    if (status == MS_OK && training_fsdp_is_true(t, "forward_prefetch", false))
         status = ms_training_set_option(t, "forward-prefetch", "yes");
-    if (status == MS_OK && !ms_training_fsdp_is_true(t, "use_orig_params", true))
+    if (status == MS_OK && !training_fsdp_is_true(t, "use_orig_params", true))
         status = ms_training_set_option(t, "use-orig-params", "no");
-    if (status != MS_OK || ms_training_fsdp_is_true(t, "limit_all_gathers", true))
+    if (status != MS_OK || training_fsdp_is_true(t, "limit_all_gathers", true))
         return status;
     return t->is_launched ? note_unheard(t, "limit_all_gathers", "accelerate's launcher")
                           : ms_training_set_option(t, "limit-all-gathers", "no");
@@ -269,15 +344,15 @@ static ms_status read_axolotl(const ms_training_ranks *t, const fsdp *f)
 
 static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
 {
-    const bool is_axolotl = ms_training_fsdp_is_axolotl(t);
+    const bool is_axolotl = training_fsdp_is_axolotl(t);
     const bool is_broadcast =
-        !is_axolotl && ms_training_fsdp_is_true(t, "cpu_ram_efficient_loading", t->is_launched);
+        !is_axolotl && training_fsdp_is_true(t, "cpu_ram_efficient_loading", t->is_launched);
     ms_run_draft *draft = t->r->draft;
     ms_status status = is_axolotl ? read_axolotl(t, f) : MS_OK;
     draft->has_end_units = !is_axolotl && !f->is_packed && !ms_run_field_is_set(draft, "build") &&
                            !ms_run_field_is_set(draft, "fsdp-units");
     if (draft->has_end_units && draft->has_plain_units)
-        return ms_training_fsdp_set_plain_units(t);
+        return training_fsdp_set_plain_units(t);
     if (status == MS_OK)
         status = ms_training_set_option(t, "fsdp-units", is_axolotl ? "layers" : "accelerate");
     const char *build = f->is_packed ? "device" : is_broadcast ? "broadcast" : "host";
@@ -286,7 +361,7 @@ static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
 
 static ms_status set_checkpoints(const ms_training_ranks *t)
 {
-    if (!ms_training_fsdp_is_true(t, "activation_checkpointing", false))
+    if (!training_fsdp_is_true(t, "activation_checkpointing", false))
         return MS_OK;
     ms_status status = ms_training_set_option(t, "checkpointing", "all");
     return status == MS_OK ? ms_training_set_option(t, "checkpoint-kind", "non-reentrant") : status;
@@ -296,12 +371,12 @@ static ms_status set_checkpoints(const ms_training_ranks *t)
 static ms_status set_offload(const ms_training_ranks *t, bool is_first)
 {
     static const char *const names[] = {"cpu_offload", "offload_params"};
-    bool is_own = t->is_launched || ms_training_fsdp_is_axolotl(t);
+    bool is_own = t->is_launched || training_fsdp_is_axolotl(t);
     ms_json_value value;
-    if (!ms_training_fsdp_is_axolotl(t) && ms_training_fsdp_is_true(t, names[!is_own], false))
+    if (!training_fsdp_is_axolotl(t) && training_fsdp_is_true(t, names[!is_own], false))
         return note_unheard(t, names[!is_own], is_own ? "accelerate's launcher" : "transformers");
-    if (!ms_training_fsdp_is_true(t, names[is_own], false) ||
-        !ms_training_fsdp_find(t, names[is_own], &value))
+    if (!training_fsdp_is_true(t, names[is_own], false) ||
+        !training_fsdp_find(t, names[is_own], &value))
         return MS_OK;
     return offload(t, is_first, value);
 }
@@ -322,7 +397,7 @@ static ms_status check_keys(const ms_training_ranks *t, bool is_first)
     ms_json_value value;
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof keys / sizeof *keys && status == MS_OK; i++)
-        if (ms_training_fsdp_find(t, keys[i].name, &value) && !ms_training_says_nothing(value) &&
+        if (training_fsdp_find(t, keys[i].name, &value) && !ms_training_says_nothing(value) &&
             ms_training_truth(value, true))
             status = ms_training_set_aside(t, value, keys[i].effect, keys[i].meaning);
     return status == MS_OK ? set_offload(t, is_first) : status;
@@ -348,11 +423,11 @@ static ms_status set_options(const ms_training_ranks *t, const fsdp *f)
 static ms_status note_strategy(const ms_training_ranks *t, fsdp *f)
 {
     ms_json_value value;
-    bool has_own = t->is_launched && ms_training_fsdp_find(t, "sharding_strategy", &value);
+    bool has_own = t->is_launched && training_fsdp_find(t, "sharding_strategy", &value);
     int said = f->strategy;
     if (!f->is_first || has_own)
         return MS_OK;
-    if (t->is_launched && ms_training_fsdp_find(t, "reshard_after_forward", &value))
+    if (t->is_launched && training_fsdp_find(t, "reshard_after_forward", &value))
         said = ms_training_word_of(value, strategies);
     f->strategy = FULL_SHARD;
     if (said <= FULL_SHARD)
@@ -368,7 +443,7 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
     fsdp f = {.strategy = FULL_SHARD};
     const char *layout = NULL;
     bool has_none = ms_json_kind_of(t->config) != MS_JSON_OBJECT || !ms_json_length(t->config);
-    *is_read = !(ms_training_fsdp_is_axolotl(t) && has_none);
+    *is_read = !(training_fsdp_is_axolotl(t) && has_none);
     if (!*is_read && t->is_given)
         return MS_OK;
     if (!*is_read)
@@ -392,6 +467,6 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
         return status;
     status = check_wrapping(t);
     if (status == MS_OK)
-        status = ms_training_fsdp_note_unknown(t);
+        status = training_fsdp_note_unknown(t);
     return status == MS_OK ? set_options(t, &f) : status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "input/config/model/family_facts.h"
 #include "input/config/trainers/adapters/training_bits.h"
 #include "input/config/trainers/keys/key_walk.h"
 
@@ -103,12 +104,9 @@ static bool names_ends(const ms_training_reading *r)
  * clips its own. */
 static ms_status note_gradients(ms_training_reading *r)
 {
-    static const char *const types[] = {"llama", "mistral", "qwen2", "qwen3"};
-    bool is_bounded = false;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        is_bounded |= strcmp(types[i], r->model->model_type) == 0;
-    is_bounded &= !r->file.given[MS_TOPIC_SAVED] && !ms_training_flag(r, MS_TOPIC_DORA, false) &&
-                  !names_ends(r);
+    bool is_bounded = ms_family_facts_of(r->model->family)->has_seven_matrices &&
+                      !r->file.given[MS_TOPIC_SAVED] &&
+                      !ms_training_flag(r, MS_TOPIC_DORA, false) && !names_ends(r);
     if (r->ranks == MS_PARALLEL_ZERO)
         return ms_training_note_key(r, MS_TOPIC_COUNT, "dist_config", MS_EFFECT_EITHER,
                                     "weights that are in fp32 when DeepSpeed takes them");

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/family_facts.h"
 #include "input/config/trainers/keys/key_walk.h"
 
 static const char mode_key[] = "/activation_checkpoint/mode";
@@ -30,11 +31,9 @@ static ms_status set_every(const ms_training_ranks *t, uint64_t n)
 /* Layers of seven products without a bias, in the order in which torchtitan's own run them. */
 static bool has_seven_products(const ms_model_config *model)
 {
-    static const char *const types[] = {"llama", "mistral", "qwen3"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(model->model_type, types[i]) == 0)
-            return !model->attention_bias && !model->mlp_bias && !model->num_experts;
-    return false;
+    const ms_family_facts *facts = ms_family_facts_of(model->family);
+    return facts->has_seven_matrices && !facts->has_fixed_biases && !model->attention_bias &&
+           !model->mlp_bias && !model->num_experts;
 }
 
 /* The results of attention, and of each second product from the first on. */

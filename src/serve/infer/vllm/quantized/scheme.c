@@ -323,7 +323,7 @@ static ms_status check_devices(const ms_infer_job *job, const ms_vllm_arch *arch
     bool is_of_sinks = scheme->kind == MS_VLLM_PLAIN || scheme->kind == MS_VLLM_MXFP4;
     if (arch->has_sinks ? !is_of_sinks : scheme->kind == MS_VLLM_MXFP4)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: %s with weights in %s is not known%s",
-                       arch->model_type, row->name,
+                       job->config->family->model_type, row->name,
                        arch->has_sinks ? ", only in mxfp4, bf16 and fp16" : "");
     bool has_experts = is_plain_alone ? row->has_marlin_experts : row->knows_experts;
     if (arch->experts != MS_VLLM_EXPERTS_NONE && !has_experts)

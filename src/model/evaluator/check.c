@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a text asks of a config: its own checks, and sizes that modules can have.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "input/config/model/model_keys.h"
+#include "model/evaluator/family.h"
+#include "model/evaluator/primitive.h"
+#include "model/evaluator/shapes.h"
+
+/* The most elements of one side of a weight; products of three fit 64 bits. */
+static const double MOST = 16777216.0 * 4;
+
+/* The first key that an expression names; NULL: none. */
+static const ms_family_key *key_in(const ms_text_node *node)
+{
+    if (!node)
+        return NULL;
+    if (node->kind == MS_NODE_KEY)
+        return node->key;
+    const ms_family_key *key = NULL;
+    for (uint32_t i = 0; i < node->count && !key; i++)
+        key = key_in(node->items[i]);
+    return key;
+}
+
+static ms_status fail(const ms_text_node *node, const char *what, double number, ms_error *err)
+{
+    const ms_family_key *key = key_in(node);
+    char shown[64] = "";
+    if (number >= 0 && number <= 9007199254740992.0)
+        snprintf(shown, sizeof shown, "%" PRIu64 " ", (uint64_t)number);
+    if (key && err && err->status == MS_OK)
+        snprintf(err->pointer, sizeof err->pointer, "/%.100s", key->row.name);
+    return ms_fail(err, MS_ERR_CONFIG, "%s%s (%.80s:%" PRIu32 ")", shown, what,
+                   node->file ? node->file->name : "", ms_family_line(node));
+}
+
+static ms_status check_dims(const ms_text_facts *facts, const ms_text_node *call, ms_error *err)
+{
+    const char *types = call->primitive->types;
+    for (uint32_t i = 0, k = 0; i < call->count; i++, k++) {
+        k += types[k] == '|';
+        if (types[k] != 'd' || !call->items[i])
+            continue;
+        const double size = ms_family_number(facts, call->items[i]);
+        if (!(size >= 1 && size <= MOST) || size > (double)(uint64_t)size)
+            return fail(call->items[i], "is no size that a module can have", size, err);
+    }
+    return MS_OK;
+}
+
+static ms_status check_class(const ms_text_facts *facts, const ms_family_class *c, ms_error *err);
+
+static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_error *err)
+{
+    ms_status status = MS_OK;
+    switch ((int)value->kind) {
+    case MS_NODE_CHOICE:
+        return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
+                           err);
+    case MS_NODE_COMPREHENSION:
+        for (uint64_t i = 0; i < facts.config->num_layers && status == MS_OK; i++) {
+            facts.layer = (uint32_t)i;
+            status = check_value(facts, value->items[0], err);
+        }
+        return status;
+    case MS_NODE_CLASS:
+        return check_class(&facts, value->klass, err);
+    case MS_NODE_PRIMITIVE:
+        return check_dims(&facts, value, err);
+    default:
+        return MS_OK;
+    }
+}
+
+static ms_status check_class(const ms_text_facts *facts, const ms_family_class *c, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < c->field_count && status == MS_OK; i++)
+        status = check_value(*facts, c->fields[i].value, err);
+    return status;
+}
+
+ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
+{
+    const ms_family_text *text = config->family->text;
+    const ms_text_facts facts = {.config = config, .layer = MS_NONE};
+    ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
+    for (uint32_t i = 0; i < text->checks.count && status == MS_OK; i++) {
+        const ms_text_statement *check = text->checks.items[i];
+        if (!ms_family_truth(&facts, check->value))
+            status = fail(check->value, check->message ? check->message->text : "a check fails", -1,
+                          err);
+    }
+    if (status == MS_OK)
+        status = check_class(&facts, &text->root, err);
+    return status == MS_OK ? ms_family_shapes_check(config, err) : status;
+}
+
+uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
+{
+    const ms_family_text *text = config->family->text;
+    const ms_text_facts facts = {.config = config, .layer = (uint32_t)layer};
+    uint8_t kind = text->row && text->row->layer_kind ? text->row->layer_kind(config, layer) : 0;
+    const struct {
+        const ms_family_function *rule;
+        uint8_t flag;
+    } rules[] = {{text->slides, MS_LAYER_SLIDES}, {text->sparse, MS_LAYER_SPARSE}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].rule) {
+            const bool has_flag =
+                ms_family_truth(&facts, rules[i].rule->text->body.items[0]->value);
+            kind = (uint8_t)(has_flag ? kind | rules[i].flag : kind & ~rules[i].flag);
+        }
+    return kind;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/evaluator/family.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/embedded.h"
+#include "base/json/read.h"
+#include "model/evaluator/evaluate.h"
+
+/* ---- texts by name ---- */
+
+typedef struct library {
+    const char *folder;
+} library;
+
+static bool find_in_folder(const library *l, ms_family_reading *r, const char *name,
+                           ms_family_file *file)
+{
+    char *text = NULL;
+    ms_json_source source;
+    ms_error ignored = {0};
+    const char *path = ms_arena_printf(r->arena, "%s/%s.family", l->folder, name);
+    if (!path || ms_json_read_within(ms_arena_inputs(r->arena), path, MS_FAMILY_TEXT_BYTES, &source,
+                                     &text, &ignored) != MS_OK)
+        return false;
+    *file = (ms_family_file){.name = path, .bytes = source.length};
+    char *copy = ms_arena_alloc(r->arena, source.length + 1, 1);
+    if (copy)
+        memcpy(copy, source.text, source.length);
+    file->text = copy;
+    free(text);
+    return copy;
+}
+
+/* A text of memscope's, or beside the one that asks. */
+static bool find_text(const ms_family_library *l, ms_family_reading *r, const char *name,
+                      ms_family_file *file)
+{
+    const library *own = l->own;
+    const ms_embedded *found = ms_embedded_family_find(name);
+    if (!found)
+        return own->folder && find_in_folder(own, r, name, file);
+    *file = (ms_family_file){.name = ms_arena_printf(r->arena, "families/%s.family", name),
+                             .text = found->text,
+                             .bytes = found->length};
+    return file->name;
+}
+
+/* ---- families ---- */
+
+static const ms_model_program program = {.build = ms_family_text_build,
+                                         .forward = ms_family_text_forward};
+
+static ms_key *rows_of(ms_arena *arena, const ms_family_text *text)
+{
+    ms_key *rows = ms_arena_array(arena, ms_key, text->key_count);
+    for (uint32_t i = 0; rows && i < text->key_count; i++)
+        rows[i] = text->keys[i].row;
+    return rows;
+}
+
+/* The row, or none, with what the text has. */
+static const ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text,
+                               ms_error *err)
+{
+    ms_family *family = ms_arena_array(arena, ms_family, 1);
+    ms_key *rows = rows_of(arena, text);
+    if (!family || !rows) {
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
+        return NULL;
+    }
+    if (row)
+        *family = *row;
+    text->row = row;
+    family->model_type = text->model_type;
+    memcpy(family->classes, text->architectures, sizeof family->classes);
+    family->keys = rows;
+    family->key_count = text->key_count;
+    family->check = ms_family_text_check;
+    if (text->slides || text->sparse)
+        family->layer_kind = ms_family_text_kind;
+    family->program = &program;
+    family->stages = &ms_family_text_stages;
+    family->text = text;
+    return family;
+}
+
+static ms_family_text *read(ms_arena *arena, const ms_family_file *file, const char *folder,
+                            ms_error *err)
+{
+    ms_error own = {0}; /* a failure needs one, also where nobody wants to know it */
+    const library l = {folder};
+    const ms_family_library texts = {find_text, &l};
+    ms_family_reading reading = {.arena = arena, .err = err ? err : &own};
+    return ms_family_text_read(&reading, file, &texts);
+}
+
+const ms_family *ms_family_read_text(ms_arena *arena, const ms_family *row, ms_error *err)
+{
+    if (!row->text_name || row->text)
+        return row;
+    const ms_embedded *found = ms_embedded_family_find(row->text_name);
+    ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
+    if (!file || !found) {
+        ms_error_set(err, found ? MS_ERR_NOMEM : MS_ERR_INTERNAL,
+                     found ? "out of memory for a family" : "a family lacks its text");
+        return NULL;
+    }
+    *file = (ms_family_file){.name = ms_arena_printf(arena, "families/%s.family", row->text_name),
+                             .text = found->text,
+                             .bytes = found->length};
+    ms_family_text *text = file->name ? read(arena, file, NULL, err) : NULL;
+    return text ? joined(arena, row, text, err) : NULL;
+}
+
+/* The row of the family that a text imports; NULL: none. */
+static const ms_family *row_of(const ms_family_list *known, const char *name)
+{
+    for (size_t i = 0; name && i < known->count; i++)
+        if (strcmp(known->items[i]->model_type, name) == 0)
+            return known->items[i];
+    return NULL;
+}
+
+const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, const char *folder,
+                                   const ms_family_list *known, ms_error *err)
+{
+    ms_family_text *text = read(arena, file, folder, err);
+    if (!text)
+        return NULL;
+    const ms_family *row = row_of(known, text->like);
+    const ms_family *family = joined(arena, row, text, err);
+    if (family && !row)
+        ((ms_family *)(uintptr_t)family)->takes_cache = true;
+    return family;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/evaluator/resolve.h"
+
+#include <string.h>
+
+#include "input/config/model/model_keys.h"
+#include "model/family/family_keys.h"
+#include "base/text/nearest.h"
+
+/* ---- names that memscope knows; other keys are the text's own ---- */
+
+typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } member_type;
+
+#define KNOWN(name, member, type, most, dim)                                                       \
+    {                                                                                              \
+        name, MEMBER(member), type, most, dim                                                      \
+    }
+#define PLAIN MS_FAMILY_DIM_OWN
+
+static const struct {
+    const char *name;
+    size_t offset;
+    member_type type;
+    uint64_t most;
+    ms_family_dim dim;
+} known[] = {
+    KNOWN("vocab_size", vocab_size, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_VOCAB),
+    KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
+    KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
+          MS_FAMILY_DIM_INTERMEDIATE),
+    KNOWN("num_hidden_layers", num_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
+    KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
+    KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
+    KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
+          MS_FAMILY_DIM_POSITIONS),
+    KNOWN("sliding_window", sliding_window, OF_COUNTS, MAX_POSITIONS, PLAIN),
+    KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
+    KNOWN("no_rope_layer_interval", no_rotary_interval, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("num_experts", num_experts, OF_COUNTS, MAX_EXPERTS, PLAIN),
+    KNOWN("num_experts_per_tok", experts_per_token, OF_COUNTS, MAX_EXPERTS, PLAIN),
+    KNOWN("moe_intermediate_size", expert_size, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
+    KNOWN("shared_expert_intermediate_size", shared_expert_size, OF_COUNTS, MAX_INTERMEDIATE,
+          PLAIN),
+    KNOWN("decoder_sparse_step", sparse_step, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
+    KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
+    KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
+    KNOWN("attention_out_bias", output_bias, OF_TRUTHS, 1, PLAIN),
+    KNOWN("mlp_bias", mlp_bias, OF_TRUTHS, 1, PLAIN),
+    KNOWN("use_sliding_window", use_sliding_window, OF_TRUTHS, 1, PLAIN),
+    KNOWN("qk_layernorm", head_norms, OF_TRUTHS, 1, PLAIN),
+    KNOWN("norm_topk_prob", normalises_experts, OF_TRUTHS, 1, PLAIN),
+    KNOWN("output_router_logits", outputs_router_logits, OF_TRUTHS, 1, PLAIN),
+    KNOWN("scale_attn_weights", scale_attn_weights, OF_TRUTHS, 1, PLAIN),
+    KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
+    KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
+    KNOWN("use_parallel_residual", parallel_residual, OF_TRUTHS, 1, PLAIN),
+    KNOWN("attention_dropout", attention_dropout, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("partial_rotary_factor", rotary_share, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
+};
+
+/* ---- kinds of keys, as the text calls them ---- */
+
+static const struct {
+    const char *name;
+    ms_key_kind kind;
+    member_type type;
+    bool has_member, has_default;
+} kinds[] = {
+    {"count", MS_KEY_COUNT, OF_COUNTS, true, true},
+    {"flag", MS_KEY_BOOL, OF_TRUTHS, true, true},
+    {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
+    {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
+    {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
+    {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
+    {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
+    {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
+    {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
+};
+
+enum { KNOWN_COUNT = sizeof known / sizeof *known, KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
+{
+    for (uint32_t i = 0; i < text->key_count; i++)
+        if (strcmp(text->keys[i].name, name) == 0)
+            return &text->keys[i];
+    return NULL;
+}
+
+/* ---- defaults ---- */
+
+static bool is_name_of(const ms_text_node *node, const char *name)
+{
+    return node->kind == MS_NODE_NAME && strcmp(node->text, name) == 0;
+}
+
+static bool is_number(const ms_text_node *node, double value)
+{
+    return node->kind == MS_NODE_NUMBER && !(node->number < value || node->number > value);
+}
+
+/* What a count is when it is absent, or null. */
+static bool read_count(ms_resolver *r, const ms_text_node *node, ms_key *row, ms_default_kind *kind,
+                       double *value)
+{
+    *kind = MS_DEFAULT_VALUE;
+    *value = node->number;
+    if (node->kind == MS_NODE_NUMBER)
+        return true;
+    if (node->kind == MS_NODE_NONE) {
+        *value = -1; /* as no number */
+        return true;
+    }
+    if (node->kind == MS_NODE_DIVIDE_WHOLE && is_name_of(node->items[0], "hidden_size") &&
+        is_name_of(node->items[1], "num_attention_heads")) {
+        *kind = MS_DEFAULT_HEAD_DIM;
+        return true;
+    }
+    if (node->kind == MS_NODE_MULTIPLY && is_number(node->items[0], 4) &&
+        is_name_of(node->items[1], "hidden_size")) {
+        *kind = MS_DEFAULT_FOUR_HIDDEN;
+        return true;
+    }
+    const ms_family_key *other =
+        node->kind == MS_NODE_NAME ? ms_family_key_find(r->text, node->text) : NULL;
+    if (other && other->row.kind <= MS_KEY_OPTIONAL) {
+        *kind = MS_DEFAULT_SAME_AS;
+        row->default_offset = other->row.offset;
+        return true;
+    }
+    ms_family_fail(r->reading, node,
+                   "a number, None, a count above, hidden_size // num_attention_heads or "
+                   "4 * hidden_size is wanted here");
+    return false;
+}
+
+static bool read_activation(ms_resolver *r, const ms_text_node *node, ms_key *row)
+{
+    for (int i = 0; node->kind == MS_NODE_STRING && i < MS_ACTIVATION_COUNT; i++)
+        if (strcmp(ms_activation_name((ms_activation)i), node->text) == 0) {
+            row->default_value = i;
+            return true;
+        }
+    ms_family_fail(r->reading, node, "this activation is not known");
+    return false;
+}
+
+static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
+{
+    switch ((int)row->kind) {
+    case MS_KEY_COUNT:
+        return read_count(r, node, row, &row->default_kind, &row->default_value);
+    case MS_KEY_ACTIVATION:
+        return read_activation(r, node, row);
+    case MS_KEY_FRACTION:
+        row->default_value = node->number;
+        if (node->kind == MS_NODE_NUMBER && node->number <= 1)
+            return true;
+        ms_family_fail(r->reading, node, "a number from 0 to 1 is wanted here");
+        return false;
+    default:
+        row->default_value = node->number;
+        if (node->kind == MS_NODE_TRUTH)
+            return true;
+        ms_family_fail(r->reading, node, "True or False is wanted here");
+        return false;
+    }
+}
+
+/* ---- arguments ---- */
+
+static bool read_null(ms_resolver *r, const ms_text_node *node, ms_key *row)
+{
+    double value = 0;
+    const size_t other = row->default_offset;
+    if (row->kind != MS_KEY_COUNT && row->kind != MS_KEY_OPTIONAL) {
+        ms_family_fail(r->reading, node, "only a count may be null");
+        return false;
+    }
+    row->kind = MS_KEY_OPTIONAL;
+    if (!read_count(r, node, row, &row->null_kind, &value))
+        return false;
+    if (row->default_kind == MS_DEFAULT_SAME_AS && row->null_kind == MS_DEFAULT_SAME_AS &&
+        row->default_offset != other) {
+        ms_family_fail(r->reading, node, "absent and null are the same key, or numbers");
+        return false;
+    }
+    row->null_value = value < 0 ? UINT64_MAX : (uint64_t)value;
+    return true;
+}
+
+static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
+{
+    if (strcmp(node->keyword, "null") == 0)
+        return read_null(r, node, row);
+    const bool is_count = node->kind == MS_NODE_NUMBER && node->number >= 0;
+    if (strcmp(node->keyword, "least") == 0 && is_count) {
+        row->minimum = (uint64_t)node->number;
+        return true;
+    }
+    if (strcmp(node->keyword, "most") == 0 && is_count && node->number >= 1 &&
+        node->number <= (double)row->maximum) {
+        row->maximum = (uint64_t)node->number;
+        return true;
+    }
+    if (strcmp(node->keyword, "learned") == 0 && node->kind == MS_NODE_TRUTH) {
+        row->learned = node->number > 0;
+        return true;
+    }
+    ms_family_fail(r->reading, node,
+                   "a key has null=, least=, most= (no more than %llu here) and "
+                   "learned=True",
+                   (unsigned long long)row->maximum);
+    return false;
+}
+
+/* "n_embd", "hidden_size": the key in the file, and other spellings of it. */
+static bool read_spelling(ms_resolver *r, const ms_text_node *node, ms_key *row, uint32_t *count)
+{
+    if (node->kind != MS_NODE_STRING || !node->text[0] || *count > 3) {
+        ms_family_fail(r->reading, node, "a spelling in the file is wanted here, up to four");
+        return false;
+    }
+    if (*count == 0)
+        row->name = node->text;
+    else
+        row->aliases[*count - 1] = node->text;
+    ++*count;
+    return true;
+}
+
+static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_default, ms_key *row)
+{
+    uint32_t spellings = 0;
+    if (has_default && (call->count < 2 || call->items[1]->keyword)) {
+        ms_family_fail(r->reading, call, "what the key is when it is absent is missing here");
+        return false;
+    }
+    for (uint32_t i = 1; i < call->count; i++) {
+        const ms_text_node *item = call->items[i];
+        const bool is_read = i == 1 && has_default ? read_default(r, item, row)
+                             : item->keyword       ? read_keyword(r, item, row)
+                                                   : read_spelling(r, item, row, &spellings);
+        if (!is_read)
+            return false;
+    }
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* Where the value goes: a member of that name, or one of the text's own. */
+static bool find_member(ms_resolver *r, const ms_text_node *name, member_type type,
+                        ms_family_key *key)
+{
+    for (size_t i = 0; i < KNOWN_COUNT; i++) {
+        if (strcmp(known[i].name, name->text) != 0)
+            continue;
+        key->row.offset = known[i].offset;
+        key->row.maximum = known[i].most;
+        key->dim = known[i].dim;
+        if (known[i].type == type)
+            return true;
+        ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key", name->text);
+        return false;
+    }
+    const ms_family_key *same = ms_family_key_find(r->text, name->text);
+    if (!same && r->text->own_keys == MS_OWN_KEYS) {
+        ms_family_fail(r->reading, name, "no more than %d keys of a text's own", MS_OWN_KEYS);
+        return false;
+    }
+    key->row.offset =
+        same ? same->row.offset : MEMBER(own) + sizeof(uint64_t) * r->text->own_keys++;
+    key->row.maximum = MAX_HIDDEN;
+    key->dim = MS_FAMILY_DIM_OWN;
+    return true;
+}
+
+static bool add_key(ms_resolver *r, const ms_text_node *at, const ms_family_key *key)
+{
+    ms_family_text *text = r->text;
+    for (uint32_t i = 0; i < text->key_count; i++)
+        if (strcmp(text->keys[i].name, key->name) == 0) {
+            text->keys[i] = *key;
+            return true;
+        }
+    if (text->key_count == MS_FAMILY_KEYS) {
+        ms_family_fail(r->reading, at, "no more than %d keys", MS_FAMILY_KEYS);
+        return false;
+    }
+    text->keys[text->key_count++] = *key;
+    return true;
+}
+
+/* ignored("a", "b") */
+static bool read_ignored(ms_resolver *r, const ms_text_node *call)
+{
+    for (uint32_t i = 1; i < call->count; i++) {
+        const char *name = call->items[i]->text;
+        const ms_family_key key = {.name = name, .row = {.name = name, .kind = MS_KEY_IGNORED}};
+        if (call->items[i]->kind != MS_NODE_STRING) {
+            ms_family_fail(r->reading, call->items[i], "the name of a key is wanted here");
+            return false;
+        }
+        if (!add_key(r, call->items[i], &key))
+            return false;
+    }
+    return true;
+}
+
+static bool fail_kind(ms_resolver *r, const ms_text_node *node)
+{
+    char hint[128];
+    ms_nearest near = ms_nearest_to(node->kind == MS_NODE_NAME ? node->text : "");
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        ms_nearest_offer(&near, kinds[i].name);
+    ms_family_fail(r->reading, node,
+                   "a key is count(...), flag(...), fraction(...), "
+                   "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
+                   "rope() or ignored(...)%s",
+                   ms_nearest_hint(&near, hint, sizeof hint));
+    return false;
+}
+
+/* Sizes and counts that other figures are divided by. */
+static bool is_size(const ms_family_key *key)
+{
+    return key->dim != MS_FAMILY_DIM_OWN || key->row.offset == MEMBER(num_layers);
+}
+
+static bool has_size(const ms_key *row)
+{
+    const bool default_is_size = row->default_kind != MS_DEFAULT_VALUE || row->default_value >= 1;
+    const bool null_is_size = row->kind != MS_KEY_OPTIONAL || row->null_kind != MS_DEFAULT_VALUE ||
+                              (row->null_value >= 1 && row->null_value <= row->maximum);
+    return default_is_size && null_is_size &&
+           (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
+}
+
+bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
+{
+    const ms_text_node *call = s->value;
+    const ms_text_node *name = call->kind == MS_NODE_CALL ? call->items[0] : call;
+    size_t i = 0;
+    while (i < KIND_COUNT && !is_name_of(name, kinds[i].name))
+        i++;
+    if (call->kind != MS_NODE_CALL || i == KIND_COUNT)
+        return fail_kind(r, name);
+    if (s->kind == MS_STATEMENT_CALL)
+        return kinds[i].kind == MS_KEY_IGNORED ? read_ignored(r, call) : fail_kind(r, name);
+    ms_family_key key = {.name = s->targets[0]->text,
+                         .row = {.name = s->targets[0]->text, .kind = kinds[i].kind, .minimum = 1}};
+    if (s->target_count != 1) {
+        ms_family_fail(r->reading, s->targets[1], "a key has one name");
+        return false;
+    }
+    if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))
+        return false;
+    if (!read_arguments(r, call, kinds[i].has_default, &key.row))
+        return false;
+    if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
+        ms_family_fail(r->reading, call, "this is at least 1");
+        return false;
+    }
+    return add_key(r, s->targets[0], &key);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The modules that a text may make beside its own classes.
+ */
+#include <string.h>
+
+#include "model/blocks/host/host_modules.h"
+#include "model/evaluator/evaluate.h"
+#include "torch/ops/ops.h"
+
+#define CALL(name)                                                                                 \
+    static void name(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
+
+static uint32_t last_scope(const ms_model *model)
+{
+    return model->tape->trace->scopes.count - 1;
+}
+
+/* ---- linear layers ---- */
+
+static void make_linear(const ms_making *m)
+{
+    m->part->linear = ms_linear_new(m->model, m->scope, m->name, ms_making_dim(m, 0),
+                                    ms_making_dim(m, 1), ms_making_truth(m, 2, true));
+}
+
+CALL(call_linear)
+{
+    r->items[0] = ms_linear_call(f->model, &p->linear, a[0]);
+}
+
+static void make_conv1d(const ms_making *m)
+{
+    m->part->linear =
+        ms_conv1d_new(m->model, m->scope, m->name, ms_making_dim(m, 0), ms_making_dim(m, 1));
+}
+
+CALL(call_conv1d)
+{
+    r->items[0] = ms_conv1d_call(f->model, &p->linear, a[0]);
+}
+
+/* ---- norms ---- */
+
+/* Norms of a model that stand beside its layers, and those of attention, are Liger's own cases. */
+static ms_liger_norm place_of(const ms_making *m)
+{
+    return m->self->number == MS_NONE              ? MS_LIGER_NORM_LAST
+           : m->self->klass->role == MS_ROLE_MIXER ? MS_LIGER_NORM_OF_HEADS
+                                                   : (ms_liger_norm)0;
+}
+
+static void make_norm(const ms_making *m, bool bias)
+{
+    const ms_dim width = ms_making_dim(m, 0);
+    ms_shape shape = MS_SHAPE(width);
+    if (m->call->count > 1 && m->call->items[1])
+        shape = MS_SHAPE(ms_making_dim(m, 1), width);
+    m->part->norm = ms_shaped_norm_new(m->model, m->scope, m->name, shape, bias);
+    m->part->norm.place = place_of(m);
+}
+
+static void make_rms_norm(const ms_making *m)
+{
+    make_norm(m, false);
+}
+
+static void make_layer_norm(const ms_making *m)
+{
+    make_norm(m, true);
+}
+
+CALL(call_rms_norm)
+{
+    r->items[0] = ms_rms_norm_call(f->model, &p->norm, a[0]);
+}
+
+CALL(call_fp32_rms_norm)
+{
+    r->items[0] = ms_fp32_rms_norm_call(f->model, &p->norm, a[0]);
+}
+
+CALL(call_widened_rms_norm)
+{
+    r->items[0] = ms_widened_rms_norm_call(f->model, &p->norm, a[0]);
+}
+
+CALL(call_weight_last_rms_norm)
+{
+    r->items[0] = ms_rms_norm_weight_last_call(f->model, &p->norm, a[0]);
+}
+
+CALL(call_centered_rms_norm)
+{
+    r->items[0] = ms_centered_rms_norm_call(f->model, &p->norm, a[0]);
+}
+
+CALL(call_layer_norm)
+{
+    r->items[0] = ms_layer_norm_call(f->model, &p->norm, a[0]);
+}
+
+/* ---- tables ---- */
+
+static void make_embedding(const ms_making *m)
+{
+    m->part->tensors[0] =
+        ms_embedding_new(m->model, m->scope, m->name, ms_making_dim(m, 0), ms_making_dim(m, 1));
+    m->part->scope = last_scope(m->model);
+}
+
+CALL(call_embedding)
+{
+    const uint32_t previous = ms_scope_enter(f->model->tape, p->scope);
+    r->items[0] = ms_embedding(f->model->tape, p->tensors[0], a[0]);
+    f->model->tape->scope = previous;
+}
+
+/* tensors[1]: a buffer of one element, by which the rows are multiplied. */
+static void make_token_embedding(const ms_making *m)
+{
+    make_embedding(m);
+    if (!ms_making_truth(m, 2, false))
+        return;
+    const uint32_t previous = ms_scope_enter(m->model->tape, m->part->scope);
+    m->part->tensors[1] =
+        ms_buffer_new(m->model, (ms_shape){0}, m->model->run->dtype, "embed_scale");
+    m->model->tape->scope = previous;
+}
+
+CALL(call_token_embedding)
+{
+    r->items[0] = ms_input_embedding(f->model, p->scope, p->tensors[0], p->tensors[1], a[0]);
+}
+
+/* ---- parameters ---- */
+
+static void make_parameter(const ms_making *m)
+{
+    ms_dim dims[4];
+    uint32_t rank = 0;
+    for (; rank < m->call->count && rank < 4 && m->call->items[rank]; rank++)
+        dims[rank] = ms_making_dim(m, rank);
+    m->part->tensors[0] = ms_parameter_new(m->model, m->scope, m->name, ms_shape_of(rank, dims));
+}
+
+/* ---- rotary embeddings ---- */
+
+/* tensors: inverse frequencies, their copy, and those of long sequences once there are some. */
+static void make_rotary(const ms_making *m)
+{
+    ms_rotary_new(m->model, m->scope, 1, &m->part->tensors[0], &m->part->tensors[1]);
+    m->part->scope = last_scope(m->model);
+}
+
+static void call_rotary_as(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r,
+                           bool is_fp32)
+{
+    ms_model *m = f->model;
+    r->items[0] = r->items[1] = 0;
+    if (ms_idle(m->tape) || !a[0])
+        return;
+    if (m->config->long_rotary)
+        ms_rotary_choose(m, p->scope, p->tensors[1], &p->tensors[2]);
+    const ms_dtype dtype = is_fp32 ? MS_DTYPE_F32 : (ms_dtype)ms_info(m->tape, a[0])->dtype;
+    ms_rotary_call(m, p->scope, p->tensors[0], a[1], dtype, r->items);
+}
+
+CALL(call_rotary)
+{
+    call_rotary_as(f, p, a, r, false);
+}
+
+CALL(call_rotary_fp32)
+{
+    call_rotary_as(f, p, a, r, true);
+}
+
+/* ---- the head ---- */
+
+/* The part that a path leads to: model.embed_tokens. NULL: there is none such. */
+static const ms_family_part *follow(const ms_object *root, const ms_text_node *path)
+{
+    const char *name = path->text;
+    const ms_object *in = root;
+    if (path->kind == MS_NODE_MEMBER) {
+        const ms_family_part *outer = follow(root, path->items[0]);
+        in = outer && outer->objects ? outer->objects : NULL;
+    } else if (path->kind != MS_NODE_NAME) {
+        return NULL;
+    }
+    for (uint32_t i = 0; in && i < in->klass->field_count; i++)
+        if (strcmp(in->klass->fields[i].name, name) == 0)
+            return &in->parts[i];
+    return NULL;
+}
+
+static void make_head(const ms_making *m)
+{
+    const ms_family_part *embedding = follow(m->root, m->call->items[0]);
+    if (!embedding || !embedding->tensors[0]) { /* see check.c */
+        ms_tape_fail(m->model->tape, MS_ERR_CONFIG);
+        return;
+    }
+    m->part->linear = ms_head_named(m->model, embedding->tensors[0], m->name);
+    if (ms_making_truth(m, 1, false))
+        m->part->linear.bias =
+            ms_parameter_new(m->model, m->part->linear.scope, "bias", MS_SHAPE(m->model->vocab));
+}
+
+/* The logits, as a stage of a pipeline yields them. */
+CALL(call_head)
+{
+    r->items[0] = ms_linear_call(f->model, &p->linear, a[0]);
+}
+
+/* ---- rows ---- */
+
+#define MODULE(name_, shape_, names_, types_, make_, call_, takes_)                                \
+    {                                                                                              \
+        .name = name_, .shape = MS_SHAPE_##shape_, .parameters = names_, .types = types_,          \
+        .results = 1, .make = make_, .call = call_, .call_types = takes_                           \
+    }
+
+static const ms_primitive modules[] = {
+    MODULE("linear", LINEAR, "in_features out_features bias", "dd|n", make_linear, call_linear,
+           "t"),
+    MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
+    MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
+    MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
+    MODULE("rms_norm_widened", NORM, "width rows", "d|d", make_rms_norm, call_widened_rms_norm,
+           "t"),
+    MODULE("rms_norm_weight_last", NORM, "width rows", "d|d", make_rms_norm,
+           call_weight_last_rms_norm, "t"),
+    MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
+           "t"),
+    MODULE("layer_norm", NORM, "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
+    MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
+    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
+           call_token_embedding, "t"),
+    {.name = "rotary",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "",
+     .types = "",
+     .results = 2,
+     .make = make_rotary,
+     .call = call_rotary,
+     .call_types = "tt"},
+    {.name = "rotary_fp32",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "",
+     .types = "",
+     .results = 2,
+     .make = make_rotary,
+     .call = call_rotary_fp32,
+     .call_types = "tt"},
+    {.name = "parameter",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "size size2 size3 size4",
+     .types = "d|ddd",
+     .results = 1,
+     .make = make_parameter},
+    MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
+};
+
+const ms_primitive *ms_primitive_at(uint32_t i)
+{
+    const uint32_t count = sizeof modules / sizeof *modules;
+    return i < count ? &modules[i] : ms_function_at(i - count);
+}
+
+const ms_primitive *ms_primitive_find(const char *name, bool is_module)
+{
+    const ms_primitive *row;
+    for (uint32_t i = 0; (row = ms_primitive_at(i)) != NULL; i++)
+        if ((row->make != NULL) == is_module && strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "input/config/model/layer_kinds.h"
+#include "model/evaluator/program.h"
+
+static double of_key(const ms_model_config *config, const ms_key *row)
+{
+    const void *member = (const char *)config + row->offset;
+    switch ((int)row->kind) {
+    case MS_KEY_COUNT:
+    case MS_KEY_OPTIONAL:
+        return (double)*(const uint64_t *)member;
+    case MS_KEY_BOOL:
+    case MS_KEY_IS_SET:
+    case MS_KEY_CHOICE:
+        return *(const bool *)member;
+    case MS_KEY_FRACTION:
+        return *(const double *)member;
+    case MS_KEY_ACTIVATION:
+        return *(const ms_activation *)member;
+    case MS_KEY_FIXED_BOOL:
+        return row->default_value;
+    default:
+        return 0;
+    }
+}
+
+static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
+{
+    const ms_model_config *config = facts->config;
+    const uint32_t layer = node->number > 0 ? facts->looped : facts->layer;
+    const uint8_t kind = layer < config->num_layers ? ms_layer_kind(config, layer) : 0;
+    switch ((ms_family_fact)node->index) {
+    case MS_FACT_SLIDES:
+        return (kind & MS_LAYER_SLIDES) != 0;
+    case MS_FACT_IS_SPARSE:
+        return (kind & MS_LAYER_SPARSE) != 0;
+    case MS_FACT_ROTATES:
+        return !(kind & MS_LAYER_NO_ROTARY);
+    case MS_FACT_NUMBER:
+        return layer;
+    case MS_FACT_ANY_SLIDES:
+        return ms_model_has_layers(config, MS_LAYER_SLIDES);
+    case MS_FACT_ANY_FULL:
+        return ms_model_has_layers_but(config, MS_LAYER_SLIDES);
+    case MS_FACT_IS_TIED:
+        return config->tie_word_embeddings;
+    case MS_FACT_LIGER_SWIGLU:
+        return facts->liger_swiglu;
+    case MS_FACT_FIRST_STAGE:
+        return facts->is_first_stage;
+    case MS_FACT_LAST_STAGE:
+        return facts->is_last_stage;
+    }
+    return 0;
+}
+
+/* Of 0 where there is no other answer: checks of the config see to it that it is not asked. */
+static double divided(double a, double b)
+{
+    return b < 0 || b > 0 ? a / b : 0;
+}
+
+double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
+{
+    if (node->kind == MS_NODE_NUMBER || node->kind == MS_NODE_TRUTH)
+        return node->number;
+    if (node->kind == MS_NODE_KEY)
+        return of_key(facts->config, &node->key->row);
+    if (node->kind == MS_NODE_FACT)
+        return of_fact(facts, node);
+    if (node->kind < MS_NODE_ADD || node->kind > MS_NODE_CHOICE)
+        return 0;
+    if (node->kind == MS_NODE_CHOICE) {
+        const bool is_first = ms_family_truth(facts, node->items[1]);
+        return ms_family_number(facts, node->items[is_first ? 0 : 2]);
+    }
+    const double a = ms_family_number(facts, node->items[0]);
+    const bool is_true = a < 0 || a > 0;
+    if (node->kind == MS_NODE_NOT)
+        return !is_true;
+    if (node->kind == MS_NODE_NEGATIVE)
+        return -a;
+    if (is_true == (node->kind == MS_NODE_OR) &&
+        (node->kind == MS_NODE_OR || node->kind == MS_NODE_AND))
+        return a;
+    const double b = ms_family_number(facts, node->items[1]);
+    switch ((int)node->kind) {
+    case MS_NODE_ADD:
+        return a + b;
+    case MS_NODE_SUBTRACT:
+        return a - b;
+    case MS_NODE_MULTIPLY:
+        return a * b;
+    case MS_NODE_DIVIDE:
+        return divided(a, b);
+    case MS_NODE_DIVIDE_WHOLE:
+        return floor(divided(a, b));
+    case MS_NODE_REMAINDER:
+        return a - b * floor(divided(a, b));
+    case MS_NODE_EQUAL:
+        return !(a < b || a > b);
+    case MS_NODE_UNEQUAL:
+        return a < b || a > b;
+    case MS_NODE_LESS:
+        return a < b;
+    case MS_NODE_AT_MOST:
+        return a <= b;
+    case MS_NODE_GREATER:
+        return a > b;
+    case MS_NODE_AT_LEAST:
+        return a >= b;
+    default: /* and, or: the second decides */
+        return b;
+    }
+}
+
+bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node)
+{
+    const double number = ms_family_number(facts, node);
+    return number < 0 || number > 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The functions that a text may call, and the modules that it may make: a row each.
+ */
+#ifndef MS_MODEL_EVALUATOR_PRIMITIVE_H
+#define MS_MODEL_EVALUATOR_PRIMITIVE_H
+
+#include "model/blocks/blocks.h"
+#include "model/evaluator/program.h"
+
+typedef struct ms_object ms_object;
+typedef struct ms_family_part ms_family_part;
+
+/* A field of a module that was built. */
+struct ms_family_part {
+    const ms_text_node *maker; /* what made it; NULL: None */
+    ms_model *model;
+    uint32_t scope, count; /* count: of `objects` */
+    bool is_list;
+    ms_object *objects;
+    ms_linear_module linear;
+    ms_norm_module norm;
+    ms_tensor tensors[3];
+    void *own; /* of a constructor, in the arena */
+};
+
+/* A module of a class of the text. */
+struct ms_object {
+    const ms_family_class *klass;
+    uint32_t scope, number; /* number: of its layer, MS_NONE: none */
+    ms_family_part *parts;
+    ms_tensor given[MS_FAMILY_NAMES]; /* arguments of its last call, the caller's: calls again */
+};
+
+/* A call of a function of the text. */
+typedef struct ms_frame {
+    ms_model *model;
+    ms_object *self;
+    ms_object *looped; /* the module that a loop has arrived at */
+    ms_locals locals;
+    ms_tensor given[MS_FAMILY_NAMES];
+} ms_frame;
+
+typedef struct ms_results {
+    uint32_t count;
+    ms_tensor items[MS_FAMILY_NAMES];
+} ms_results;
+
+/* A part that is being made. */
+typedef struct ms_making {
+    ms_model *model;
+    ms_object *self, *root;
+    uint32_t scope; /* of self */
+    const char *name;
+    const ms_text_node *call;
+    ms_family_part *part;
+} ms_making;
+
+enum { MS_RESULTS_WANTED = 255 };
+
+/* What shapes its results have, and its arguments must have: shapes.c. */
+typedef enum ms_shape_rule {
+    MS_SHAPE_SAME, /* as the first argument; others have its shape, or are of any */
+    MS_SHAPE_POSITIONS,
+    MS_SHAPE_MASK,
+    MS_SHAPE_VIEW_HEADS,
+    MS_SHAPE_SPLIT_HEADS,
+    MS_SHAPE_MERGE_HEADS,
+    MS_SHAPE_ROTATE,
+    MS_SHAPE_CACHE,
+    MS_SHAPE_ATTENTION,
+    MS_SHAPE_GATE,
+    MS_SHAPE_SPLIT,
+    MS_SHAPE_SLICE,
+    MS_SHAPE_TRANSPOSE,
+    MS_SHAPE_MEAN,
+    MS_SHAPE_LOGITS,
+    MS_SHAPE_LINEAR, /* these: of modules */
+    MS_SHAPE_NORM,
+    MS_SHAPE_ROWS,
+    MS_SHAPE_TABLES,
+    MS_SHAPE_PARAMETER,
+    MS_SHAPE_HEAD
+} ms_shape_rule;
+
+typedef struct ms_primitive {
+    const char *name;
+    /* Names of its parameters with blanks between; a type for each: t tensor, d dimension, n
+     * number, l local that it binds anew, p path. Those behind | may be left out. */
+    const char *parameters, *types;
+    ms_shape_rule shape;
+    uint8_t results; /* MS_RESULTS_WANTED: as many as are bound */
+    /* A function: results->count is the number that is bound. */
+    void (*run)(ms_frame *frame, const ms_text_node *call, const ms_tensor *args,
+                ms_results *results);
+    /* A module: how it is made, and what its call does, with so many tensors. */
+    void (*make)(const ms_making *making);
+    void (*call)(ms_frame *frame, ms_family_part *part, const ms_tensor *args, ms_results *results);
+    const char *call_types; /* t each, as above */
+} ms_primitive;
+
+/* NULL: none of that name. `is_module`: one that can be made. */
+const ms_primitive *ms_primitive_find(const char *name, bool is_module);
+/* The i-th of all, for suggestions; NULL past the last. */
+const ms_primitive *ms_primitive_at(uint32_t i);
+
+/* functions.c: the i-th function. */
+const ms_primitive *ms_function_at(uint32_t i);
+
+/* The dimension and the number that an argument is; missing ones are `otherwise`. */
+ms_dim ms_frame_dim(const ms_frame *frame, const ms_text_node *node);
+double ms_frame_number(const ms_frame *frame, const ms_text_node *node, double otherwise);
+ms_dim ms_making_dim(const ms_making *making, uint32_t argument);
+bool ms_making_truth(const ms_making *making, uint32_t argument, bool otherwise);
+/* The local that an argument names. */
+ms_tensor *ms_frame_local(ms_frame *frame, const ms_text_node *node);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A family's text, ready to run: names were found, so that nothing is looked up by its name any
+ * more. It belongs to the arena that it was read into, and does not change.
+ */
+#ifndef MS_MODEL_EVALUATOR_PROGRAM_H
+#define MS_MODEL_EVALUATOR_PROGRAM_H
+
+#include "input/config/model/model_config.h"
+#include "model/evaluator/syntax/syntax.h"
+
+/* A dimension that memscope has a symbol for; others are written with the key's name. */
+typedef enum ms_family_dim {
+    MS_FAMILY_DIM_OWN,
+    MS_FAMILY_DIM_HIDDEN,
+    MS_FAMILY_DIM_INTERMEDIATE,
+    MS_FAMILY_DIM_VOCAB,
+    MS_FAMILY_DIM_HEADS,
+    MS_FAMILY_DIM_KV_HEADS,
+    MS_FAMILY_DIM_HEAD,
+    MS_FAMILY_DIM_POSITIONS
+} ms_family_dim;
+
+/* A key of the config, by its name in the text. */
+typedef struct ms_family_key {
+    const char *name;
+    ms_key row;
+    ms_family_dim dim;
+} ms_family_key;
+
+/* What a text can ask of a layer or of the run. */
+typedef enum ms_family_fact {
+    MS_FACT_SLIDES, /* the first four: of a layer */
+    MS_FACT_IS_SPARSE,
+    MS_FACT_ROTATES,
+    MS_FACT_NUMBER,
+    MS_FACT_ANY_SLIDES,
+    MS_FACT_ANY_FULL,
+    MS_FACT_IS_TIED,
+    MS_FACT_LIGER_SWIGLU,
+    MS_FACT_FIRST_STAGE,
+    MS_FACT_LAST_STAGE
+} ms_family_fact;
+
+/* What calls of a class's modules are beside calls. */
+typedef enum ms_family_role {
+    MS_ROLE_NONE,
+    MS_ROLE_LAYER,       /* run under the layer's treatment */
+    MS_ROLE_MIXER,       /* attention, or what is in its place: reads all tokens */
+    MS_ROLE_FEED_FORWARD /* the MLP: the same, and may run in tiles or under a checkpoint */
+} ms_family_role;
+
+typedef struct ms_family_field {
+    const char *name;
+    ms_text_node *value; /* resolved: MS_NODE_PRIMITIVE, _CLASS, _COMPREHENSION, _CHOICE or _NONE */
+} ms_family_field;
+
+typedef struct ms_family_function {
+    const char *name;
+    const ms_text_statement *text;
+    const struct ms_family_class *owner; /* where it stands */
+    uint32_t parameter_count;            /* without self */
+    const char *parameters[MS_FAMILY_NAMES];
+    bool has_default[MS_FAMILY_NAMES];
+    /* The first parameter has slot 0. Others are the caller's: 0, unless they are bound anew. */
+    uint8_t slots[MS_FAMILY_NAMES];
+    uint32_t slot_count, results;
+    bool is_resolved;
+} ms_family_function;
+
+enum {
+    MS_FAMILY_FUNCTIONS = 16,
+    MS_FAMILY_FIELDS = 64,
+    MS_FAMILY_KEYS = 96,
+    MS_FAMILY_CLASSES_OF_TEXT = 64
+};
+
+typedef struct ms_family_class {
+    const char *name;
+    ms_family_role role;
+    uint32_t field_count, function_count;
+    uint32_t size;                 /* modules that one has, itself and all below, a list's once */
+    uint32_t steps;                /* of its forward, with all that it calls, a loop's once */
+    bool is_measured, is_open;     /* while both are found */
+    ms_family_field *fields;       /* MS_FAMILY_FIELDS */
+    ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
+    const ms_family_function *forward, *stage; /* of these; NULL: none */
+} ms_family_class;
+
+typedef struct ms_family_text ms_family_text;
+
+struct ms_family_text {
+    ms_arena *arena;
+    ms_family_class root; /* its fields: the model and its head */
+    ms_family_class *classes[MS_FAMILY_CLASSES_OF_TEXT];
+    uint32_t class_count;
+    ms_family_key keys[MS_FAMILY_KEYS];
+    uint32_t key_count;
+    const char *model_type, *like; /* like: the first family that is imported, or NULL */
+    ms_model_class architectures[MS_FAMILY_CLASSES];
+    const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
+    ms_text_block checks;                      /* assert statements of the config */
+    uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
+    const ms_text_node *table;                 /* what made the embedding that the head names */
+    bool uses_numbers;                         /* conditions on the numbers of layers */
+    bool softmax_as_input;                     /* of eager attention; else in fp32 */
+    uint32_t model_field, head_field;          /* of the root */
+    const ms_family *row;                      /* what the text adds to; NULL: nothing */
+};
+
+/* The function of that name; NULL: none. */
+const ms_family_function *ms_class_find(const ms_family_class *klass, const char *name);
+
+/* Reads texts by name: those that are imported. False: there is none such, or it cannot be read
+ * (recorded). */
+typedef struct ms_family_library {
+    bool (*find)(const struct ms_family_library *library, ms_family_reading *reading,
+                 const char *name, ms_family_file *file);
+    const void *own;
+} ms_family_library;
+
+/* Parses a text with what it imports, and finds its names; NULL after a failure. */
+ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_file *file,
+                                    const ms_family_library *library);
+
+/* What numbers of a text depend on. */
+typedef struct ms_text_facts {
+    const ms_model_config *config;
+    uint32_t layer, looped; /* of self, and of the module that a loop has arrived at */
+    bool liger_swiglu, is_first_stage, is_last_stage;
+} ms_text_facts;
+
+/* A number: of counts, truths and fractions of the config, and of facts. */
+double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
+bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);
+
+#endif

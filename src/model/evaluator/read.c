@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A text and what it imports become one: classes of a name replace each other, those that are like
+ * another one have its fields and functions too. Then names are found.
+ */
+#include <string.h>
+
+#include "model/evaluator/syntax/parser.h"
+#include "model/evaluator/resolve.h"
+
+typedef struct merge {
+    ms_family_reading *reading;
+    ms_family_text *text;
+    const ms_family_library *library;
+    uint32_t depth;
+} merge;
+
+static bool fail(merge *m, const ms_text_node *at, const char *what)
+{
+    ms_family_fail(m->reading, at, "%s", what);
+    return false;
+}
+
+/* ---- copies: a class has its own fields and functions, whose names are found for it ---- */
+
+static ms_text_node *copy_node(ms_family_reading *r, const ms_text_node *node)
+{
+    ms_text_node *copy = node ? ms_family_node(r, node->kind, node) : NULL;
+    if (!copy)
+        return NULL;
+    *copy = *node;
+    copy->items = ms_arena_array(r->arena, ms_text_node *, node->count + 1);
+    for (uint32_t i = 0; copy->items && i < node->count; i++)
+        copy->items[i] = copy_node(r, node->items[i]);
+    if (!copy->items)
+        ms_family_fail(r, NULL, "out of memory");
+    return r->status == MS_OK ? copy : NULL;
+}
+
+static bool copy_block(ms_family_reading *r, const ms_text_block *block, ms_text_block *copy);
+
+static ms_text_statement *copy_statement(ms_family_reading *r, const ms_text_statement *s)
+{
+    ms_text_statement *copy = ms_arena_array(r->arena, ms_text_statement, 1);
+    if (!copy) {
+        ms_family_fail(r, NULL, "out of memory");
+        return NULL;
+    }
+    *copy = *s;
+    for (uint32_t i = 0; i < s->target_count; i++)
+        copy->targets[i] = copy_node(r, s->targets[i]);
+    copy->value = copy_node(r, s->value);
+    copy->body = copy->other = (ms_text_block){0};
+    return copy_block(r, &s->body, &copy->body) && copy_block(r, &s->other, &copy->other) ? copy
+                                                                                          : NULL;
+}
+
+static bool copy_block(ms_family_reading *r, const ms_text_block *block, ms_text_block *copy)
+{
+    for (uint32_t i = 0; i < block->count; i++)
+        if (!ms_block_add(r, copy, copy_statement(r, block->items[i])))
+            return false;
+    return r->status == MS_OK;
+}
+
+/* ---- classes ---- */
+
+static ms_family_class *class_of(const ms_family_text *text, const char *name, uint32_t *place)
+{
+    for (*place = 0; *place < text->class_count; ++*place)
+        if (strcmp(text->classes[*place]->name, name) == 0)
+            return text->classes[*place];
+    return NULL;
+}
+
+static ms_family_class *new_class(merge *m, const char *name)
+{
+    ms_family_class *c = ms_arena_array(m->text->arena, ms_family_class, 1);
+    if (!c)
+        return NULL;
+    c->name = name;
+    c->fields = ms_arena_array(m->text->arena, ms_family_field, MS_FAMILY_FIELDS);
+    c->functions = ms_arena_array(m->text->arena, ms_family_function, MS_FAMILY_FUNCTIONS);
+    return c->fields && c->functions ? c : NULL;
+}
+
+static bool set_field(merge *m, ms_family_class *c, const ms_text_node *name, ms_text_node *value)
+{
+    uint32_t place = ms_class_field(c, name->text);
+    if (place == MS_FAMILY_FIELDS)
+        place = c->field_count;
+    if (place == MS_FAMILY_FIELDS)
+        return fail(m, name, "too many fields");
+    c->fields[place] = (ms_family_field){name->text, value};
+    c->field_count += place == c->field_count;
+    return true;
+}
+
+/* The results of a function, by its return statements; 0: there is none. */
+static bool count_results(merge *m, const ms_text_block *block, uint32_t *results)
+{
+    for (uint32_t i = 0; i < block->count; i++) {
+        const ms_text_statement *s = block->items[i];
+        const bool is_return = s->kind == MS_STATEMENT_RETURN;
+        const uint32_t count = !is_return                        ? 0
+                               : s->value->kind == MS_NODE_TUPLE ? s->value->count
+                                                                 : 1;
+        if (is_return && *results && *results != count)
+            return fail(m, s->place, "functions return as many values in each place");
+        if (count > MS_FAMILY_NAMES)
+            return fail(m, s->place, "too many results");
+        if (is_return)
+            *results = count;
+        if (!count_results(m, &s->body, results) || !count_results(m, &s->other, results))
+            return false;
+    }
+    return true;
+}
+
+static bool read_parameters(merge *m, const ms_text_statement *s, bool has_self,
+                            ms_family_function *f)
+{
+    if (has_self && (s->target_count == 0 || strcmp(s->targets[0]->text, "self") != 0))
+        return fail(m, s->place, "the first parameter of a module's function is self");
+    for (uint32_t i = has_self; i < s->target_count; i++) {
+        f->has_default[f->parameter_count] = s->defaults[i] != NULL;
+        if (s->defaults[i] && s->defaults[i]->kind != MS_NODE_NONE)
+            return fail(m, s->defaults[i], "the default of a parameter is None");
+        f->parameters[f->parameter_count++] = s->targets[i]->text;
+    }
+    return f->parameter_count > 0 || fail(m, s->place, "a function has a parameter beside self");
+}
+
+static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *s, bool has_self)
+{
+    ms_family_function f = {.name = s->text, .text = s, .owner = c};
+    uint32_t place = 0;
+    if (!read_parameters(m, s, has_self, &f) || !count_results(m, &s->body, &f.results))
+        return false;
+    if (f.results == 0)
+        return fail(m, s->place, "a return statement is missing in this function");
+    while (place < c->function_count && strcmp(c->functions[place].name, f.name) != 0)
+        place++;
+    if (place == MS_FAMILY_FUNCTIONS)
+        return fail(m, s->place, "too many functions");
+    c->functions[place] = f;
+    c->function_count += place == c->function_count;
+    return true;
+}
+
+static bool inherit(merge *m, const ms_family_class *base, ms_family_class *c)
+{
+    c->role = base->role;
+    for (uint32_t i = 0; i < base->field_count; i++) {
+        ms_text_node *value = copy_node(m->reading, base->fields[i].value);
+        c->fields[c->field_count++] = (ms_family_field){base->fields[i].name, value};
+        if (!value)
+            return false;
+    }
+    for (uint32_t i = 0; i < base->function_count; i++) {
+        const ms_text_statement *s = copy_statement(m->reading, base->functions[i].text);
+        if (!s || !set_function(m, c, s, true))
+            return false;
+    }
+    return true;
+}
+
+static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
+{
+    static const struct {
+        const char *name;
+        ms_family_role role;
+    } roles[] = {{"decoder_layer", MS_ROLE_LAYER},
+                 {"token_mixer", MS_ROLE_MIXER},
+                 {"feed_forward", MS_ROLE_FEED_FORWARD}};
+    uint32_t place;
+    const ms_family_class *base = class_of(m->text, name->text, &place);
+    if (base)
+        return inherit(m, base, c);
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strcmp(roles[i].name, name->text) == 0) {
+            c->role = roles[i].role;
+            return true;
+        }
+    return fail(m, name,
+                "no class above has this name; decoder_layer, token_mixer and "
+                "feed_forward are memscope's own");
+}
+
+static bool read_class(merge *m, const ms_text_statement *s)
+{
+    uint32_t place;
+    ms_family_class *c = new_class(m, s->text);
+    if (!c)
+        return fail(m, s->place, "out of memory");
+    if (s->value && !take_base(m, s->value, c))
+        return false;
+    for (uint32_t i = 0; i < s->body.count; i++) {
+        const ms_text_statement *inner = s->body.items[i];
+        bool is_read = inner->kind == MS_STATEMENT_PASS;
+        if (inner->kind == MS_STATEMENT_ASSIGN && inner->target_count == 1)
+            is_read = set_field(m, c, inner->targets[0], inner->value);
+        else if (inner->kind == MS_STATEMENT_DEF)
+            is_read = set_function(m, c, inner, true);
+        else if (!is_read)
+            fail(m, inner->place, "a class has fields, NAME = ..., and functions");
+        if (!is_read)
+            return false;
+    }
+    (void)class_of(m->text, c->name, &place);
+    if (place == MS_FAMILY_CLASSES_OF_TEXT)
+        return fail(m, s->place, "too many classes");
+    m->text->classes[place] = c;
+    m->text->class_count += place == m->text->class_count;
+    return true;
+}
+
+/* ---- the config ---- */
+
+/* def slides(layer): return layer % 2 == 0 */
+static bool read_rule(merge *m, const ms_text_statement *s)
+{
+    const bool is_slides = strcmp(s->text, "slides") == 0;
+    ms_family_function *f = ms_arena_array(m->text->arena, ms_family_function, 1);
+    if (!f)
+        return fail(m, s->place, "out of memory");
+    if (!is_slides && strcmp(s->text, "is_sparse") != 0)
+        return fail(m, s->place, "the rules of layers are slides(layer) and is_sparse(layer)");
+    const bool is_rule = s->target_count == 1 && s->body.count == 1 &&
+                         s->body.items[0]->kind == MS_STATEMENT_RETURN &&
+                         s->body.items[0]->value->kind != MS_NODE_TUPLE;
+    if (!is_rule)
+        return fail(m, s->place, "a rule has one parameter, and returns one expression");
+    *f = (ms_family_function){.name = s->text, .text = s, .parameter_count = 1};
+    f->parameters[0] = s->targets[0]->text;
+    if (is_slides)
+        m->text->slides = f;
+    else
+        m->text->sparse = f;
+    return true;
+}
+
+static bool read_config(merge *m, const ms_text_statement *s)
+{
+    ms_resolver r = {.reading = m->reading, .text = m->text};
+    uint32_t place = 0;
+    const bool is_like = s->value && strcmp(s->value->text, "config") == 0;
+    if (s->value && !is_like)
+        return fail(m, s->value,
+                    "only class config(config) is known here, which keeps the keys of "
+                    "the text that was imported");
+    if (!is_like) {
+        m->text->key_count = m->text->own_keys = 0;
+        m->text->checks.count = 0;
+        m->text->slides = m->text->sparse = NULL;
+    }
+    for (uint32_t i = 0; i < s->body.count; i++) {
+        ms_text_statement *inner = s->body.items[i];
+        bool is_read = inner->kind == MS_STATEMENT_PASS;
+        if (inner->kind == MS_STATEMENT_ASSERT)
+            is_read = ms_block_add(m->reading, &m->text->checks, inner);
+        else if (inner->kind == MS_STATEMENT_DEF)
+            is_read = read_rule(m, inner);
+        else if (inner->kind == MS_STATEMENT_ASSIGN || inner->kind == MS_STATEMENT_CALL)
+            is_read = ms_family_key_read(&r, inner);
+        else if (!is_read)
+            fail(m, inner->place, "the config has keys, NAME = count(...), rules and checks");
+        if (!is_read)
+            return false;
+    }
+    return !class_of(m->text, "config", &place);
+}
+
+/* ---- the file ---- */
+
+static bool read_architectures(merge *m, const ms_text_node *table)
+{
+    static const struct {
+        const char *name;
+        ms_head_kind head;
+    } heads[] = {{"causal_lm", MS_HEAD_CAUSAL_LM},     {"last_token", MS_HEAD_LAST_TOKEN},
+                 {"first_token", MS_HEAD_FIRST_TOKEN}, {"each_token", MS_HEAD_EACH_TOKEN},
+                 {"masked_lm", MS_HEAD_MASKED_LM},     {"pretraining", MS_HEAD_PRETRAINING}};
+    if (table->kind != MS_NODE_TABLE || table->count == 0 || table->count / 2 >= MS_FAMILY_CLASSES)
+        return fail(m, table,
+                    "up to five classes are wanted here, {\"LlamaForCausalLM\": "
+                    "\"causal_lm\"}");
+    memset(m->text->architectures, 0, sizeof m->text->architectures);
+    for (uint32_t i = 0; i < table->count; i += 2) {
+        const ms_text_node *name = table->items[i], *head = table->items[i + 1];
+        size_t k = 0;
+        while (k < sizeof heads / sizeof *heads && head->kind == MS_NODE_STRING &&
+               strcmp(heads[k].name, head->text) != 0)
+            k++;
+        if (name->kind != MS_NODE_STRING || head->kind != MS_NODE_STRING ||
+            k == sizeof heads / sizeof *heads)
+            return fail(m, head,
+                        "the head of a class is \"causal_lm\", \"last_token\", "
+                        "\"first_token\", \"each_token\", \"masked_lm\" or "
+                        "\"pretraining\"");
+        m->text->architectures[i / 2] = (ms_model_class){name->text, heads[k].head};
+    }
+    return true;
+}
+
+static bool read_assignment(merge *m, const ms_text_statement *s)
+{
+    const char *name = s->targets[0]->text;
+    if (s->target_count > 1)
+        return fail(m, s->targets[1], "only one name can be bound here");
+    if (strcmp(name, "architectures") == 0)
+        return read_architectures(m, s->value);
+    if (strcmp(name, "eager_softmax") == 0) {
+        m->text->softmax_as_input =
+            s->value->kind == MS_NODE_STRING && strcmp(s->value->text, "input") == 0;
+        return m->text->softmax_as_input ||
+               fail(m, s->value, "eager_softmax is \"input\", or is not given");
+    }
+    if (strcmp(name, "model_type") != 0)
+        return set_field(m, &m->text->root, s->targets[0], s->value);
+    if (s->value->kind != MS_NODE_STRING || !s->value->text[0])
+        return fail(m, s->value, "the model type is a text, as \"llama\"");
+    m->text->model_type = s->value->text;
+    return true;
+}
+
+static bool read_file(merge *m, const ms_family_file *file);
+
+static bool import(merge *m, const ms_text_statement *s)
+{
+    ms_family_file *file = ms_arena_array(m->text->arena, ms_family_file, 1);
+    if (m->depth == MS_FAMILY_IMPORTS)
+        return fail(m, s->place, "texts import each other too deep");
+    if (!file)
+        return fail(m, s->place, "out of memory");
+    if (!m->library->find(m->library, m->reading, s->text, file))
+        return fail(m, s->place, "there is no family of this name to import");
+    if (!m->text->like && m->depth == 0)
+        m->text->like = s->text;
+    m->depth++;
+    const bool is_read = read_file(m, file);
+    m->depth--;
+    return is_read;
+}
+
+static bool read_statement(merge *m, const ms_text_statement *s)
+{
+    switch (s->kind) {
+    case MS_STATEMENT_IMPORT:
+        return import(m, s);
+    case MS_STATEMENT_CLASS:
+        return strcmp(s->text, "config") == 0 ? read_config(m, s) : read_class(m, s);
+    case MS_STATEMENT_ASSIGN:
+        return read_assignment(m, s);
+    case MS_STATEMENT_PASS:
+        return true;
+    case MS_STATEMENT_CALL:
+        if (s->value->kind == MS_NODE_STRING)
+            return true; /* a text that says what the file is */
+        break;
+    case MS_STATEMENT_RETURN:
+    case MS_STATEMENT_IF:
+    case MS_STATEMENT_FOR:
+    case MS_STATEMENT_ASSERT:
+    case MS_STATEMENT_DEF:
+        break;
+    }
+    return fail(m, s->place, "a family has imports, classes and NAME = ... here");
+}
+
+static bool read_file(merge *m, const ms_family_file *file)
+{
+    ms_text_block block = {0};
+    if (!ms_family_parse(m->reading, file, &block))
+        return false;
+    for (uint32_t i = 0; i < block.count; i++)
+        if (!read_statement(m, block.items[i]))
+            return false;
+    return m->reading->status == MS_OK;
+}
+
+ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_file *file,
+                                    const ms_family_library *library)
+{
+    ms_family_text *text = ms_arena_array(reading->arena, ms_family_text, 1);
+    merge m = {.reading = reading, .text = text, .library = library};
+    if (!text) {
+        ms_family_fail(reading, NULL, "out of memory");
+        return NULL;
+    }
+    text->arena = reading->arena;
+    text->root.fields = ms_arena_array(reading->arena, ms_family_field, MS_FAMILY_FIELDS);
+    text->root.functions = ms_arena_array(reading->arena, ms_family_function, MS_FAMILY_FUNCTIONS);
+    if (!text->root.fields || !text->root.functions) {
+        ms_family_fail(reading, NULL, "out of memory");
+        return NULL;
+    }
+    return read_file(&m, file) && ms_family_text_resolve(reading, text, file) ? text : NULL;
+}

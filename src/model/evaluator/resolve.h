@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Finding the names of a text: locals become slots, keys members of the config, calls rows.
+ */
+#ifndef MS_MODEL_EVALUATOR_RESOLVE_H
+#define MS_MODEL_EVALUATOR_RESOLVE_H
+
+#include "model/evaluator/program.h"
+
+typedef struct ms_resolver {
+    ms_family_reading *reading;
+    ms_family_text *text;
+    const ms_family_class *klass;        /* whose text this is; NULL: of no class */
+    ms_family_function *function;        /* NULL: of no function */
+    const char *names[MS_FAMILY_FIELDS]; /* of the function's slots */
+    const char *loop;         /* the name that a loop binds to modules; NULL: in no loop */
+    const ms_text_node *list; /* the field that it goes over */
+    const char *rule;         /* the layer's number in a rule of the config; NULL: in none */
+} ms_resolver;
+
+/* What an expression is. */
+typedef enum ms_family_type {
+    MS_TYPE_WRONG, /* a failure was recorded */
+    MS_TYPE_TENSOR,
+    MS_TYPE_NUMBER, /* or a truth, or a dimension */
+    MS_TYPE_NONE,
+    MS_TYPE_MODULE
+} ms_family_type;
+
+/* Resolves an expression. `wanted`: results that are bound. */
+ms_family_type ms_resolve(ms_resolver *resolver, ms_text_node *node, uint32_t wanted);
+/* The same of one that must be a number of the config. */
+bool ms_resolve_number(ms_resolver *resolver, ms_text_node *node);
+/* Parts of that: names and members; the failure of an unknown name; the arguments of a row's call,
+ * ordered by its parameters; the class of the modules that a field's value makes (with several,
+ * their calls are alike; NULL: none). */
+ms_family_type ms_resolve_name(ms_resolver *resolver, ms_text_node *node);
+ms_family_type ms_resolve_member(ms_resolver *resolver, ms_text_node *node);
+ms_family_type ms_resolve_unknown(ms_resolver *resolver, const ms_text_node *node, bool is_called);
+struct ms_primitive;
+bool ms_resolve_arguments(ms_resolver *resolver, ms_text_node *node,
+                          const struct ms_primitive *row);
+const ms_family_class *ms_made_class(const ms_text_node *value);
+/* A field's value. */
+bool ms_resolve_field(ms_resolver *resolver, ms_text_node *node);
+/* A function's body. */
+bool ms_resolve_function(ms_resolver *resolver, ms_family_function *function);
+/* The field of that name; MS_FAMILY_FIELDS: none. */
+uint32_t ms_class_field(const ms_family_class *klass, const char *name);
+/* All of a text that was merged: fields, functions, rules, checks. */
+bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
+                            const ms_family_file *file);
+/* Keys: the statement of a config class becomes a row. */
+bool ms_family_key_read(ms_resolver *resolver, const ms_text_statement *statement);
+const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name);
+
+#endif

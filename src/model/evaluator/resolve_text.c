@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/evaluator/primitive.h"
+#include "model/evaluator/resolve.h"
+
+static bool resolve_fields(ms_resolver *r, const ms_family_class *c)
+{
+    r->klass = c;
+    for (uint32_t i = 0; i < c->field_count; i++)
+        if (!ms_resolve_field(r, c->fields[i].value))
+            return false;
+    return true;
+}
+
+static bool resolve_functions(ms_resolver *r, ms_family_class *c)
+{
+    r->klass = c;
+    for (uint32_t i = 0; i < c->function_count; i++)
+        if (!ms_resolve_function(r, &c->functions[i]))
+            return false;
+    c->forward = ms_class_find(c, "forward");
+    c->stage = ms_class_find(c, "stage");
+    return true;
+}
+
+/* ---- bounds ---- */
+
+static bool measure(ms_family_reading *reading, const ms_family_class *klass);
+
+/* The modules that a field makes; 0 after a failure. */
+static uint32_t size_of(ms_family_reading *reading, const ms_text_node *value)
+{
+    if (value->kind == MS_NODE_COMPREHENSION)
+        return size_of(reading, value->items[0]);
+    if (value->kind == MS_NODE_CHOICE) {
+        const uint32_t first = size_of(reading, value->items[0]);
+        const uint32_t second = first ? size_of(reading, value->items[2]) : 0;
+        return second == 0 ? 0 : first > second ? first : second;
+    }
+    if (value->kind != MS_NODE_CLASS)
+        return 1;
+    return measure(reading, value->klass) ? value->klass->size : 0;
+}
+
+/* The steps of an expression, with those of modules that it calls. */
+static uint64_t steps_of(const ms_family_class *klass, const ms_text_node *list,
+                         const ms_text_node *node)
+{
+    uint64_t steps = 1;
+    if (!node)
+        return 0;
+    if (node->kind == MS_NODE_MODULE) {
+        const ms_text_node *called = node->items[0];
+        const ms_family_class *made = ms_made_class(
+            called->kind == MS_NODE_FIELD ? klass->fields[called->index].value : list);
+        steps += made ? made->steps : 0;
+    }
+    for (uint32_t i = 0; i < node->count; i++)
+        steps += steps_of(klass, list, node->items[i]);
+    return steps < UINT32_MAX ? steps : UINT32_MAX;
+}
+
+static uint64_t steps_of_block(const ms_family_class *klass, const ms_text_node *list,
+                               const ms_text_block *block)
+{
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < block->count; i++) {
+        const ms_text_statement *s = block->items[i];
+        const ms_text_node *inner =
+            s->kind == MS_STATEMENT_FOR ? klass->fields[s->value->index].value : list;
+        steps += 1 + steps_of(klass, list, s->value) + steps_of_block(klass, inner, &s->body) +
+                 steps_of_block(klass, inner, &s->other);
+    }
+    return steps < UINT32_MAX ? steps : UINT32_MAX;
+}
+
+/* Finds size and steps of a class; false if they are too much, or without end. */
+static bool measure(ms_family_reading *reading, const ms_family_class *const_class)
+{
+    ms_family_class *c = (ms_family_class *)(uintptr_t)const_class;
+    uint64_t size = 1, steps = 0;
+    const ms_text_node *at = c->function_count ? c->functions[0].text->place
+                             : c->field_count  ? c->fields[0].value
+                                               : NULL;
+    if (c->is_measured)
+        return true;
+    if (c->is_open) {
+        ms_family_fail(reading, at, "a module of this class has itself as a part");
+        return false;
+    }
+    c->is_open = true;
+    for (uint32_t i = 0; i < c->field_count; i++) {
+        const uint32_t one = size_of(reading, c->fields[i].value);
+        if (one == 0)
+            return false;
+        size += one;
+    }
+    for (uint32_t i = 0; i < c->function_count; i++)
+        steps += steps_of_block(c, NULL, &c->functions[i].text->body);
+    c->is_open = false;
+    c->is_measured = true;
+    c->size = (uint32_t)size;
+    c->steps = (uint32_t)(steps < UINT32_MAX ? steps : UINT32_MAX);
+    if (size > MS_FAMILY_MODULES)
+        ms_family_fail(reading, at, "a module has more than %d parts", MS_FAMILY_MODULES);
+    else if (steps > MS_FAMILY_STEPS)
+        ms_family_fail(reading, at, "a call takes more than %d steps", MS_FAMILY_STEPS);
+    return reading->status == MS_OK;
+}
+
+static bool fail_at_root(ms_family_reading *reading, const ms_family_file *file, const char *what)
+{
+    const ms_text_node place = {.file = file, .bytes = 1};
+    ms_family_fail(reading, &place, "%s", what);
+    return false;
+}
+
+/* What the path leads to: model.embed_tokens. NULL: there is none such. */
+static const ms_text_node *at_path(const ms_family_text *text, const ms_text_node *path)
+{
+    const ms_family_class *in = &text->root;
+    if (path->kind == MS_NODE_MEMBER) {
+        const ms_text_node *outer = at_path(text, path->items[0]);
+        in = outer && outer->kind == MS_NODE_CLASS ? outer->klass : NULL;
+    } else if (path->kind != MS_NODE_NAME) {
+        return NULL;
+    }
+    const uint32_t place = ms_class_field(in, path->text);
+    return place < MS_FAMILY_FIELDS ? in->fields[place].value : NULL;
+}
+
+static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
+{
+    const ms_text_node *path = text->root.fields[text->head_field].value->items[0];
+    const ms_text_node *table = at_path(text, path);
+    if (table && table->kind == MS_NODE_PRIMITIVE && table->primitive->shape == MS_SHAPE_ROWS &&
+        text->head_field > text->model_field) {
+        text->table = table;
+        return true;
+    }
+    ms_family_fail(reading, path, "the head stands behind the model, and names its embedding");
+    return false;
+}
+
+/* The model, and the head that reads what it yields. */
+static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
+                         const ms_family_file *file)
+{
+    text->model_field = text->head_field = MS_FAMILY_FIELDS;
+    for (uint32_t i = 0; i < text->root.field_count; i++) {
+        const ms_text_node *value = text->root.fields[i].value;
+        if (value->kind == MS_NODE_CLASS && text->model_field == MS_FAMILY_FIELDS)
+            text->model_field = i;
+        if (value->kind == MS_NODE_PRIMITIVE && strcmp(value->primitive->name, "head") == 0)
+            text->head_field = i;
+    }
+    if (text->model_field == MS_FAMILY_FIELDS || text->head_field == MS_FAMILY_FIELDS)
+        return fail_at_root(reading, file,
+                            "the model and its head are missing, as in "
+                            "model = Model() and lm_head = head(model.embed_tokens)");
+    const ms_family_class *model = text->root.fields[text->model_field].value->klass;
+    const ms_family_function *forward = ms_class_find(model, "forward");
+    if (!forward || forward->parameter_count != 1 || forward->results != 1)
+        return fail_at_root(reading, file,
+                            "the model's forward gets the ids, and returns the "
+                            "hidden states");
+    return resolve_head(reading, text);
+}
+
+/* Without these there is no decoder: all else has a default. */
+static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
+                     const ms_family_file *file)
+{
+    static const char *const names[] = {"vocab_size", "hidden_size", "intermediate_size",
+                                        "num_hidden_layers", "num_attention_heads"};
+    char what[80];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!ms_family_key_find(text, names[i])) {
+            snprintf(what, sizeof what, "the key %s is missing in class config", names[i]);
+            return fail_at_root(reading, file, what);
+        }
+    return true;
+}
+
+static bool resolve_rule(ms_resolver *r, const ms_family_function *rule)
+{
+    if (!rule)
+        return true;
+    ms_text_node *value = rule->text->body.items[0]->value;
+    r->rule = rule->parameters[0];
+    const bool is_number = ms_resolve_number(r, value);
+    r->rule = NULL;
+    return is_number;
+}
+
+bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
+                            const ms_family_file *file)
+{
+    ms_resolver r = {.reading = reading, .text = text};
+    if (!text->model_type || !text->architectures[0].name)
+        return fail_at_root(reading, file,
+                            !text->model_type ? "the line model_type = \"...\" is missing"
+                                              : "the line architectures = {...} is missing");
+    if (!has_keys(reading, text, file))
+        return false;
+    for (uint32_t i = 0; i < text->class_count; i++)
+        if (!resolve_fields(&r, text->classes[i]))
+            return false;
+    if (!resolve_fields(&r, &text->root) || !resolve_root(reading, text, file))
+        return false;
+    for (uint32_t i = 0; i < text->class_count; i++)
+        if (!resolve_functions(&r, text->classes[i]))
+            return false;
+    for (uint32_t i = 0; i < text->class_count; i++)
+        if (!measure(reading, text->classes[i]))
+            return false;
+    r.klass = NULL;
+    for (uint32_t i = 0; i < text->checks.count; i++) {
+        ms_text_statement *check = text->checks.items[i];
+        if (!ms_resolve_number(&r, check->value))
+            return false;
+        if (check->message && check->message->kind != MS_NODE_STRING) {
+            ms_family_fail(reading, check->message, "the message of a check is a text");
+            return false;
+        }
+    }
+    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse);
+}

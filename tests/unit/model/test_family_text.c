@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The language of families: texts that are read, and what is said of those that are not, with its
+ * place.
+ */
+#include <string.h>
+
+#include "base/json/value.h"
+#include "input/config/model/model_read.h"
+#include "model/evaluator/family.h"
+#include "model/families.h"
+#include "unit/support.h"
+
+#define HEAD                                                                                       \
+    "from decoder import *\n"                                                                      \
+    "model_type = \"t\"\n"                                                                         \
+    "architectures = {\"T\": \"causal_lm\"}\n"
+
+/* Line and column of the failure, and a part of its sentence; 0: the text is read. */
+typedef struct text_case {
+    const char *text;
+    uint32_t line, column;
+    const char *says;
+} text_case;
+
+static const text_case cases[] = {
+    {HEAD, 0, 0, ""},
+    {"# words\n\n" HEAD "\n\n", 0, 0, ""},
+    {"\"what it is\"\n" HEAD, 0, 0, ""},
+    {HEAD "class config(config):\n    a = count(1_000, \"A\", \"b\", least=0, most=2000)\n"
+          "    assert a < 3 and not a == 2 or hidden_size % 2 == 1, \"odd\"\n"
+          "    def slides(layer):\n        return layer % 2 == 0 if a > 1 else layer >= 3\n",
+     0, 0, ""},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, hidden):\n"
+          "        if mlp_bias:\n            x = self.gate_proj(hidden)\n"
+          "        elif attention_bias:\n            x = self.up_proj(hidden) * 2\n"
+          "        else:\n            x = 1 + self.up_proj(hidden) / 3\n"
+          "        return self.down_proj(x)\n",
+     0, 0, ""},
+    {HEAD "class Model(Model):\n    extra = parameter(hidden_size) if head_is_tied else None\n", 0,
+     0, ""},
+    /* words */
+    {"a = \"x\n", 1, 5, "no end"},
+    {"a = \"x\\n\"\n", 1, 5, "backslash"},
+    {"a = $\n", 1, 5, "no meaning"},
+    {"a = 1.2.3\n", 1, 5, "not a number"},
+    {"\ta = 1\n", 1, 1, "a tab"},
+    {"  a = 1\n", 1, 3, "should not be"},
+    {"class A:\n    pass\n  b = 1\n", 3, 3, "as no line above"},
+    /* statements */
+    {"class A\n    pass\n", 1, 8, "':' is missing"},
+    {"class A:\nb = 1\n", 2, 1, "indented block"},
+    {"class A: pass\n", 1, 10, "on the next one"},
+    {"while True:\n    pass\n", 1, 1, "'while' is not a part"},
+    {"a = 1 2\n", 1, 7, "should end here"},
+    {"a, 2 = b\n", 1, 4, "only names"},
+    {"from decoder import x\n", 1, 21, "'*' is missing"},
+    {"from nosuch import *\n", 1, 6, "no family of this name"},
+    {"return 1\n", 1, 1, "imports, classes and NAME"},
+    {"a = linear(1,\n  2\n", 3, 1, ""},
+    {"a = 1 if 2\n", 1, 11, "'else' is missing"},
+    {"class A(nosuch):\n    pass\n", 1, 9, "no class above"},
+    {"class A:\n    a.b = 1\n", 2, 7, "only names"},
+    {"class A:\n    def f(x):\n        return x\n", 2, 5, "is self"},
+    {"class A:\n    def f(self, x):\n        y = x\n", 2, 5, "return statement is missing"},
+    {"class A:\n    def f(self, x=1):\n        return x\n", 2, 19, "is None"},
+    /* what a family has */
+    {"model_type = \"t\"\n", 1, 1, "architectures = {...} is missing"},
+    {"architectures = {\"T\": \"causal_lm\"}\n", 1, 1, "model_type"},
+    {"architectures = {\"T\": \"other\"}\n", 1, 23, "the head of a class"},
+    {"model_type = 1\n", 1, 14, "the model type is a text"},
+    {"model_type = \"t\"\narchitectures = {\"T\": \"causal_lm\"}\n", 1, 1,
+     "the key vocab_size is missing"},
+    /* keys */
+    {HEAD "class config(config):\n    a = cuont(1)\n", 5, 9, "did you mean 'count'"},
+    {HEAD "class config(config):\n    a = count()\n", 5, 9, "what the key is"},
+    {HEAD "class config(config):\n    hidden_size = flag(True)\n", 5, 5, "another kind"},
+    {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
+    {HEAD "class config(config):\n    a = flag(1)\n", 5, 14, "True or False"},
+    {HEAD "class config(config):\n    a = fraction(2)\n", 5, 18, "from 0 to 1"},
+    {HEAD "class config(config):\n    a = activation(\"nosuch\")\n", 5, 20, "not known"},
+    {HEAD "class config(config):\n    a = count(1, other=2)\n", 5, 24, "null=, least="},
+    {HEAD "class config:\n    a = count(1)\n", 1, 1, "the key vocab_size is missing"},
+    {HEAD "class config(config):\n    def nosuch(layer):\n        return 1\n", 5, 5,
+     "rules of layers"},
+    {HEAD "class config(config):\n    assert nosuch\n", 5, 12, "not known"},
+    /* names */
+    {HEAD "class Mlp(Mlp):\n    a = linear(hiden_size, 1)\n", 5, 16, "did you mean 'hidden_size'"},
+    {HEAD "class Mlp(Mlp):\n    a = liner(1, 1)\n", 5, 9, "did you mean 'linear'"},
+    {HEAD "class Mlp(Mlp):\n    a = linear(1)\n", 5, 9, "lacks an argument"},
+    {HEAD "class Mlp(Mlp):\n    a = linear(1, 1, x=1)\n", 5, 24, "no such argument"},
+    {HEAD "class Mlp(Mlp):\n    a = 1\n", 5, 9, "a field is a call"},
+    {HEAD "class Mlp(Mlp):\n    a = [Mlp() for i in range(3)]\n", 5, 25, "one of the layers"},
+    {HEAD "class A:\n    a = A()\n", 5, 9, "itself as a part"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return self.down_prj(x)\n", 6, 21,
+     "did you mean 'down_proj'"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return y\n", 6, 16, "not known"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        a, b = self.up_proj(x)\n"
+          "        return a\n",
+     6, 21, "1 results, and 2 are bound"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return self.up_proj(x, x)\n", 6, 21,
+     "takes 1 tensor"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return x % x\n", 6, 18,
+     "no such operator"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return hidden_size\n", 6, 16,
+     "a tensor is wanted"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        if x:\n            x = x\n"
+          "        return x\n",
+     6, 12, "a number or a truth"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        for y in x:\n            x = y\n"
+          "        return x\n",
+     6, 18, "a list of modules"},
+    {HEAD "class Layer(Layer):\n    def forward(self, x):\n        y, w = self.self_attn(x)\n"
+          "        return x\n",
+     6, 21, "'attention_mask' is missing"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return transpose(x, 1, 9)\n", 6, 32,
+     "from 0 to 3"},
+    {HEAD "lm_head = head(model.norm)\n", 4, 22, "names its embedding"},
+};
+
+static const ms_family *family_of(ms_arena *arena, const char *text, ms_error *err)
+{
+    ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
+    assert_non_null(file);
+    *file = (ms_family_file){"t.family", text, strlen(text)};
+    return ms_family_of_text(arena, file, NULL, ms_families(), err);
+}
+
+static void test_texts(void **state)
+{
+    uint32_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const text_case *c = &cases[i];
+        ms_arena *arena = ms_arena_create(0);
+        ms_error err = {0};
+        const ms_family *family = family_of(arena, c->text, &err);
+        const bool is_good = !c->line;
+        if (is_good != (family != NULL) || !strstr(err.text, c->says) ||
+            (c->line && (err.line != c->line || err.column != c->column ||
+                         strcmp(err.file, "t.family") != 0))) {
+            print_error("%u:%u: %s, not %u:%u: %s\n%s\n", err.line, err.column, err.text, c->line,
+                        c->column, c->says, c->text);
+            wrong++;
+        }
+        ms_arena_free(arena);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Texts that would take all memory or time end in a message. */
+static void check_deep(const char *start, const char *part, size_t count, const char *says)
+{
+    ms_arena *arena = ms_arena_create(0);
+    ms_error err = {0};
+    char *text = ms_arena_alloc(arena, strlen(start) + strlen(part) * count + 2, 1);
+    assert_non_null(text);
+    strcpy(text, start);
+    char *end = text + strlen(text);
+    for (size_t i = 0; i < count; i++, end += strlen(part))
+        strcpy(end, part);
+    strcpy(end, "\n");
+    assert_null(family_of(arena, text, &err));
+    if (!strstr(err.text, says))
+        fail_msg("%s: %s", part, err.text);
+    ms_arena_free(arena);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    check_deep("a = ", "(", 5000, "nested too deep");
+    check_deep("a = 1", " + 1", 5000, "nested too deep");
+    check_deep("a = ", "-", 5000, "nested too deep");
+    check_deep("a = ", "not ", 5000, "nested too deep");
+    check_deep("a = b", ".c", 5000, "nested too deep");
+    check_deep("a = b", "()", 5000, "nested too deep");
+    check_deep("a = [", "1, ", 70000, "too long");
+    check_deep("", "#23456789\n", 110000, "larger than");
+}
+
+/* All texts that are built in are read, and their rows are those of their model types. */
+static void test_built_in(void **state)
+{
+    (void)state;
+    const ms_family_list *list = ms_families();
+    uint32_t texts = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        ms_arena *arena = ms_arena_create(0);
+        ms_error err = {0};
+        const ms_family *family = list->read(arena, list->items[i], &err);
+        if (!family)
+            fail_msg("%s: %s", list->items[i]->model_type, err.text);
+        assert_string_equal(family->model_type, list->items[i]->model_type);
+        for (int k = 0; k < MS_FAMILY_CLASSES && list->items[i]->classes[k].name; k++) {
+            assert_string_equal(family->classes[k].name, list->items[i]->classes[k].name);
+            assert_int_equal(family->classes[k].head, list->items[i]->classes[k].head);
+        }
+        assert_true(family->key_count > 0);
+        texts += family->text != NULL;
+        ms_arena_free(arena);
+    }
+    assert_true(texts >= 5);
+}
+
+/* Text and type of each layer's rule. */
+static void test_rules(void **state)
+{
+    (void)state;
+    ms_arena *arena = ms_arena_create(0);
+    ms_error err = {0};
+    const ms_family *family = family_of(arena,
+                                        HEAD "class config(config):\n"
+                                             "    def slides(layer):\n"
+                                             "        return (layer + 1) % 3 != 0\n"
+                                             "    def is_sparse(layer):\n"
+                                             "        return layer >= 2\n",
+                                        &err);
+    assert_non_null(family);
+    const ms_model_config config = {.family = family, .num_layers = 4};
+    static const uint8_t wanted[] = {MS_LAYER_SLIDES, MS_LAYER_SLIDES, MS_LAYER_SPARSE,
+                                     MS_LAYER_SLIDES | MS_LAYER_SPARSE};
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(family->layer_kind(&config, i), wanted[i]);
+    ms_arena_free(arena);
+}
+
+/* Shapes that do not fit, of a config whose hidden size is 64, in the text's own place. */
+#define MLP HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        "
+static const text_case shapes[] = {
+    {HEAD, 0, 0, ""},
+    {MLP "return self.down_proj(x)\n", 6, 21, "not [B, S, 64]"},
+    {MLP "return x + self.up_proj(x)\n", 6, 18, "[B, S, 64] and [B, S, 11008] do not fit"},
+    {MLP "return split_heads(x, 4)\n", 0, 0, "do not fit each other"},
+    {MLP "a, b = split(x, 30)\n        return a\n", 6, 16, "as are bound"},
+    {MLP "return slice_last(x, 65)\n", 6, 16, "that many elements"},
+    {MLP "y = None\n        return gelu(y)\n", 7, 16, "and not None"},
+    {MLP "if mlp_bias:\n            return x\n", 5, 5, "ends without a result"},
+    {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
+          "        return x * self.p\n",
+     7, 18, "[B, S, 64] and [3] do not fit"},
+    {HEAD "class Mlp(Mlp):\n    down_proj = linear(intermediate_size, hidden_size - 64)\n", 0, 0,
+     "no size that a module can have"},
+    {HEAD "class Model(Model):\n    norm = rms_norm(3)\n", 0, 0, "the norm's width"},
+    {HEAD "class Model(Model):\n    embed_tokens = token_embedding(vocab_size, 32)\n", 5, 20,
+     "is [99, 64] here, and not [99, 32]"},
+};
+
+static void test_shapes(void **state)
+{
+    static const char config[] = "{\"model_type\": \"t\", \"hidden_size\": 64, \"vocab_size\": 99,"
+                                 "\"num_attention_heads\": 4, \"num_hidden_layers\": 2}";
+    uint32_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const text_case *c = &shapes[i];
+        const ms_json_source source = {"config.json", config, sizeof config - 1};
+        ms_arena *arena = ms_arena_create(0);
+        ms_error err = {0};
+        const ms_family *family = family_of(arena, c->text, &err);
+        assert_non_null(family);
+        const ms_family_list list = {.items = &family, .count = 1};
+        ms_json *document = NULL;
+        ms_model_config model;
+        assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
+        const ms_status status =
+            ms_model_config_read(arena, ms_json_root(document), &list, &model, NULL, &err);
+        if ((status == MS_OK) != !c->says[0] || !strstr(err.text, c->says) ||
+            (c->line && (err.line != c->line || err.column != c->column))) {
+            print_error("%u:%u: %s, not %u:%u: %s\n%s\n", err.line, err.column, err.text, c->line,
+                        c->column, c->says, c->text);
+            wrong++;
+        }
+        ms_json_free(document);
+        ms_arena_free(arena);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_built_in),
+                                       cmocka_unit_test(test_rules), cmocka_unit_test(test_shapes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
