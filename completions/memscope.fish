@@ -496,7 +496,7 @@ complete -c memscope -n $check -l calibration -r -d 'a calibration.json from cal
 complete -c memscope -n $check -l no-plans -d 'do not search for a plan that would fit again'
 complete -c memscope -n $check -l root -r -d 'read files only in this folder, links followed [anywhere]'
 complete -c memscope -n $check -s j -l jobs -x -d 'budgets checked in parallel [one per processor]'
-complete -c memscope -n $check -l format -x -a 'console human json md html junit github sarif gitlab custom-smaller-is-better shields prometheus' -d 'console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus'
+complete -c memscope -n $check -l format -x -a 'console human json md html junit github sarif gitlab custom-smaller-is-better shields prometheus' -d 'console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus'
 complete -c memscope -n $check -s o -l file -r -d 'output file of --format; - is standard output'
 complete -c memscope -n $check -l output -x -d 'another report; may be repeated'
 complete -c memscope -n $check -s q -l quiet -d 'no console report, no messages but errors'

@@ -51,7 +51,7 @@ const char *ms_calibrator_note(const ms_calibrator *calibrator, size_t index);
  */
 ms_status ms_calibrator_fit(ms_calibrator *calibrator, ms_error *err);
 
-/* After a fit: "console" or "json". */
+/* After a fit: "console", "json", "md" or "html". */
 ms_status ms_calibrator_write(const ms_calibrator *calibrator, const char *format, FILE *out,
                               ms_error *err);
 const char *ms_calibrator_format_at(size_t index); /* NULL past the last */

@@ -50,7 +50,7 @@ ms_fit_verdict ms_devices_verdict(const ms_devices *table);
 const char *ms_devices_note(const ms_devices *table, size_t index);
 void ms_devices_set_style(ms_devices *table, const ms_style *style);
 
-/* Writes "console", "json" or "md". */
+/* Writes "console", "json", "md" or "html". */
 ms_status ms_devices_write(const ms_devices *table, const char *format, FILE *out, ms_error *err);
 
 /* Names of the formats; NULL past the last. */

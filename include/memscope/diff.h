@@ -37,7 +37,7 @@ bool ms_comparison_is_same(const ms_comparison *comparison);
 /* As ms_analysis_set_style. */
 void ms_comparison_set_style(ms_comparison *comparison, const ms_style *style);
 
-/* Writes "console", "json" or "md". */
+/* Writes "console", "json", "md" or "html". */
 ms_status ms_comparison_write(const ms_comparison *comparison, const char *format, FILE *out,
                               ms_error *err);
 

@@ -46,7 +46,7 @@ ms_fit_verdict ms_fit_verdict_of(const ms_fit *fit);
 const char *ms_fit_note(const ms_fit *fit, size_t index);
 void ms_fit_set_style(ms_fit *fit, const ms_style *style);
 
-/* Writes "console" or "json". */
+/* Writes "console", "json", "md" or "html". */
 ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_error *err);
 
 /* Names of the formats, and of the quantities that can be searched; NULL past the last. */

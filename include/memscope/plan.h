@@ -68,7 +68,7 @@ ms_fit_verdict ms_plan_verdict(const ms_plan *plan);
 /* As ms_analysis_set_style. */
 void ms_plan_set_style(ms_plan *plan, const ms_style *style);
 
-/* Writes the answer: "console" or "json"; for a run also "md"; for a curve "csv" and "svg" too. */
+/* Writes the answer: "console", "json", "md" or "html"; for a curve "csv" and "svg" too. */
 ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_error *err);
 
 /* One row per format, for help texts; NULL past the last. */

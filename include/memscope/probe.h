@@ -73,8 +73,8 @@ bool ms_probe_has_figures(const ms_probe *probe);
 const char *ms_probe_note(const ms_probe *probe, size_t index);
 void ms_probe_set_style(ms_probe *probe, const ms_style *style);
 
-/* Writes "console" or "json": a runtime report (mode "replay"), links for ms_calibrator_add_links,
- * or a table of ratios, which is "csv" and "svg" too. */
+/* Writes "console", "json", "md" or "html": a runtime report (mode "replay"), links for
+ * ms_calibrator_add_links, or a table of ratios, which is "csv" and "svg" too. */
 ms_status ms_probe_write(const ms_probe *probe, const char *format, FILE *out, ms_error *err);
 const char *ms_probe_format_at(size_t index); /* NULL past the last */
 const char *ms_probe_offload_format_at(size_t index);

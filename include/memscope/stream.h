@@ -70,8 +70,8 @@ bool ms_streaming_fits(const ms_streaming *streaming);
 const char *ms_streaming_note(const ms_streaming *streaming, size_t index);
 void ms_streaming_set_style(ms_streaming *streaming, const ms_style *style);
 
-/* Writes "console", "json", "csv" or "svg". With measured figures beside the predicted ones, but
- * for "svg", which is a picture of the prediction. */
+/* Writes "console", "json", "md", "html", "csv" or "svg". With measured figures beside the
+ * predicted ones, but for "svg", which is a picture of the prediction. */
 ms_status ms_streaming_write(const ms_streaming *streaming, const char *format, FILE *out,
                              ms_error *err);
 const char *ms_streaming_format_at(size_t index); /* NULL past the last */

@@ -202,7 +202,7 @@ class CheckOptions(TypedDict, total=False):
     no_plans: bool     # do not search for a plan that would fit again
     root: File         # read files only in this folder, links followed [anywhere]
     jobs: Number       # budgets checked in parallel [one per processor]
-    format: Text       # console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus
+    format: Text       # console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus
     file: File         # output file of --format; - is standard output
     output: Outputs    # another report; may be repeated
     quiet: bool        # no console report, no messages but errors

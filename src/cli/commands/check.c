@@ -40,7 +40,7 @@ static const ms_cli_option options[] = {
     {"no-plans",  0,   NULL,       "do not search for a plan that would fit again", MS_CLI_FLAG(no_plans)},
     {"root",      0,   "DIR",      "read files only in this folder, links followed [anywhere]", MS_CLI_TEXT(root, "a folder")},
     {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]", .apply = ms_cli_set_jobs},
-    {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", .apply = ms_cli_set_format},
+    {"format",    0,   "NAME",     "console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", .apply = ms_cli_set_format},
     {"file",      'o', "FILE",     "output file of --format; - is standard output", MS_CLI_PATH(file)},
     {"output",    0,   "FMT=FILE", "another report; may be repeated", .apply = ms_cli_add_output},
     {"quiet",     'q', NULL,       "no console report, no messages but errors", MS_CLI_FLAG(quiet)},

@@ -346,7 +346,7 @@ def test_markdown(folder):
 
 def test_same_bytes(folder):
     """Every channel and baseline: over two runs, numbers of threads and folders."""
-    names = ["console", "json", "md", "junit", "github", "sarif", "gitlab", "custom-smaller-is-better", "shields", "prometheus"]
+    names = ["console", "json", "md", "html", "junit", "github", "sarif", "gitlab", "custom-smaller-is-better", "shields", "prometheus"]
     written = []
     for part, jobs in (("one", "1"), ("a/far/other", "7")):
         where = f"{folder}/{part}"

@@ -273,7 +273,7 @@ def test_analyses(folder):
     attack(folder, files, ["config.json"], [([*words, "--events", "out.events"], formats)])
     attack(folder, files, ["memscope.run.json"], [(["analyze", "memscope.run.json"], ["json", "md", "html"])])
     attack(folder, files, ["adapter.json"], [([*words, "--adapter", "adapter.json"], ["json", "md", "html"])])
-    for form in ("console", "json"):
+    for form in ("console", "json", "md", "html"):
         attack(folder, {"config.json": MODEL}, ["config.json"],
                [(["fit", "config.json", "--seq", "64", "--device", "l4", "--what", "batch", "--step", "4096", "--format", form], [])])
 
@@ -337,7 +337,7 @@ def test_plans(folder):
     samples = TOP / "tests/fuzz/corpus/plan_file"
     modules, operators = (json.loads((samples / name).read_text()) for name in ("modules", "operators"))
     files = {"modules.json": modules, "operators.json": operators, "config.json": MODEL}
-    for form in ("console", "json"):
+    for form in ("console", "json", "md", "html"):
         attack(folder, files, ["modules.json"], [(["plan", "--graph", "modules.json", "--budget", "64MiB", "--format", form], [])])
         attack(folder, files, ["operators.json"], [(["plan", "--ops", "operators.json", "--memory-budget", "0.5", "--format", form], [])])
     _, plan, _ = run(folder, ["plan", "config.json", "--seq", "64", "--device", "l4", "--format", "json", "-o", "-"])
