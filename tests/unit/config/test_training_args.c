@@ -6,6 +6,7 @@
  * once, in tests/golden/config/sentences, and stands in the others by its name: {no-batch}.
  */
 #include "input/config/adapter/adapter_text.h"
+#include "input/config/run/liger.h"
 #include "unit/support.h"
 
 #include <dirent.h>
