@@ -110,11 +110,12 @@ if [ -x "$program" ]; then
         program_case "two steps as $format" compare tests/golden/cli/compare/differs/files/null.json tests/golden/cli/compare/differs/files/cuda.json --format $format
     done
     program_case "calibration" calibrate tests/golden/cli/calibrate/calibrate/files/points.csv
+    program_case "calibration as a page" calibrate tests/golden/cli/calibrate/calibrate/files/points.csv --format html -o -
     program_case "calibration as JSON" calibrate tests/golden/cli/calibrate/calibrate/files/points.csv --format json -o -
     for format in console json md html; do
         program_case "calibrated, as $format" analyze --config tests/oom/llama.json --device h100-80gb --calibration tests/golden/cli/analyze/calibration/files/calibration.json --format $format -o -
     done
-    for format in console json sarif junit; do
+    for format in console json html sarif junit; do
         program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format
     done
     program_case "check with a root" check --no-plans --budgets tests/oom/memscope.budgets.json --root .
@@ -122,13 +123,15 @@ if [ -x "$program" ]; then
     program_case "sweep" sweep --config tests/oom/llama.json --batch 1,2 -j 1 --format csv
     program_case "sweep as a table" sweep --config tests/oom/llama.json --batch 1,2 -j 1 --frontier
     program_case "several devices" analyze --config tests/oom/llama.json --device t4,l4
+    program_case "several devices as a page" analyze --config tests/oom/llama.json --device t4,l4 --format html
+    program_case "plan for operators as a page" plan --ops tests/golden/cli/plan/ops/files/operators.json --memory-budget 0.5 --format html -o -
     program_case "sweep over a table" sweep --runs tests/oom/runs.csv -j 1 --frontier --format jsonl
     "$program" sweep --config tests/oom/llama.json --batch 1:4 --shard 1/2 > "$work/1.csv"
     "$program" sweep --config tests/oom/llama.json --batch 1:4 --shard 2/2 > "$work/2.csv"
     program_case "merge" merge "$work/1.csv" "$work/2.csv"
     program_case "frontier" merge --frontier "$work/1.csv"
     program_case "probe" probe tests/oom/llama.json --seq 32 --backend host --capacity 1GiB --memory-only -o -
-    for format in console json csv svg; do
+    for format in console json md html csv svg; do
         program_case "stream as $format" stream tests/oom/llama.json --seq 32 --prefetch 1,9 --format $format
     done
     program_case "a probe of a trace" probe --trace tests/fuzz/corpus/trace/replayed --backend host --capacity 64MiB --memory-only -o -
