@@ -81,6 +81,11 @@ if [ -x "$program" ]; then
     program_case "analyze to files" analyze --config tests/oom/gpt2.json --out "$work/out"
     program_case "json" analyze --config tests/oom/memscope.run.json --format json -o -
     program_case "a pipeline" analyze --config tests/oom/llama.json --parallel pp=2,microbatches=2,fsdp=2 --format csv -o -
+    family=tests/golden/cli/analyze/family/files
+    program_case "a family of the user's" analyze $family/config.json --family $family/nova.family --seq 32 -o -
+    for format in console json md html; do
+        program_case "fit as $format" fit tests/oom/llama.json --seq 32 --device l4 --step 4096 --format $format
+    done
     program_case "models" models
     program_case "devices" devices
     # With nothing to solve: GLPK 5.0 loses the block that it cannot make larger.

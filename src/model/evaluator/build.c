@@ -103,7 +103,7 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
         if (!build_object(model, m->root, o))
             return false;
     }
-    return p->objects != NULL;
+    return p->objects && model->tape->status == MS_OK;
 }
 
 static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t place)
@@ -121,7 +121,7 @@ static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t 
     if (m.call->kind != MS_NODE_PRIMITIVE)
         return build_objects(&m, p);
     m.call->primitive->make(&m);
-    return true;
+    return model->tape->status == MS_OK;
 }
 
 static bool build_object(ms_model *model, ms_object *root, ms_object *o)
