@@ -14,6 +14,7 @@ Outputs = Union[str, Sequence[str], Mapping[str, Any]]
 
 class RunOptions(TypedDict, total=False):
     family: File                                # a text that describes a family of models, for model types of your own [none]
+    families: File                              # a folder of such texts, named MODEL_TYPE.family [$MEMSCOPE_FAMILIES, or memscope/families of the user's settings]
     training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
     launch: Text                                # how the training is launched, as one types it, or @FILE, a shell script; nothing is run
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
@@ -247,6 +248,7 @@ class CaptureOptions(TypedDict, total=False):
 OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "analyze": [
         ("family", "FILE", "none"),
+        ("families", "DIR", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -378,6 +380,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("ops", "FILE", None),
         ("memory-budget", "FRACTION", None),
         ("family", "FILE", "none"),
+        ("families", "DIR", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -475,6 +478,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     ],
     "fit": [
         ("family", "FILE", "none"),
+        ("families", "DIR", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -585,6 +589,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("objectives", "LIST", "expected_device_bytes,tokens_per_s"),
         ("shard", "K/N", "1/1"),
         ("family", "FILE", "none"),
+        ("families", "DIR", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),
@@ -689,6 +694,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
     ],
     "diff": [
         ("family", "FILE", "none"),
+        ("families", "DIR", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings"),
         ("training-args", "FILE", "none"),
         ("launch", "TEXT", None),
         ("ignore-sharding", None, None),

@@ -40,7 +40,7 @@ for beside, values in OF_RANKS:
     BESIDE.update({name: beside for name in values})
 BESIDE.update({"documents": {"padding": "yes"}, "labels": {"loss": "trl"}})
 BESIDE.update({"images": {"image_size": "112x112"}, "image_size": {"images": 1}, "freeze_vision": {"images": 1, "image_size": "112x112"}})
-MODELS = {"family": support.FAMILY.with_name("config.json"), "routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwen3-8b", "sequence_parallel": "qwen3-8b",
+MODELS = {"family": support.FAMILY.with_name("config.json"), "families": support.FAMILY.with_name("config.json"), "routing": "olmoe-1b-7b", "experts": "olmoe-1b-7b", "fsdp_units": "qwen3-8b", "sequence_parallel": "qwen3-8b",
           "loss_parallel": "qwen3-8b", "source_length": "t5-small", "images": "qwen2.5-vl-3b", "image_size": "qwen2.5-vl-3b",
           "freeze_vision": "qwen2.5-vl-3b"}
 VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python train.py --per_device_train_batch_size 3", "ignore_sharding": True, "assume": "surprise_me=harmless", "assume_version": "accelerate=1.10", "batch": 2, "seq": 64, "source_length": 96, "padding": "yes", "documents": 3, "labels": 40,
@@ -51,7 +51,7 @@ VALUES = {"training_args": {"per_device_train_batch_size": 3}, "launch": "python
           "empty_cache_steps": 3, "eval_batch": 2, "eval_logits": 2, "checkpointing": "all", "treat": {"0": "checkpoint"},
           "adapter": {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"}, "lora": LORA["lora"], "adapter_dtype": "bf16",
           "quantize": "nf4", "upcast": False, "plan": {"treat": "0=checkpoint"}, "checkpoint_kind": "reentrant",
-          "attention": "math", "experts": "eager", "routing": "skewed", "device": "h200", "calibration": support.CALIBRATION, "prices": support.PRICES, "family": support.FAMILY,
+          "attention": "math", "experts": "eager", "routing": "skewed", "device": "h200", "calibration": support.CALIBRATION, "prices": support.PRICES, "family": support.FAMILY, "families": support.FAMILY.parent,
           "mfu": 0.45, "network": "50GB", "torch": "2.10", "allocator": "cuda-expandable", "max_split_size": "64MiB", "roundup_power2_divisions": 8, "addresses": "down",
           "budget": "70GiB", "parallel": "dp=2", **{name: value for _, values in OF_RANKS for name, value in values.items()}}
 

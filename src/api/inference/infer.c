@@ -112,7 +112,7 @@ ms_status ms_inference_predict(ms_inference *n, const char *model, ms_error *err
         return ms_fail_null(err);
     if (n->is_predicted)
         return ms_fail(err, MS_ERR_USAGE, "inference is predicted once: make another");
-    ms_status status = ms_infer_open(n->arena, model, n->settings.family, &n->input, err);
+    ms_status status = ms_infer_open(n->arena, model, &n->settings, &n->input, err);
     if (status != MS_OK)
         return status;
     status = predict(n, err);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/output/guard.h"
@@ -234,6 +235,32 @@ static ms_status apply_all_also(const ms_cli_grammar *grammar, char **argv, int 
     return status;
 }
 
+/* The folder of the user's own families, where it is: $MEMSCOPE_FAMILIES, or none if that is empty;
+ * else in the usual place for settings. */
+static ms_status apply_families(const ms_cli_grammar *grammar, ms_cli_settings *s, ms_error *err)
+{
+    static const char field[] = "families";
+    char path[4096];
+    struct stat info;
+    ms_cli_choice choice;
+    const char *folder = getenv("MEMSCOPE_FAMILIES"), *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    if (!ms_cli_find_option(grammar, field, sizeof field - 1, &choice))
+        return MS_OK;
+    if (!folder) {
+        const bool is_config = config && *config;
+        const int bytes = snprintf(path, sizeof path, "%s%s/memscope/families",
+                                   is_config ? config
+                                   : home    ? home
+                                             : "",
+                                   is_config ? "" : "/.config");
+        folder = bytes > 0 && bytes < (int)sizeof path ? path : "";
+    }
+    if (!*folder || stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+        return MS_OK;
+    return set_choice(&choice, folder, s, err);
+}
+
 static ms_status apply_flag(const word *w, const char *next, ms_cli_settings *s, bool *used_next,
                             ms_error *err)
 {
@@ -334,7 +361,9 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
     bool options_end = false;
     const ms_cli_grammar *grammar = call->command->grammar;
     settings->grammar = grammar;
-    ms_status status = apply_all_also(grammar, call->argv, call->argc, settings, err);
+    ms_status status = apply_families(grammar, settings, err);
+    if (status == MS_OK)
+        status = apply_all_also(grammar, call->argv, call->argc, settings, err);
     if (status != MS_OK)
         return status;
     for (int i = 0; i < call->argc; i++) {

@@ -71,7 +71,7 @@ bool ms_resolve_arguments(ms_resolver *r, ms_text_node *node, const ms_primitive
             return false;
         ordered[place] = item;
     }
-    for (char type; (type = type_at(row->types, count, &is_optional)) != '\0'; count++)
+    for (; type_at(row->types, count, &is_optional) != '\0'; count++)
         if (!ordered[count] && !is_optional) {
             ms_family_fail(r->reading, node, "%s lacks an argument: it has (%s)", row->name,
                            row->parameters);

@@ -127,7 +127,7 @@ static const ms_text_node *at_path(const ms_family_text *text, const ms_text_nod
     } else if (path->kind != MS_NODE_NAME) {
         return NULL;
     }
-    const uint32_t place = ms_class_field(in, path->text);
+    const uint32_t place = in ? ms_class_field(in, path->text) : MS_FAMILY_FIELDS;
     return place < MS_FAMILY_FIELDS ? in->fields[place].value : NULL;
 }
 

@@ -15,35 +15,23 @@ static const ms_family *family_of_file(ms_arena *arena, const ms_family_list *li
     char *text = NULL;
     ms_json_source source = {0};
     const char *slash = strrchr(path, '/');
-    const char *folder = slash ? ms_arena_printf(arena, "%.*s", (int)(slash - path), path)
+    const char *beside = slash ? ms_arena_printf(arena, "%.*s", (int)(slash - path), path)
                                : ms_arena_strdup(arena, ".");
     if (ms_json_read_within(ms_arena_inputs(arena), path, MS_FAMILY_TEXT_BYTES, &source, &text,
                             err) != MS_OK)
         return NULL;
     ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
     char *copy = ms_arena_alloc(arena, source.length + 1, 1);
-    if (file && copy && folder) {
+    if (file && copy && beside) {
         memcpy(copy, source.text, source.length);
         *file = (ms_family_file){ms_arena_strdup(arena, path), copy, source.length, true};
     }
     free(text);
-    if (!file || !copy || !folder || !file->name) {
+    if (!file || !copy || !beside || !file->name) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return NULL;
     }
-    return ms_family_of_text(arena, file, folder, list, err);
-}
-
-/* NULL: there is none, or out of memory. */
-static const char *user_folder(ms_arena *arena)
-{
-    const char *folder = getenv("MEMSCOPE_FAMILIES"), *config = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    if (folder)
-        return *folder ? folder : NULL;
-    if (config && *config)
-        return ms_arena_printf(arena, "%s/memscope/families", config);
-    return home && *home ? ms_arena_printf(arena, "%s/.config/memscope/families", home) : NULL;
+    return ms_family_of_text(arena, file, beside, list, err);
 }
 
 /* Whether a model type can be a file's name: it comes from a config, and leads nowhere else. */
@@ -56,8 +44,9 @@ static bool is_plain(const char *model_type)
 const ms_family *ms_family_of_user(ms_arena *arena, const ms_family_list *list,
                                    const char *model_type, ms_error *err)
 {
-    const char *folder = is_plain(model_type) ? user_folder(arena) : NULL;
-    const char *path = folder ? ms_arena_printf(arena, "%s/%s.family", folder, model_type) : NULL;
+    const char *path = list->folder && is_plain(model_type)
+                           ? ms_arena_printf(arena, "%s/%s.family", list->folder, model_type)
+                           : NULL;
     if (!path || !ms_is_regular_file(path))
         return NULL;
     const ms_family *family = family_of_file(arena, list, path, err);
@@ -86,4 +75,17 @@ const ms_family_list *ms_families_with(ms_arena *arena, const ms_family_list *li
     longer->items = items;
     longer->count = list->count + 1;
     return longer;
+}
+
+const ms_family_list *ms_families_in(ms_arena *arena, const ms_family_list *list,
+                                     const char *folder, ms_error *err)
+{
+    ms_family_list *with = ms_arena_array(arena, ms_family_list, 1);
+    if (!with) {
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory for a folder of families");
+        return NULL;
+    }
+    *with = *list;
+    with->folder = folder;
+    return with;
 }

@@ -7,12 +7,13 @@
 
 #include "input/config/model/model_config.h"
 
-/* ms_family_list's `find` and `with`. The folder is $MEMSCOPE_FAMILIES, else
- * $XDG_CONFIG_HOME/memscope/families, else ~/.config/memscope/families; the file has the name of
- * the model type, with ".family" behind it. */
+/* ms_family_list's `find`, `with` and `in`. A folder's files have the name of the model type, with
+ * ".family" behind it. */
 const ms_family *ms_family_of_user(ms_arena *arena, const ms_family_list *list,
                                    const char *model_type, ms_error *err);
 const ms_family_list *ms_families_with(ms_arena *arena, const ms_family_list *list,
                                        const char *path, ms_error *err);
+const ms_family_list *ms_families_in(ms_arena *arena, const ms_family_list *list,
+                                     const char *folder, ms_error *err);
 
 #endif

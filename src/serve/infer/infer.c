@@ -148,13 +148,15 @@ static const char *last_part(ms_arena *arena, const char *path)
     return ms_arena_strdup(arena, slash ? slash + 1 : path);
 }
 
-ms_status ms_infer_open(ms_arena *arena, const char *model, const char *family, ms_infer_input *in,
-                        ms_error *err)
+ms_status ms_infer_open(ms_arena *arena, const char *model, const ms_infer_settings *settings,
+                        ms_infer_input *in, ms_error *err)
 {
     *in = (ms_infer_input){.arena = arena, .families = ms_families()};
     ms_status status = MS_OK;
-    if (family)
-        in->families = ms_families()->with(arena, ms_families(), family, err);
+    if (settings->families)
+        in->families = in->families->in(arena, in->families, settings->families, err);
+    if (in->families && settings->family)
+        in->families = in->families->with(arena, in->families, settings->family, err);
     if (!in->families)
         return err && err->status != MS_OK ? err->status : ms_infer_no_memory(err);
     size_t length = strlen(model);

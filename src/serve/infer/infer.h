@@ -11,8 +11,8 @@
 
 /* `model`: a built-in model, a config.json, its folder, a safetensors file or its index beside it,
  * or a GGUF file. The input has no device yet. */
-/* `family`: the file of a family that the model may be of; NULL: none. */
-ms_status ms_infer_open(ms_arena *arena, const char *model, const char *family,
+/* `settings`: of them, the file and the folder of families that the model may be of. */
+ms_status ms_infer_open(ms_arena *arena, const char *model, const ms_infer_settings *settings,
                         ms_infer_input *input, ms_error *err);
 /* Sets the device and its budget; the settings name the device as it is listed. */
 ms_status ms_infer_place(ms_infer_input *input, ms_infer_settings *settings, ms_error *err);

@@ -40,7 +40,7 @@ OF_RANKS = [
 ]
 for beside, names in OF_RANKS:
     BESIDE.update({name: beside for name in names.split()})
-VALUES = {"training-args": "training.json", "assume": "surprise_me=harmless", "assume-version": "accelerate=1.10", "network": "50GB", "launch": "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 3", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json", "prices": "prices.json", "family": "nova.family", "images": 2, "image-size": "112x112", "freeze-vision": "yes",
+VALUES = {"training-args": "training.json", "assume": "surprise_me=harmless", "assume-version": "accelerate=1.10", "network": "50GB", "launch": "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 3", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json", "prices": "prices.json", "family": "nova.family", "families": ".", "images": 2, "image-size": "112x112", "freeze-vision": "yes",
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
           "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math",

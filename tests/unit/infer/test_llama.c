@@ -28,8 +28,8 @@ static void open_model(opened *o, const char *model, const setting *settings)
 {
     ms_error err = {.status = MS_OK};
     o->arena = ms_arena_create(0);
-    assert_int_equal(ms_infer_open(o->arena, model, NULL, &o->input, &err), MS_OK);
     assert_int_equal(ms_infer_settings_init(&o->settings, o->arena, &err), MS_OK);
+    assert_int_equal(ms_infer_open(o->arena, model, &o->settings, &o->input, &err), MS_OK);
     for (int i = 0; i < MOST_SETTINGS && settings[i].field; i++)
         assert_int_equal(ms_infer_settings_set(&o->settings, o->arena, settings[i].field,
                                                settings[i].value, &err),

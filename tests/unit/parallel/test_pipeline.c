@@ -256,7 +256,7 @@ static const rank_step runs[] = {
      13612613632},
     {"another family",
      {{"config", "gpt2"}, {"parallel", "pp=2,microbatches=2"}},
-     "of this type",
+     "for gpt2, whose modules were not compared",
      0,
      0,
      0},

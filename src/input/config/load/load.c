@@ -340,24 +340,38 @@ static ms_status lack_model(ms_loading *l, const char *run_path, const ms_run_se
     return loading_lacks_model(l, run_path, refused);
 }
 
-/* The file of --family, or of the run file's: the model may be of that family. */
-static ms_status add_family(ms_loading *l, const ms_input *in, ms_json_value root,
-                            const ms_run_setting *settings, size_t count)
+/* The path of an option, else of the run file; NULL: none. */
+static ms_status find_path(const ms_loading *l, const ms_input *in, ms_json_value root,
+                           const ms_run_setting *settings, size_t count, const char *field,
+                           const char **path)
 {
-    const char *path = NULL;
     ms_json_value member;
+    *path = NULL;
     for (size_t i = 0; i < count; i++)
-        if (ms_name_equal(settings[i].field, "family"))
-            path = settings[i].value;
-    if (!path && ms_json_find(root, "model", &member) && ms_json_find(root, "family", &member)) {
-        const ms_status status = ms_json_get_string(member, &path, l->err);
-        if (status != MS_OK)
-            return status;
-        path = ms_path_beside(l->arena, in->path, path);
-    }
-    if (!path || !l->families->with)
+        if (ms_name_equal(settings[i].field, field))
+            *path = settings[i].value;
+    if (*path || !ms_json_find(root, "model", &member) || !ms_json_find(root, field, &member))
         return MS_OK;
-    l->families = l->families->with(l->arena, l->families, path, l->err);
+    const ms_status status = ms_json_get_string(member, path, l->err);
+    *path = status == MS_OK ? ms_path_beside(l->arena, in->path, *path) : NULL;
+    return status;
+}
+
+/* The file of --family and the folder of --families, or of the run file's: the model may be of such
+ * a family. */
+static ms_status add_families(ms_loading *l, const ms_input *in, ms_json_value root,
+                              const ms_run_setting *settings, size_t count)
+{
+    const char *path, *folder;
+    ms_status status = find_path(l, in, root, settings, count, "family", &path);
+    if (status == MS_OK)
+        status = find_path(l, in, root, settings, count, "families", &folder);
+    if (status != MS_OK)
+        return status;
+    if (folder && l->families->in)
+        l->families = l->families->in(l->arena, l->families, folder, l->err);
+    if (l->families && path && l->families->with)
+        l->families = l->families->with(l->arena, l->families, path, l->err);
     if (l->families)
         return MS_OK;
     return l->err && l->err->status != MS_OK ? l->err->status : MS_ERR_NOMEM;
@@ -372,7 +386,7 @@ static ms_status load_once(ms_loading *l, const ms_input *in, ms_json_value root
         resolve,           apply_adapter,       assume};
     bool is_refused = false;
     const ms_family_list *known = l->families;
-    ms_status status = add_family(l, in, root, settings, count);
+    ms_status status = add_families(l, in, root, settings, count);
     if (status != MS_OK) {
         l->families = known;
         return status;

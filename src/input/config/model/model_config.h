@@ -412,6 +412,10 @@ typedef struct ms_family_list {
     /* A list with the family of that file before the others; NULL after a failure. */
     const struct ms_family_list *(*with)(ms_arena *arena, const struct ms_family_list *list,
                                          const char *path, ms_error *err);
+    /* A list that looks in that folder too; NULL after a failure. */
+    const struct ms_family_list *(*in)(ms_arena *arena, const struct ms_family_list *list,
+                                       const char *folder, ms_error *err);
+    const char *folder; /* of families of the user's own; NULL: none */
 } ms_family_list;
 
 #endif

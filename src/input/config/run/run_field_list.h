@@ -13,6 +13,8 @@
       "Model", file, AT(config)) \
     X("family", "FILE", "a text that describes a family of models, for model types of your own", "none", \
       "Model", file, AT(family), .default_is_words = true) \
+    X("families", "DIR", "a folder of such texts, named MODEL_TYPE.family", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings", \
+      "Model", file, AT(families), .default_is_words = true) \
     X("training-args", "FILE", \
       "TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune " \
       "or torchtitan", "none", \

@@ -27,6 +27,7 @@ typedef struct ms_run_draft {
     const char *assume;         /* --assume; NULL: nothing */
     const char *assume_version; /* --assume-version; NULL: none */
     const char *family;         /* --family; NULL: none */
+    const char *families;       /* --families; NULL: none */
     const char *config, *adapter, *lora, *plan, *training_args, *launch, *device, *calibration,
         *prices;
     ms_dtype adapter_dtype;

@@ -31,6 +31,8 @@
       .scope = MS_INFER_OF_HF | MS_INFER_OF_VLLM) \
     X("family", "FILE", "a text that describes a family of models, for model types of your own", "none", \
       "Inference", file, AT(family), .default_is_words = true) \
+    X("families", "DIR", "a folder of such texts, named MODEL_TYPE.family", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings", \
+      "Inference", file, AT(families), .default_is_words = true) \
     X("gpu-layers", "N", "layers on the device; the output head counts as one layer", "all", \
       "Inference", count, AT(gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP | MS_INFER_OF_HF) \

@@ -101,7 +101,7 @@ typedef struct ms_vllm_settings {
 
 typedef struct ms_infer_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_INFER_FIELD_COUNT)];
-    const char *engine, *device, *quant, *dtype, *family;
+    const char *engine, *device, *quant, *dtype, *family, *families;
     uint64_t budget, gpus, context, concurrency, prompt, gpu_layers;
     ms_infer_fit_kind fit;
     ms_llama_settings llama;
