@@ -8,11 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/planned_step.h"
 #include "base/error.h"
-#include "input/config/resolve/resolve_between_steps.h"
-#include "model/load.h"
-#include "input/config/resolve/resolve.h"
+#include "decide/ledger/ledger.h"
 #include "decide/plan/costs/layouts.h"
 #include "decide/plan/needs/margin.h"
 #include "decide/plan/needs/needs.h"
@@ -21,7 +18,60 @@
 #include "decide/plan/search/step_plan.h"
 #include "decide/plan/trainers/target.h"
 #include "decide/plan/trainers/targets.h"
+#include "input/config/resolve/resolve.h"
+#include "model/load.h"
 #include "report/plan_report.h"
+#include "report/view/view.h"
+#include "run/simulate/variation.h"
+
+/* Must not be moved: its members point to one another. */
+typedef struct ms_planned_step {
+    ms_variation variation;
+    ms_simulated simulated;
+    ms_ledger ledger;
+    ms_view view;
+} ms_planned_step;
+
+/* ---- planned step ---- */
+
+/* The planned step in detail, for reports that show more than a plan's figures. */
+
+static ms_status view(ms_planned_step *step, const ms_style *style, ms_error *err)
+{
+    ms_status status = ms_view_create(&step->ledger, NULL, style, &step->view, err);
+    if (status != MS_OK)
+        ms_ledger_free(&step->ledger);
+    return status;
+}
+
+/* Simulates the step with these treatments. The configs must outlive it; on failure nothing is left
+ * to free. */
+static ms_status planned_step_run(const ms_model_config *model, const ms_run_config *run,
+                                  const ms_treatments *treatments, const ms_style *style,
+                                  ms_planned_step *step, ms_error *err)
+{
+    step->variation = ms_vary_run(model, run, NULL);
+    step->variation.run.treatments = *treatments;
+    const ms_job job = ms_variation_job(&step->variation);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_ALL, &step->simulated, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_ledger_build(&step->simulated, MS_FOLD_LAYERS, &step->ledger, err);
+    if (status == MS_OK)
+        status = view(step, style, err);
+    if (status != MS_OK)
+        ms_simulated_free(&step->simulated);
+    return status;
+}
+
+static void planned_step_free(ms_planned_step *step)
+{
+    ms_view_free(&step->view);
+    ms_ledger_free(&step->ledger);
+    ms_simulated_free(&step->simulated);
+}
+
+/* ---- plan ---- */
 
 ms_plan *ms_plan_create(void)
 {
@@ -365,13 +415,13 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
     bool is_detailed = has_detail(plan, format), has_kept = is_detailed && *plan->step.plan.treat;
     ms_status status = MS_OK;
     if (is_detailed)
-        status = ms_planned_step_run(&plan->model, &plan->run, &plan->step.plan.treatments,
-                                     &plan->style, &step, err);
+        status = planned_step_run(&plan->model, &plan->run, &plan->step.plan.treatments,
+                                  &plan->style, &step, err);
     if (status == MS_OK && has_kept) {
-        status = ms_planned_step_run(&plan->model, &plan->run, &plan->step.keep_all.treatments,
-                                     &plan->style, &kept, err);
+        status = planned_step_run(&plan->model, &plan->run, &plan->step.keep_all.treatments,
+                                  &plan->style, &kept, err);
         if (status != MS_OK)
-            ms_planned_step_free(&step);
+            planned_step_free(&step);
     }
     if (status != MS_OK)
         return status;
@@ -386,8 +436,8 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
     };
     status = ms_plan_report_write(&answer, format, out, err);
     if (is_detailed)
-        ms_planned_step_free(&step);
+        planned_step_free(&step);
     if (has_kept)
-        ms_planned_step_free(&kept);
+        planned_step_free(&kept);
     return status;
 }

@@ -7,11 +7,11 @@
 
 #include "api/every_target.h"
 #include "base/deadline.h"
+#include "decide/plan/file_plan.h"
+#include "decide/plan/settings.h"
 #include "input/config/load/load.h"
 #include "input/config/run/run_fields.h"
 #include "memscope/plan.h"
-#include "decide/plan/file_plan.h"
-#include "decide/plan/settings.h"
 
 struct ms_plan {
     ms_arena *arena;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "input/config/adapter/adapter_defaults.h"
+#include "input/config/adapter/adapter.h"
 #include "input/config/run/liger.h"
 #include "model/load.h"
 #include "serve/infer/engines.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "input/config/adapter/adapter_defaults.h"
+#include "input/config/adapter/adapter.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/liger.h"
 #include "input/config/treatment/technique.h"

@@ -7,7 +7,6 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/packed/quantized.h"
 
-#include "model/blocks/packed/quantized_fp8.h"
 #include "model/decoder/experts_eager.h"
 #include "model/decoder/router_loss.h"
 #include "torch/ops/liger/liger.h"

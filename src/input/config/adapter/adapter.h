@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json/value.h"
 #include "core/tensor/dtype.h"
+#include "input/config/model/model_config.h"
 
 typedef enum ms_adapter_kind {
     MS_ADAPTER_LORA, /* W x + B A x: two matrices of rank r next to a linear layer's */
@@ -67,5 +68,53 @@ ms_status ms_adapter_read(ms_arena *arena, ms_json_value root, ms_adapter *adapt
 
 /* An adapter's patterns, compiled. */
 typedef struct ms_adapter_matcher ms_adapter_matcher;
+
+/* ---- adapter defaults ---- */
+
+/* The default targets of adapters. */
+
+/* PEFT's default targets for a family (NULL: none): lists[0] has the targets (empty: they must be
+ * given), lists[1] those whose input is scaled (ia3). */
+void ms_adapter_defaults(const ms_family *family, ms_adapter_kind kind, ms_module_list lists[2]);
+
+/* Targets for a family without LoRA's defaults, joined by "+": its queries and values, by their
+ * names in transformers. NULL where there are defaults. Static. */
+const char *ms_adapter_usual_targets(const ms_family *family);
+
+/* ---- adapter match ---- */
+
+/* Which modules an adapter applies to. */
+
+/* Whether the adapter treats all layers alike; true for NULL. */
+bool ms_adapter_is_uniform(const ms_adapter *adapter);
+/* Without targets of its own, an adapter has PEFT's defaults for the family; NULL: it has none. The
+ * caller owns *matcher, also on failure; the adapter must outlive it. */
+ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const ms_family *family,
+                                 ms_adapter_matcher **matcher, ms_error *err);
+void ms_adapter_matcher_free(ms_adapter_matcher *matcher);
+/* Whether the module of that name ("model.layers.0.self_attn.q_proj") gets an adapter. */
+bool ms_adapter_takes(ms_adapter_matcher *matcher, const char *name, bool is_linear, bool is_head);
+bool ms_adapter_saves(const ms_adapter_matcher *matcher, const char *name);
+bool ms_adapter_scales_input(const ms_adapter_matcher *matcher, const char *name); /* ia3 */
+uint64_t ms_adapter_rank_of(ms_adapter_matcher *matcher, const char *name);
+/* Whether an answer above may be wrong, because the patterns took MS_PATTERN_MOST_STEPS. */
+bool ms_adapter_gave_up(const ms_adapter_matcher *matcher);
+
+/* ---- adapter refused ---- */
+
+/* Targets of an adapter that do not do in PEFT what their names say, which is refused. */
+
+/* Whether PEFT exchanges targets of this family, so that `all-linear` is refused. */
+bool ms_adapter_exchanges(const ms_family *family);
+/* Whether that target is one of them. */
+bool ms_adapter_exchanges_name(const ms_family *family, const char *name);
+/* Refuses targets that PEFT 0.21 exchanges for stacked experts and their router before it looks for
+ * modules: those that had these names in transformers 4, `all-linear` included
+ * (peft/utils/transformers_weight_conversion.py). MS_ERR_CONFIG with other targets to name. */
+ms_status ms_adapter_check_experts(ms_adapter_matcher *matcher, const ms_adapter *adapter,
+                                   const ms_family *family, uint64_t layers, ms_error *err);
+
+/* Refuses a module that the adapter takes, by the last part of its name: of state-space models. */
+ms_status ms_adapter_check_module(const ms_family *family, const char *name, ms_error *err);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "input/config/adapter/adapter_parse.h"
 #include "input/config/resolve/resolve.h"
-#include "input/config/resolve/resolve_adapter.h"
 
 /* ---- adapters ---- */
 

@@ -17,7 +17,6 @@
 #include "input/config/model/notes.h"
 #include "input/config/resolve/prices.h"
 #include "input/config/resolve/resolve.h"
-#include "input/config/resolve/resolve_adapter.h"
 #include "input/config/run/run_fields.h"
 #include "input/config/trainers/keys/key_walk.h"
 

@@ -5,27 +5,389 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/text/size.h"
+#include "input/config/adapter/adapter.h"
+#include "input/config/model/family_facts.h"
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
+#include "input/config/model/model_read.h"
+#include "input/config/model/unpredicted.h"
+#include "input/config/resolve/device_named.h"
+#include "input/config/resolve/parallel/resolve_parallel.h"
+#include "input/config/resolve/resolve_images.h"
+#include "input/config/resolve/resolve_loss.h"
+#include "input/config/resolve/resolve_padding.h"
+#include "input/config/resolve/resolve_quantization.h"
+#include "input/config/resolve/resolve_times.h"
+#include "input/config/resolve/resolving.h"
+#include "input/config/resolve/torch_versions.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/budget.h"
 #include "input/config/run/experts.h"
-#include "input/config/resolve/resolve_between_steps.h"
-#include "input/config/resolve/resolve_family.h"
-#include "input/config/resolve/resolve_images.h"
-#include "input/config/resolve/resolve_layers.h"
-#include "input/config/resolve/resolve_loss.h"
-#include "input/config/resolve/resolve_padding.h"
-#include "input/config/resolve/parallel/resolve_parallel.h"
-#include "input/config/resolve/resolve_quantization.h"
-#include "input/config/resolve/resolve_times.h"
-#include "input/config/resolve/resolve_translation.h"
+#include "input/config/run/run_config.h"
+#include "input/config/run/treated_layer.h"
 #include "input/config/treatment/layers.h"
-#include "input/config/model/model_read.h"
-#include "input/config/resolve/resolving.h"
-#include "input/config/resolve/torch_versions.h"
-#include "input/config/resolve/device_named.h"
-#include "base/text/size.h"
+
+/* ---- resolve translation ---- */
+
+/* Models with an encoder and a decoder: the encoder's tokens. */
+
+static ms_status resolve_translation(const ms_resolving *c)
+{
+    static const char source[] = "source-length";
+    ms_run_config *run = c->run;
+    if (!c->model->is_encoder_decoder)
+        return ms_resolve_is_set(c, source)
+                   ? ms_resolve_fail(c, source, "only a model with an encoder and a decoder has it")
+                   : MS_OK;
+    if (!ms_resolve_is_set(c, source))
+        run->source_tokens = c->model->source_positions;
+    else if (c->model->source_positions)
+        return ms_resolve_fail(c, source,
+                               "the encoder of %s has its %" PRIu64 " positions, no others",
+                               c->model->model_type, c->model->source_positions);
+    return MS_OK;
+}
+
+/* ---- resolve layers ---- */
+
+/* Treatments of layers. Treatments of the layers and the loss, and which are refused. */
+
+/* The place itself, for what is found out later; *place NULL: on the command line. */
+static ms_status keep_place(const ms_resolving *c, const char *field, const ms_error **place)
+{
+    int index = ms_run_field_find(field);
+    *place = c->origins->places[index];
+    if (!c->origins->in_file[index])
+        return MS_OK;
+    ms_error *kept = ms_arena_array(c->arena, ms_error, 1);
+    if (!kept)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for a place");
+    ms_json_error_set(kept, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
+                      field);
+    *place = kept;
+    return MS_OK;
+}
+
+static /* Checkpointed layers first, then what `treat` sets for them and others. */
+    ms_status
+    resolve_layers(const ms_resolving *c)
+{
+    ms_run_config *run = c->run;
+    ms_error reason = {0};
+    uint64_t count = c->model->num_layers;
+    if (strcmp(run->treat, "none") == 0)
+        run->treat = "";
+    bool *checkpointed = ms_arena_array(c->arena, bool, count);
+    ms_treatment *layers = ms_arena_array(c->arena, ms_treatment, count);
+    if (!checkpointed || !layers)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", count);
+    if (ms_layer_list_select(run->checkpointing, count, checkpointed, &reason) != MS_OK)
+        return ms_resolve_fail(c, "checkpointing", "%s", reason.text);
+    for (uint64_t i = 0; i < count; i++)
+        layers[i].kind = checkpointed[i] ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP;
+    run->treatments.layers = layers;
+    if (ms_treatments_apply(run->treat, c->arena, count, &run->treatments, &reason) != MS_OK)
+        return ms_resolve_fail(c, "treat", "%s", reason.text);
+    return keep_place(c, "treat", &run->treat_place);
+}
+
+static ms_status check_layer(const ms_resolving *c, uint64_t i)
+{
+    const ms_treated_layer layer = ms_treated_layer_of(c->model, c->run, i);
+    ms_refusal refusal;
+    if (!ms_treatment_is_refused(&layer, &c->run->treatments.layers[i], &refusal))
+        return MS_OK;
+    if (refusal.of_any_layer)
+        return ms_resolve_fail(c, "treat", "%s", refusal.text);
+    return ms_resolve_fail(c, "treat", "layer %" PRIu64 "%s", i, refusal.text);
+}
+
+static ms_status check_loss(const ms_resolving *c)
+{
+    const ms_run_config *run = c->run;
+    if (run->treatments.loss_chunks > 0 && run->training.optimizer_in_backward)
+        return ms_resolve_fail(
+            c, "treat",
+            "each chunk of the loss adds to the gradients, so the optimizer cannot step in "
+            "backward");
+    if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
+        return ms_resolve_fail(
+            c, "treat", "%s changes its logits outside the head: the loss cannot run in chunks",
+            c->model->family->model_type);
+    if (run->treatments.loss_chunks > 1 && c->model->head != MS_HEAD_CAUSAL_LM)
+        return ms_resolve_fail(c, "treat",
+                               "only the loss of a causal language model is supported in chunks");
+    if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
+        return ms_resolve_fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
+                               run->treatments.loss_chunks, run->batch * run->seq_tokens);
+    if (run->treatments.loss_chunks > 1 && !ms_loss_is_plain(run))
+        return ms_resolve_fail(c, "treat",
+                               "only the model's own loss over all tokens can run in chunks");
+    if (run->treatments.loss_chunks > 1 && c->model->outputs_router_logits)
+        return ms_resolve_fail(c, "treat",
+                               "a loss in chunks does not include the routers' auxiliary loss");
+    return MS_OK;
+}
+
+static ms_status resolve_treatments(const ms_resolving *c)
+{
+    ms_status status = MS_OK;
+    for (uint64_t i = 0; i < c->model->num_layers && status == MS_OK; i++)
+        status = check_layer(c, i);
+    return status == MS_OK ? check_loss(c) : status;
+}
+
+/* ---- resolve family ---- */
+
+/* What of a run is not predicted for a family, as the family's row lists it. */
+
+static bool waits_on_host(const ms_resolving *c)
+{
+    return c->run->parameter_device == MS_PARAMETERS_ON_HOST;
+}
+
+static bool is_packed(const ms_resolving *c)
+{
+    return ms_is_packed(&c->run->quantization);
+}
+
+static bool is_packed_otherwise(const ms_resolving *c)
+{
+    return is_packed(c) && !ms_is_bitsandbytes(&c->run->quantization);
+}
+
+static bool is_in_f16(const ms_resolving *c)
+{
+    return c->run->dtype == MS_DTYPE_F16;
+}
+
+static bool trains_in_f16(const ms_resolving *c)
+{
+    return is_in_f16(c) && !c->draft->is_inference;
+}
+
+static bool is_flattened(const ms_resolving *c)
+{
+    return c->run->parallel.layout.kind == MS_PARALLEL_FSDP1;
+}
+
+static bool is_divided(const ms_resolving *c)
+{
+    const ms_parallel *parallel = &c->run->parallel;
+    return ms_layout_shards(&parallel->layout) || parallel->layout.kind == MS_PARALLEL_ZERO ||
+           parallel->has_zero_optimizer;
+}
+
+static bool has_ranks(const ms_resolving *c)
+{
+    return ms_layout_world(&c->run->parallel.layout) > 1;
+}
+
+typedef struct refusal {
+    uint32_t bit;
+    const char *field;
+    bool (*asks)(const ms_resolving *c);
+    const char *what;
+} refusal;
+
+static const refusal refusals[] = {
+    {MS_UNPREDICTED_HOST_PARAMETERS, "parameter-device", waits_on_host, "host"},
+    {MS_UNPREDICTED_PACKED, "quantize", is_packed, "a quantised base"},
+    {MS_UNPREDICTED_OTHER_PACKED, "quantize", is_packed_otherwise,
+     "a base that is quantised otherwise than by bitsandbytes"},
+    {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", ms_resolve_is_reentrant, "reentrant"},
+    {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
+    {MS_UNPREDICTED_F16_STEPS, "dtype", trains_in_f16, "fp16"},
+    {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,
+     "FSDP1, whose flat parameters mix trained and frozen ones,"},
+    {MS_UNPREDICTED_SHARDS, "parallel", is_divided,
+     "a layout that divides parameters or states, where some stay in fp32 beside others,"},
+    {MS_UNPREDICTED_RANKS, "parallel", has_ranks, "a run on several GPUs"},
+};
+
+/* Refuses a run that asks for what the family's `unpredicted` names, in one sentence. */
+static ms_status resolve_family(const ms_resolving *c)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        const refusal *r = &refusals[i];
+        if (c->model->family->unpredicted & r->bit && r->asks(c))
+            return ms_resolve_fail(c, r->field, "%s is not predicted for %s", r->what,
+                                   c->model->model_type);
+    }
+    return MS_OK;
+}
+
+/* ---- resolve between steps ---- */
+
+/* Settings of the time between steps: evaluation, emptying the cache. Settings of the time
+ * between steps: emptying the cache, and evaluations. */
+
+static ms_status resolve_empty_cache(const ms_resolving *c)
+{
+    static const char field[] = "empty-cache-steps";
+    ms_run_config *run = c->run;
+    return run->training.empty_cache_steps && run->allocator.kind == MS_ALLOCATOR_RAW
+               ? ms_resolve_fail(c, field, "the raw allocator has no cache")
+               : MS_OK;
+}
+
+static ms_status resolve_evaluation(const ms_resolving *c)
+{
+    static const char field[] = "eval-batch";
+    ms_run_config *run = c->run;
+    if (!run->training.eval_batch)
+        return run->training.eval_logits
+                   ? ms_resolve_fail(c, "eval-logits", "there is no evaluation: eval-batch is none")
+                   : MS_OK;
+    if (c->model->head != MS_HEAD_CAUSAL_LM)
+        return ms_resolve_fail(c, field, "it is supported for causal language models only");
+    if (c->model->outputs_router_logits)
+        return ms_resolve_fail(c, field, "it is not supported with output_router_logits");
+    return run->parameter_device == MS_PARAMETERS_ON_HOST
+               ? ms_resolve_fail(c, field, "it is not supported with parameters on the host")
+               : MS_OK;
+}
+
+static ms_status resolve_between_steps(const ms_resolving *c)
+{
+    ms_status status = resolve_empty_cache(c);
+    return status == MS_OK ? resolve_evaluation(c) : status;
+}
+
+/* ---- resolve adapter ---- */
+
+static ms_status refuse(const ms_parallel *parallel, const char *what, ms_error *err)
+{
+    return ms_fail(
+        err, MS_ERR_USAGE,
+        "parallel: %s is not predicted with %s; `memscope capture --world N` measures it",
+        ms_layout_name(&parallel->layout), what);
+}
+
+/* Base and adapter are on the device, each in its own type, before they are divided. */
+static ms_status resolve_on_device(ms_parallel *parallel, const ms_adapter *adapter, bool is_packed,
+                                   bool widens, ms_error *err)
+{
+    if (parallel->shard_dtype != parallel->param_dtype)
+        return refuse(parallel,
+                      "an adapter and build device, unless param-dtype is the type of the "
+                      "weights",
+                      err);
+    if (widens && !is_packed && adapter->dtype != MS_DTYPE_F32)
+        return refuse(parallel,
+                      "an adapter that accelerate casts to fp32 on the device (adapter-dtype fp32 "
+                      "is)",
+                      err);
+    parallel->keeps_types = true;
+    parallel->trained_dtype = adapter->dtype;
+    return MS_OK;
+}
+
+/* FSDP2 gathers an adapter with its layer, in one type. */
+static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, bool is_packed,
+                                 ms_error *err)
+{
+    if (parallel->layout.kind != MS_PARALLEL_FSDP2)
+        return refuse(parallel, "an adapter", err);
+    if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora ||
+        adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count)
+        return refuse(parallel, "an adapter other than plain LoRA", err);
+    if (adapter->dtype != parallel->shard_dtype && !parallel->has_param_dtype)
+        return refuse(parallel,
+                      "an adapter in another type than the weights: param-dtype, such as bf16, "
+                      "gathers both in one",
+                      err);
+    if (parallel->units == MS_UNITS_TORCHTITAN)
+        return refuse(parallel, "an adapter and fsdp-units torchtitan", err);
+    /* with mixed precision accelerate widens what is trained, but by no packed base */
+    bool widens = parallel->units == MS_UNITS_ACCELERATE && parallel->has_param_dtype;
+    if (parallel->build == MS_BUILD_DEVICE)
+        return resolve_on_device(parallel, adapter, is_packed, widens, err);
+    parallel->trained_dtype = widens ? MS_DTYPE_F32 : adapter->dtype;
+    adapter->dtype = parallel->param_dtype;
+    return MS_OK;
+}
+
+static bool checkpoints_all(const ms_run_config *run, uint64_t layers)
+{
+    for (uint64_t i = 0; i < layers; i++)
+        if (run->treatments.layers[i].kind != MS_TREAT_CHECKPOINT)
+            return false;
+    return true;
+}
+
+/* Linear layers in the decoder's layers, as PEFT's own targets of these types are: there the order
+ * of modules was compared. */
+static bool adapts_layers_only(const ms_adapter *adapter)
+{
+    static const char *const names[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                        "gate_proj", "up_proj", "down_proj"};
+    for (uint32_t i = 0; i < adapter->targets.count; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            is_known |= strcmp(adapter->targets.names[i], names[k]) == 0;
+        if (!is_known)
+            return false;
+    }
+    return !adapter->targets.pattern;
+}
+
+/* ZeRO-3 divides an adapter with the model. */
+static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *model,
+                               const ms_adapter *adapter, ms_error *err)
+{
+    const ms_zero *zero = &run->parallel.zero;
+    const bool is_packed = ms_is_packed(&run->quantization); /* from_pretrained() is without init */
+    const char *why = NULL;
+    if (!ms_is_compared(model, MS_WITH_ZERO3_LORA))
+        why = "an adapter of this type of model";
+    else if (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->has_bias ||
+             adapter->bias != MS_ADAPTER_BIAS_NONE || adapter->saved.count ||
+             (adapter->dropout > 0 && !is_packed))
+        why = "an adapter other than plain LoRA without dropout";
+    else if (!adapts_layers_only(adapter))
+        why = "an adapter of modules other than the projections of attention and MLP";
+    else if (!checkpoints_all(run, model->num_layers))
+        why = "an adapter, unless all layers are checkpointed";
+    else if ((!zero->init && !is_packed) || zero->offloads_parameters || zero->offloads_optimizer ||
+             zero->accumulates_f32 || !zero->contiguous_gradients)
+        why =
+            "an adapter and zero-init no, contiguous-gradients no, parts on the host or gradients "
+            "accumulated in fp32";
+    return why ? refuse(&run->parallel, why, err) : MS_OK;
+}
+
+ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
+                             const ms_dtype *asked, ms_adapter *adapter, ms_error *err)
+{
+    const ms_layout *layout = &run->parallel.layout;
+    bool casts_all = layout->kind == MS_PARALLEL_ZERO; /* DeepSpeed: model.bfloat16() */
+    bool is_half = run->dtype == MS_DTYPE_BF16 || run->dtype == MS_DTYPE_F16;
+    if (layout->tensor > 1 || layout->context > 1 || ms_layout_has_stages(layout))
+        return refuse(&run->parallel, "an adapter", err);
+    if (casts_all && asked && *asked != run->dtype)
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "adapter-dtype: DeepSpeed casts an adapter to the type of the model; leave it "
+            "out");
+    adapter->dtype = asked ? *asked
+                     : is_half && !casts_all
+                         ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
+                         : run->dtype;
+    if (casts_all && ms_is_packed(&run->quantization) &&
+        (adapter->kind != MS_ADAPTER_LORA || adapter->is_dora || adapter->saved.count))
+        return refuse(&run->parallel, "an adapter of a quantised base other than plain LoRA", err);
+    if (layout->stage == 3)
+        return resolve_zero3(run, model, adapter, err);
+    return ms_layout_shards(layout)
+               ? resolve_sharded(&run->parallel, adapter, ms_is_packed(&run->quantization), err)
+               : MS_OK;
+}
+
+/* ---- resolve ---- */
 
 enum { DEFAULT_SEQ = 2048 };
 
@@ -287,30 +649,12 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static const resolver steps[] = {
-        resolve_device,
-        ms_resolve_parallel_types,
-        resolve_tokens,
-        resolve_optimizer,
-        resolve_places,
-        resolve_in_backward,
-        resolve_accumulation,
-        ms_resolve_quantization,
-        note_autocast,
-        resolve_allocator,
-        resolve_budget,
-        ms_resolve_layers,
-        ms_resolve_loss,
-        ms_resolve_between_steps,
-        ms_resolve_treatments,
-        resolve_attention,
-        resolve_experts,
-        ms_resolve_parallel,
-        ms_resolve_translation,
-        ms_resolve_family,
-        ms_resolve_images,
-        ms_resolve_padding,
-        ms_resolve_loop,
-        ms_resolve_own_loss,
+        resolve_device,    ms_resolve_parallel_types, resolve_tokens,       resolve_optimizer,
+        resolve_places,    resolve_in_backward,       resolve_accumulation, ms_resolve_quantization,
+        note_autocast,     resolve_allocator,         resolve_budget,       resolve_layers,
+        ms_resolve_loss,   resolve_between_steps,     resolve_treatments,   resolve_attention,
+        resolve_experts,   ms_resolve_parallel,       resolve_translation,  resolve_family,
+        ms_resolve_images, ms_resolve_padding,        ms_resolve_loop,      ms_resolve_own_loss,
         note_torch,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};

@@ -8,9 +8,22 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/notes.h"
-#include "input/config/run/run_fields.h"
 #include "base/json/value.h"
+#include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
+#include "input/config/model/notes.h"
+#include "input/config/run/run_config.h"
+#include "input/config/run/run_fields.h"
+
+/* ---- resolve adapter ---- */
+
+/* The type of an adapter's weights beside the run's, and whether ranks may share one. */
+
+/* Sets adapter->dtype: `asked` (NULL: nobody asked for a type), else what PEFT makes of the type of
+ * the model, else what the strategy of several ranks casts it to; and the type of its shards in
+ * `run`. MS_ERR_USAGE where the strategy is not predicted with this adapter. */
+ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
+                             const ms_dtype *asked, ms_adapter *adapter, ms_error *err);
 
 /* Where the run file or a plan sets a field, for messages. */
 typedef struct ms_run_origins {

@@ -33,4 +33,11 @@ void ms_cast_back(ms_model *model);
 ms_tensor ms_quantized_call(ms_model *model, const struct ms_quantized *quantized,
                             const ms_linear_module *module, ms_tensor x);
 
+/* ---- quantized fp8 ---- */
+
+/* Stacked experts in fp8. */
+
+/* Creates stacked experts' weights [E, out, in], for a kind that packs them. */
+ms_tensor ms_packed_experts_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
+
 #endif

@@ -3,10 +3,59 @@
 
 #include <inttypes.h>
 
+#include "base/text/number.h"
 #include "input/config/model/family_facts.h"
 #include "serve/infer/vllm/start.h"
-#include "serve/infer/vllm/utilization.h"
-#include "base/text/number.h"
+
+/* ---- utilization ---- */
+
+/* Another share of the device's memory for the engine. */
+
+enum { WHOLE = 100 };
+
+/* What vLLM counts before the cache, at most. */
+static uint64_t counted_bytes(const ms_vllm_start *t)
+{
+    return t->weights_bytes + t->peak.high + t->non_torch.high + t->graphs_estimate.high;
+}
+
+/* Of a budget that is filled: what is taken beside it. */
+static uint64_t uncounted_bytes(const ms_vllm_start *t)
+{
+    return t->buffers_bytes + ms_vllm_uncounted_graphs(t);
+}
+
+/* The share that is likely to make a run fit that does not: the least that surely holds the
+ * requests asked for at once, or the largest that starts and leaves room for what vLLM does not
+ * count. In hundredths; 0: no share does. `starts`: of all stages. */
+static uint64_t vllm_other_utilization(const ms_vllm_setup *s, const ms_vllm_start *starts)
+{
+    uint64_t needed = 0, beside = 0, least, most;
+    const uint64_t requests = s->job->settings->concurrency;
+    if (s->total_bytes < WHOLE)
+        return 0;
+    for (uint64_t i = 0; i < s->stages; i++) {
+        const ms_vllm_start *t = &starts[i];
+        const uint64_t block = ms_vllm_block_bytes(&t->cache);
+        uint64_t cache;
+        if (__builtin_mul_overflow(t->cache.request_blocks, block, &cache) ||
+            __builtin_mul_overflow(cache, requests, &cache) ||
+            __builtin_add_overflow(cache, counted_bytes(t), &cache))
+            return 0;
+        needed = cache > needed ? cache : needed;
+        beside = uncounted_bytes(t) > beside ? uncounted_bytes(t) : beside;
+    }
+    beside += s->job->device->context_expected_bytes;
+    if (needed >= s->total_bytes || beside >= s->total_bytes)
+        return 0;
+    least = needed / (s->total_bytes / WHOLE) + 1;
+    most = (s->total_bytes - beside) / (s->total_bytes / WHOLE + 1);
+    if (least > most || most >= WHOLE)
+        return 0;
+    return s->requested_bytes > s->total_bytes - beside ? most : least;
+}
+
+/* ---- vllm ---- */
 
 enum { SERVES = MS_INFER_IN(MS_INFER_PREFILL) | MS_INFER_IN(MS_INFER_DECODE) };
 
@@ -196,7 +245,7 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
 
 static ms_infer_setting other_share(const ms_vllm_setup *s, const answer *a)
 {
-    uint64_t hundredths = ms_vllm_other_utilization(s, a->stages);
+    uint64_t hundredths = vllm_other_utilization(s, a->stages);
     if (hundredths == 0)
         return (ms_infer_setting){NULL, NULL};
     return (ms_infer_setting){"gpu-memory-utilization",

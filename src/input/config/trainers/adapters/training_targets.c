@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "input/config/adapter/adapter_match.h"
-#include "input/config/adapter/adapter_refused.h"
+#include "input/config/adapter/adapter.h"
 
 const char *ms_training_join_name(const ms_training_reading *r, const char *so_far,
                                   const char *name)
