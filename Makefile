@@ -202,10 +202,10 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # several times as long: there it is fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very
 # many places (failed allocations, hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
-CHECK_EVERY ?= $(if $(IS_ASAN),48,27)
+CHECK_EVERY ?= $(if $(IS_ASAN),24,9)
 TRY_EVERY ?= $(if $(IS_ASAN),4608,192)
 ORACLE_EVERY ?= $(if $(IS_ASAN),8,1)
-NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_estimate %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
+NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_accessible.py %/check_advice.py %/check_channels.py %/check_completions.py %/check_devices.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py %/check_repeats.py \
             %/check_gpus.py %/check_models.py %/check_names.py %/check_one_device.py %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_speed.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py %/check_widths.py \
             %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/llamacpp/cases.json %/hf/cases.json %/vllm/cases.json %/cuda_step_sm80.json %/norms_cuda.json %/treat_cuda.json \
