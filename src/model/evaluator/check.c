@@ -29,7 +29,7 @@ static const ms_family_key *key_in(const ms_text_node *node)
 static ms_status fail(const ms_text_node *node, const char *what, double number, ms_error *err)
 {
     const ms_family_key *key = key_in(node);
-    char shown[64] = "";
+    char shown[64] = "this ";
     if (number >= 0 && number <= 9007199254740992.0)
         snprintf(shown, sizeof shown, "%" PRIu64 " ", (uint64_t)number);
     if (key && err && err->status == MS_OK)

@@ -167,6 +167,14 @@ static bool resolve_several(ms_resolver *r, ms_text_statement *s)
         ms_family_fail(r->reading, name, "too many values");
         return false;
     }
+    uint32_t place;
+    if (slot_of(r, name->text) < r->function->slot_count ||
+        is_argument(r->function, name->text, &place)) {
+        ms_family_fail(r->reading, name,
+                       "'%.40s' is one value elsewhere in this function, and %u here", name->text,
+                       count);
+        return false;
+    }
     if (is_dict(s->value)) {
         s->value->kind = MS_NODE_TUPLE;
         s->value->items++;

@@ -116,6 +116,9 @@ static const text_case cases[] = {
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return transpose(x, 1, 9)\n", 6, 32,
      "from 0 to 3"},
     {HEAD "lm_head = head(model.norm)\n", 4, 22, "names its embedding"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        x = dict(a=x, b=x)\n"
+          "        return x\n",
+     6, 9, "one value elsewhere in this function, and 2 here"},
 };
 
 static const ms_family *family_of(ms_arena *arena, const char *text, ms_error *err)
