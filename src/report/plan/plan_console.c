@@ -58,7 +58,8 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
     if (*treat && strlen(treat) + 10 <= p->columns)
         fprintf(p->out, "  --treat %s\n", treat);
     else if (*treat)
-        ms_page_paragraph(p, "--plan plan.json, written by -o plan.json; as --treat it is long");
+        ms_page_paragraph(
+            p, "too long for --treat here: save it with -o plan.json, then use --plan plan.json");
 }
 
 /* ---- memory and time, next to the extremes ---- */

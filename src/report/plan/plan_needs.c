@@ -105,12 +105,12 @@ static const char *link_text(const ms_plan_view *v)
     char rate[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
     if (!has_link(v))
         return "";
-    return ms_arena_printf(v->arena,
-                           "the time rests on copies of %s GB/s each way to pinned memory of the "
-                           "host; at half of that rate the step takes %s ms (%s)",
-                           ms_fixed(needs_of(v)->link_bytes_per_s / 1e9, 1, rate),
-                           ms_fixed(needs_of(v)->half_link_ms, 1, ms),
-                           ms_plan_percent(half_link_share(v), percent));
+    return ms_arena_printf(
+        v->arena,
+        "the time assumes copies of %s GB/s each way to pinned host memory; at half "
+        "of that rate the step takes %s ms (%s)",
+        ms_fixed(needs_of(v)->link_bytes_per_s / 1e9, 1, rate),
+        ms_fixed(needs_of(v)->half_link_ms, 1, ms), ms_plan_percent(half_link_share(v), percent));
 }
 
 /* ---- the formats ---- */
