@@ -40,8 +40,8 @@ static ms_status fail_remote_type(ms_json_value root, ms_json_value value, const
     if (!family)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "model_type '%.40s' is run by code of its repository (auto_map), which "
-                            "is not predicted; \"memscope capture\" and \"memscope plan --graph\" "
-                            "take any",
+                            "is not predicted; --family takes a text that describes it, "
+                            "\"memscope capture\" and \"memscope plan --graph\" take any",
                             type);
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "model_type '%.40s' is run by code of its repository (auto_map), which is "
@@ -78,8 +78,9 @@ static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, cons
         ms_nearest_offer(&nearest, families->items[i]->model_type);
     return ms_json_fail(
         err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-        "unknown model_type '%.40s'; \"memscope models\" lists the known ones, \"memscope "
-        "capture\" and \"memscope plan --graph\" take any%s%s",
+        "unknown model_type '%.40s'; \"memscope models\" lists the known ones, --family takes a "
+        "text "
+        "that describes another, \"memscope capture\" and \"memscope plan --graph\" take any%s%s",
         type, ms_nearest_hint(&nearest, hint, sizeof hint),
         ms_json_find(root, "text_config", &nested)
             ? "; its \"text_config\" is the config of another model"
