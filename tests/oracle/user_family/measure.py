@@ -3,7 +3,7 @@
 
 Trains nova, a family that transformers does not have: Llama with norms behind attention and MLP, an MLP without a
 gate, and biases of its own. nova.family describes the same model for memscope, written without a look at a capture.
-measured.json has what runtime_report.json of such captures shows (PyTorch 2.11, transformers 5.24);
+measured.json has what runtime_report.json of such captures shows (PyTorch 2.11, transformers 5.24, PEFT 0.21);
 tests/property/report/check_user_family.py compares.
 """
 import json
@@ -61,8 +61,11 @@ def main():
         model = LlamaForCausalLM(config)
     if case.get("checkpointing"):
         model.gradient_checkpointing_enable({"use_reentrant": False})
+    if case.get("lora"):
+        from peft import LoraConfig, get_peft_model
+        model = get_peft_model(model, LoraConfig(r=case["lora"], target_modules="all-linear", task_type="CAUSAL_LM"))
     model.train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, fused=True)
     ids = torch.randint(0, config.vocab_size, (case["batch"], case["seq"]), device="cuda")
     for _ in range(3):
         with torch.autocast("cuda", torch.bfloat16, enabled=bool(case.get("autocast"))):

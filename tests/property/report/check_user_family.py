@@ -23,6 +23,8 @@ def words_of(case):
         words += ["--checkpointing", "all"]
     if case.get("autocast"):
         words += ["--dtype", "fp32", "--autocast", "bf16"]
+    if case.get("lora"):
+        words += ["--lora", f"r={case['lora']},targets=all-linear"]
     return map(str, words)
 
 
