@@ -83,6 +83,7 @@ esac
 files 644 "$DATADIR/memscope/configs" configs/*.json
 files 644 "$DATADIR/memscope/schemas" schemas/*.json
 files 644 "$DOCDIR" README.md CHANGELOG.md LICENSE
+files 644 "$DOCDIR/families" families/*.family # to begin a text of one's own with
 for folder in docs docs/design docs/semantics; do
     files 644 "$DOCDIR/$folder" $folder/*.md
 done
@@ -102,6 +103,7 @@ if [ "$action" = uninstall ]; then
     for folder in "$NULL_FOLDER" "$PYTHON_FOLDER/memscope_torch/inject" "$PYTHON_FOLDER/memscope_torch" \
         "$PYTHON_FOLDER" "$(dirname "$PYTHON_FOLDER")" "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" \
         "$DATADIR/memscope/schemas" "$DATADIR/memscope" "$DOCDIR/docs/design" "$DOCDIR/docs/semantics" "$DOCDIR/docs" \
+        "$DOCDIR/families" \
         "$DOCDIR"; do
         rmdir "$DESTDIR$folder" 2> /dev/null || true
     done
