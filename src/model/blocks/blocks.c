@@ -299,6 +299,38 @@ ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *modul
     return ms_norm_call(model, module, x, run_centered_rms_norm);
 }
 
+static ms_tensor run_fp32_layer_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
+{
+    const ms_norm_module *module = ms_norm_of(number);
+    (void)context;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
+    ms_tensor *mean = ms_local(&f, ms_mean_last(tape, *hidden));
+    ms_tensor square = ms_pow(tape, ms_sub(tape, *hidden, *mean));
+    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, square));
+    ms_tensor centered = ms_sub(tape, *hidden, *mean);
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
+    ms_assign(&f, hidden, ms_mul(tape, centered, scale));
+    ms_assign(&f, hidden, ms_mul(tape, ms_to(tape, module->weight, MS_DTYPE_F32), *hidden));
+    ms_tensor out = ms_to(tape, *hidden, input_dtype);
+    ms_retain(tape, out);
+    ms_locals_end(&f, NULL);
+    tape->scope = previous;
+    return ms_unown(tape, out);
+}
+
+ms_tensor ms_fp32_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return ms_norm_call(model, module, x, run_fp32_layer_norm);
+}
+
 /* ---- activations ---- */
 
 void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x)

@@ -40,6 +40,8 @@ ms_tensor ms_unit_norm_call(ms_model *model, ms_tensor x);
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* A layer norm without bias, operator by operator in fp32, in the type of x. */
+ms_tensor ms_fp32_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* Runs a layer under its treatment. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 /* Runs the MLP of a layer, tiled by tokens if so treated. */

@@ -65,49 +65,6 @@ ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
     return ms_gated_mlp_call(model, layer->mlp, x);
 }
 
-typedef struct fused_mlp {
-    uint32_t scope;
-    ms_linear_module gate_up_proj, down_proj;
-} fused_mlp;
-
-void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
-    fused_mlp *m = ms_arena_array(model->arena, fused_mlp, 1);
-    if (!m)
-        return NULL;
-    ms_dim hidden = model->hidden, both = ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate);
-    bool bias = d->style.mlp_bias;
-    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
-    m->gate_up_proj = ms_linear_new(model, scope, "gate_up_proj", hidden, both, bias);
-    m->down_proj = ms_linear_new(model, scope, "down_proj", model->intermediate, hidden, bias);
-    return m;
-}
-
-ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    const fused_mlp *m = layer->mlp;
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *input = ms_argument(&f, x);
-    ms_tensor *up = ms_local(&f, ms_linear_call(model, &m->gate_up_proj, *input));
-    ms_tensor parts[2];
-    uint32_t last = ms_idle(tape) || !*up ? 0 : ms_info(tape, *up)->shape.rank - 1;
-    ms_split(tape, *up, last, model->intermediate, 2, parts);
-    ms_tensor *gate = ms_local(&f, parts[0]);
-    ms_assign(&f, up, parts[1]);
-    bool is_fused = model->run->liger & MS_LIGER_SWIGLU;
-    if (!is_fused)
-        ms_assign(&f, up, ms_mul(tape, *up, ms_activation_call(model, *gate)));
-    ms_tensor *down = ms_local(
-        &f, ms_linear_call(model, &m->down_proj, is_fused ? fused_gate(model, *gate, *up) : *up));
-    ms_tensor result = ms_locals_end(&f, down);
-    tape->scope = previous;
-    return result;
-}
-
 typedef struct plain_mlp {
     uint32_t scope;
     ms_linear_module up, down;

@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Gemma 2: four norms in a layer, every other layer slides, scores of attention and logits are
- * capped. Because of the cap the framework has only eager attention.
+ * Gemma 2: families/gemma2.family has its keys, modules and calls; what its successors share is
+ * here.
  */
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/dense/gemma.h"
-#include "torch/ops/ops.h"
-
-/* clang-format off */
-static const ms_key keys[] = {
-    COUNT("vocab_size", vocab_size, 256000, MAX_VOCAB),
-    COUNT("hidden_size", hidden_size, 2304, MAX_HIDDEN),
-    COUNT("intermediate_size", intermediate_size, 9216, MAX_INTERMEDIATE),
-    COUNT("num_hidden_layers", num_layers, 26, MAX_LAYERS),
-    COUNT("num_attention_heads", num_heads, 8, MAX_HEADS),
-    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),
-    COUNT("head_dim", head_dim, 256, MAX_HEAD_DIM),
-    COUNT("max_position_embeddings", max_positions, 8192, MAX_POSITIONS),
-    ACTIVATION("hidden_activation", MS_ACTIVATION_GELU_TANH),
-    BOOL("tie_word_embeddings", tie_word_embeddings, true),
-    BOOL("attention_bias", attention_bias, false),
-    COUNT("sliding_window", sliding_window, 4096, MAX_POSITIONS),
-    LAYER_TYPES,
-    FRACTION("attention_dropout", attention_dropout, 0),
-    IS_SET("attn_logit_softcapping", caps_scores, true),
-    IS_SET("final_logit_softcapping", caps_logits, true),
-    FIXED("use_bidirectional_attention", false),
-    PAD_TOKEN,
-    IGNORED("query_pre_attn_scalar"),
-    IGNORED("hidden_act"), /* files have both spellings; the class reads the other */
-    DECODER_IGNORED,
-};
-/* clang-format on */
 
 ms_decoder_style ms_gemma2_style(const ms_model_config *config)
 {
@@ -44,19 +17,6 @@ ms_decoder_style ms_gemma2_style(const ms_model_config *config)
     style.mask_arguments = style.both_masks = true;
     return style;
 }
-
-static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
-{
-    (void)config;
-    return layer % 2 == 0 ? MS_LAYER_SLIDES : 0;
-}
-
-static bool build(ms_model *model)
-{
-    return ms_decoder_build(model, ms_gemma2_style(model->config));
-}
-
-static const ms_model_program program = {build, ms_decoder_forward};
 
 static const ms_family_facts facts = {
     .compared = MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS | MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
@@ -79,10 +39,7 @@ static const ms_family_facts facts = {
 const ms_family ms_family_gemma2 = {.model_type = "gemma2",
                                     .facts = &facts,
                                     .classes = {{"Gemma2ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                    .keys = keys,
-                                    .key_count = sizeof keys / sizeof *keys,
                                     .check = ms_check_heads_divide,
-                                    .layer_kind = layer_kind,
                                     .eager_only = true,
                                     .takes_cache = true,
-                                    .program = &program};
+                                    .text_name = "gemma2"};

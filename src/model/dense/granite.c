@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Granite: embedding, residual branches and logits are scaled by numbers. Granite 4.0 without
- * state-space layers and experts (granitemoehybrid): the same, with gate and up in one product.
+ * Granite: families/granite.family has its keys, modules and calls. Granite 4.0 without state-space
+ * layers and experts (granitemoehybrid): the same, with gate and up in one product.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"
@@ -9,33 +9,24 @@
 #include "torch/ops/ops.h"
 
 /* clang-format off */
-#define GRANITE_KEYS                                                                               \
-    COUNT("vocab_size", vocab_size, 32000, MAX_VOCAB),                                             \
-    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),                                           \
-    COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),                        \
-    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),                                        \
-    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),                                        \
-    KV_HEADS_AS_HEADS,                                                                             \
-    COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),                          \
-    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),                                                  \
-    BOOL("tie_word_embeddings", tie_word_embeddings, false),                                       \
-    BOOL("attention_bias", attention_bias, false),                                                 \
-    FRACTION("attention_dropout", attention_dropout, 0),                                           \
-    PAD_TOKEN,                                                                                     \
-    IGNORED("embedding_multiplier"), /* a factor of 1 is applied too */                            \
-    IGNORED("logits_scaling"),                                                                     \
-    IGNORED("residual_multiplier"),                                                                \
-    IGNORED("attention_multiplier"),                                                               \
-    DECODER_IGNORED
-
-static const ms_key keys[] = {
-    GRANITE_KEYS,
-    HEAD_DIM_FROM_HIDDEN,
-    BOOL("mlp_bias", mlp_bias, false),
-};
-
 static const ms_key hybrid_keys[] = {
-    GRANITE_KEYS,
+    COUNT("vocab_size", vocab_size, 32000, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
+    KV_HEADS_AS_HEADS,
+    COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    BOOL("attention_bias", attention_bias, false),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    PAD_TOKEN,
+    IGNORED("embedding_multiplier"), /* a factor of 1 is applied too */
+    IGNORED("logits_scaling"),
+    IGNORED("residual_multiplier"),
+    IGNORED("attention_multiplier"),
+    DECODER_IGNORED,
     HEAD_DIM_FROM_HIDDEN,
     COUNT("shared_intermediate_size", shared_expert_size, 1024, MAX_INTERMEDIATE),
     { .name = "num_local_experts", .aliases = {"num_experts"}, .kind = MS_KEY_COUNT,
@@ -48,24 +39,6 @@ static const ms_key hybrid_keys[] = {
     IGNORED("mamba_proj_bias"), IGNORED("time_step_limit"), IGNORED("normalization_function"),
 };
 /* clang-format on */
-
-static ms_decoder_style style_of(ms_model *model)
-{
-    model->scale_logits = ms_div_scalar;
-    return (ms_decoder_style){.qkv_bias = model->config->attention_bias,
-                              .output_bias = model->config->attention_bias,
-                              .mlp_bias = model->config->mlp_bias,
-                              .multiplied_embedding = true,
-                              .multiplied_residual = true,
-                              .position_ids_first = true};
-}
-
-static bool build(ms_model *model)
-{
-    return ms_decoder_build(model, style_of(model));
-}
-
-/* ---- granitemoehybrid ---- */
 
 typedef struct shared_mlp {
     uint32_t scope;
@@ -109,14 +82,19 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
 
 static bool build_hybrid(ms_model *model)
 {
-    ms_decoder_style style = style_of(model);
-    style.build_mlp = build_mlp;
-    style.mlp = mlp;
-    style.norms_first = style.mlp_first = true;
-    style.mask_arguments = style.masks_without_positions = true;
-    style.position_ids_first = false;
-    style.layers_without_positions = true;
-    return ms_decoder_build(model, style);
+    model->scale_logits = ms_div_scalar;
+    return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
+                                                      .output_bias = model->config->attention_bias,
+                                                      .mlp_bias = model->config->mlp_bias,
+                                                      .build_mlp = build_mlp,
+                                                      .mlp = mlp,
+                                                      .norms_first = true,
+                                                      .mlp_first = true,
+                                                      .multiplied_embedding = true,
+                                                      .multiplied_residual = true,
+                                                      .mask_arguments = true,
+                                                      .masks_without_positions = true,
+                                                      .layers_without_positions = true});
 }
 
 static ms_status check_hybrid(const ms_model_config *config, ms_error *err)
@@ -131,7 +109,6 @@ static ms_status check_hybrid(const ms_model_config *config, ms_error *err)
     return ms_fail(err, MS_ERR_CONFIG, "only rope is supported");
 }
 
-static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program hybrid_program = {build_hybrid, ms_decoder_forward};
 
 static const ms_family_facts granite_facts = {
@@ -148,11 +125,9 @@ static const ms_family_facts granite_facts = {
 const ms_family ms_family_granite = {.model_type = "granite",
                                      .facts = &granite_facts,
                                      .classes = {{"GraniteForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                     .keys = keys,
-                                     .key_count = sizeof keys / sizeof *keys,
                                      .scales_logits = true,
                                      .takes_cache = true,
-                                     .program = &program};
+                                     .text_name = "granite"};
 
 const ms_family ms_family_granitemoehybrid = {
     .model_type = "granitemoehybrid",

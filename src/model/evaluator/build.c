@@ -4,6 +4,7 @@
 
 #include "model/evaluator/evaluate.h"
 #include "model/evaluator/primitive.h"
+#include "torch/ops/ops.h"
 
 /* ---- numbers ---- */
 
@@ -144,6 +145,8 @@ bool ms_family_text_build(ms_model *model)
                              .end = (uint32_t)model->config->num_layers};
     model->modules = p;
     model->softmax_in_fp32 = !text->softmax_as_input;
+    if (text->multiplies_logits || text->divides_logits)
+        model->scale_logits = text->multiplies_logits ? ms_mul_scalar : ms_div_scalar;
     if (!build_object(model, &p->root, &p->root))
         return false;
     p->model = &p->root.parts[text->model_field];

@@ -95,6 +95,16 @@ const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *
     return NULL;
 }
 
+/* Without a key it is hidden_size // num_attention_heads, which the config has. */
+const ms_family_key *ms_family_key_derived(const char *name)
+{
+    static const ms_family_key head_dim = {
+        .name = "head_dim",
+        .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
+        .dim = MS_FAMILY_DIM_HEAD};
+    return strcmp(name, head_dim.name) == 0 ? &head_dim : NULL;
+}
+
 /* ---- defaults ---- */
 
 static bool is_name_of(const ms_text_node *node, const char *name)
@@ -211,13 +221,17 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->maximum = (uint64_t)node->number;
         return true;
     }
-    if (strcmp(node->keyword, "learned") == 0 && node->kind == MS_NODE_TRUTH) {
-        row->learned = node->number > 0;
+    bool *truth = strcmp(node->keyword, "learned") == 0    ? &row->learned
+                  : strcmp(node->keyword, "required") == 0 ? &row->required
+                  : strcmp(node->keyword, "text") == 0     ? &row->may_be_text
+                                                           : NULL;
+    if (truth && node->kind == MS_NODE_TRUTH) {
+        *truth = node->number > 0;
         return true;
     }
     ms_family_fail(r->reading, node,
-                   "a key has null=, least=, most= (no more than %llu here) and "
-                   "learned=True",
+                   "a key has null=, least=, most= (no more than %llu here), learned=True, "
+                   "required=True and text=True",
                    (unsigned long long)row->maximum);
     return false;
 }
@@ -240,6 +254,9 @@ static bool read_spelling(ms_resolver *r, const ms_text_node *node, ms_key *row,
 static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_default, ms_key *row)
 {
     uint32_t spellings = 0;
+    const bool is_required = has_default && call->count > 1 && call->items[1]->keyword &&
+                             strcmp(call->items[1]->keyword, "required") == 0;
+    has_default = has_default && !is_required;
     if (has_default && (call->count < 2 || call->items[1]->keyword)) {
         ms_family_fail(r->reading, call, "what the key is when it is absent is missing here");
         return false;
@@ -284,11 +301,22 @@ static bool find_member(ms_resolver *r, const ms_text_node *name, member_type ty
     return true;
 }
 
+/* A key replaces one of its name, unless one of both is ignored in the file and the other is
+ * another key there: hidden_act = activation("silu", "hidden_activation") and
+ * ignored("hidden_act"). */
+static bool replaces(const ms_family_key *before, const ms_family_key *key)
+{
+    const bool was_ignored = before->row.kind == MS_KEY_IGNORED;
+    const bool is_ignored = key->row.kind == MS_KEY_IGNORED;
+    return strcmp(before->name, key->name) == 0 &&
+           (was_ignored == is_ignored || strcmp(before->row.name, key->row.name) == 0);
+}
+
 static bool add_key(ms_resolver *r, const ms_text_node *at, const ms_family_key *key)
 {
     ms_family_text *text = r->text;
     for (uint32_t i = 0; i < text->key_count; i++)
-        if (strcmp(text->keys[i].name, key->name) == 0) {
+        if (replaces(&text->keys[i], key)) {
             text->keys[i] = *key;
             return true;
         }
@@ -338,7 +366,8 @@ static bool is_size(const ms_family_key *key)
 
 static bool has_size(const ms_key *row)
 {
-    const bool default_is_size = row->default_kind != MS_DEFAULT_VALUE || row->default_value >= 1;
+    const bool default_is_size =
+        row->required || row->default_kind != MS_DEFAULT_VALUE || row->default_value >= 1;
     const bool null_is_size = row->kind != MS_KEY_OPTIONAL || row->null_kind != MS_DEFAULT_VALUE ||
                               (row->null_value >= 1 && row->null_value <= row->maximum);
     return default_is_size && null_is_size &&

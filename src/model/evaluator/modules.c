@@ -95,6 +95,11 @@ CALL(call_centered_rms_norm)
     r->items[0] = ms_centered_rms_norm_call(f->model, &p->norm, a[0]);
 }
 
+CALL(call_fp32_layer_norm)
+{
+    r->items[0] = ms_fp32_layer_norm_call(f->model, &p->norm, a[0]);
+}
+
 CALL(call_layer_norm)
 {
     r->items[0] = ms_layer_norm_call(f->model, &p->norm, a[0]);
@@ -235,6 +240,7 @@ static const ms_primitive modules[] = {
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
     MODULE("layer_norm", NORM, "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
+    MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
     MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
     MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
            call_token_embedding, "t"),

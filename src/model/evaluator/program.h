@@ -106,6 +106,7 @@ struct ms_family_text {
     const ms_text_node *table;                 /* what made the embedding that the head names */
     bool uses_numbers;                         /* conditions on the numbers of layers */
     bool softmax_as_input;                     /* of eager attention; else in fp32 */
+    bool multiplies_logits, divides_logits;    /* by a number of the config */
     uint32_t model_field, head_field;          /* of the root */
     const ms_family *row;                      /* what the text adds to; NULL: nothing */
 };

@@ -304,6 +304,15 @@ static bool read_architectures(merge *m, const ms_text_node *table)
     return true;
 }
 
+static bool read_logits_factor(merge *m, const ms_text_node *value)
+{
+    const char *text = value->kind == MS_NODE_STRING ? value->text : "";
+    m->text->multiplies_logits = strcmp(text, "multiplied") == 0;
+    m->text->divides_logits = strcmp(text, "divided") == 0;
+    return m->text->multiplies_logits || m->text->divides_logits ||
+           fail(m, value, "logits_factor is \"multiplied\" or \"divided\", or is not given");
+}
+
 static bool read_assignment(merge *m, const ms_text_statement *s)
 {
     const char *name = s->targets[0]->text;
@@ -317,6 +326,8 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
         return m->text->softmax_as_input ||
                fail(m, s->value, "eager_softmax is \"input\", or is not given");
     }
+    if (strcmp(name, "logits_factor") == 0)
+        return read_logits_factor(m, s->value);
     if (strcmp(name, "known_as") == 0) {
         m->text->known_as = s->value;
         return s->value->kind == MS_NODE_STRING ||

@@ -53,5 +53,7 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
 /* Keys: the statement of a config class becomes a row. */
 bool ms_family_key_read(ms_resolver *resolver, const ms_text_statement *statement);
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name);
+/* A name that the config has also where the text has no such key; NULL: none. */
+const ms_family_key *ms_family_key_derived(const char *name);
 
 #endif

@@ -104,6 +104,8 @@ ms_family_type ms_resolve_name(ms_resolver *r, ms_text_node *node)
     if (take_local(r, node))
         return MS_TYPE_TENSOR;
     node->key = ms_family_key_find(r->text, node->text);
+    if (!node->key)
+        node->key = ms_family_key_derived(node->text);
     if (node->key) {
         node->kind = MS_NODE_KEY;
         return MS_TYPE_NUMBER;

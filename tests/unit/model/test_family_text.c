@@ -39,6 +39,17 @@ static const text_case cases[] = {
      0, 0, ""},
     {HEAD "class Model(Model):\n    extra = parameter(hidden_size) if head_is_tied else None\n", 0,
      0, ""},
+    {HEAD "class config(config):\n    head_dim = count(required=True)\n"
+          "    hidden_act = activation(\"silu\", \"hidden_activation\")\n"
+          "    ignored(\"hidden_act\")\n"
+          "    sliding_window_pattern = count(4, null=0, least=0, text=True)\n"
+          "class Mlp(Mlp):\n    gate_proj = linear(hidden_size, intermediate_size)\n"
+          "    def forward(self, hidden):\n"
+          "        return self.down_proj(activation(self.gate_proj(hidden)))\n",
+     0, 0, ""},
+    {"logits_factor = \"multiplied\"\n" HEAD
+     "class Layer(Layer):\n    input_layernorm = layer_norm_fp32(hidden_size)\n",
+     0, 0, ""},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
@@ -75,6 +86,9 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    a = cuont(1)\n", 5, 9, "did you mean 'count'"},
     {HEAD "class config(config):\n    a = count()\n", 5, 9, "what the key is"},
     {HEAD "class config(config):\n    hidden_size = flag(True)\n", 5, 5, "another kind"},
+    {HEAD "class config(config):\n    a = count(1, required=1)\n", 5, 27, "required=True"},
+    {HEAD "class config(config):\n    a = count(1, text=2)\n", 5, 23, "text=True"},
+    {HEAD "logits_factor = \"added\"\n", 4, 17, "\"multiplied\" or \"divided\""},
     {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
     {HEAD "class config(config):\n    a = flag(1)\n", 5, 14, "True or False"},
     {HEAD "class config(config):\n    a = fraction(2)\n", 5, 18, "from 0 to 1"},
@@ -229,6 +243,54 @@ static void test_rules(void **state)
     ms_arena_free(arena);
 }
 
+/* The status of a config with `more` keys, of a family with those keys of a text. */
+static ms_status read_config(ms_arena *arena, const char *keys, const char *more,
+                             ms_model_config *model, ms_error *err)
+{
+    const char *config = ms_arena_printf(
+        arena, "{\"model_type\": \"t\", \"hidden_size\": 64, \"num_attention_heads\": 4%s}", more);
+    const char *text = ms_arena_printf(arena, HEAD "class config(config):\n%s", keys);
+    const ms_family *family = family_of(arena, text, err);
+    const ms_family_list list = {.items = &family, .count = 1};
+    ms_json *document = NULL;
+    assert_non_null(family);
+    const ms_json_source source = {"config.json", config, strlen(config)};
+    assert_int_equal(ms_json_parse(&source, &document, err), MS_OK);
+    const ms_status status =
+        ms_model_config_read(arena, ms_json_root(document), &list, model, NULL, err);
+    ms_json_free(document);
+    return status;
+}
+
+static void test_keys(void **state)
+{
+    static const char required[] = "    head_dim = count(required=True)\n";
+    static const char other[] = "    hidden_act = activation(\"silu\", \"hidden_activation\")\n"
+                                "    ignored(\"hidden_act\")\n";
+    static const char pattern[] =
+        "    sliding_window_pattern = count(4, null=0, least=0, text=True)\n";
+    ms_arena *arena = ms_arena_create(0);
+    ms_model_config model;
+    ms_error err = {0}, none = {0};
+    (void)state;
+    assert_int_equal(read_config(arena, required, "", &model, &err), MS_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "head_dim must be given"));
+    assert_int_equal(read_config(arena, required, ", \"head_dim\": 24", &model, &none), MS_OK);
+    assert_int_equal(model.head_dim, 24);
+    assert_int_equal(read_config(arena, other, ", \"hidden_act\": \"relu\"", &model, &none), MS_OK);
+    assert_int_equal(model.activation, MS_ACTIVATION_SILU);
+    assert_int_equal(read_config(arena, other, ", \"hidden_activation\": \"relu\"", &model, &none),
+                     MS_OK);
+    assert_int_equal(model.activation, MS_ACTIVATION_RELU);
+    assert_int_equal(read_config(arena, pattern, "", &model, &none), MS_OK);
+    assert_int_equal(model.sliding_pattern, 4);
+    assert_int_equal(
+        read_config(arena, pattern, ", \"sliding_window_pattern\": \"LLLG\"", &model, &none),
+        MS_OK);
+    assert_int_equal(model.sliding_pattern, 0);
+    ms_arena_free(arena);
+}
+
 /* Shapes that do not fit, of a config whose hidden size is 64, in the text's own place. */
 #define MLP HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        "
 static const text_case shapes[] = {
@@ -283,8 +345,9 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_built_in),
-                                       cmocka_unit_test(test_rules), cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_built_in), cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_keys),     cmocka_unit_test(test_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
