@@ -33,8 +33,6 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.rotary_tables = ms_rotary_call;
     if (!style.rotary)
         style.rotary = ms_rotary_whole;
-    if (!style.apply_rotary)
-        style.apply_rotary = ms_apply_rotary;
     if (!style.build_mlp)
         style.build_mlp = ms_gated_mlp_new;
     if (!style.mlp)
@@ -234,8 +232,7 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_te
                              ms_tensor position_ids)
 {
     ms_tape *tape = model->tape;
-    double dropout = d->style.rebinds_embedding ? 0 : d->style.embedding_dropout;
-    ms_tensor *hidden = ms_local(f, ms_dropout(tape, embeds, dropout));
+    ms_tensor *hidden = ms_local(f, embeds);
     d->position_ids = position_ids;
     ms_decoder_make_rotary(model, d, f, *hidden, position_ids);
     ms_tensor *outputs = d->style.after_layer ? ms_local(f, 0) : NULL;
@@ -268,8 +265,6 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids, ms_ten
         ms_local(&f, *embeds);
         ms_local(&f, d->style.masks_without_positions ? 0 : *position_ids);
     }
-    if (d->style.rebinds_embedding)
-        ms_assign(&f, embeds, ms_dropout(tape, *embeds, d->style.embedding_dropout));
     ms_tensor *hidden = ms_decoder_layers(model, d, &f, *embeds, *position_ids);
     ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;

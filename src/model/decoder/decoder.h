@@ -30,8 +30,7 @@ typedef enum ms_head_norms {
     MS_HEAD_NORMS_NONE,
     MS_HEAD_NORMS_AT_ONCE, /* after its projection */
     MS_HEAD_NORMS_BETWEEN, /* after all projections, on [B, S, H, D] */
-    MS_HEAD_NORMS_LAST,    /* the same on [B, H, S, D] */
-    MS_HEAD_NORMS_TURNED   /* after the rotary embedding */
+    MS_HEAD_NORMS_LAST     /* the same on [B, H, S, D] */
 } ms_head_norms;
 
 /* The modules of a layer; attention and MLP are opaque. */
@@ -60,11 +59,7 @@ typedef struct ms_decoder_style {
     /* Makes the rotary tables: cos and sin, or one tensor for both. NULL: ms_rotary_call */
     void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
-    ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
-    /* Rotates a layer's query and key, locals of `f`; NULL: ms_apply_rotary, as `rotary` specifies
-     */
-    void (*apply_rotary)(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
-                         ms_tensor *query, ms_tensor *key);
+    ms_rotary_fn rotary;     /* NULL: ms_rotary_whole */
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
     /* Every norm of width H; NULL: ms_rms_norm_call. */
@@ -93,23 +88,18 @@ typedef struct ms_decoder_style {
     void (*drop)(ms_model *model);
     bool qkv_bias, output_bias, mlp_bias;
     bool head_bias;                /* of the output head */
-    bool inner_dropout;            /* residual dropout is in attention and MLP, not in the layer */
     bool multiplied_residual;      /* results of attention and MLP are multiplied by a number */
     bool fp32_rotary;              /* tables stay in fp32 */
-    bool only_sliding_turn;        /* only sliding layers have rotary embeddings */
     bool both_masks;               /* makes the sliding mask even if no layer slides */
     bool rotary_before_norm;       /* order of these modules */
     bool multiplied_embedding;     /* by a number */
     bool norm_bias;                /* of every norm of width H */
     ms_head_norms head_norms;      /* norms of width D */
     bool projects_first;           /* all three projections, then the views as heads */
-    bool own_head_norms;           /* each head has its own weights */
     bool scaled_embedding;         /* multiplied by a buffer of one element */
     bool rotary_by_kind;           /* separate tables for sliding layers */
     bool layers_without_positions; /* layers get no position ids */
     bool position_ids_first;       /* before the rotary tables in a layer's keyword arguments */
-    double embedding_dropout;
-    bool rebinds_embedding; /* the embedding is rebound after dropout */
     /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
     const char *root_name, *embedding_name, *norm_name;
     const char *text_name; /* of the text model below the root of a multimodal one */

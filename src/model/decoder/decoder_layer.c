@@ -42,11 +42,9 @@ typedef struct self_attention {
 } self_attention;
 
 static ms_norm_module head_norm_new(ms_model *model, const ms_decoder_style *style, uint32_t scope,
-                                    const char *name, ms_dim heads)
+                                    const char *name)
 {
-    ms_dim width = model->head_dim;
-    ms_shape shape = style->own_head_norms ? MS_SHAPE(heads, width) : MS_SHAPE(width);
-    ms_norm_module norm = ms_shaped_norm_new(model, scope, name, shape, style->norm_bias);
+    ms_norm_module norm = ms_norm_new(model, scope, name, model->head_dim, style->norm_bias);
     norm.place = MS_LIGER_NORM_OF_HEADS;
     return norm;
 }
@@ -66,8 +64,8 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
         ms_parameter_move_last(model, first);
     }
     if (style->head_norms != MS_HEAD_NORMS_NONE) {
-        a->q_norm = head_norm_new(model, style, scope, style->query_norm_name, model->heads);
-        a->k_norm = head_norm_new(model, style, scope, style->key_norm_name, model->kv_heads);
+        a->q_norm = head_norm_new(model, style, scope, style->query_norm_name);
+        a->k_norm = head_norm_new(model, style, scope, style->key_norm_name);
     }
     return a;
 }
@@ -124,16 +122,8 @@ static void project_all(ms_model *model, const ms_decoder *d, const self_attenti
     normalise_heads(model, f, a, MS_HEAD_NORMS_LAST, out[0], out[1]);
 }
 
-ms_tensor ms_inner_dropout(ms_model *model, ms_tensor x)
+static bool knows_positions(const ms_model *model, uint64_t layer)
 {
-    const ms_decoder *d = model->modules;
-    return ms_dropout(model->tape, x, d->style.inner_dropout ? model->config->residual_dropout : 0);
-}
-
-static bool knows_positions(const ms_model *model, const ms_decoder *d, uint64_t layer)
-{
-    if (d->style.only_sliding_turn)
-        return ms_layer_slides(model->config, layer);
     return !(ms_layer_kind(model->config, layer) & MS_LAYER_NO_ROTARY);
 }
 
@@ -151,13 +141,6 @@ void ms_apply_rotary(ms_model *model, ms_locals *f, const ms_decoder_layer *laye
     ms_assign(f, key, turned[1]);
 }
 
-void ms_apply_rotary_around(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
-                            ms_tensor *query, ms_tensor *key)
-{
-    const ms_rotary *rotary = ms_decoder_rotary(model, model->modules, layer->number);
-    ms_rotary_around(model, f, query, key, rotary->cos, rotary->sin);
-}
-
 /* What follows the attention interface; ends the caller's frame. */
 static ms_tensor project_attended(ms_model *model, ms_locals *f, ms_tensor attended,
                                   const ms_linear_module *output, ms_tensor *weights)
@@ -169,7 +152,6 @@ static ms_tensor project_attended(ms_model *model, ms_locals *f, ms_tensor atten
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, head);
     ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
     ms_assign(f, out, ms_linear_call(model, output, *out));
-    ms_assign(f, out, ms_inner_dropout(model, *out));
     ms_tensor result = ms_locals_end(f, out);
     ms_unown(tape, *weights);
     return result;
@@ -189,9 +171,8 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_tensor *q_k_v[3];
     project_all(model, d, a, &f, *hidden, q_k_v);
     ms_tensor *query = q_k_v[0], *key = q_k_v[1], *value = q_k_v[2];
-    if (knows_positions(model, d, layer->number))
-        d->style.apply_rotary(model, &f, layer, query, key);
-    normalise_heads(model, &f, a, MS_HEAD_NORMS_TURNED, query, key);
+    if (knows_positions(model, layer->number))
+        ms_apply_rotary(model, &f, layer, query, key);
     ms_cache_append(model, &f, layer->number, key, value);
     ms_tensor result;
     if (a->sinks)
@@ -261,8 +242,7 @@ static void normalise(ms_model *model, ms_locals *f, const ms_decoder_layer *lay
 static void add_residual(ms_model *model, ms_locals *f, ms_tensor residual, ms_tensor *hidden)
 {
     const ms_decoder *d = model->modules;
-    double dropout = d->style.inner_dropout ? 0 : model->config->residual_dropout;
-    ms_tensor branch = ms_dropout(model->tape, *hidden, dropout);
+    ms_tensor branch = ms_dropout(model->tape, *hidden, model->config->residual_dropout);
     if (d->style.multiplied_residual)
         branch = ms_mul_scalar(model->tape, branch);
     ms_assign(f, hidden, ms_add(model->tape, residual, branch));

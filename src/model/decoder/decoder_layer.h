@@ -18,16 +18,11 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
 /* Rotates a layer's query and key, locals of `f`, by its rotary tables. */
 void ms_apply_rotary(ms_model *model, ms_locals *f, const ms_decoder_layer *layer, ms_tensor *query,
                      ms_tensor *key);
-/* The same by ms_rotary_around, for attention that splits query and key itself. */
-void ms_apply_rotary_around(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
-                            ms_tensor *query, ms_tensor *key);
 /* Calls attention, reshapes its result and applies `output`. The arguments are locals of the
  * caller, whose frame it ends. */
 ms_tensor ms_attend_and_project(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
                                 const ms_tensor q_k_v[3], ms_tensor mask,
                                 const ms_linear_module *output, ms_tensor *weights);
-/* Residual dropout at the end of attention and MLP. */
-ms_tensor ms_inner_dropout(ms_model *model, ms_tensor x);
 /* x += dropout(norm(attention(norm(x)))); x += dropout(norm(mlp(norm(x)))), with the norms of the
  * style */
 ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);

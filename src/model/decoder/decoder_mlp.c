@@ -54,7 +54,6 @@ ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
-    ms_assign(&f, down, ms_inner_dropout(model, *down));
     ms_tensor result = ms_locals_end(&f, down);
     tape->scope = previous;
     return result;
@@ -63,37 +62,4 @@ ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
 ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
 {
     return ms_gated_mlp_call(model, layer->mlp, x);
-}
-
-typedef struct plain_mlp {
-    uint32_t scope;
-    ms_linear_module up, down;
-} plain_mlp;
-
-void *ms_plain_mlp_new(ms_model *model, uint32_t parent, const char *up, const char *down,
-                       bool bias)
-{
-    plain_mlp *m = ms_arena_array(model->arena, plain_mlp, 1);
-    if (!m)
-        return NULL;
-    m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
-    m->up = ms_linear_new(model, m->scope, up, model->hidden, model->intermediate, bias);
-    m->down = ms_linear_new(model, m->scope, down, model->intermediate, model->hidden, bias);
-    return m;
-}
-
-ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    const plain_mlp *m = layer->mlp;
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_assign(&f, hidden, ms_linear_call(model, &m->up, *hidden));
-    ms_assign(&f, hidden, ms_activation_call(model, *hidden));
-    ms_assign(&f, hidden, ms_linear_call(model, &m->down, *hidden));
-    ms_assign(&f, hidden, ms_inner_dropout(model, *hidden));
-    ms_tensor result = ms_locals_end(&f, hidden);
-    tape->scope = previous;
-    return result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * MLPs of decoders: gated and plain.
+ * Gated MLPs of decoders.
  */
 #ifndef MS_MODEL_DECODER_DECODER_MLP_H
 #define MS_MODEL_DECODER_DECODER_MLP_H
@@ -14,9 +14,5 @@ ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
 void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
                          bool bias);
 ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor hidden);
-/* down(act(up(x))), with the names of its modules */
-void *ms_plain_mlp_new(ms_model *model, uint32_t scope, const char *up, const char *down,
-                       bool bias);
-ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
 
 #endif

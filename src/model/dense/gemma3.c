@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Gemma 3: Gemma 2's layer with norms over each head's query and key instead of caps; all layers
- * except every sixth slide, with separate rotary tables. The larger models have a vision tower,
- * which runs where there are images.
+ * Gemma 3: families/gemma3_text.family has keys, modules and calls of its text model. The larger
+ * models have a vision tower, which runs where there are images; their text model is here.
  */
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/unpredicted.h"
@@ -14,38 +13,29 @@
 #include "model/vision/image_tokens.h"
 
 /* clang-format off */
-#define TEXT_KEYS                                                                                  \
-    COUNT("vocab_size", vocab_size, 262208, MAX_VOCAB),                                            \
-    COUNT("hidden_size", hidden_size, 2304, MAX_HIDDEN),                                           \
-    COUNT("intermediate_size", intermediate_size, 9216, MAX_INTERMEDIATE),                         \
-    COUNT("num_hidden_layers", num_layers, 26, MAX_LAYERS),                                        \
-    COUNT("num_attention_heads", num_heads, 8, MAX_HEADS),                                         \
-    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),                                      \
-    COUNT("head_dim", head_dim, 256, MAX_HEAD_DIM),                                                \
-    COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),                        \
-    ACTIVATION("hidden_activation", MS_ACTIVATION_GELU_TANH),                                      \
-    BOOL("attention_bias", attention_bias, false),                                                 \
-    COUNT("sliding_window", sliding_window, 4096, MAX_POSITIONS),                                  \
-    COUNT("sliding_window_pattern", sliding_pattern, 6, MAX_LAYERS),                               \
-    LAYER_TYPES,                                                                                   \
-    FRACTION("attention_dropout", attention_dropout, 0),                                           \
-    FIXED("use_bidirectional_attention", false),                                                   \
-    PAD_TOKEN,                                                                                     \
-    IGNORED("attn_logit_softcapping"),  /* the class does not pass it on */                         \
-    IGNORED("_sliding_window_pattern"), /* written next to layer_types, and not read */             \
-    IGNORED("query_pre_attn_scalar"),                                                              \
-    IGNORED("rope_local_base_freq"),                                                               \
-    DECODER_IGNORED
-
-static const ms_key text_keys[] = {
-    TEXT_KEYS,
-    BOOL("tie_word_embeddings", tie_word_embeddings, true),
-    IS_SET("final_logit_softcapping", caps_logits, false),
-};
-
 /* Of the text model in a file that also has a vision tower: its head is the whole model's. */
 static const ms_key nested_text_keys[] = {
-    TEXT_KEYS,
+    COUNT("vocab_size", vocab_size, 262208, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 2304, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 9216, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 26, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 8, MAX_HEADS),
+    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),
+    COUNT("head_dim", head_dim, 256, MAX_HEAD_DIM),
+    COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),
+    ACTIVATION("hidden_activation", MS_ACTIVATION_GELU_TANH),
+    BOOL("attention_bias", attention_bias, false),
+    COUNT("sliding_window", sliding_window, 4096, MAX_POSITIONS),
+    COUNT("sliding_window_pattern", sliding_pattern, 6, MAX_LAYERS),
+    LAYER_TYPES,
+    FRACTION("attention_dropout", attention_dropout, 0),
+    FIXED("use_bidirectional_attention", false),
+    PAD_TOKEN,
+    IGNORED("attn_logit_softcapping"),  /* the class does not pass it on */
+    IGNORED("_sliding_window_pattern"), /* written next to layer_types, and not read */
+    IGNORED("query_pre_attn_scalar"),
+    IGNORED("rope_local_base_freq"),
+    DECODER_IGNORED,
     IGNORED("tie_word_embeddings"),
     IGNORED("final_logit_softcapping"),
 };
@@ -84,13 +74,6 @@ static ms_decoder_style style_of(const ms_model_config *config)
     return style;
 }
 
-static bool build(ms_model *model)
-{
-    return ms_decoder_build(model, style_of(model->config));
-}
-
-static const ms_model_program program = {build, ms_decoder_forward};
-
 static const ms_family_facts gemma3_text_facts = {
     .compared = MS_WITH_TITAN_UNITS | MS_WITH_CONTEXT | MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS |
                 MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
@@ -116,12 +99,9 @@ static const ms_family_facts gemma3_text_facts = {
 const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
                                          .facts = &gemma3_text_facts,
                                          .classes = {{"Gemma3ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                         .keys = text_keys,
-                                         .key_count = sizeof text_keys / sizeof *text_keys,
                                          .check = ms_check_heads_divide,
-                                         .layer_kind = layer_kind,
                                          .takes_cache = true,
-                                         .program = &program};
+                                         .text_name = "gemma3_text"};
 
 /* ---- with a vision tower ---- */
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * OLMo 2: families/olmo2.family has its keys, modules and calls. OLMo 3: three of four layers
- * slide, with separate rotary tables. OLMoE: the same attention with a mixture of experts, and
- * norms in the usual places.
+ * OLMo 2 and OLMo 3: families/olmo2.family and families/olmo3.family have their keys, modules and
+ * calls. OLMoE: the same attention with a mixture of experts, and norms in the usual places.
  */
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
@@ -11,28 +10,6 @@
 #include "model/family/family_keys.h"
 
 /* clang-format off */
-#define OLMO_KEYS                                                                                  \
-    COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),                                             \
-    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),                                           \
-    COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),                        \
-    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),                                        \
-    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),                                        \
-    KV_HEADS_AS_HEADS,                                                                             \
-    COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),                          \
-    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),                                                  \
-    BOOL("tie_word_embeddings", tie_word_embeddings, false),                                       \
-    BOOL("attention_bias", attention_bias, false),                                                 \
-    FRACTION("attention_dropout", attention_dropout, 0),                                           \
-    PAD_TOKEN_OR(1),                                                                               \
-    DECODER_IGNORED
-
-static const ms_key keys3[] = {
-    OLMO_KEYS,
-    HEAD_DIM_FROM_HIDDEN,
-    SLIDING_WINDOW,
-    LAYER_TYPES,
-};
-
 static const ms_key moe_keys[] = {
     COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),
     COUNT("hidden_size", hidden_size, 2048, MAX_HIDDEN),
@@ -54,34 +31,6 @@ static const ms_key moe_keys[] = {
     DECODER_IGNORED, IGNORED("router_aux_loss_coef"),
 };
 /* clang-format on */
-
-static ms_decoder_style style_of(const ms_model_config *config)
-{
-    return (ms_decoder_style){.norms = {{"post_attention_layernorm", MS_NORM_AFTER_ATTENTION},
-                                        {"post_feedforward_layernorm", MS_NORM_AFTER_MLP}},
-                              .qkv_bias = config->attention_bias,
-                              .output_bias = config->attention_bias,
-                              .build_attention = ms_whole_norm_attention_new,
-                              .attention = ms_whole_norm_attention,
-                              .rotary = ms_rotary_whole_cast,
-                              .norm = ms_fp32_rms_norm_call,
-                              .fp32_rotary = true};
-}
-
-static bool build3(ms_model *model)
-{
-    ms_decoder_style style = style_of(model->config);
-    style.rotary_by_kind = style.mask_arguments = style.both_masks = true;
-    return ms_decoder_build(model, style);
-}
-
-static uint8_t layer_kind3(const ms_model_config *config, uint64_t layer)
-{
-    (void)config;
-    return (layer + 1) % 4 ? MS_LAYER_SLIDES : 0;
-}
-
-/* ---- OLMoE ---- */
 
 static void *build_experts(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
@@ -121,7 +70,6 @@ static ms_status check_moe(const ms_model_config *config, ms_error *err)
 
 /* ---- families ---- */
 
-static const ms_model_program program3 = {build3, ms_decoder_forward};
 static const ms_model_program moe_program = {build_moe, ms_decoder_forward};
 
 static const ms_family_facts olmo2_facts = {
@@ -156,12 +104,9 @@ const ms_family ms_family_olmo3 = {
     .facts = &olmo3_facts,
     .classes = {{"Olmo3ForCausalLM", MS_HEAD_CAUSAL_LM},
                 {"Olmo3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
-    .keys = keys3,
-    .key_count = sizeof keys3 / sizeof *keys3,
     .check = ms_check_heads_divide,
-    .layer_kind = layer_kind3,
     .takes_cache = true,
-    .program = &program3};
+    .text_name = "olmo3"};
 
 static const ms_family_facts olmoe_facts = {
     .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,

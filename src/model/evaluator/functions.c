@@ -65,7 +65,8 @@ FUNCTION(run_view_heads)
 {
     ms_model *m = f->model;
     const ms_dim heads = ms_frame_dim(f, call->items[1]);
-    r->items[0] = ms_view(m->tape, a[0], MS_SHAPE(m->batch, m->seq, heads, m->head_dim));
+    const ms_dim width = call->items[2] ? ms_frame_dim(f, call->items[2]) : m->head_dim;
+    r->items[0] = ms_view(m->tape, a[0], MS_SHAPE(m->batch, m->seq, heads, width));
 }
 
 FUNCTION(run_split_heads)
@@ -111,6 +112,20 @@ FUNCTION(run_rotate_around)
     (void)r;
     ms_rotary_around(f->model, &f->locals, ms_frame_local(f, call->items[0]),
                      ms_frame_local(f, call->items[1]), a[2], a[3]);
+}
+
+/* query * (1 + beta * log(1 + floor(positions / original length))), as [1, 1, S, 1] */
+FUNCTION(run_scale_by_positions)
+{
+    ms_tape *tape = f->model->tape;
+    (void)call;
+    r->items[0] = 0;
+    if (is_idle(f, a[0]))
+        return;
+    const ms_tensor length = ms_floor(tape, ms_to(tape, a[1], MS_DTYPE_F32));
+    const ms_tensor log = ms_mul_scalar(tape, ms_log(tape, ms_add_scalar(tape, length)));
+    const ms_tensor scale = ms_unsqueeze(tape, ms_unsqueeze(tape, ms_add_scalar(tape, log), 1), 3);
+    r->items[0] = ms_mul(tape, a[0], ms_to(tape, scale, dtype_of(f, a[0])));
 }
 
 FUNCTION(run_cache_update)
@@ -243,8 +258,8 @@ static const ms_primitive functions[] = {
      .run = run_sliding_mask},
     {.name = "view_heads",
      .shape = MS_SHAPE_VIEW_HEADS,
-     .parameters = "x heads",
-     .types = "td",
+     .parameters = "x heads width",
+     .types = "td|d",
      .results = 1,
      .run = run_view_heads},
     {.name = "split_heads",
@@ -296,6 +311,12 @@ static const ms_primitive functions[] = {
      .types = "lltt",
      .results = 0,
      .run = run_rotate_around},
+    {.name = "scale_by_positions",
+     .shape = MS_SHAPE_SCALE,
+     .parameters = "query position_ids",
+     .types = "tt",
+     .results = 1,
+     .run = run_scale_by_positions},
     {.name = "logits",
      .shape = MS_SHAPE_LOGITS,
      .parameters = "x",

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "input/config/model/layer_kinds.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"
@@ -181,6 +182,63 @@ CALL(call_rotary_fp32)
     call_rotary_as(f, p, a, r, true);
 }
 
+/* Of layers with a window, and of the others: tensors[0] and [1] are the inverse frequencies of
+ * both kinds, the others' first, [2] and [3] their copies, [4] those for long sequences. A kind of
+ * which there is no layer has none. */
+static bool has_kind(const ms_model *model, int slides)
+{
+    return slides ? ms_model_has_layers(model->config, MS_LAYER_SLIDES)
+                  : ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
+}
+
+static void make_rotary_by_kind(const ms_making *m)
+{
+    ms_tensor made[2] = {0}, originals[2] = {0};
+    ms_tensor *tensors = m->part->tensors;
+    uint32_t count = 0;
+    for (int i = 0; i < 2; i++)
+        count += has_kind(m->model, i);
+    ms_rotary_new(m->model, m->scope, count, made, originals);
+    for (int i = 0, k = 0; i < 2; i++)
+        if (has_kind(m->model, i)) {
+            tensors[i] = made[k];
+            tensors[2 + i] = originals[k++];
+        }
+    m->part->scope = last_scope(m->model);
+}
+
+/* cos and sin of layers with a window, then of the others, which are made first. */
+static void call_rotary_by_kind_as(ms_frame *f, ms_family_part *p, const ms_tensor *a,
+                                   ms_results *r, bool is_fp32)
+{
+    ms_model *m = f->model;
+    bool is_again = false;
+    for (int i = 0; i < 4; i++)
+        r->items[i] = 0;
+    if (ms_idle(m->tape) || !a[0])
+        return;
+    const ms_dtype dtype = is_fp32 ? MS_DTYPE_F32 : (ms_dtype)ms_info(m->tape, a[0])->dtype;
+    for (int i = 0; i < 2; i++) {
+        if (!has_kind(m, i))
+            continue;
+        m->tape->calls_again += is_again;
+        is_again = true;
+        if (m->config->long_rotary)
+            ms_rotary_choose(m, p->scope, p->tensors[2 + i], &p->tensors[4]);
+        ms_rotary_call(m, p->scope, p->tensors[i], a[1], dtype, &r->items[i ? 0 : 2]);
+    }
+}
+
+CALL(call_rotary_by_kind)
+{
+    call_rotary_by_kind_as(f, p, a, r, false);
+}
+
+CALL(call_rotary_by_kind_fp32)
+{
+    call_rotary_by_kind_as(f, p, a, r, true);
+}
+
 /* ---- the head ---- */
 
 /* The part that a path leads to: model.embed_tokens. NULL: there is none such. */
@@ -227,6 +285,13 @@ CALL(call_head)
         .results = 1, .make = make_, .call = call_, .call_types = takes_                           \
     }
 
+/* Of a rotary embedding: cos and sin, of each kind of layers. */
+#define TABLES(name_, results_, make_, call_)                                                      \
+    {                                                                                              \
+        .name = name_, .shape = MS_SHAPE_TABLES, .parameters = "", .types = "",                    \
+        .results = results_, .make = make_, .call = call_, .call_types = "tt"                      \
+    }
+
 static const ms_primitive modules[] = {
     MODULE("linear", LINEAR, "in_features out_features bias", "dd|n", make_linear, call_linear,
            "t"),
@@ -244,22 +309,10 @@ static const ms_primitive modules[] = {
     MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
     MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
            call_token_embedding, "t"),
-    {.name = "rotary",
-     .shape = MS_SHAPE_TABLES,
-     .parameters = "",
-     .types = "",
-     .results = 2,
-     .make = make_rotary,
-     .call = call_rotary,
-     .call_types = "tt"},
-    {.name = "rotary_fp32",
-     .shape = MS_SHAPE_TABLES,
-     .parameters = "",
-     .types = "",
-     .results = 2,
-     .make = make_rotary,
-     .call = call_rotary_fp32,
-     .call_types = "tt"},
+    TABLES("rotary", 2, make_rotary, call_rotary),
+    TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
+    TABLES("rotary_by_kind", 4, make_rotary_by_kind, call_rotary_by_kind),
+    TABLES("rotary_by_kind_fp32", 4, make_rotary_by_kind, call_rotary_by_kind_fp32),
     {.name = "parameter",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "size size2 size3 size4",

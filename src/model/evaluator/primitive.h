@@ -20,7 +20,7 @@ struct ms_family_part {
     ms_object *objects;
     ms_linear_module linear;
     ms_norm_module norm;
-    ms_tensor tensors[3];
+    ms_tensor tensors[5];
     void *own; /* of a constructor, in the arena */
 };
 
@@ -67,6 +67,7 @@ typedef enum ms_shape_rule {
     MS_SHAPE_SPLIT_HEADS,
     MS_SHAPE_MERGE_HEADS,
     MS_SHAPE_ROTATE,
+    MS_SHAPE_SCALE,
     MS_SHAPE_CACHE,
     MS_SHAPE_ATTENTION,
     MS_SHAPE_GATE,

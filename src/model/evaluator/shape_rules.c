@@ -98,7 +98,9 @@ bool ms_shape_join(ms_shaping *s, const ms_text_node *node, const ms_text_shape 
 static bool as_heads(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                      const ms_text_shape *a, bool heads_first, ms_text_shape *out)
 {
-    const uint64_t heads = size_at(facts, node->items[1]), width = facts->config->head_dim;
+    const bool has_width = !heads_first && node->items[2];
+    const uint64_t heads = size_at(facts, node->items[1]);
+    const uint64_t width = has_width ? size_at(facts, node->items[2]) : facts->config->head_dim;
     const ms_text_shape wanted = {MS_SHAPED, 3, {s->batch, s->seq, heads * width}};
     *out = (ms_text_shape){MS_SHAPED, 4, {s->batch, s->seq, heads, width}};
     if (heads_first)
@@ -202,6 +204,11 @@ bool ms_shape_function(ms_shaping *s, const ms_text_facts *facts, const ms_text_
         return merge(s, facts, node, a, out);
     case MS_SHAPE_ROTATE:
         return rotate(s, facts, node, a, out);
+    case MS_SHAPE_SCALE:
+        *out = a[0];
+        return (is_shaped(&a[0], 4) && is_shaped(&a[1], 2) && a[1].dims[0] == 1 &&
+                a[0].dims[2] == s->seq && a[1].dims[1] == s->seq) ||
+               fail(s, node, &a[1], "a query with heads and position ids are wanted");
     case MS_SHAPE_CACHE:
         return (is_shaped(&a[0], 4) && is_shaped(&a[1], 4)) ||
                fail(s, node, a, "keys and values with heads are wanted");
@@ -267,7 +274,8 @@ bool ms_shape_module(ms_shaping *s, const ms_text_facts *facts, const ms_text_no
             MS_SHAPED, 3, {a->dims[0], a->dims[1], size_at(facts, maker->items[1])}};
         return true;
     case MS_SHAPE_TABLES:
-        out[0] = out[1] = (ms_text_shape){.kind = MS_SHAPED_ANY};
+        for (uint32_t i = 0; i < maker->primitive->results; i++)
+            out[i] = (ms_text_shape){.kind = MS_SHAPED_ANY};
         return (is_shaped(&a[0], 3) && is_shaped(&a[1], 2)) ||
                fail(s, node, &a[1], "hidden states and position ids are wanted");
     default:

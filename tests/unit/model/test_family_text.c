@@ -50,6 +50,14 @@ static const text_case cases[] = {
     {"logits_factor = \"multiplied\"\n" HEAD
      "class Layer(Layer):\n    input_layernorm = layer_norm_fp32(hidden_size)\n",
      0, 0, ""},
+    {HEAD
+     "class Attention(Attention):\n    def forward(self, x, mask, sin, cos):\n"
+     "        query = scale_by_positions(split_heads(self.q_proj(x), 4), positions())\n"
+     "        key, value = split(transpose(view_heads(x, 4, 2 * head_dim), 1, 2), head_dim)\n"
+     "        out, weights = attention(query, key, value, mask)\n"
+     "        return self.o_proj(merge_heads(out)), weights\n"
+     "class Model(Model):\n    rotary_emb = rotary_by_kind()\n    other = rotary_by_kind_fp32()\n",
+     0, 0, ""},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
@@ -298,6 +306,8 @@ static const text_case shapes[] = {
     {MLP "return self.down_proj(x)\n", 6, 21, "not [B, S, 64]"},
     {MLP "return x + self.up_proj(x)\n", 6, 18, "[B, S, 64] and [B, S, 11008] do not fit"},
     {MLP "return split_heads(x, 4)\n", 0, 0, "do not fit each other"},
+    {MLP "return view_heads(x, 4, 8)\n", 6, 16, "what is split into heads"},
+    {MLP "return scale_by_positions(x, x)\n", 6, 16, "a query with heads and position ids"},
     {MLP "a, b = split(x, 30)\n        return a\n", 6, 16, "as are bound"},
     {MLP "return slice_last(x, 65)\n", 6, 16, "that many elements"},
     {MLP "y = None\n        return gelu(y)\n", 7, 16, "and not None"},
