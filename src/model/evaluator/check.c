@@ -29,7 +29,7 @@ static const ms_family_key *key_in(const ms_text_node *node)
 static ms_status fail(const ms_text_node *node, const char *what, double number, ms_error *err)
 {
     const ms_family_key *key = key_in(node);
-    char shown[64] = "this ";
+    char shown[64] = "";
     if (number >= 0 && number <= 9007199254740992.0)
         snprintf(shown, sizeof shown, "%" PRIu64 " ", (uint64_t)number);
     if (key && err && err->status == MS_OK)
@@ -47,7 +47,10 @@ static ms_status check_dims(const ms_text_facts *facts, const ms_text_node *call
             continue;
         const double size = ms_family_number(facts, call->items[i]);
         if (!(size >= 1 && size <= MOST) || size > (double)(uint64_t)size)
-            return fail(call->items[i], "is no size that a module can have", size, err);
+            return fail(call->items[i],
+                        size >= 0 ? "is no size that a module can have"
+                                  : "a size below 0 is none that a module can have",
+                        size, err);
     }
     return MS_OK;
 }

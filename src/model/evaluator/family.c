@@ -146,10 +146,12 @@ static bool set_facts(ms_arena *arena, const ms_family_text *text, const ms_fami
     const ms_family_facts none = {0}, *theirs = other ? ms_family_facts_of(other) : &none;
     facts->peft = theirs->peft;
     facts->liger = theirs->liger;
-    facts->llama_cpp = theirs->llama_cpp;
-    facts->needs_gguf = theirs->needs_gguf;
-    facts->vllm = theirs->vllm;
-    if (text->has_users_calls)
+    /* Engines with programs of their own read the config alone: no module may differ. */
+    const bool is_theirs = other && !text->changes_modules && row_of(known, text->like) == other;
+    facts->llama_cpp = is_theirs ? theirs->llama_cpp : NULL;
+    facts->needs_gguf = is_theirs && theirs->needs_gguf;
+    facts->vllm = is_theirs ? theirs->vllm : NULL;
+    if (text->changes_blocks)
         facts->compared = facts->blocks = 0;
     family->facts = facts;
     return true;

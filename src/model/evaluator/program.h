@@ -98,7 +98,9 @@ struct ms_family_text {
     uint32_t key_count;
     const char *model_type, *like; /* like: the first family that is imported, or NULL */
     const ms_text_node *known_as;  /* the family whose facts of other programs hold; NULL: none */
-    bool has_users_calls;          /* a function of a user's file */
+    /* A user's file changes modules; and so that they are of other blocks: it has a function, or a
+     * field that is new or of another kind. */
+    bool changes_modules, changes_blocks;
     ms_model_class architectures[MS_FAMILY_CLASSES];
     const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
     ms_text_block checks;                      /* assert statements of the config */

@@ -84,9 +84,21 @@ static ms_family_class *new_class(merge *m, const char *name)
     return c->fields && c->functions ? c : NULL;
 }
 
+/* Whether both call a row or a class of the same name: linear(...) and linear(...). */
+static bool is_alike(const ms_text_node *a, const ms_text_node *b)
+{
+    return a->kind == MS_NODE_CALL && b->kind == MS_NODE_CALL && a->items[0]->text &&
+           b->items[0]->text && strcmp(a->items[0]->text, b->items[0]->text) == 0;
+}
+
 static bool set_field(merge *m, ms_family_class *c, const ms_text_node *name, ms_text_node *value)
 {
     uint32_t place = ms_class_field(c, name->text);
+    if (name->file->is_users) {
+        m->text->changes_modules = true;
+        m->text->changes_blocks |=
+            place == MS_FAMILY_FIELDS || !is_alike(c->fields[place].value, value);
+    }
     if (place == MS_FAMILY_FIELDS)
         place = c->field_count;
     if (place == MS_FAMILY_FIELDS)
@@ -144,7 +156,8 @@ static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *
     if (place == MS_FAMILY_FUNCTIONS)
         return fail(m, s->place, "too many functions");
     c->functions[place] = f;
-    m->text->has_users_calls = m->text->has_users_calls || s->place->file->is_users;
+    m->text->changes_modules |= s->place->file->is_users;
+    m->text->changes_blocks |= s->place->file->is_users;
     c->function_count += place == c->function_count;
     return true;
 }

@@ -57,6 +57,12 @@ ms_family_type ms_resolve_unknown(ms_resolver *r, const ms_text_node *node, bool
 {
     char hint[128];
     ms_nearest near = ms_nearest_to(node->text);
+    if (is_called && ms_primitive_find(node->text, true)) {
+        ms_family_fail(r->reading, node,
+                       "'%.40s' makes a module: give it a field of a class, and call self.FIELD(x)",
+                       node->text);
+        return MS_TYPE_WRONG;
+    }
     for (uint32_t i = 0; r->function && !is_called && i < r->function->slot_count; i++)
         ms_nearest_offer(&near, r->names[i]);
     for (uint32_t i = 0; !is_called && i < r->text->key_count; i++)

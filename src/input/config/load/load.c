@@ -129,7 +129,7 @@ static ms_status loading_lacks_model(ms_loading *l, const char *run_path, ms_sta
     instead.model = &model;
     instead.lacks_model = true;
     ms_status status =
-        ms_model_load_preset(l->arena, l->families, other_model, &model, instead.err);
+        ms_model_load_preset(l->arena, l->built_in, other_model, &model, instead.err);
     if (status == MS_OK)
         (void)ms_loading_apply_training_args(&instead, run_path);
     l->files = instead.files; /* its caller closes them */
@@ -485,6 +485,7 @@ static ms_loading begin(ms_arena *arena, const ms_family_list *families, ms_load
 {
     return (ms_loading){.arena = arena,
                         .families = families,
+                        .built_in = families,
                         .model = into.model,
                         .run = into.run,
                         .notes = into.notes,

@@ -10,7 +10,8 @@
 
 typedef struct ms_loading {
     ms_arena *arena;
-    const ms_family_list *families;
+    const ms_family_list *families; /* that the model may be of */
+    const ms_family_list *built_in; /* without those of the user's */
     ms_run_draft draft;
     ms_run_origins origins;
     ms_model_config *model;
