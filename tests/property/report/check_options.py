@@ -62,6 +62,7 @@ def files(folder):
     write("plan.json", {"treat": "0=checkpoint"})
     write("prices.json", {"h100-80gb": 2.99})
     (folder / "nova.family").write_bytes(FAMILY.read_bytes())
+    (folder / "nova.json").write_bytes(FAMILY.with_name("config.json").read_bytes())
     (folder / "calibration.json").write_bytes(CALIBRATION.read_bytes())
 
 
@@ -75,7 +76,8 @@ def value_of(name, schema):
 
 
 def check_both_ways(program, name, schema, folder):
-    settings = {"model": "llama-3.2-1b", "seq": 128, **BESIDE.get(name, {}), name: value_of(name, schema)}
+    model = "nova.json" if name in ("family", "families") else "llama-3.2-1b"
+    settings = {"model": model, "seq": 128, **BESIDE.get(name, {}), name: value_of(name, schema)}
     if name == "training-args":
         settings["ignore-sharding"] = True
     (folder / "run.json").write_text(json.dumps(settings))

@@ -107,8 +107,9 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_famil
     ms_status status = ms_json_get_string(value, &type, err);
     if (status != MS_OK)
         return status;
-    const ms_family *given = families->count > 0 ? families->items[0] : NULL;
-    if (given && given->user_text && strcmp(given->model_type, type) != 0)
+    const ms_family *given =
+        families->count > 0 && families->items[0]->user_text ? families->items[0] : NULL;
+    if (given && strcmp(given->model_type, type) != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "the model_type is '%.40s', and %.200s describes '%.40s'", type,
                             given->user_text, given->model_type);
