@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_read.h"
 #include "model/families.h"
 #include "model/load.h"
 #include "unit/support.h"
@@ -17,14 +18,12 @@ static inline const ms_family *family_of(ms_arena *arena, const char *name)
 {
     const ms_family_list *families = ms_families();
     ms_error err = {.status = MS_OK};
-    for (size_t i = 0; i < families->count; i++)
-        if (strcmp(families->items[i]->model_type, name) == 0) {
-            const ms_family *family = families->read(arena, families->items[i], &err);
-            assert_non_null(family);
-            return family;
-        }
-    fail_msg("no family %s", name);
-    return NULL;
+    const ms_family *row = ms_family_named(families, name);
+    if (!row)
+        fail_msg("no family %s", name);
+    const ms_family *family = families->read(arena, row, &err);
+    assert_non_null(family);
+    return family;
 }
 
 /* Loads a run from at most `room` settings, which end where a field is NULL. */

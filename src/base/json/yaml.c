@@ -29,7 +29,7 @@ typedef struct ms_yaml_builder {
     bool has_event;
     ms_json *document;
     ms_vec(ms_yaml_anchor) anchors;
-    size_t characters, bytes; /* one position as both, for ms_yaml_byte_of */
+    size_t characters, bytes; /* one position as both, for yaml_byte_of */
     size_t end;               /* where the last scalar or bracket ended */
     uint32_t depth, deepest;
     uint32_t open; /* the span being filled, for the pointer of a message */

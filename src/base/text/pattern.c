@@ -410,7 +410,7 @@ static ms_status read_alternatives(reader *r)
     return status;
 }
 
-/* Fills `code`, which the caller frees with ms_pattern_code_free, also after a failure. */
+/* Fills `code`, which the caller frees with pattern_code_free, also after a failure. */
 static ms_status pattern_read(const char *text, ms_pattern_syntax syntax, ms_pattern_code *code,
                               ms_error *err)
 {

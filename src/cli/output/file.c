@@ -52,7 +52,7 @@ static void take_signals(void)
 }
 
 /* Creates a file as mkstemp does, one at a time. `name` must stay valid until
- * ms_cli_temporary_done. Returns a descriptor; on failure a negative number, with errno set. */
+ * cli_temporary_done. Returns a descriptor; on failure a negative number, with errno set. */
 static int cli_temporary_make(char *name)
 {
     sigset_t ending, mask;

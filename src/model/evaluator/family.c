@@ -8,6 +8,7 @@
 #include "base/json/embedded.h"
 #include "base/json/read.h"
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_read.h"
 #include "model/evaluator/evaluate.h"
 
 /* ---- texts by name ---- */
@@ -16,23 +17,42 @@ typedef struct library {
     const char *folder;
 } library;
 
+ms_status ms_family_file_read(ms_arena *arena, const char *path, ms_family_file *file,
+                              ms_error *err)
+{
+    char *text = NULL;
+    ms_json_source source = {0};
+    ms_status status = ms_json_read_within(ms_arena_inputs(arena), path, MS_FAMILY_TEXT_BYTES,
+                                           &source, &text, err);
+    if (status != MS_OK)
+        return status;
+    const char *name = ms_arena_strdup(arena, path);
+    char *copy = ms_arena_alloc(arena, source.length + 1, 1);
+    if (copy)
+        memcpy(copy, source.text, source.length);
+    free(text);
+    *file = (ms_family_file){name, copy, source.length, true};
+    return name && copy ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a family");
+}
+
 static bool find_in_folder(const library *l, ms_family_reading *r, const char *name,
                            ms_family_file *file)
 {
-    char *text = NULL;
-    ms_json_source source;
     ms_error ignored = {0};
     const char *path = ms_arena_printf(r->arena, "%s/%s.family", l->folder, name);
-    if (!path || ms_json_read_within(ms_arena_inputs(r->arena), path, MS_FAMILY_TEXT_BYTES, &source,
-                                     &text, &ignored) != MS_OK)
+    return path && ms_family_file_read(r->arena, path, file, &ignored) == MS_OK;
+}
+
+/* The text of families/NAME.family; false: there is none, or out of memory. */
+static bool find_built_in(ms_arena *arena, const char *name, ms_family_file *file)
+{
+    const ms_embedded *found = ms_embedded_family_find(name);
+    if (!found)
         return false;
-    *file = (ms_family_file){.name = path, .bytes = source.length, .is_users = true};
-    char *copy = ms_arena_alloc(r->arena, source.length + 1, 1);
-    if (copy)
-        memcpy(copy, source.text, source.length);
-    file->text = copy;
-    free(text);
-    return copy;
+    *file = (ms_family_file){.name = ms_arena_printf(arena, "families/%s.family", name),
+                             .text = found->text,
+                             .bytes = found->length};
+    return file->name;
 }
 
 /* A text of memscope's, or beside the one that asks. */
@@ -40,13 +60,8 @@ static bool find_text(const ms_family_library *l, ms_family_reading *r, const ch
                       ms_family_file *file)
 {
     const library *own = l->own;
-    const ms_embedded *found = ms_embedded_family_find(name);
-    if (!found)
-        return own->folder && find_in_folder(own, r, name, file);
-    *file = (ms_family_file){.name = ms_arena_printf(r->arena, "families/%s.family", name),
-                             .text = found->text,
-                             .bytes = found->length};
-    return file->name;
+    return find_built_in(r->arena, name, file) ||
+           (own->folder && !ms_embedded_family_find(name) && find_in_folder(own, r, name, file));
 }
 
 /* ---- families ---- */
@@ -101,27 +116,15 @@ const ms_family *ms_family_read_text(ms_arena *arena, const ms_family *row, ms_e
 {
     if (!row->text_name || row->text)
         return row;
-    const ms_embedded *found = ms_embedded_family_find(row->text_name);
     ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
-    if (!file || !found) {
-        ms_error_set(err, found ? MS_ERR_NOMEM : MS_ERR_INTERNAL,
-                     found ? "out of memory for a family" : "a family lacks its text");
+    if (!file || !find_built_in(arena, row->text_name, file)) {
+        const bool is_there = ms_embedded_family_find(row->text_name);
+        ms_error_set(err, is_there ? MS_ERR_NOMEM : MS_ERR_INTERNAL,
+                     is_there ? "out of memory for a family" : "a family lacks its text");
         return NULL;
     }
-    *file = (ms_family_file){.name = ms_arena_printf(arena, "families/%s.family", row->text_name),
-                             .text = found->text,
-                             .bytes = found->length};
-    ms_family_text *text = file->name ? read(arena, file, NULL, err) : NULL;
+    ms_family_text *text = read(arena, file, NULL, err);
     return text ? joined(arena, row, text, err) : NULL;
-}
-
-/* The row of the family that a text imports; NULL: none. */
-static const ms_family *row_of(const ms_family_list *known, const char *name)
-{
-    for (size_t i = 0; name && i < known->count; i++)
-        if (strcmp(known->items[i]->model_type, name) == 0)
-            return known->items[i];
-    return NULL;
 }
 
 /* What other programs know goes by the model type, of which they have lists: of another type they
@@ -130,7 +133,7 @@ static bool set_facts(ms_arena *arena, const ms_family_text *text, const ms_fami
                       ms_family *family, ms_error *err)
 {
     const char *name = text->known_as ? text->known_as->text : NULL;
-    const ms_family *other = row_of(known, name);
+    const ms_family *other = ms_family_named(known, name);
     ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
     if (name && !other) {
         ms_error_set(err, MS_ERR_CONFIG,
@@ -147,7 +150,8 @@ static bool set_facts(ms_arena *arena, const ms_family_text *text, const ms_fami
     facts->peft = theirs->peft;
     facts->liger = theirs->liger;
     /* Engines with programs of their own read the config alone: no module may differ. */
-    const bool is_theirs = other && !text->changes_modules && row_of(known, text->like) == other;
+    const bool is_theirs =
+        other && !text->changes_modules && ms_family_named(known, text->like) == other;
     facts->llama_cpp = is_theirs ? theirs->llama_cpp : NULL;
     facts->needs_gguf = is_theirs && theirs->needs_gguf;
     facts->vllm = is_theirs ? theirs->vllm : NULL;
@@ -163,7 +167,7 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
     ms_family_text *text = read(arena, file, folder, err);
     if (!text)
         return NULL;
-    const ms_family *row = row_of(known, text->like);
+    const ms_family *row = ms_family_named(known, text->like);
     ms_family *family = joined(arena, row, text, err);
     if (!family)
         return NULL;

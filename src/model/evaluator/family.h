@@ -11,6 +11,10 @@
  * after a failure. */
 const ms_family *ms_family_read_text(ms_arena *arena, const ms_family *row, ms_error *err);
 
+/* Reads a user's file into the arena. */
+ms_status ms_family_file_read(ms_arena *arena, const char *path, ms_family_file *file,
+                              ms_error *err);
+
 /* A family of a text with that name in messages. What the text does not say (what is predicted for
  * it, what other programs know of it) is as for the family that it imports first, a row of
  * `known`. NULL after a failure. `folder`: where else imported texts are; NULL: nowhere. */

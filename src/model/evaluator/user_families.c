@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/evaluator/user_families.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/json/read.h"
 #include "input/config/model/input.h"
 #include "model/evaluator/family.h"
 
@@ -12,25 +10,16 @@
 static const ms_family *family_of_file(ms_arena *arena, const ms_family_list *list,
                                        const char *path, ms_error *err)
 {
-    char *text = NULL;
-    ms_json_source source = {0};
     const char *slash = strrchr(path, '/');
     const char *beside = slash ? ms_arena_printf(arena, "%.*s", (int)(slash - path), path)
                                : ms_arena_strdup(arena, ".");
-    if (ms_json_read_within(ms_arena_inputs(arena), path, MS_FAMILY_TEXT_BYTES, &source, &text,
-                            err) != MS_OK)
-        return NULL;
     ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
-    char *copy = ms_arena_alloc(arena, source.length + 1, 1);
-    if (file && copy && beside) {
-        memcpy(copy, source.text, source.length);
-        *file = (ms_family_file){ms_arena_strdup(arena, path), copy, source.length, true};
-    }
-    free(text);
-    if (!file || !copy || !beside || !file->name) {
+    if (!file || !beside) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return NULL;
     }
+    if (ms_family_file_read(arena, path, file, err) != MS_OK)
+        return NULL;
     return ms_family_of_text(arena, file, beside, list, err);
 }
 

@@ -70,15 +70,12 @@ static bool find_key(const question *q, ms_json_value root, const char *name, ms
     ms_json_value type;
     ms_error err = {0};
     const char *model_type = NULL;
-    const ms_family *family = NULL;
     if (ms_json_find(root, name, found)) /* model_type, architectures */
         return true;
     if (!ms_json_find(root, "model_type", &type) ||
         ms_json_get_string(type, &model_type, &err) != MS_OK)
         return false;
-    for (size_t i = 0; i < families->count && !family; i++)
-        if (strcmp(families->items[i]->model_type, model_type) == 0)
-            family = families->items[i];
+    const ms_family *family = ms_family_named(families, model_type);
     if (family && families->read)
         family = families->read(q->arena, family, &err);
     return family && find_in_family(root, family, name, found);

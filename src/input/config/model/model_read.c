@@ -87,6 +87,14 @@ static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, cons
             : "");
 }
 
+const ms_family *ms_family_named(const ms_family_list *families, const char *model_type)
+{
+    for (size_t i = 0; model_type && i < families->count; i++)
+        if (strcmp(families->items[i]->model_type, model_type) == 0)
+            return families->items[i];
+    return NULL;
+}
+
 static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                              ms_model_config *config, ms_error *err)
 {
@@ -113,9 +121,7 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_famil
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "the model_type is '%.40s', and %.200s describes '%.40s'", type,
                             given->user_text, given->model_type);
-    for (size_t i = 0; i < families->count && !config->family; i++)
-        if (strcmp(families->items[i]->model_type, type) == 0)
-            config->family = families->items[i];
+    config->family = ms_family_named(families, type);
     if (!config->family && families->find)
         config->family = families->find(arena, families, type, err);
     if (!config->family)

@@ -12,6 +12,9 @@
 #include "input/config/model/notes.h"
 #include "base/json/value.h"
 
+/* The family of that model type; NULL: none, as for a name of NULL. */
+const ms_family *ms_family_named(const ms_family_list *families, const char *model_type);
+
 /* Strings of the config belong to the arena; the caller sets `name`. */
 ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                                ms_model_config *config, ms_notes *notes, ms_error *err);
