@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The text of a family: what is accepted can be checked against a config, what is refused has a
- * sentence and a place. And a config of that type, as its keys read it.
+ * sentence and a place. And a config of that type, as its keys read it, and a step of its model: it
+ * runs, or ends in a sentence.
  */
 #include <assert.h>
 
@@ -10,10 +11,39 @@
 #include "input/config/model/model_read.h"
 #include "model/evaluator/family.h"
 #include "model/families.h"
+#include "model/load.h"
+#include "run/step/step.h"
 
 static const char config[] =
     "{\"model_type\": \"t\", \"hidden_size\": 64, \"num_hidden_layers\": 3,"
     " \"num_attention_heads\": 4, \"vocab_size\": 100}";
+
+/* The run that a model's step has; its arena stays for all texts. */
+static const ms_run_config *run_of_step(void)
+{
+    static ms_run_config run;
+    static ms_arena *arena;
+    const ms_run_setting settings[] = {
+        {"config", "gpt2"}, {"batch", "3"}, {"seq", "8"}, {"device", "a100-80gb"}};
+    ms_model_config model;
+    ms_notes notes = {0};
+    if (arena)
+        return &run;
+    arena = ms_arena_create(0);
+    assert(arena && ms_run_load(arena, settings, sizeof settings / sizeof *settings, &model, &run,
+                                &notes, NULL) == MS_OK);
+    return &run;
+}
+
+static void step(const ms_model_config *model)
+{
+    ms_simulation simulation;
+    ms_error err = {0};
+    if (ms_step_simulate(model, run_of_step(), MS_STEPS_LEAN, &simulation, &err) == MS_OK)
+        ms_simulation_free(&simulation);
+    else
+        assert(err.text[0]);
+}
 
 static void use(ms_arena *arena, const ms_family *family)
 {
@@ -25,9 +55,12 @@ static void use(ms_arena *arena, const ms_family *family)
     ms_notes notes = {0};
     ms_error err = {0};
     assert(family->model_type && family->classes[0].name && family->program);
-    if (ms_json_parse(&source, &document, &err) == MS_OK &&
+    const bool is_json = ms_json_parse(&source, &document, &err) == MS_OK;
+    if (is_json &&
         ms_model_config_read(arena, ms_json_root(document), &list, &model, &notes, &err) != MS_OK)
         assert(err.text[0]);
+    else if (is_json)
+        step(&model);
     ms_json_free(document);
 }
 

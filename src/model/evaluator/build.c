@@ -13,55 +13,6 @@ static ms_text_facts facts_of(const ms_making *m)
     return (ms_text_facts){.config = m->model->config, .layer = m->self->number};
 }
 
-ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
-{
-    ms_symbols *s = &model->tape->trace->symbols;
-    const ms_text_facts facts = {.config = model->config};
-    const ms_text_node node = {.kind = MS_NODE_KEY, .key = key};
-    switch (key->dim) {
-    case MS_FAMILY_DIM_HIDDEN:
-        return model->hidden;
-    case MS_FAMILY_DIM_INTERMEDIATE:
-        return model->intermediate;
-    case MS_FAMILY_DIM_VOCAB:
-        return model->vocab;
-    case MS_FAMILY_DIM_HEADS:
-        return model->heads;
-    case MS_FAMILY_DIM_KV_HEADS:
-        return model->kv_heads;
-    case MS_FAMILY_DIM_HEAD:
-        return model->head_dim;
-    case MS_FAMILY_DIM_POSITIONS:
-        return ms_dim_name(s, "P", model->config->max_positions);
-    case MS_FAMILY_DIM_OWN:
-        break;
-    }
-    return ms_dim_name(s, key->name, (uint64_t)ms_family_number(&facts, &node));
-}
-
-ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts, const ms_text_node *node)
-{
-    ms_symbols *s = &model->tape->trace->symbols;
-    if (node->kind == MS_NODE_KEY && node->key->row.kind <= MS_KEY_OPTIONAL)
-        return ms_family_key_dim(model, node->key);
-    if (node->kind == MS_NODE_CHOICE) {
-        const bool is_first = ms_family_truth(facts, node->items[1]);
-        return ms_family_dim_of(model, facts, node->items[is_first ? 0 : 2]);
-    }
-    if (node->kind == MS_NODE_ADD || node->kind == MS_NODE_MULTIPLY) {
-        const ms_dim a = ms_family_dim_of(model, facts, node->items[0]);
-        const ms_dim b = ms_family_dim_of(model, facts, node->items[1]);
-        return node->kind == MS_NODE_ADD ? ms_dim_add(s, a, b) : ms_dim_mul(s, a, b);
-    }
-    if (node->kind == MS_NODE_DIVIDE_WHOLE && node->items[1]->kind == MS_NODE_NUMBER &&
-        (uint64_t)node->items[1]->number == 2) {
-        const ms_dim a = ms_family_dim_of(model, facts, node->items[0]);
-        if (a.value % 2 == 0)
-            return ms_dim_half(s, a);
-    }
-    return ms_dim_number(s, (uint64_t)ms_family_number(facts, node));
-}
-
 ms_dim ms_making_dim(const ms_making *m, uint32_t argument)
 {
     const ms_text_facts facts = facts_of(m);
@@ -121,6 +72,9 @@ static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t 
     p->maker = m.call;
     if (m.call->kind != MS_NODE_PRIMITIVE)
         return build_objects(&m, p);
+    const ms_shape_rule rule = m.call->primitive->shape;
+    if (rule == MS_SHAPE_LINEAR || rule == MS_SHAPE_NORM)
+        p->width = ms_making_dim(&m, 0).value;
     m.call->primitive->make(&m);
     return model->tape->status == MS_OK;
 }
@@ -141,6 +95,8 @@ bool ms_family_text_build(ms_model *model)
     if (!p)
         return false;
     *p = (ms_family_program){.text = text,
+                             .pool = {.arena = model->arena},
+                             .evaluate = ms_family_evaluate,
                              .root = {.klass = &text->root, .scope = MS_NONE, .number = MS_NONE},
                              .end = (uint32_t)model->config->num_layers};
     model->modules = p;

@@ -1,59 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Calls: a frame for each, whose slots are Python's locals.
+ * Calls and statements: a frame for each call, whose slots are Python's locals.
  */
 #include <string.h>
 
+#include "base/locale.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"
 
-static void evaluate(ms_frame *f, const ms_text_node *node, ms_results *results);
-
-static ms_tensor evaluate_one(ms_frame *f, const ms_text_node *node)
-{
-    ms_results results = {.count = 1};
-    evaluate(f, node, &results);
-    return results.items[0];
-}
-
-/* ---- numbers of a frame ---- */
-
-static ms_text_facts facts_of(const ms_frame *f)
-{
-    const ms_family_program *p = f->model->modules;
-    return (ms_text_facts){.config = f->model->config,
-                           .layer = f->self->number,
-                           .looped = f->looped ? f->looped->number : MS_NONE,
-                           .liger_swiglu = f->model->run->liger & MS_LIGER_SWIGLU,
-                           .is_first_stage = p->is_first_stage,
-                           .is_last_stage = p->is_last_stage};
-}
-
-ms_dim ms_frame_dim(const ms_frame *f, const ms_text_node *node)
-{
-    if (node->kind == MS_NODE_KEY)
-        return ms_family_key_dim(f->model, node->key);
-    const ms_text_facts facts = facts_of(f);
-    return ms_family_dim_of(f->model, &facts, node);
-}
-
-double ms_frame_number(const ms_frame *f, const ms_text_node *node, double otherwise)
-{
-    const ms_text_facts facts = facts_of(f);
-    return node ? ms_family_number(&facts, node) : otherwise;
-}
-
-static bool is_true(const ms_frame *f, const ms_text_node *node)
-{
-    const ms_text_facts facts = facts_of(f);
-    return ms_family_truth(&facts, node);
-}
-
-ms_tensor *ms_frame_local(ms_frame *f, const ms_text_node *node)
-{
-    return &f->locals.slots[node->index];
-}
+static ms_value run_function(ms_model *model, ms_object *o, const ms_family_function *function,
+                             const ms_value *args);
 
 /* ---- calls of modules ---- */
 
@@ -62,242 +19,489 @@ static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_ten
 {
     const ms_family_part *p = context;
     ms_object *o = &p->objects[p->is_list ? number : 0];
-    ms_tensor args[MS_FAMILY_NAMES];
-    ms_results results = {.count = 1};
-    (void)tape;
+    ms_items_pool *pool = &((ms_family_program *)p->model->modules)->pool;
+    ms_value args[MS_FAMILY_NAMES], tuple = {0};
     memcpy(args, o->given, sizeof args);
-    args[0] = input;
-    ms_family_call(p->model, o, o->klass->forward, args, &results);
-    return results.items[0];
+    args[0] = ms_value_of_tensor(input);
+    if (o->tuple.count > 0) {
+        tuple.items = ms_items_new(pool, o->tuple.count);
+        tuple.kind = tuple.items ? MS_VALUE_LIST : MS_VALUE_NONE;
+        for (uint32_t i = 0; tuple.items && i < o->tuple.count; i++)
+            (void)ms_items_add(tape, pool, tuple.items, ms_value_of_tensor(o->tuple.items[i]),
+                               NULL);
+        args[o->tuple.place] = tuple;
+    }
+    ms_value_retain(tape, tuple);
+    ms_value result = run_function(p->model, o, o->klass->forward, args);
+    ms_value_release(tape, pool, tuple);
+    if (result.kind == MS_VALUE_LIST) { /* a layer's states are the first of what it returns */
+        const ms_value first = result.items->count ? result.items->values[0] : (ms_value){0};
+        ms_value_retain(tape, first);
+        ms_value_consume(tape, pool, result);
+        result = ms_value_unown(tape, first);
+    }
+    if (result.kind != MS_VALUE_TENSOR && !ms_idle(tape)) {
+        ms_frame f = {.model = p->model, .self = o};
+        ms_frame_fail(&f, o->klass->forward->text->place, "a layer or an MLP returns a tensor");
+    }
+    return result.kind == MS_VALUE_TENSOR ? result.tensor : 0;
+}
+
+static void hold(ms_frame *f, const ms_text_node *at, ms_region *region, uint32_t *held,
+                 ms_tensor tensor)
+{
+    if (*held < MS_MAX_KEPT_ARGUMENTS)
+        region->held[(*held)++] = tensor;
+    else
+        ms_frame_fail(f, at, "a layer has no more than %d arguments with tensors",
+                      MS_MAX_KEPT_ARGUMENTS + 1);
+}
+
+/* A tuple among a layer's arguments: its tensors are kept one by one. */
+static void keep_tuple(ms_frame *f, const ms_text_node *at, ms_object *o, uint32_t place,
+                       const ms_items *items, ms_region *region, uint32_t *held)
+{
+    bool has_tensors = items->count <= MS_TUPLE_MOST && o->tuple.count == 0;
+    for (uint32_t i = 0; i < items->count && has_tensors; i++) {
+        const ms_value item = items->values[i];
+        has_tensors = item.kind == MS_VALUE_TENSOR || item.kind == MS_VALUE_NONE;
+        o->tuple.items[i] = item.tensor;
+        if (has_tensors && item.tensor)
+            hold(f, at, region, held, item.tensor);
+    }
+    o->tuple.place = (uint8_t)place;
+    o->tuple.count = (uint8_t)(has_tensors ? items->count : 0);
+    if (!has_tensors)
+        ms_frame_fail(f, at, "a layer has one tuple, of up to %d tensors, among its arguments",
+                      MS_TUPLE_MOST);
 }
 
 /* A layer, under its treatment: its second positional argument is saved as its input is, those with
  * keywords are kept in the order in which they stand. */
-static ms_tensor call_layer(ms_model *model, ms_family_part *p, ms_object *o,
-                            const ms_text_node *node, ms_tensor input)
+static ms_tensor call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
+                            ms_tensor input)
 {
     ms_region region = {.run = run_again, .context = p, .number = o->number};
     uint32_t held = 0;
     for (uint32_t i = 2; i < node->count; i++) {
-        ms_tensor *given = &o->given[node->places[i]];
-        if (node->items[i]->keyword)
-            region.held[held++] = *given;
+        ms_value *given = &o->given[node->places[i]];
+        if (given->kind == MS_VALUE_LIST)
+            keep_tuple(f, node->items[i], o, node->places[i], given->items, &region, &held);
+        else if (node->items[i]->keyword)
+            hold(f, node->items[i], &region, &held, given->tensor);
         else
-            region.positional = given;
+            region.positional = &given->tensor;
     }
-    return ms_layer_call(model, &region, input);
+    return ms_layer_call(f->model, &region, input);
 }
 
-static void call_object(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
-                        const ms_tensor *values, ms_results *results)
+/* The first argument of a module that memscope treats is a tensor. */
+static bool is_tensor(ms_frame *f, const ms_text_node *node, ms_value value)
 {
-    ms_tensor args[MS_FAMILY_NAMES] = {0};
-    for (uint32_t i = 1; i < node->count; i++)
-        args[node->places[i]] = values[i];
-    memcpy(o->given, args, sizeof args);
-    if (o->klass->role == MS_ROLE_LAYER) {
-        results->items[0] = call_layer(f->model, p, o, node, args[0]);
-        return;
-    }
-    if (o->klass->role != MS_ROLE_NONE)
-        args[0] = ms_module_input(f->model, args[0]);
-    if (o->klass->role == MS_ROLE_FEED_FORWARD) {
+    if (value.kind == MS_VALUE_TENSOR || ms_idle(f->model->tape))
+        return true;
+    ms_frame_fail(f, node, "the first argument of this module is a tensor");
+    return false;
+}
+
+static ms_value call_object(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
+                            const ms_value *args)
+{
+    const ms_family_role role = o->klass->role;
+    if (role == MS_ROLE_NONE)
+        return run_function(f->model, o, o->klass->forward, args);
+    if (!is_tensor(f, node, args[0]))
+        return (ms_value){0};
+    memcpy(o->given, args, sizeof o->given);
+    o->tuple.count = 0;
+    if (role == MS_ROLE_LAYER)
+        return ms_value_of_tensor(call_layer(f, p, o, node, args[0].tensor));
+    const ms_tensor input = ms_module_input(f->model, args[0].tensor);
+    if (role == MS_ROLE_FEED_FORWARD) {
         const ms_region region = {.run = run_again, .context = p, .number = o->number};
-        results->items[0] = ms_mlp_call(f->model, &region, args[0]);
-        return;
+        return ms_value_of_tensor(ms_mlp_call(f->model, &region, input));
     }
-    ms_family_call(f->model, o, o->klass->forward, args, results);
+    ms_value own[MS_FAMILY_NAMES];
+    memcpy(own, args, sizeof own);
+    own[0] = ms_value_of_tensor(input);
+    return run_function(f->model, o, o->klass->forward, own);
 }
 
 /* Where a loop's module stands: in the list that has it. */
-static ms_family_part *part_of_looped(ms_frame *f)
+ms_family_part *ms_frame_part_of(ms_frame *f, const ms_object *object)
 {
     for (uint32_t i = 0; i < f->self->klass->field_count; i++) {
         ms_family_part *p = &f->self->parts[i];
-        if (p->is_list && f->looped >= p->objects && f->looped < p->objects + p->count)
+        if (p->is_list && object >= p->objects && object < p->objects + p->count)
             return p;
     }
     return NULL;
 }
 
-static void call_module(ms_frame *f, const ms_text_node *node, ms_results *results)
+static ms_value default_of(const ms_family_function *function, uint32_t parameter)
 {
-    ms_tape *tape = f->model->tape;
+    const uint32_t place =
+        parameter + (function->text->target_count - function->parameter_count); /* past self */
+    const ms_text_node *node = function->text->defaults[place];
+    if (!node || node->kind == MS_NODE_NONE)
+        return (ms_value){0};
+    if (node->kind == MS_NODE_STRING)
+        return (ms_value){.kind = MS_VALUE_TEXT, .text = node->text};
+    return ms_value_of_number(node->number);
+}
+
+static void set_defaults(const ms_family_function *function, ms_value *args)
+{
+    memset(args, 0, MS_FAMILY_NAMES * sizeof *args);
+    for (uint32_t i = 0; i < function->parameter_count; i++)
+        if (function->has_default[i])
+            args[i] = default_of(function, i);
+}
+
+/* What a row makes is called with tensors. */
+static ms_value call_part(ms_frame *f, ms_family_part *p, const ms_text_node *node,
+                          const ms_value *values)
+{
+    const ms_primitive *row = p->maker->primitive;
+    ms_tensor args[MS_FAMILY_NAMES] = {0};
+    ms_results results = {.count = row->results};
+    if (!row->call || node->count - 1 != strlen(row->call_types)) {
+        ms_frame_fail(f, node, "this module is not called so");
+        return (ms_value){0};
+    }
+    for (uint32_t i = 1; i < node->count; i++) {
+        if (values[i].kind != MS_VALUE_TENSOR && values[i].kind != MS_VALUE_NONE)
+            ms_frame_fail(f, node->items[i], "a tensor is wanted here");
+        args[i - 1] = values[i].tensor;
+    }
+    if (ms_idle(f->model->tape) || !ms_check_part(f, node, p, args))
+        return (ms_value){0};
+    row->call(f, p, args, &results);
+    return ms_frame_results(f, node, &results);
+}
+
+/* Places of arguments that are found as the call runs. */
+static bool find_places(ms_frame *f, const ms_text_node *node, const ms_family_function *function,
+                        uint8_t *places)
+{
+    bool is_given[MS_FAMILY_NAMES] = {false};
+    for (uint32_t i = 1; i < node->count; i++) {
+        const char *keyword = node->items[i]->keyword;
+        uint32_t place = i - 1;
+        for (place = keyword ? 0 : place; keyword && place < function->parameter_count; place++)
+            if (strcmp(function->parameters[place], keyword) == 0)
+                break;
+        if (place >= function->parameter_count || is_given[place]) {
+            ms_frame_fail(f, node->items[i], "'%.40s' has no such parameter", function->name);
+            return false;
+        }
+        is_given[place] = true;
+        places[i] = (uint8_t)place;
+    }
+    for (uint32_t i = 0; i < function->parameter_count; i++)
+        if (!is_given[i] && !function->has_default[i]) {
+            ms_frame_fail(f, node, "the argument '%.40s' is missing", function->parameters[i]);
+            return false;
+        }
+    return true;
+}
+
+/* The module that a call is of. False: there is none, which is recorded. */
+static bool find_called(ms_frame *f, const ms_text_node *node, ms_family_part **part,
+                        ms_object **object)
+{
     const ms_text_node *called = node->items[0];
-    ms_tensor values[MS_FAMILY_NAMES + 1]; /* as many as the node has */
-    ms_family_part *p =
-        called->kind == MS_NODE_FIELD ? &f->self->parts[called->index] : part_of_looped(f);
-    values[1] = 0;
-    for (uint32_t i = 1; i < node->count; i++)
-        values[i] = evaluate_one(f, node->items[i]);
-    for (uint32_t i = 2; i < node->count; i++) /* the caller's, until the call returns */
-        ms_retain(tape, values[i]);
-    if (!p || !p->maker)
-        ms_consume(tape, values[1]);
-    else if (p->objects)
-        call_object(f, p, called->kind == MS_NODE_FIELD ? p->objects : f->looped, node, values,
-                    results);
-    else
-        p->maker->primitive->call(f, p, values + 1, results);
-    for (uint32_t i = 2; i < node->count; i++)
-        ms_release(tape, values[i]);
-}
-
-/* ---- expressions ---- */
-
-static void call_primitive(ms_frame *f, const ms_text_node *node, ms_results *results)
-{
-    ms_tensor args[MS_FAMILY_NAMES]; /* as many as the row has parameters */
-    const char *types = node->primitive->types;
-    for (uint32_t i = 0, k = 0; i < node->count; i++, k++) {
-        k += types[k] == '|';
-        args[i] = types[k] == 't' && node->items[i] ? evaluate_one(f, node->items[i]) : 0;
+    *object = NULL;
+    if (called->kind == MS_NODE_FIELD) {
+        *part = &f->self->parts[called->index];
+        *object = (*part)->is_list ? NULL : (*part)->objects;
+    } else if (called->kind == MS_NODE_OBJECT) {
+        *part = ms_frame_part_of(f, f->looped);
+        *object = f->looped;
+    } else {
+        const ms_value value = ms_frame_value(f, called);
+        *part = value.kind == MS_VALUE_MODULE ? value.part : NULL;
+        *object = value.kind == MS_VALUE_MODULE ? value.object : NULL;
+        ms_value_consume(f->model->tape, ms_frame_pool(f), value);
     }
-    node->primitive->run(f, node, args, results);
+    if (*part && (*part)->maker && (*object || !(*part)->objects))
+        return true;
+    ms_frame_fail(f, called, *part ? "this module is None here" : "this cannot be called");
+    return false;
 }
 
-static ms_tensor operate(ms_frame *f, const ms_text_node *node)
+static ms_value call_module(ms_frame *f, const ms_text_node *node)
 {
     ms_tape *tape = f->model->tape;
-    const bool number_first = node->items[0]->is_number;
-    const ms_tensor a = evaluate_one(f, node->items[number_first ? 1 : 0]);
-    if (number_first || node->items[1]->is_number)
-        return node->kind == MS_NODE_MULTIPLY ? ms_mul_scalar(tape, a)
-               : node->kind == MS_NODE_DIVIDE ? ms_div_scalar(tape, a)
-                                              : ms_add_scalar(tape, a);
-    const ms_tensor b = evaluate_one(f, node->items[1]);
-    return node->kind == MS_NODE_ADD        ? ms_add(tape, a, b)
-           : node->kind == MS_NODE_SUBTRACT ? ms_sub(tape, a, b)
-           : node->kind == MS_NODE_MULTIPLY ? ms_mul(tape, a, b)
-                                            : ms_div(tape, a, b);
+    ms_value values[MS_FAMILY_NAMES + 1], args[MS_FAMILY_NAMES], result = {0};
+    uint8_t found[MS_FAMILY_NAMES + 1];
+    ms_family_part *p;
+    ms_object *o;
+    ms_text_node placed = *node;
+    if (ms_idle(tape) || !find_called(f, node, &p, &o))
+        return result;
+    for (uint32_t i = 1; i < node->count; i++)
+        values[i] = ms_frame_value(f, node->items[i]);
+    if (o && !node->places && find_places(f, node, o->klass->forward, found))
+        placed.places = found;
+    const uint32_t own = node->count > 1 && placed.places && placed.places[1] != 0 ? 1 : 2;
+    for (uint32_t i = own; i < node->count; i++) /* the caller's, until the call returns */
+        ms_value_retain(tape, values[i]);
+    if (o && placed.places && !ms_idle(tape)) {
+        set_defaults(o->klass->forward, args);
+        for (uint32_t i = 1; i < node->count; i++)
+            args[placed.places[i]] = values[i];
+        result = call_object(f, p, o, &placed, args);
+    } else if (!o && !ms_idle(tape)) {
+        result = call_part(f, p, node, values);
+    }
+    for (uint32_t i = own; i < node->count; i++)
+        ms_value_release(tape, ms_frame_pool(f), values[i]);
+    return result;
 }
 
-/* Fills results->items: as many as results->count says are bound. */
-static void evaluate(ms_frame *f, const ms_text_node *node, ms_results *results)
+ms_value ms_frame_call(ms_frame *f, const ms_text_node *node)
 {
-    switch ((int)node->kind) {
-    case MS_NODE_LOCAL:
-        results->items[0] = f->locals.slots[node->index];
-        break;
-    case MS_NODE_GIVEN:
-        results->items[0] = f->given[node->index];
-        break;
-    case MS_NODE_FIELD:
-        results->items[0] = f->self->parts[node->index].tensors[0];
-        break;
-    case MS_NODE_PRIMITIVE:
-        call_primitive(f, node, results);
-        break;
-    case MS_NODE_MODULE:
-        call_module(f, node, results);
-        break;
-    case MS_NODE_CHOICE:
-        evaluate(f, node->items[is_true(f, node->items[1]) ? 0 : 2], results);
-        break;
-    case MS_NODE_NONE:
-        results->items[0] = 0;
-        break;
-    default:
-        results->items[0] = operate(f, node);
-        break;
-    }
+    ms_value args[MS_FAMILY_NAMES];
+    if (node->kind != MS_NODE_FUNCTION)
+        return call_module(f, node);
+    if (ms_idle(f->model->tape))
+        return (ms_value){0};
+    set_defaults(node->function, args);
+    for (uint32_t i = 1; i < node->count; i++)
+        args[node->places[i]] = ms_frame_value(f, node->items[i]);
+    return run_function(f->model, f->self, node->function, args);
 }
 
 /* ---- statements ---- */
 
-static bool run_block(ms_frame *f, const ms_text_block *block, ms_results *returned);
+typedef enum flow { NEXT, RETURNED, BROKEN, CONTINUED } flow;
+
+static flow run_block(ms_frame *f, const ms_text_block *block, ms_value *returned);
 
 /* Values first, then names: as Python does. */
 static void assign(ms_frame *f, const ms_text_statement *s)
 {
-    ms_results results = {.count = s->target_count};
-    if (s->value->kind == MS_NODE_TUPLE)
-        for (uint32_t i = 0; i < s->value->count; i++)
-            results.items[i] = evaluate_one(f, s->value->items[i]);
-    else
-        evaluate(f, s->value, &results);
+    ms_value values[MS_FAMILY_NAMES], keeper = {0};
+    if (!s->unpacks) {
+        ms_frame_bind(f, s->targets[0]->index, ms_frame_value(f, s->value));
+        return;
+    }
+    ms_frame_values(f, s->value, s->target_count, values, &keeper);
     for (uint32_t i = 0; i < s->target_count; i++)
-        ms_assign(&f->locals, &f->locals.slots[s->targets[i]->index], results.items[i]);
+        ms_frame_bind(f, s->targets[i]->index, values[i]);
+    ms_value_consume(f->model->tape, ms_frame_pool(f), keeper);
 }
 
-static void run_loop(ms_frame *f, const ms_text_statement *s)
+/* Over the layers that are this process's. */
+static flow run_layers(ms_frame *f, const ms_text_statement *s, ms_value *returned)
 {
-    const ms_family_program *program = f->model->modules;
+    const ms_family_program *program = ms_frame_program(f);
     const ms_family_part *list = &f->self->parts[s->value->index];
-    ms_results none = {0};
+    flow result = NEXT;
     for (uint32_t i = program->first;
          i < program->end && i < list->count && f->model->tape->status == MS_OK; i++) {
         f->looped = &list->objects[i];
-        (void)run_block(f, &s->body, &none);
+        if (s->target_count > 1)
+            ms_frame_bind(f, s->targets[0]->index, ms_value_of_number(i));
+        result = run_block(f, &s->body, returned);
+        if (result == RETURNED || result == BROKEN)
+            break;
     }
     f->looped = NULL;
+    return result == RETURNED ? RETURNED : NEXT;
 }
 
-static void take_results(ms_frame *f, const ms_text_statement *s, ms_results *returned)
+static void bind_targets(ms_frame *f, const ms_text_statement *s, ms_value value)
 {
-    const ms_text_node *value = s->value;
+    if (s->target_count == 1) {
+        ms_frame_bind(f, s->targets[0]->index, value);
+        return;
+    }
+    if (value.kind != MS_VALUE_LIST || value.items->count != s->target_count) {
+        ms_frame_fail(f, s->targets[0], "%u values are wanted here", s->target_count);
+        return;
+    }
+    for (uint32_t i = 0; i < s->target_count; i++)
+        ms_frame_bind(f, s->targets[i]->index, value.items->values[i]);
+}
+
+static flow run_loop(ms_frame *f, const ms_text_statement *s, ms_value *returned)
+{
+    if (s->of_layers)
+        return run_layers(f, s, returned);
+    ms_tape *tape = f->model->tape;
+    const ms_value list = ms_frame_value(f, s->value);
+    flow result = NEXT;
+    if (list.kind != MS_VALUE_LIST) {
+        ms_frame_fail(f, s->value, "a loop goes over layers, a list, or range(...)");
+        ms_value_consume(tape, ms_frame_pool(f), list);
+        return NEXT;
+    }
+    ms_value_retain(tape, list);
+    for (uint32_t i = 0; i < list.items->count && !ms_idle(tape); i++) {
+        bind_targets(f, s, list.items->values[i]);
+        result = run_block(f, &s->body, returned);
+        if (result == RETURNED || result == BROKEN)
+            break;
+    }
+    ms_value_release(tape, ms_frame_pool(f), list);
+    return result == RETURNED ? RETURNED : NEXT;
+}
+
+static flow run_with(ms_frame *f, const ms_text_statement *s, ms_value *returned)
+{
+    ms_tape *tape = f->model->tape;
+    const bool had_grad = tape->grad_enabled, had_autocast = tape->has_autocast;
+    if (s->value->index == MS_WITH_NO_GRAD)
+        tape->grad_enabled = false;
+    else
+        tape->has_autocast = false;
+    const flow result = run_block(f, &s->body, returned);
+    tape->grad_enabled = had_grad;
+    tape->has_autocast = had_autocast;
+    return result;
+}
+
+/* x[...] = y: the name gets the tensor that the copy made of it. */
+static void set_items(ms_frame *f, const ms_text_statement *s)
+{
+    const ms_text_node *target = s->targets[0], *name = target->items[0];
+    ms_tape *tape = f->model->tape;
+    const ms_tensor source = ms_frame_tensor(f, s->value);
+    const ms_tensor base = ms_frame_tensor(f, name);
+    if (ms_idle(tape))
+        return;
+    if (name->kind != MS_NODE_LOCAL || !source || !base) {
+        ms_frame_fail(f, target, "a tensor's part is set to a tensor, by a local name");
+        return;
+    }
+    ms_frame_bind(f, name->index, ms_value_of_tensor(ms_copy_into(tape, base, source)));
+}
+
+static void take_results(ms_frame *f, const ms_text_statement *s, ms_value *returned)
+{
     if (f->model->tape->stopped) /* an exception is on its way: nothing is returned */
         return;
-    returned->count = value->kind == MS_NODE_TUPLE ? value->count : 1;
-    for (uint32_t i = 0; i < returned->count; i++) {
-        returned->items[i] =
-            evaluate_one(f, value->kind == MS_NODE_TUPLE ? value->items[i] : value);
-        ms_retain(f->model->tape, returned->items[i]);
+    *returned = ms_frame_value(f, s->value);
+    ms_value_retain(f->model->tape, *returned);
+}
+
+static flow run_statement(ms_frame *f, const ms_text_statement *s, ms_value *returned)
+{
+    switch ((int)s->kind) {
+    case MS_STATEMENT_ASSIGN:
+        assign(f, s);
+        return NEXT;
+    case MS_STATEMENT_SET:
+        set_items(f, s);
+        return NEXT;
+    case MS_STATEMENT_CALL:
+        ms_value_consume(f->model->tape, ms_frame_pool(f), ms_frame_value(f, s->value));
+        return NEXT;
+    case MS_STATEMENT_IF:
+        return run_block(f, ms_frame_truth(f, s->value) ? &s->body : &s->other, returned);
+    case MS_STATEMENT_FOR:
+        return run_loop(f, s, returned);
+    case MS_STATEMENT_WITH:
+        return run_with(f, s, returned);
+    case MS_STATEMENT_RETURN:
+        take_results(f, s, returned);
+        return RETURNED;
+    case MS_STATEMENT_DELETE:
+        for (uint32_t i = 0; i < s->target_count; i++)
+            ms_frame_bind(f, s->targets[i]->index, (ms_value){0});
+        return NEXT;
+    case MS_STATEMENT_BREAK:
+        return BROKEN;
+    case MS_STATEMENT_CONTINUE:
+        return CONTINUED;
+    default:
+        return NEXT;
     }
 }
 
-/* True once a return statement was reached. */
-static bool run_block(ms_frame *f, const ms_text_block *block, ms_results *returned)
+static flow run_block(ms_frame *f, const ms_text_block *block, ms_value *returned)
 {
     for (uint32_t i = 0; i < block->count; i++) {
-        const ms_text_statement *s = block->items[i];
-        switch ((int)s->kind) {
-        case MS_STATEMENT_ASSIGN:
-            assign(f, s);
-            break;
-        case MS_STATEMENT_CALL:
-            ms_consume(f->model->tape, evaluate_one(f, s->value));
-            break;
-        case MS_STATEMENT_IF:
-            if (run_block(f, is_true(f, s->value) ? &s->body : &s->other, returned))
-                return true;
-            break;
-        case MS_STATEMENT_FOR:
-            run_loop(f, s);
-            break;
-        case MS_STATEMENT_RETURN:
-            take_results(f, s, returned);
-            return true;
-        default:
-            break;
-        }
+        const flow result = run_statement(f, block->items[i], returned);
+        if (result != NEXT)
+            return result;
     }
-    return false;
+    return NEXT;
 }
 
-void ms_family_call(ms_model *model, ms_object *o, const ms_family_function *function,
-                    const ms_tensor *args, ms_results *results)
+/* ---- frames ---- */
+
+static void begin_frame(ms_frame *f, const ms_family_function *function, const ms_value *args)
+{
+    memset(f->locals.slots, 0, function->slot_count * sizeof *f->locals.slots);
+    memset(f->others, 0, function->slot_count * sizeof *f->others);
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        if (i == 0 && !function->is_plain)
+            ms_value_retain(f->model->tape, args[0]); /* the caller's too, until it returns */
+        if (i == 0 || function->is_plain || function->slots[i])
+            ms_frame_bind(f, function->slots[i], args[i]);
+        f->given[i] = args[i];
+    }
+    f->locals.count = function->slot_count;
+}
+
+/* Names are let go in the order in which they were bound first. */
+static void end_frame(ms_frame *f, const ms_family_function *function, ms_value first)
+{
+    ms_tape *tape = f->model->tape;
+    for (uint32_t i = 0; i < f->locals.count; i++) {
+        ms_release(tape, f->locals.slots[i]);
+        if (i < function->slot_count)
+            ms_value_release(tape, ms_frame_pool(f), f->others[i]);
+    }
+    if (!function->is_plain)
+        ms_value_release(tape, ms_frame_pool(f), first);
+}
+
+static ms_value run_function(ms_model *model, ms_object *o, const ms_family_function *function,
+                             const ms_value *args)
 {
     ms_tape *tape = model->tape;
-    const uint32_t previous = o->scope == MS_NONE ? tape->scope : ms_scope_enter(tape, o->scope);
+    ms_family_program *program = model->modules;
     ms_frame f; /* of which only what the function has is set */
-    ms_results returned;
+    ms_value returned = {0};
     f.model = model;
     f.self = o;
     f.looped = NULL;
     f.locals.tape = tape;
-    f.locals.count = f.locals.argument_count = returned.count = 0;
-    memset(f.locals.slots, 0, function->slot_count * sizeof *f.locals.slots);
-    (void)ms_argument(&f.locals, args[0]);
-    for (uint32_t i = 1; i < function->parameter_count; i++) {
-        f.given[i] = args[i];
-        if (function->slots[i])
-            (void)ms_local(&f.locals, args[i]);
+    f.locals.count = f.locals.argument_count = 0;
+    if (program->frames == MS_FAMILY_FRAMES) {
+        ms_frame_fail(&f, function->text->place, "calls are nested too deep");
+        return returned;
     }
-    f.locals.count = function->slot_count;
-    (void)run_block(&f, &function->text->body, &returned);
-    ms_locals_end(&f.locals, NULL);
-    for (uint32_t i = 0; i < returned.count; i++)
-        results->items[i] = ms_unown(tape, returned.items[i]);
+    program->frames++;
+    const bool enters = !function->is_plain && o->scope != MS_NONE;
+    const uint32_t previous = enters ? ms_scope_enter(tape, o->scope) : tape->scope;
+    begin_frame(&f, function, args);
+    if (!ms_idle(tape))
+        (void)run_block(&f, &function->text->body, &returned);
+    end_frame(&f, function, args[0]);
     tape->scope = previous;
+    program->frames--;
+    return ms_value_unown(tape, returned);
+}
+
+ms_value ms_family_call(ms_model *model, ms_object *o, const ms_family_function *function,
+                        const ms_value *args)
+{
+    return run_function(model, o, function, args);
+}
+
+ms_tensor ms_family_call_tensor(ms_model *model, ms_object *o, const ms_family_function *function,
+                                ms_tensor input)
+{
+    const ms_value args[MS_FAMILY_NAMES] = {ms_value_of_tensor(input)};
+    const ms_value result = run_function(model, o, function, args);
+    if (result.kind == MS_VALUE_TENSOR || ms_idle(model->tape))
+        return result.kind == MS_VALUE_TENSOR ? result.tensor : 0;
+    ms_frame f = {.model = model, .self = o};
+    ms_frame_fail(&f, function->text->place, "the result of this function is a tensor");
+    return 0;
 }

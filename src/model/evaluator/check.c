@@ -8,7 +8,6 @@
 #include "input/config/model/model_keys.h"
 #include "model/evaluator/family.h"
 #include "model/evaluator/primitive.h"
-#include "model/evaluator/shapes.h"
 
 /* The most elements of one side of a weight; products of three fit 64 bits. */
 static const double MOST = 16777216.0 * 4;
@@ -87,6 +86,21 @@ static ms_status check_class(const ms_text_facts *facts, const ms_family_class *
     return status;
 }
 
+/* The head's logits and the hidden states have the sizes of the embedding that it names. */
+static ms_status check_table(const ms_text_facts *facts, const ms_text_node *table, ms_error *err)
+{
+    const uint64_t wanted[] = {facts->config->vocab_size, facts->config->hidden_size};
+    for (uint32_t i = 0; i < 2; i++) {
+        const double size = ms_family_number(facts, table->items[i]);
+        if (size >= 0 && size <= MOST && (uint64_t)size != wanted[i])
+            return fail(table->items[i],
+                        i ? "is not the hidden size, which the embedding of the head has"
+                          : "is not the vocabulary, which the embedding of the head has",
+                        size, err);
+    }
+    return MS_OK;
+}
+
 ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
 {
     const ms_family_text *text = config->family->text;
@@ -100,7 +114,7 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     }
     if (status == MS_OK)
         status = check_class(&facts, &text->root, err);
-    return status == MS_OK ? ms_family_shapes_check(config, err) : status;
+    return status == MS_OK ? check_table(&facts, text->table, err) : status;
 }
 
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)

@@ -7,14 +7,27 @@
 #include "model/decoder/decoder_stage.h"
 #include "model/evaluator/evaluate.h"
 
+/* The head reads hidden states. */
+static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
+{
+    ms_frame f = {.model = model, .self = whole};
+    if (ms_idle(model->tape))
+        return;
+    const ms_shape *shape = hidden ? &ms_info(model->tape, hidden)->shape : NULL;
+    if (!shape || shape->rank != 3 || shape->dims[2].value != model->hidden.value)
+        (void)ms_check_fail(&f, whole->klass->forward->text->place, hidden,
+                            "hidden states [B, S, hidden_size] are the result");
+}
+
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
     ms_object *whole = p->model->objects;
-    ms_results results = {.count = 1};
     ms_locals f = ms_locals_begin(model->tape);
-    ms_family_call(model, whole, whole->klass->forward, &in->ids, &results);
-    ms_tensor *hidden = ms_local(&f, results.items[0]);
+    p->steps = p->frames = 0;
+    ms_tensor *hidden =
+        ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
+    check_hidden(model, whole, *hidden);
     ms_forward_end(&f, ms_head_call(model, &f, &p->head->linear, *hidden, in, out), out);
 }
 
@@ -54,7 +67,6 @@ static ms_tensor run_stage(ms_model *model, const ms_pipeline_stage *stage, ms_t
     ms_family_program *p = model->modules;
     ms_object *whole = p->model->objects;
     const ms_family_part *layers = layers_of(model);
-    ms_results results = {.count = 1};
     const ms_family_program before = *p;
     *pass = (ms_stage_pass){0};
     if (!whole->klass->stage) {
@@ -68,20 +80,27 @@ static ms_tensor run_stage(ms_model *model, const ms_pipeline_stage *stage, ms_t
     p->is_last_stage = stage->is_last;
     const uint32_t previous = ms_scope_enter(model->tape, whole->scope);
     ms_module_begin(model->tape, MS_NONE);
-    ms_family_call(model, whole, whole->klass->stage, &input, &results);
+    p->steps = p->frames = 0;
+    const ms_tensor out = ms_family_call_tensor(model, whole, whole->klass->stage, input);
     ms_module_end(model->tape, MS_NONE);
     model->tape->scope = previous;
-    if (layers)
-        memcpy(pass->given, layers->objects[stage->first].given, sizeof pass->given);
+    const ms_object *layer = layers ? &layers->objects[stage->first] : NULL;
+    for (uint32_t i = 0; layer && i < MS_STAGE_ARGUMENTS; i++)
+        pass->given[i] = layer->given[i].tensor;
+    if (layer && layer->tuple.count > 0)
+        ms_tape_refuse(model->tape, "layers of a stage of a pipeline get tensors, and no tuple");
+    const ms_items_pool pool = p->pool;
     *p = before;
-    return results.items[0];
+    p->pool = pool;
+    return out;
 }
 
 static void resume(ms_model *model, const ms_stage_pass *pass)
 {
     const ms_family_part *layers = layers_of(model);
     for (uint32_t i = 0; layers && i < layers->count; i++)
-        memcpy(layers->objects[i].given, pass->given, sizeof pass->given);
+        for (uint32_t k = 0; k < MS_STAGE_ARGUMENTS; k++)
+            layers->objects[i].given[k] = ms_value_of_tensor(pass->given[k]);
 }
 
 const ms_stage_program ms_family_text_stages = {embedding_scope, head_of, run_stage, resume};

@@ -180,26 +180,9 @@ FUNCTION(run_dropout)
 
 /* ---- shapes ---- */
 
-static uint32_t last_of(const ms_frame *f, ms_tensor x)
-{
-    return is_idle(f, x) ? 0 : ms_info(f->model->tape, x)->shape.rank - 1;
-}
-
-FUNCTION(run_split)
-{
-    ms_split(f->model->tape, a[0], last_of(f, a[0]), ms_frame_dim(f, call->items[1]), r->count,
-             r->items);
-}
-
 FUNCTION(run_slice_last)
 {
     r->items[0] = ms_slice_last(f->model->tape, a[0], ms_frame_dim(f, call->items[1]));
-}
-
-FUNCTION(run_transpose)
-{
-    r->items[0] = ms_transpose(f->model->tape, a[0], (uint32_t)call->items[1]->number,
-                               (uint32_t)call->items[2]->number);
 }
 
 FUNCTION(run_to_fp32)
@@ -225,7 +208,6 @@ OF_ONE(run_softplus, ms_softplus)
 OF_ONE(run_exp, ms_exp)
 OF_ONE(run_rsqrt, ms_rsqrt)
 OF_ONE(run_square, ms_pow)
-OF_ONE(run_mean, ms_mean_last)
 OF_ONE(run_contiguous, ms_contiguous)
 OF_ONE(run_negative, ms_neg)
 
@@ -331,24 +313,12 @@ static const ms_primitive functions[] = {
      .results = 1,
      .run = run_liger_gate},
     {.name = "dropout", .parameters = "x p", .types = "tn", .results = 1, .run = run_dropout},
-    {.name = "split",
-     .shape = MS_SHAPE_SPLIT,
-     .parameters = "x width",
-     .types = "td",
-     .results = ANY,
-     .run = run_split},
     {.name = "slice_last",
      .shape = MS_SHAPE_SLICE,
      .parameters = "x width",
      .types = "td",
      .results = 1,
      .run = run_slice_last},
-    {.name = "transpose",
-     .shape = MS_SHAPE_TRANSPOSE,
-     .parameters = "x first second",
-     .types = "tcc",
-     .results = 1,
-     .run = run_transpose},
     {.name = "to_fp32", .parameters = "x", .types = "t", .results = 1, .run = run_to_fp32},
     {.name = "to_type_of",
      .parameters = "x other",
@@ -368,17 +338,12 @@ static const ms_primitive functions[] = {
     OPERATES("exp", run_exp),
     OPERATES("rsqrt", run_rsqrt),
     OPERATES("square", run_square),
-    {.name = "mean",
-     .shape = MS_SHAPE_MEAN,
-     .parameters = "x",
-     .types = "t",
-     .results = 1,
-     .run = run_mean},
     OPERATES("contiguous", run_contiguous),
     OPERATES("negative", run_negative),
 };
 
 const ms_primitive *ms_function_at(uint32_t i)
 {
-    return i < sizeof functions / sizeof *functions ? &functions[i] : NULL;
+    const uint32_t count = sizeof functions / sizeof *functions;
+    return i < count ? &functions[i] : ms_operation_at(i - count);
 }

@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
 #include "input/config/model/layer_kinds.h"
 #include "model/evaluator/program.h"
+
+/* ---- facts ---- */
+
+static const struct {
+    const char *name;
+    ms_family_fact fact;
+    bool of_layer; /* self.NAME, or NAME of a loop's module */
+} names[] = {{"slides", MS_FACT_SLIDES, true},
+             {"is_sparse", MS_FACT_IS_SPARSE, true},
+             {"rotates", MS_FACT_ROTATES, true},
+             {"layer_number", MS_FACT_NUMBER, true},
+             {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
+             {"any_layer_is_full", MS_FACT_ANY_FULL, false},
+             {"head_is_tied", MS_FACT_IS_TIED, false},
+             {"liger_swiglu", MS_FACT_LIGER_SWIGLU, false},
+             {"is_first_stage", MS_FACT_FIRST_STAGE, false},
+             {"is_last_stage", MS_FACT_LAST_STAGE, false}};
+
+bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].of_layer == of_layer && strcmp(names[i].name, name) == 0) {
+            node->kind = MS_NODE_FACT;
+            node->index = names[i].fact;
+            return true;
+        }
+    return false;
+}
+
+/* ---- numbers ---- */
 
 static double of_key(const ms_model_config *config, const ms_key *row)
 {

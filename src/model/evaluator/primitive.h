@@ -7,15 +7,19 @@
 
 #include "model/blocks/blocks.h"
 #include "model/evaluator/program.h"
+#include "model/evaluator/value.h"
 
 typedef struct ms_object ms_object;
 typedef struct ms_family_part ms_family_part;
+
+enum { MS_TUPLE_MOST = 4 };
 
 /* A field of a module that was built. */
 struct ms_family_part {
     const ms_text_node *maker; /* what made it; NULL: None */
     ms_model *model;
     uint32_t scope, count; /* count: of `objects` */
+    uint64_t width;        /* of what a linear layer or a norm reads */
     bool is_list;
     ms_object *objects;
     ms_linear_module linear;
@@ -29,8 +33,16 @@ struct ms_object {
     const ms_family_class *klass;
     uint32_t scope, number; /* number: of its layer, MS_NONE: none */
     ms_family_part *parts;
-    ms_tensor given[MS_FAMILY_NAMES]; /* arguments of its last call, the caller's: calls again */
+    /* Arguments of a layer's last call, the caller's, for calls again: one may be a tuple of
+     * tensors, whose contents are here. */
+    ms_value given[MS_FAMILY_NAMES];
+    struct {
+        uint8_t place, count; /* count 0: none is */
+        ms_tensor items[MS_TUPLE_MOST];
+    } tuple;
 };
+
+_Static_assert((int)MS_FAMILY_SLOTS + 4 <= (int)MS_LOCALS_SLOTS, "functions of memscope add some");
 
 /* A call of a function of the text. */
 typedef struct ms_frame {
@@ -38,7 +50,8 @@ typedef struct ms_frame {
     ms_object *self;
     ms_object *looped; /* the module that a loop has arrived at */
     ms_locals locals;
-    ms_tensor given[MS_FAMILY_NAMES];
+    ms_value others[MS_FAMILY_SLOTS]; /* of slots that have no tensor; else MS_VALUE_NONE */
+    ms_value given[MS_FAMILY_NAMES];  /* arguments that are the caller's */
 } ms_frame;
 
 typedef struct ms_results {
@@ -58,9 +71,9 @@ typedef struct ms_making {
 
 enum { MS_RESULTS_WANTED = 255 };
 
-/* What shapes its results have, and its arguments must have: shapes.c. */
+/* What shapes its arguments must have: checks.c. */
 typedef enum ms_shape_rule {
-    MS_SHAPE_SAME, /* as the first argument; others have its shape, or are of any */
+    MS_SHAPE_ANY, /* the first argument is a tensor */
     MS_SHAPE_POSITIONS,
     MS_SHAPE_MASK,
     MS_SHAPE_VIEW_HEADS,
@@ -94,23 +107,38 @@ typedef struct ms_primitive {
     /* A function: results->count is the number that is bound. */
     void (*run)(ms_frame *frame, const ms_text_node *call, const ms_tensor *args,
                 ms_results *results);
+    /* A function of values (types v), which yields one; those that float are let go of later. */
+    ms_value (*apply)(ms_frame *frame, const ms_text_node *call, const ms_value *args);
     /* A module: how it is made, and what its call does, with so many tensors. */
     void (*make)(const ms_making *making);
     void (*call)(ms_frame *frame, ms_family_part *part, const ms_tensor *args, ms_results *results);
     const char *call_types; /* t each, as above */
 } ms_primitive;
 
+/* A function of values, and its row. */
+#define MS_OPERATION(name)                                                                         \
+    static ms_value name(ms_frame *f, const ms_text_node *call, const ms_value *a)
+#define MS_OPERATION_ROW(name_, parameters_, types_, apply_)                                       \
+    {                                                                                              \
+        .name = name_, .parameters = parameters_, .types = types_, .results = 1, .apply = apply_   \
+    }
+
 /* NULL: none of that name. `is_module`: one that can be made. */
 const ms_primitive *ms_primitive_find(const char *name, bool is_module);
 /* The i-th of all, for suggestions; NULL past the last. */
 const ms_primitive *ms_primitive_at(uint32_t i);
 
-/* functions.c: the i-th function. */
+/* functions.c: the i-th function; operations.c and builtins.c: those of PyTorch and Python. */
 const ms_primitive *ms_function_at(uint32_t i);
+const ms_primitive *ms_operation_at(uint32_t i);
+const ms_primitive *ms_builtin_at(uint32_t i);
 
 /* The dimension and the number that an argument is; missing ones are `otherwise`. */
-ms_dim ms_frame_dim(const ms_frame *frame, const ms_text_node *node);
-double ms_frame_number(const ms_frame *frame, const ms_text_node *node, double otherwise);
+ms_dim ms_frame_dim(ms_frame *frame, const ms_text_node *node);
+double ms_frame_number(ms_frame *frame, const ms_text_node *node, double otherwise);
+ms_dim ms_size_of_value(ms_frame *frame, ms_value value);
+/* A tuple of sizes. */
+ms_value ms_shape_value(ms_frame *frame, const ms_shape *shape);
 ms_dim ms_making_dim(const ms_making *making, uint32_t argument);
 bool ms_making_truth(const ms_making *making, uint32_t argument, bool otherwise);
 /* The local that an argument names. */

@@ -42,6 +42,19 @@ typedef enum ms_family_fact {
     MS_FACT_LAST_STAGE
 } ms_family_fact;
 
+/* What a with statement does: `index` of its value. */
+typedef enum ms_text_with { MS_WITH_NO_GRAD, MS_WITH_NO_AUTOCAST } ms_text_with;
+
+/* What can be asked of a value: MS_NODE_ATTRIBUTE. */
+typedef enum ms_text_attribute {
+    MS_ATTRIBUTE_SHAPE,
+    MS_ATTRIBUTE_TYPE,
+    MS_ATTRIBUTE_DEVICE,
+    MS_ATTRIBUTE_RANK,
+    MS_ATTRIBUTE_OF_TORCH, /* a type: `number` */
+    MS_ATTRIBUTE_MEMBER    /* a field of a module, by its name */
+} ms_text_attribute;
+
 /* What calls of a class's modules are beside calls. */
 typedef enum ms_family_role {
     MS_ROLE_NONE,
@@ -59,7 +72,8 @@ typedef struct ms_family_function {
     const char *name;
     const ms_text_statement *text;
     const struct ms_family_class *owner; /* where it stands */
-    uint32_t parameter_count;            /* without self */
+    bool is_plain; /* none that a module's call runs: its arguments are names of its own */
+    uint32_t parameter_count; /* without self */
     const char *parameters[MS_FAMILY_NAMES];
     bool has_default[MS_FAMILY_NAMES];
     /* The first parameter has slot 0. Others are the caller's: 0, unless they are bound anew. */
@@ -69,7 +83,8 @@ typedef struct ms_family_function {
 } ms_family_function;
 
 enum {
-    MS_FAMILY_FUNCTIONS = 16,
+    MS_FAMILY_SLOTS = 36, /* local names of a function */
+    MS_FAMILY_FUNCTIONS = 24,
     MS_FAMILY_FIELDS = 64,
     MS_FAMILY_KEYS = 96,
     MS_FAMILY_CLASSES_OF_TEXT = 64
@@ -80,8 +95,7 @@ typedef struct ms_family_class {
     ms_family_role role;
     uint32_t field_count, function_count;
     uint32_t size;                 /* modules that one has, itself and all below, a list's once */
-    uint32_t steps;                /* of its forward, with all that it calls, a loop's once */
-    bool is_measured, is_open;     /* while both are found */
+    bool is_measured, is_open;     /* while it is found */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
     const ms_family_function *forward, *stage; /* of these; NULL: none */
@@ -91,7 +105,8 @@ typedef struct ms_family_text ms_family_text;
 
 struct ms_family_text {
     ms_arena *arena;
-    ms_family_class root; /* its fields: the model and its head */
+    ms_family_class root;      /* its fields: the model and its head */
+    ms_family_class functions; /* those of no class */
     ms_family_class *classes[MS_FAMILY_CLASSES_OF_TEXT];
     uint32_t class_count;
     ms_family_key keys[MS_FAMILY_KEYS];
@@ -127,6 +142,9 @@ typedef struct ms_family_library {
 /* Parses a text with what it imports, and finds its names; NULL after a failure. */
 ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_file *file,
                                     const ms_family_library *library);
+
+/* Makes the node one of what memscope knows, by its name; false: there is none such. */
+bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);
 
 /* What numbers of a text depend on. */
 typedef struct ms_text_facts {

@@ -136,20 +136,24 @@ static bool read_parameters(merge *m, const ms_text_statement *s, bool has_self,
         return fail(m, s->place, "the first parameter of a module's function is self");
     for (uint32_t i = has_self; i < s->target_count; i++) {
         f->has_default[f->parameter_count] = s->defaults[i] != NULL;
-        if (s->defaults[i] && s->defaults[i]->kind != MS_NODE_NONE)
-            return fail(m, s->defaults[i], "the default of a parameter is None");
+        if (s->defaults[i] && s->defaults[i]->kind > MS_NODE_NONE)
+            return fail(m, s->defaults[i],
+                        "the default of a parameter is None, a number or a text");
         f->parameters[f->parameter_count++] = s->targets[i]->text;
     }
-    return f->parameter_count > 0 || fail(m, s->place, "a function has a parameter beside self");
+    return f->parameter_count > 0 || f->is_plain ||
+           fail(m, s->place, "a function has a parameter beside self");
 }
 
 static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *s, bool has_self)
 {
     ms_family_function f = {.name = s->text, .text = s, .owner = c};
     uint32_t place = 0;
-    if (!read_parameters(m, s, has_self, &f) || !count_results(m, &s->body, &f.results))
+    f.is_plain = !has_self || (strcmp(s->text, "forward") != 0 && strcmp(s->text, "stage") != 0);
+    if (!read_parameters(m, s, has_self, &f) ||
+        (!f.is_plain && !count_results(m, &s->body, &f.results)))
         return false;
-    if (f.results == 0)
+    if (f.results == 0 && !f.is_plain)
         return fail(m, s->place, "a return statement is missing in this function");
     while (place < c->function_count && strcmp(c->functions[place].name, f.name) != 0)
         place++;
@@ -375,7 +379,7 @@ static bool import(merge *m, const ms_text_statement *s)
 
 static bool read_statement(merge *m, const ms_text_statement *s)
 {
-    switch (s->kind) {
+    switch ((int)s->kind) {
     case MS_STATEMENT_IMPORT:
         return import(m, s);
     case MS_STATEMENT_CLASS:
@@ -384,18 +388,11 @@ static bool read_statement(merge *m, const ms_text_statement *s)
         return read_assignment(m, s);
     case MS_STATEMENT_PASS:
         return true;
-    case MS_STATEMENT_CALL:
-        if (s->value->kind == MS_NODE_STRING)
-            return true; /* a text that says what the file is */
-        break;
-    case MS_STATEMENT_RETURN:
-    case MS_STATEMENT_IF:
-    case MS_STATEMENT_FOR:
-    case MS_STATEMENT_ASSERT:
     case MS_STATEMENT_DEF:
-        break;
+        return set_function(m, &m->text->functions, s, false);
+    default:
+        return fail(m, s->place, "a family has imports, classes, functions and NAME = ... here");
     }
-    return fail(m, s->place, "a family has imports, classes and NAME = ... here");
 }
 
 static bool read_file(merge *m, const ms_family_file *file)
@@ -421,7 +418,9 @@ ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_
     text->arena = reading->arena;
     text->root.fields = ms_arena_array(reading->arena, ms_family_field, MS_FAMILY_FIELDS);
     text->root.functions = ms_arena_array(reading->arena, ms_family_function, MS_FAMILY_FUNCTIONS);
-    if (!text->root.fields || !text->root.functions) {
+    text->functions.functions =
+        ms_arena_array(reading->arena, ms_family_function, MS_FAMILY_FUNCTIONS);
+    if (!text->root.fields || !text->root.functions || !text->functions.functions) {
         ms_family_fail(reading, NULL, "out of memory");
         return NULL;
     }

@@ -10,9 +10,9 @@
 typedef struct ms_resolver {
     ms_family_reading *reading;
     ms_family_text *text;
-    const ms_family_class *klass;        /* whose text this is; NULL: of no class */
-    ms_family_function *function;        /* NULL: of no function */
-    const char *names[MS_FAMILY_FIELDS]; /* of the function's slots */
+    const ms_family_class *klass;       /* whose text this is; NULL: of no class */
+    ms_family_function *function;       /* NULL: of no function */
+    const char *names[MS_FAMILY_SLOTS]; /* of the function's slots */
     const char *loop;         /* the name that a loop binds to modules; NULL: in no loop */
     const ms_text_node *list; /* the field that it goes over */
     const char *rule;         /* the layer's number in a rule of the config; NULL: in none */
@@ -22,11 +22,14 @@ typedef struct ms_resolver {
 typedef enum ms_family_type {
     MS_TYPE_WRONG, /* a failure was recorded */
     MS_TYPE_TENSOR,
-    MS_TYPE_NUMBER, /* or a truth, or a dimension */
+    MS_TYPE_NUMBER, /* or a truth, or a dimension, of config and layer alone */
     MS_TYPE_NONE,
-    MS_TYPE_MODULE
+    MS_TYPE_MODULE,
+    MS_TYPE_ANY /* known when it runs */
 } ms_family_type;
 
+/* The slot of a local name; it must have one. */
+uint32_t ms_resolver_slot(const ms_resolver *resolver, const char *name);
 /* Resolves an expression. `wanted`: results that are bound. */
 ms_family_type ms_resolve(ms_resolver *resolver, ms_text_node *node, uint32_t wanted);
 /* The same of one that must be a number of the config. */
@@ -35,6 +38,8 @@ bool ms_resolve_number(ms_resolver *resolver, ms_text_node *node);
  * ordered by its parameters; the class of the modules that a field's value makes (with several,
  * their calls are alike; NULL: none). */
 ms_family_type ms_resolve_name(ms_resolver *resolver, ms_text_node *node);
+/* Whether a member is of self, or something that memscope knows of a loop's layer. */
+bool ms_is_own_member(const ms_resolver *resolver, const ms_text_node *node);
 ms_family_type ms_resolve_member(ms_resolver *resolver, ms_text_node *node);
 ms_family_type ms_resolve_unknown(ms_resolver *resolver, const ms_text_node *node, bool is_called);
 struct ms_primitive;

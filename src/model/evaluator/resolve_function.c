@@ -7,10 +7,10 @@
 
 /* ---- slots: names in the order in which they are bound first, as in Python ---- */
 
-static bool is_argument(const ms_family_function *f, const char *name, uint32_t *place)
+static bool is_argument(const ms_family_function *f, const char *name)
 {
-    for (*place = 0; *place < f->parameter_count; ++*place)
-        if (strcmp(f->parameters[*place], name) == 0)
+    for (uint32_t i = 0; i < f->parameter_count; i++)
+        if (strcmp(f->parameters[i], name) == 0)
             return true;
     return false;
 }
@@ -21,60 +21,44 @@ static bool add_slot(ms_resolver *r, const ms_text_node *node, const char *name)
     for (uint32_t i = 0; i < f->slot_count; i++)
         if (strcmp(r->names[i], name) == 0)
             return true;
-    if (f->slot_count == MS_LOCALS_SLOTS) {
+    if (f->slot_count == MS_FAMILY_SLOTS) {
         ms_family_fail(r->reading, node, "a function has no more than %d local names",
-                       MS_LOCALS_SLOTS);
+                       MS_FAMILY_SLOTS);
         return false;
     }
     r->names[f->slot_count++] = name;
     return true;
 }
 
-/* The values that an expression has before its names are found. */
-static uint32_t values_of(const ms_resolver *r, const ms_text_node *v)
+/* enumerate(x) */
+static bool is_enumerate(const ms_text_node *node)
 {
-    const ms_text_node *called = v->kind == MS_NODE_CALL ? v->items[0] : NULL;
-    if (v->kind == MS_NODE_TUPLE)
-        return v->count;
-    if (!called)
-        return 1;
-    if (called->kind == MS_NODE_NAME) {
-        const ms_primitive *row = ms_primitive_find(called->text, false);
-        if (strcmp(called->text, "dict") == 0)
-            return v->count - 1;
-        return row && row->results != MS_RESULTS_WANTED ? row->results : 1;
-    }
-    const uint32_t field =
-        called->kind == MS_NODE_MEMBER ? ms_class_field(r->klass, called->text) : MS_FAMILY_FIELDS;
-    if (field == MS_FAMILY_FIELDS)
-        return 1;
-    const ms_text_node *value = r->klass->fields[field].value;
-    const ms_family_function *f = ms_class_find(ms_made_class(value), "forward");
-    return value->kind == MS_NODE_PRIMITIVE ? value->primitive->results : f ? f->results : 1;
+    return node->kind == MS_NODE_CALL && node->count == 2 && node->items[0]->kind == MS_NODE_NAME &&
+           strcmp(node->items[0]->text, "enumerate") == 0;
 }
 
-/* Whether the statement keeps several values below one name, as a tuple or dict(...). */
-static bool keeps_several(const ms_resolver *r, const ms_text_statement *s)
+/* The field that has the list of layers which a loop goes over; NULL: it goes over other values. */
+static const ms_text_node *list_of(const ms_resolver *r, const ms_text_node *node)
 {
-    return s->target_count == 1 && values_of(r, s->value) > 1;
+    if (is_enumerate(node))
+        node = node->items[1];
+    const bool is_member = node->kind == MS_NODE_MEMBER && node->items[0]->kind == MS_NODE_NAME &&
+                           strcmp(node->items[0]->text, "self") == 0;
+    const uint32_t field = is_member ? ms_class_field(r->klass, node->text) : MS_FAMILY_FIELDS;
+    const ms_text_node *value = field < MS_FAMILY_FIELDS ? r->klass->fields[field].value : NULL;
+    return value && value->kind == MS_NODE_COMPREHENSION ? value : NULL;
 }
 
-static bool is_dict(const ms_text_node *v)
+/* Names that comprehensions in an expression bind. */
+static bool collect_bound(ms_resolver *r, const ms_text_node *node)
 {
-    return v->kind == MS_NODE_CALL && v->items[0]->kind == MS_NODE_NAME &&
-           strcmp(v->items[0]->text, "dict") == 0;
-}
-
-/* A tuple lets go of its last item first, a dict of its first; both at the end of the call. */
-static bool add_several(ms_resolver *r, const ms_text_statement *s)
-{
-    const uint32_t count = values_of(r, s->value);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t item = is_dict(s->value) ? i : count - 1 - i;
-        const char *name = ms_arena_printf(r->reading->arena, "%s[%u]", s->targets[0]->text, item);
-        if (!name || !add_slot(r, s->targets[0], name))
+    if (!node)
+        return true;
+    if (node->kind == MS_NODE_COMPREHENSION && !add_slot(r, node, node->text))
+        return false;
+    for (uint32_t i = 0; i < node->count; i++)
+        if (!collect_bound(r, node->items[i]))
             return false;
-    }
     return true;
 }
 
@@ -82,12 +66,14 @@ static bool collect(ms_resolver *r, const ms_text_block *block)
 {
     for (uint32_t i = 0; i < block->count; i++) {
         const ms_text_statement *s = block->items[i];
-        if (s->kind == MS_STATEMENT_ASSIGN && keeps_several(r, s)) {
-            if (!add_several(r, s))
-                return false;
-            continue;
-        }
-        for (uint32_t k = 0; s->kind == MS_STATEMENT_ASSIGN && k < s->target_count; k++)
+        const bool is_loop = s->kind == MS_STATEMENT_FOR;
+        const bool of_layers = is_loop && list_of(r, s->value);
+        const uint32_t bound = of_layers                                   ? s->target_count - 1
+                               : is_loop || s->kind == MS_STATEMENT_ASSIGN ? s->target_count
+                                                                           : 0;
+        if (!collect_bound(r, s->value))
+            return false;
+        for (uint32_t k = 0; k < bound; k++)
             if (!add_slot(r, s->targets[k], s->targets[k]->text))
                 return false;
         if (!collect(r, &s->body) || !collect(r, &s->other))
@@ -101,7 +87,9 @@ static bool binds(const ms_text_block *block, const char *name)
 {
     for (uint32_t i = 0; i < block->count; i++) {
         const ms_text_statement *s = block->items[i];
-        for (uint32_t k = 0; s->kind == MS_STATEMENT_ASSIGN && k < s->target_count; k++)
+        const bool has_targets = s->kind == MS_STATEMENT_ASSIGN || s->kind == MS_STATEMENT_FOR ||
+                                 s->kind == MS_STATEMENT_DELETE;
+        for (uint32_t k = 0; has_targets && k < s->target_count; k++)
             if (strcmp(s->targets[k]->text, name) == 0)
                 return true;
         if (binds(&s->body, name) || binds(&s->other, name))
@@ -114,7 +102,7 @@ static bool add_parameters(ms_resolver *r)
 {
     ms_family_function *f = r->function;
     for (uint32_t i = 0; i < f->parameter_count; i++) {
-        if (i > 0 && !binds(&f->text->body, f->parameters[i]))
+        if (i > 0 && !f->is_plain && !binds(&f->text->body, f->parameters[i]))
             continue;
         f->slots[i] = (uint8_t)f->slot_count;
         if (!add_slot(r, f->text->place, f->parameters[i]))
@@ -127,108 +115,96 @@ static bool add_parameters(ms_resolver *r)
 
 static bool resolve_block(ms_resolver *r, const ms_text_block *block);
 
-static uint32_t slot_of(const ms_resolver *r, const char *name)
+static bool resolve_value(ms_resolver *r, ms_text_node *node, uint32_t wanted)
 {
-    uint32_t i = 0;
-    while (i < r->function->slot_count && strcmp(r->names[i], name) != 0)
-        i++;
-    return i;
+    return ms_resolve(r, node, wanted) != MS_TYPE_WRONG && r->reading->status == MS_OK;
 }
 
-static bool is_tensor(ms_resolver *r, ms_text_node *node, uint32_t wanted)
+static void set_targets(const ms_resolver *r, const ms_text_statement *s, uint32_t count)
 {
-    const ms_family_type type = ms_resolve(r, node, wanted);
-    if (type == MS_TYPE_NUMBER || type == MS_TYPE_MODULE)
-        ms_family_fail(r->reading, node, "a tensor is wanted here");
-    return r->reading->status == MS_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        s->targets[i]->index = ms_resolver_slot(r, s->targets[i]->text);
+        s->targets[i]->kind = MS_NODE_LOCAL;
+    }
 }
 
 /* a, b = c, d: as many values as names */
-static bool resolve_values(ms_resolver *r, ms_text_node *value, uint32_t wanted)
+static bool resolve_assignment(ms_resolver *r, const ms_text_statement *s)
 {
-    if (value->kind != MS_NODE_TUPLE)
-        return is_tensor(r, value, wanted);
-    if (value->count != wanted) {
-        ms_family_fail(r->reading, value, "%u values for %u names", value->count, wanted);
+    bool has_stars = false;
+    for (uint32_t i = 0; s->value->kind == MS_NODE_TUPLE && i < s->value->count; i++)
+        has_stars |= s->value->items[i]->kind == MS_NODE_STAR;
+    if (s->unpacks && s->value->kind == MS_NODE_TUPLE && !has_stars &&
+        s->value->count != s->target_count) {
+        ms_family_fail(r->reading, s->value, "%u values for %u names", s->value->count,
+                       s->target_count);
         return false;
     }
-    for (uint32_t i = 0; i < value->count; i++)
-        if (!is_tensor(r, value->items[i], 1))
-            return false;
+    if (!resolve_value(r, s->value, s->target_count))
+        return false;
+    set_targets(r, s, s->target_count);
     return true;
 }
 
-/* name = dict(a=x, b=y), name = f(x): the statement becomes an assignment of several slots. */
-static bool resolve_several(ms_resolver *r, ms_text_statement *s)
+/* for layer in self.layers; for i, layer in enumerate(self.layers) */
+static bool resolve_for_layers(ms_resolver *r, ms_text_statement *s, const ms_text_node *list)
 {
-    const uint32_t count = values_of(r, s->value);
-    ms_text_node *name = s->targets[0];
-    if (count > MS_FAMILY_NAMES) {
-        ms_family_fail(r->reading, name, "too many values");
-        return false;
-    }
-    uint32_t place;
-    if (slot_of(r, name->text) < r->function->slot_count ||
-        is_argument(r->function, name->text, &place)) {
-        ms_family_fail(r->reading, name,
-                       "'%.40s' is one value elsewhere in this function, and %u here", name->text,
-                       count);
-        return false;
-    }
-    if (is_dict(s->value)) {
-        s->value->kind = MS_NODE_TUPLE;
-        s->value->items++;
-        s->value->count--;
-    }
-    if (!resolve_values(r, s->value, count))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const char *slot = ms_arena_printf(r->reading->arena, "%s[%u]", name->text, i);
-        s->targets[i] = ms_family_node(r->reading, MS_NODE_LOCAL, name);
-        if (!slot || !s->targets[i])
-            return false;
-        s->targets[i]->index = slot_of(r, slot);
-    }
-    s->target_count = count;
-    return true;
-}
-
-static bool resolve_assignment(ms_resolver *r, ms_text_statement *s)
-{
-    if (keeps_several(r, s))
-        return resolve_several(r, s);
-    if (!resolve_values(r, s->value, s->target_count))
-        return false;
-    for (uint32_t i = 0; i < s->target_count; i++) {
-        s->targets[i]->kind = MS_NODE_LOCAL;
-        s->targets[i]->index = slot_of(r, s->targets[i]->text);
-    }
-    return true;
-}
-
-static bool resolve_for(ms_resolver *r, const ms_text_statement *s)
-{
-    uint32_t place;
+    const bool is_counted = is_enumerate(s->value);
+    const ms_text_node *name = s->targets[s->target_count - 1];
     if (r->loop) {
-        ms_family_fail(r->reading, s->place, "a loop within a loop is not read");
+        ms_family_fail(r->reading, s->place, "a loop over layers within such a loop is not read");
         return false;
     }
-    if (is_argument(r->function, s->targets[0]->text, &place)) {
-        ms_family_fail(r->reading, s->targets[0], "this name is an argument's");
+    if (s->target_count != (is_counted ? 2 : 1)) {
+        ms_family_fail(r->reading, name, "%s wanted here",
+                       is_counted ? "two names are" : "one name is");
         return false;
     }
-    const bool is_field =
-        ms_resolve(r, s->value, 1) == MS_TYPE_MODULE && s->value->kind == MS_NODE_FIELD && r->klass;
-    const ms_text_node *list = is_field ? r->klass->fields[s->value->index].value : NULL;
-    if (!list || list->kind != MS_NODE_COMPREHENSION) {
-        ms_family_fail(r->reading, s->value, "a loop goes over a list of modules, as self.layers");
+    if (is_argument(r->function, name->text)) {
+        ms_family_fail(r->reading, name, "this name is an argument's");
         return false;
     }
-    r->loop = s->targets[0]->text;
+    if (is_counted)
+        s->value = s->value->items[1];
+    if (!resolve_value(r, s->value, 1))
+        return false;
+    set_targets(r, s, is_counted);
+    s->of_layers = true;
+    r->loop = name->text;
     r->list = list;
     const bool is_resolved = resolve_block(r, &s->body);
     r->loop = NULL;
     return is_resolved;
+}
+
+static bool resolve_for(ms_resolver *r, ms_text_statement *s)
+{
+    const ms_text_node *list = list_of(r, s->value);
+    if (list)
+        return resolve_for_layers(r, s, list);
+    if (!resolve_value(r, s->value, 1))
+        return false;
+    set_targets(r, s, s->target_count);
+    return resolve_block(r, &s->body);
+}
+
+/* with torch.no_grad(), with torch.autocast(..., enabled=False) */
+static bool resolve_with(ms_resolver *r, const ms_text_statement *s)
+{
+    const ms_text_node *called = s->value->kind == MS_NODE_CALL ? s->value->items[0] : NULL;
+    const char *name = called && called->text ? called->text : "";
+    const ms_text_node *last = called ? s->value->items[s->value->count - 1] : NULL;
+    if (strcmp(name, "no_grad") == 0)
+        s->value->index = MS_WITH_NO_GRAD;
+    else if ((strcmp(name, "autocast") == 0 || strcmp(name, "maybe_autocast") == 0) &&
+             last->keyword && strcmp(last->keyword, "enabled") == 0 &&
+             last->kind == MS_NODE_TRUTH && last->number < 1)
+        s->value->index = MS_WITH_NO_AUTOCAST;
+    else
+        ms_family_fail(r->reading, s->value,
+                       "with torch.no_grad() and with torch.autocast(..., enabled=False) are "
+                       "what is read here");
+    return r->reading->status == MS_OK && resolve_block(r, &s->body);
 }
 
 static bool resolve_statement(ms_resolver *r, ms_text_statement *s)
@@ -236,16 +212,29 @@ static bool resolve_statement(ms_resolver *r, ms_text_statement *s)
     switch (s->kind) {
     case MS_STATEMENT_ASSIGN:
         return resolve_assignment(r, s);
+    case MS_STATEMENT_SET:
+        return resolve_value(r, s->value, 1) && resolve_value(r, s->targets[0], 1);
     case MS_STATEMENT_CALL:
-        return is_tensor(r, s->value, 0);
+        return resolve_value(r, s->value, 0);
     case MS_STATEMENT_RETURN:
-        return resolve_values(r, s->value, r->function->results);
+        return resolve_value(r, s->value, 1);
     case MS_STATEMENT_IF:
-        return ms_resolve_number(r, s->value) && resolve_block(r, &s->body) &&
+        return resolve_value(r, s->value, 1) && resolve_block(r, &s->body) &&
                resolve_block(r, &s->other);
     case MS_STATEMENT_FOR:
         return resolve_for(r, s);
+    case MS_STATEMENT_WITH:
+        return resolve_with(r, s);
+    case MS_STATEMENT_DELETE:
+        for (uint32_t i = 0; i < s->target_count; i++)
+            if (!resolve_value(r, s->targets[i], 1) || s->targets[i]->kind != MS_NODE_LOCAL) {
+                ms_family_fail(r->reading, s->targets[i], "a local name is wanted here");
+                return false;
+            }
+        return true;
     case MS_STATEMENT_PASS:
+    case MS_STATEMENT_BREAK:
+    case MS_STATEMENT_CONTINUE:
         return true;
     case MS_STATEMENT_ASSERT:
     case MS_STATEMENT_DEF:

@@ -7,35 +7,15 @@
 #include "model/evaluator/primitive.h"
 #include "base/text/nearest.h"
 
-/* ---- facts ---- */
-
-static const struct {
-    const char *name;
-    ms_family_fact fact;
-    bool of_layer; /* self.NAME, or NAME of a loop's module */
-} facts[] = {{"slides", MS_FACT_SLIDES, true},
-             {"is_sparse", MS_FACT_IS_SPARSE, true},
-             {"rotates", MS_FACT_ROTATES, true},
-             {"layer_number", MS_FACT_NUMBER, true},
-             {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
-             {"any_layer_is_full", MS_FACT_ANY_FULL, false},
-             {"head_is_tied", MS_FACT_IS_TIED, false},
-             {"liger_swiglu", MS_FACT_LIGER_SWIGLU, false},
-             {"is_first_stage", MS_FACT_FIRST_STAGE, false},
-             {"is_last_stage", MS_FACT_LAST_STAGE, false}};
-
-static bool take_fact(ms_text_node *node, const char *name, bool of_layer)
-{
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (facts[i].of_layer == of_layer && strcmp(facts[i].name, name) == 0) {
-            node->kind = MS_NODE_FACT;
-            node->index = facts[i].fact;
-            return true;
-        }
-    return false;
-}
-
 /* ---- names ---- */
+
+uint32_t ms_resolver_slot(const ms_resolver *r, const char *name)
+{
+    uint32_t i = 0;
+    while (i + 1 < r->function->slot_count && strcmp(r->names[i], name) != 0)
+        i++;
+    return i;
+}
 
 uint32_t ms_class_field(const ms_family_class *klass, const char *name)
 {
@@ -108,7 +88,7 @@ ms_family_type ms_resolve_name(ms_resolver *r, ms_text_node *node)
         return MS_TYPE_NUMBER;
     }
     if (take_local(r, node))
-        return MS_TYPE_TENSOR;
+        return MS_TYPE_ANY;
     node->key = ms_family_key_find(r->text, node->text);
     if (!node->key)
         node->key = ms_family_key_derived(node->text);
@@ -116,31 +96,36 @@ ms_family_type ms_resolve_name(ms_resolver *r, ms_text_node *node)
         node->kind = MS_NODE_KEY;
         return MS_TYPE_NUMBER;
     }
-    return take_fact(node, node->text, false) ? MS_TYPE_NUMBER : ms_resolve_unknown(r, node, false);
+    return ms_take_fact(node, node->text, false) ? MS_TYPE_NUMBER
+                                                 : ms_resolve_unknown(r, node, false);
+}
+
+bool ms_is_own_member(const ms_resolver *r, const ms_text_node *node)
+{
+    const ms_text_node *of = node->items[0];
+    ms_text_node fact = *node;
+    if (of->kind != MS_NODE_NAME)
+        return false;
+    return strcmp(of->text, "self") == 0 ||
+           (r->loop && strcmp(of->text, r->loop) == 0 && ms_take_fact(&fact, node->text, true));
 }
 
 /* self.NAME, layer.NAME of a loop */
 ms_family_type ms_resolve_member(ms_resolver *r, ms_text_node *node)
 {
-    const ms_text_node *of = node->items[0];
-    const bool is_self = of->kind == MS_NODE_NAME && strcmp(of->text, "self") == 0;
-    const bool is_loop = of->kind == MS_NODE_NAME && r->loop && strcmp(of->text, r->loop) == 0;
+    const bool is_self = strcmp(node->items[0]->text, "self") == 0;
     char hint[128];
-    if (!is_self && !is_loop) {
-        ms_family_fail(r->reading, node, "only self and the module of a loop have members");
-        return MS_TYPE_WRONG;
-    }
     node->index = is_self ? ms_class_field(r->klass, node->text) : MS_FAMILY_FIELDS;
     if (node->index < MS_FAMILY_FIELDS) {
         const ms_family_field *field = &r->klass->fields[node->index];
         const bool is_tensor =
             field->value->kind == MS_NODE_PRIMITIVE && !field->value->primitive->call;
         node->kind = MS_NODE_FIELD;
-        return is_tensor ? MS_TYPE_TENSOR : MS_TYPE_MODULE;
+        return is_tensor ? MS_TYPE_TENSOR : r->function ? MS_TYPE_ANY : MS_TYPE_MODULE;
     }
-    if (take_fact(node, node->text, true)) {
+    if (ms_take_fact(node, node->text, true)) {
         r->text->uses_numbers |= node->index == MS_FACT_NUMBER;
-        node->number = is_loop;
+        node->number = !is_self;
         return MS_TYPE_NUMBER;
     }
     ms_nearest near = ms_nearest_to(node->text);

@@ -44,43 +44,11 @@ static uint32_t size_of(ms_family_reading *reading, const ms_text_node *value)
     return measure(reading, value->klass) ? value->klass->size : 0;
 }
 
-/* The steps of an expression, with those of modules that it calls. */
-static uint64_t steps_of(const ms_family_class *klass, const ms_text_node *list,
-                         const ms_text_node *node)
-{
-    uint64_t steps = 1;
-    if (!node)
-        return 0;
-    if (node->kind == MS_NODE_MODULE) {
-        const ms_text_node *called = node->items[0];
-        const ms_family_class *made = ms_made_class(
-            called->kind == MS_NODE_FIELD ? klass->fields[called->index].value : list);
-        steps += made ? made->steps : 0;
-    }
-    for (uint32_t i = 0; i < node->count; i++)
-        steps += steps_of(klass, list, node->items[i]);
-    return steps < UINT32_MAX ? steps : UINT32_MAX;
-}
-
-static uint64_t steps_of_block(const ms_family_class *klass, const ms_text_node *list,
-                               const ms_text_block *block)
-{
-    uint64_t steps = 0;
-    for (uint32_t i = 0; i < block->count; i++) {
-        const ms_text_statement *s = block->items[i];
-        const ms_text_node *inner =
-            s->kind == MS_STATEMENT_FOR ? klass->fields[s->value->index].value : list;
-        steps += 1 + steps_of(klass, list, s->value) + steps_of_block(klass, inner, &s->body) +
-                 steps_of_block(klass, inner, &s->other);
-    }
-    return steps < UINT32_MAX ? steps : UINT32_MAX;
-}
-
-/* Finds size and steps of a class; false if they are too much, or without end. */
+/* Finds the size of a class; false if it is too much, or without end. */
 static bool measure(ms_family_reading *reading, const ms_family_class *const_class)
 {
     ms_family_class *c = (ms_family_class *)(uintptr_t)const_class;
-    uint64_t size = 1, steps = 0;
+    uint64_t size = 1;
     const ms_text_node *at = c->function_count ? c->functions[0].text->place
                              : c->field_count  ? c->fields[0].value
                                                : NULL;
@@ -97,16 +65,11 @@ static bool measure(ms_family_reading *reading, const ms_family_class *const_cla
             return false;
         size += one;
     }
-    for (uint32_t i = 0; i < c->function_count; i++)
-        steps += steps_of_block(c, NULL, &c->functions[i].text->body);
     c->is_open = false;
     c->is_measured = true;
     c->size = (uint32_t)size;
-    c->steps = (uint32_t)(steps < UINT32_MAX ? steps : UINT32_MAX);
     if (size > MS_FAMILY_MODULES)
         ms_family_fail(reading, at, "a module has more than %d parts", MS_FAMILY_MODULES);
-    else if (steps > MS_FAMILY_STEPS)
-        ms_family_fail(reading, at, "a call takes more than %d steps", MS_FAMILY_STEPS);
     return reading->status == MS_OK;
 }
 
@@ -162,7 +125,7 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
                             "model = Model() and lm_head = head(model.embed_tokens)");
     const ms_family_class *model = text->root.fields[text->model_field].value->klass;
     const ms_family_function *forward = ms_class_find(model, "forward");
-    if (!forward || forward->parameter_count != 1 || forward->results != 1)
+    if (!forward || forward->parameter_count != 1 || forward->results > 1)
         return fail_at_root(reading, file,
                             "the model's forward gets the ids, and returns the "
                             "hidden states");
@@ -213,6 +176,8 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!resolve_functions(&r, text->classes[i]))
             return false;
+    if (!resolve_functions(&r, &text->functions))
+        return false;
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!measure(reading, text->classes[i]))
             return false;

@@ -254,6 +254,11 @@ void ms_step_new_images(ms_model *model)
 
 ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err)
 {
+    if (status == MS_ERR_CONFIG && tape->failure) {
+        if (err && err->status == MS_OK)
+            *err = *tape->failure;
+        return status;
+    }
     if (status == MS_ERR_CONFIG) { /* without such an operator an adapter was refused, in words */
         (void)ms_selective_complain(tape, ms_step_run(tape)->treat_place, err);
         return status;

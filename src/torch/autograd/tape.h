@@ -33,7 +33,8 @@ typedef struct ms_tape {
     ms_trace *trace;
     ms_tape_options options;
     ms_status status;
-    const char *reason; /* of MS_ERR_LIMIT: a sentence; NULL: too many events */
+    const char *reason;             /* of MS_ERR_LIMIT: a sentence; NULL: too many events */
+    const struct ms_error *failure; /* of MS_ERR_CONFIG: what a program cannot do; NULL: none */
     bool on_cpu;
     bool grad_enabled;
     bool is_evaluating;        /* dropout is off */
@@ -222,7 +223,7 @@ void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 
 /* ---- frames: Python's locals ---- */
 
-enum { MS_LOCALS_SLOTS = 24, MS_LOCALS_ARGUMENTS = 6 };
+enum { MS_LOCALS_SLOTS = 40, MS_LOCALS_ARGUMENTS = 6 };
 
 typedef struct ms_locals {
     ms_tape *tape;

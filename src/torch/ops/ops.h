@@ -87,6 +87,8 @@ ms_tensor ms_pad(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 ms_tensor ms_repeat_each(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim times);
 ms_tensor ms_repeat_first(ms_tape *tape, ms_tensor a, ms_dim times); /* repeat(times, 1, ..) */
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
+/* Without that dimension, if it is 1. */
+ms_tensor ms_squeeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
 /* torch.chunk(a, pieces) along the first dimension: fills `out` (room for `pieces`), returns the
  * number of chunks. */

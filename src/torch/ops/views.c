@@ -250,6 +250,24 @@ ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim)
     return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
 }
 
+static const ms_op squeeze_op = {"squeeze", "SqueezeBackward1", reshape_backward};
+
+ms_tensor ms_squeeze(ms_tape *tape, ms_tensor a, uint32_t dim)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    uint32_t node = ms_record(tape, &squeeze_op, 1, &a);
+    ms_tensor_info info = *ms_info(tape, a);
+    if (info.shape.dims[dim].value == 1) {
+        info.shape.rank--;
+        for (uint32_t i = dim; i < info.shape.rank; i++) {
+            info.shape.dims[i] = info.shape.dims[i + 1];
+            info.strides[i] = info.strides[i + 1];
+        }
+    }
+    return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
+}
+
 /* The engine sums what was expanded: the gradient passes as it is. */
 static const ms_op expand_op = {"expand", "ExpandBackward0", clone_backward};
 

@@ -5,10 +5,10 @@
 
 #include "base/locale.h"
 
-static const char *const reserved[] = {"and",    "assert", "class", "def",   "else",   "elif",
-                                       "False",  "for",    "from",  "if",    "import", "in",
-                                       "lambda", "None",   "not",   "or",    "pass",   "return",
-                                       "True",   "while",  "with",  "yield", "is",     "try"};
+static const char *const reserved[] = {
+    "and",    "assert", "class",  "def",  "else", "elif",  "False", "for",     "from", "if",
+    "import", "in",     "lambda", "None", "not",  "or",    "pass",  "return",  "True", "while",
+    "with",   "yield",  "is",     "try",  "del",  "break", "raise", "continue"};
 
 bool ms_parser_takes(ms_parser *p, const char *text)
 {
@@ -111,11 +111,20 @@ static ms_text_node *number(ms_parser *p)
     return node;
 }
 
+ms_text_node *ms_parser_starred(ms_parser *p)
+{
+    if (!ms_lexer_is(&p->lexer, "*"))
+        return ms_parser_expression(p);
+    ms_text_node *node = ms_parser_node(p, MS_NODE_STAR);
+    ms_lexer_next(&p->lexer);
+    return node && ms_node_add(p->reading, node, ms_parser_expression(p)) ? node : NULL;
+}
+
 /* Items up to the closing bracket; with `pairs`, each is two with a colon between. */
 static ms_text_node *items(ms_parser *p, ms_text_node *node, const char *end, bool pairs)
 {
     while (node && !ms_parser_takes(p, end)) {
-        if (!ms_node_add(p->reading, node, ms_parser_expression(p)))
+        if (!ms_node_add(p->reading, node, pairs ? ms_parser_expression(p) : ms_parser_starred(p)))
             return NULL;
         if (pairs && (!ms_parser_wants(p, ":", "between a key and its value") ||
                       !ms_node_add(p->reading, node, ms_parser_expression(p))))
@@ -135,7 +144,7 @@ static ms_text_node *list(ms_parser *p)
     ms_lexer_next(&p->lexer);
     if (!node || ms_parser_takes(p, "]"))
         return node;
-    if (!ms_node_add(p->reading, node, ms_parser_expression(p)))
+    if (!ms_node_add(p->reading, node, ms_parser_starred(p)))
         return NULL;
     if (ms_parser_takes(p, "for")) {
         const ms_text_node *name = ms_parser_name(p, "a name");
@@ -155,7 +164,12 @@ static ms_text_node *list(ms_parser *p)
 static ms_text_node *brackets(ms_parser *p)
 {
     ms_lexer_next(&p->lexer);
-    ms_text_node *first = ms_parser_expression(p);
+    if (ms_lexer_is(&p->lexer, ")")) {
+        ms_text_node *empty = ms_parser_node(p, MS_NODE_TUPLE);
+        ms_lexer_next(&p->lexer);
+        return empty;
+    }
+    ms_text_node *first = ms_parser_starred(p);
     if (!first || !ms_lexer_is(&p->lexer, ","))
         return first && ms_parser_wants(p, ")", "") ? first : NULL;
     ms_text_node *node = ms_family_node(p->reading, MS_NODE_TUPLE, first);
@@ -178,8 +192,10 @@ static ms_text_node *atom(ms_parser *p)
         return number(p);
     if (p->lexer.word.kind == MS_WORD_STRING) {
         ms_text_node *node = ms_parser_node(p, MS_NODE_STRING);
+        const char *quotes = p->file->text + p->lexer.word.offset;
+        const bool is_long = p->lexer.word.bytes >= 6 && memcmp(quotes, quotes + 1, 2) == 0;
         if (node)
-            node->text = text_of(p, 1);
+            node->text = text_of(p, is_long ? 3 : 1);
         ms_lexer_next(&p->lexer);
         return node;
     }
@@ -203,7 +219,7 @@ static ms_text_node *atom(ms_parser *p)
 static ms_text_node *arguments(ms_parser *p, ms_text_node *call)
 {
     while (!ms_parser_takes(p, ")")) {
-        ms_text_node *item = ms_parser_expression(p);
+        ms_text_node *item = ms_parser_starred(p);
         const char *keyword = NULL;
         if (item && item->kind == MS_NODE_NAME && ms_parser_takes(p, "=")) {
             keyword = item->text;
@@ -219,21 +235,49 @@ static ms_text_node *arguments(ms_parser *p, ms_text_node *call)
     return call;
 }
 
-/* NAME[0]: one of several values that a name has. */
-static ms_text_node *subscript(ms_parser *p, const ms_text_node *name)
+/* A part of a subscript: an expression, ..., or a slice. */
+static ms_text_node *subscript_part(ms_parser *p)
+{
+    ms_text_node *part = NULL;
+    if (ms_lexer_is(&p->lexer, ".")) {
+        part = ms_parser_node(p, MS_NODE_ELLIPSIS);
+        for (int i = 0; i < 3; i++)
+            if (!ms_parser_wants(p, ".", "as ... has three"))
+                return NULL;
+        return part;
+    }
+    if (!ms_lexer_is(&p->lexer, ":"))
+        part = ms_parser_starred(p);
+    else
+        part = ms_parser_node(p, MS_NODE_NONE);
+    if (!part || !ms_lexer_is(&p->lexer, ":"))
+        return part;
+    ms_text_node *slice = ms_family_node(p->reading, MS_NODE_SLICE, part);
+    if (!slice || !ms_node_add(p->reading, slice, part))
+        return NULL;
+    while (slice->count < 3) {
+        const bool is_next = ms_parser_takes(p, ":");
+        const bool has_value = is_next && !ms_lexer_is(&p->lexer, ":") &&
+                               !ms_lexer_is(&p->lexer, ",") && !ms_lexer_is(&p->lexer, "]");
+        if (!ms_node_add(p->reading, slice,
+                         has_value ? ms_parser_expression(p) : ms_parser_node(p, MS_NODE_NONE)))
+            return NULL;
+    }
+    return slice;
+}
+
+/* base[...]: parts of a tensor, or one of several values. */
+static ms_text_node *subscript(ms_parser *p, ms_text_node *base)
 {
     ms_lexer_next(&p->lexer);
-    ms_text_node *node = ms_family_node(p->reading, MS_NODE_NAME, name);
-    if (!node)
+    ms_text_node *node = ms_family_node(p->reading, MS_NODE_INDEX, base);
+    if (!node || !ms_node_add(p->reading, node, base))
         return NULL;
-    if (p->lexer.word.kind != MS_WORD_NUMBER) {
-        ms_lexer_fail(&p->lexer, "a number is wanted here, as values are counted from 0");
-        return NULL;
-    }
-    node->text = ms_arena_printf(p->reading->arena, "%s[%.*s]", name->text,
-                                 (int)p->lexer.word.bytes, p->file->text + p->lexer.word.offset);
-    ms_lexer_next(&p->lexer);
-    return node->text && ms_parser_wants(p, "]", "") ? node : NULL;
+    do {
+        if (!ms_node_add(p->reading, node, subscript_part(p)))
+            return NULL;
+    } while (ms_parser_takes(p, ",") && !ms_lexer_is(&p->lexer, "]"));
+    return ms_parser_wants(p, "]", "") ? node : NULL;
 }
 
 /* The tree is walked by recursion: its depth, also to the left, is bounded. */
@@ -256,7 +300,7 @@ static ms_text_node *postfix(ms_parser *p)
             if (!name || !outer || !ms_node_add(p->reading, outer, node))
                 return NULL;
             outer->text = name->text;
-        } else if (ms_lexer_is(&p->lexer, "[") && node->kind == MS_NODE_NAME) {
+        } else if (ms_lexer_is(&p->lexer, "[")) {
             outer = subscript(p, node);
             if (!outer)
                 return NULL;
@@ -272,11 +316,27 @@ static ms_text_node *postfix(ms_parser *p)
     return node;
 }
 
+static ms_text_node *unary(ms_parser *p);
+
+/* a ** b, which binds closer than the sign before it. */
+static ms_text_node *power(ms_parser *p)
+{
+    ms_text_node *base = postfix(p);
+    if (!base || !ms_lexer_is(&p->lexer, "**"))
+        return base;
+    ms_text_node *node = ms_parser_node(p, MS_NODE_POWER);
+    ms_lexer_next(&p->lexer);
+    if (is_deep(p) || !node || !ms_node_add(p->reading, node, base) ||
+        !ms_node_add(p->reading, node, unary(p)))
+        return NULL;
+    return node;
+}
+
 static ms_text_node *unary(ms_parser *p)
 {
     const bool is_not = ms_lexer_is(&p->lexer, "not"), is_minus = ms_lexer_is(&p->lexer, "-");
     if (!is_not && !is_minus)
-        return postfix(p);
+        return power(p);
     ms_text_node *node = ms_parser_node(p, is_not ? MS_NODE_NOT : MS_NODE_NEGATIVE);
     ms_lexer_next(&p->lexer);
     if (is_deep(p))
@@ -292,11 +352,21 @@ static const struct {
 } operators[] = {
     {"or", MS_NODE_OR, 0},           {"and", MS_NODE_AND, 1},     {"==", MS_NODE_EQUAL, 2},
     {"!=", MS_NODE_UNEQUAL, 2},      {"<", MS_NODE_LESS, 2},      {"<=", MS_NODE_AT_MOST, 2},
-    {">", MS_NODE_GREATER, 2},       {">=", MS_NODE_AT_LEAST, 2}, {"+", MS_NODE_ADD, 3},
+    {">", MS_NODE_GREATER, 2},       {">=", MS_NODE_AT_LEAST, 2}, {"is", MS_NODE_IS, 2},
+    {"in", MS_NODE_IN, 2},           {"not", MS_NODE_NOT_IN, 2},  {"+", MS_NODE_ADD, 3},
     {"-", MS_NODE_SUBTRACT, 3},      {"*", MS_NODE_MULTIPLY, 4},  {"/", MS_NODE_DIVIDE, 4},
-    {"//", MS_NODE_DIVIDE_WHOLE, 4}, {"%", MS_NODE_REMAINDER, 4}};
+    {"//", MS_NODE_DIVIDE_WHOLE, 4}, {"%", MS_NODE_REMAINDER, 4}, {"@", MS_NODE_PRODUCT, 4}};
 
 enum { OPERATOR_COUNT = sizeof operators / sizeof *operators, LAST_LEVEL = 4 };
+
+/* Goes past the operator: "is not" and "not in" have two words. */
+static bool take_operator(ms_parser *p, ms_text_node *node)
+{
+    ms_lexer_next(&p->lexer);
+    if (node->kind == MS_NODE_IS && ms_parser_takes(p, "not"))
+        node->kind = MS_NODE_IS_NOT;
+    return node->kind != MS_NODE_NOT_IN || ms_parser_wants(p, "in", "");
+}
 
 ms_text_node *ms_parser_operators(ms_parser *p, int level)
 {
@@ -307,8 +377,8 @@ ms_text_node *ms_parser_operators(ms_parser *p, int level)
         if (operators[i].level != level || !ms_lexer_is(&p->lexer, operators[i].sign))
             continue;
         ms_text_node *node = ms_parser_node(p, operators[i].kind);
-        ms_lexer_next(&p->lexer);
-        if (!node || is_deep(p) || !ms_node_add(p->reading, node, left) ||
+        if (!node || !take_operator(p, node) || is_deep(p) ||
+            !ms_node_add(p->reading, node, left) ||
             !ms_node_add(p->reading, node, ms_parser_operators(p, level + 1)))
             return NULL;
         left = node;

@@ -116,10 +116,27 @@ static bool begin_line(ms_lexer *l)
     return true;
 }
 
+/* Between three quotes: it may have several lines. */
+static void read_long_string(ms_lexer *l, char quote)
+{
+    uint32_t bytes = 3;
+    while (l->at + bytes < l->file->bytes &&
+           !(at(l, bytes) == quote && at(l, bytes + 1) == quote && at(l, bytes + 2) == quote))
+        bytes++;
+    const bool has_end = l->at + bytes < l->file->bytes;
+    set(l, MS_WORD_STRING, has_end ? bytes + 3 : 3);
+    if (!has_end)
+        ms_lexer_fail(l, "this string has no end");
+}
+
 static void read_string(ms_lexer *l)
 {
     const char quote = at(l, 0);
     uint32_t bytes = 1;
+    if (at(l, 1) == quote && at(l, 2) == quote) {
+        read_long_string(l, quote);
+        return;
+    }
     while (at(l, bytes) != quote && at(l, bytes) != '\n' && at(l, bytes) != '\\' &&
            l->at + bytes < l->file->bytes)
         bytes++;
@@ -134,8 +151,9 @@ static void read_string(ms_lexer *l)
 
 static void read_sign(ms_lexer *l)
 {
-    static const char *const two[] = {"//", "==", "!=", "<=", ">="};
-    static const char one[] = "()[]{},:=.+-*/%<>";
+    static const char *const two[] = {"//", "==", "!=", "<=", ">=", "**",
+                                      "+=", "-=", "*=", "/=", "->"};
+    static const char one[] = "()[]{},:=.+-*/%<>@&|~";
     const char c = at(l, 0);
     for (size_t i = 0; i < sizeof two / sizeof *two; i++)
         if (c == two[i][0] && at(l, 1) == two[i][1]) {

@@ -26,6 +26,8 @@ ms_text_node *ms_parser_name(ms_parser *parser, const char *what);
 /* A node at the word. */
 ms_text_node *ms_parser_node(ms_parser *parser, ms_node_kind kind);
 ms_text_node *ms_parser_expression(ms_parser *parser);
+/* The same, or *expression. */
+ms_text_node *ms_parser_starred(ms_parser *parser);
 /* An expression of operators of that level and higher ones; 0: all but conditions. */
 ms_text_node *ms_parser_operators(ms_parser *parser, int level);
 /* Appends an item; false after a failure, and if `item` is NULL. */

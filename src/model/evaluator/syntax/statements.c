@@ -3,28 +3,82 @@
 
 static bool parse_block(ms_parser *p, ms_text_block *block, uint32_t depth);
 
-/* a, b = value; or value alone */
-static bool parse_assignment(ms_parser *p, ms_text_statement *s)
+/* Names on the left of a statement: a, b or (a, b). */
+static bool take_targets(ms_parser *p, ms_text_statement *s, const ms_text_node *all)
 {
-    ms_text_node *first = ms_parser_expression(p);
-    ms_text_node *all = first ? ms_family_node(p->reading, MS_NODE_TUPLE, first) : NULL;
-    if (!all || !ms_node_add(p->reading, all, first))
-        return false;
-    while (ms_parser_takes(p, ","))
-        if (!ms_node_add(p->reading, all, ms_parser_expression(p)))
-            return false;
-    s->value = all->count == 1 ? first : all;
-    if (s->kind == MS_STATEMENT_RETURN || !ms_lexer_is(&p->lexer, "="))
-        return true;
-    s->kind = MS_STATEMENT_ASSIGN;
     for (uint32_t i = 0; i < all->count; i++) {
-        if (all->items[i]->kind != MS_NODE_NAME || i == MS_FAMILY_NAMES) {
+        if (all->items[i]->kind != MS_NODE_NAME || s->target_count == MS_FAMILY_NAMES) {
             ms_family_fail(p->reading, all->items[i],
-                           i == MS_FAMILY_NAMES ? "too many names for one statement"
-                                                : "only names can be bound");
+                           all->items[i]->kind == MS_NODE_NAME ? "too many names for one statement"
+                                                               : "only names can be bound");
             return false;
         }
         s->targets[s->target_count++] = all->items[i];
+    }
+    return true;
+}
+
+/* x += y and its kin: x = x + y, in place where x is a tensor. */
+static bool parse_augmented(ms_parser *p, ms_text_statement *s, ms_text_node *name)
+{
+    static const struct {
+        const char *sign;
+        ms_node_kind kind;
+    } signs[] = {{"+=", MS_NODE_ADD},
+                 {"-=", MS_NODE_SUBTRACT},
+                 {"*=", MS_NODE_MULTIPLY},
+                 {"/=", MS_NODE_DIVIDE}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (!ms_lexer_is(&p->lexer, signs[i].sign))
+            continue;
+        ms_text_node *node = ms_parser_node(p, signs[i].kind);
+        ms_text_node *left = ms_family_node(p->reading, MS_NODE_NAME, name);
+        if (name->kind != MS_NODE_NAME)
+            ms_family_fail(p->reading, name, "only names can be bound");
+        ms_lexer_next(&p->lexer);
+        if (!node || !left || !ms_node_add(p->reading, node, left) ||
+            !ms_node_add(p->reading, node, ms_parser_expression(p)))
+            return false;
+        left->text = name->text;
+        node->index = 1;
+        s->kind = MS_STATEMENT_ASSIGN;
+        s->targets[s->target_count++] = name;
+        s->value = node;
+    }
+    return p->reading->status == MS_OK;
+}
+
+/* a, b = value; or value alone */
+static bool parse_assignment(ms_parser *p, ms_text_statement *s)
+{
+    ms_text_node *first = ms_parser_starred(p);
+    ms_text_node *all = first ? ms_family_node(p->reading, MS_NODE_TUPLE, first) : NULL;
+    if (!all || !ms_node_add(p->reading, all, first))
+        return false;
+    if (s->kind == MS_STATEMENT_CALL && first->kind == MS_NODE_NAME && ms_parser_takes(p, ":") &&
+        !ms_parser_expression(p)) /* a type, which says nothing here */
+        return false;
+    bool is_tuple = false;
+    while (ms_parser_takes(p, ",")) {
+        is_tuple = true;
+        if (p->lexer.word.kind == MS_WORD_LINE || ms_lexer_is(&p->lexer, "="))
+            break;
+        if (!ms_node_add(p->reading, all, ms_parser_starred(p)))
+            return false;
+    }
+    s->value = is_tuple || first->kind == MS_NODE_STAR ? all : first;
+    if (s->kind == MS_STATEMENT_RETURN)
+        return true;
+    if (!ms_lexer_is(&p->lexer, "="))
+        return parse_augmented(p, s, first);
+    if (first->kind == MS_NODE_INDEX && all->count == 1) {
+        s->kind = MS_STATEMENT_SET;
+        s->targets[0] = first;
+    } else {
+        s->kind = MS_STATEMENT_ASSIGN;
+        if (!take_targets(p, s, first->kind == MS_NODE_TUPLE && !is_tuple ? first : all))
+            return false;
+        s->unpacks = is_tuple || first->kind == MS_NODE_TUPLE;
     }
     ms_lexer_next(&p->lexer);
     ms_text_statement value = {.kind = MS_STATEMENT_RETURN};
@@ -58,8 +112,16 @@ static bool parse_if(ms_parser *p, ms_text_statement *s, uint32_t depth)
 static bool parse_for(ms_parser *p, ms_text_statement *s, uint32_t depth)
 {
     s->kind = MS_STATEMENT_FOR;
-    s->targets[s->target_count++] = ms_parser_name(p, "the name that the loop binds");
-    if (!s->targets[0] || !ms_parser_wants(p, "in", ""))
+    do {
+        if (s->target_count == MS_FAMILY_NAMES) {
+            ms_lexer_fail(&p->lexer, "too many names for one statement");
+            return false;
+        }
+        s->targets[s->target_count] = ms_parser_name(p, "the name that the loop binds");
+        if (!s->targets[s->target_count++])
+            return false;
+    } while (ms_parser_takes(p, ","));
+    if (!ms_parser_wants(p, "in", ""))
         return false;
     s->value = ms_parser_expression(p);
     return s->value && parse_block(p, &s->body, depth);
@@ -79,14 +141,38 @@ static bool parse_def(ms_parser *p, ms_text_statement *s, uint32_t depth)
         }
         const uint32_t i = s->target_count++;
         s->targets[i] = ms_parser_name(p, "a parameter");
-        if (!s->targets[i])
+        if (!s->targets[i] || (ms_parser_takes(p, ":") && !ms_parser_expression(p)))
             return false;
         if (ms_parser_takes(p, "=") && !(s->defaults[i] = ms_parser_expression(p)))
             return false;
         if (!ms_lexer_is(&p->lexer, ")") && !ms_parser_wants(p, ",", "between two parameters"))
             return false;
     }
+    if (ms_parser_takes(p, "->") && !ms_parser_expression(p))
+        return false;
     return parse_block(p, &s->body, depth);
+}
+
+static bool parse_with(ms_parser *p, ms_text_statement *s, uint32_t depth)
+{
+    s->kind = MS_STATEMENT_WITH;
+    s->value = ms_parser_expression(p);
+    return s->value && parse_block(p, &s->body, depth);
+}
+
+static bool parse_del(ms_parser *p, ms_text_statement *s)
+{
+    s->kind = MS_STATEMENT_DELETE;
+    do {
+        if (s->target_count == MS_FAMILY_NAMES) {
+            ms_lexer_fail(&p->lexer, "too many names for one statement");
+            return false;
+        }
+        s->targets[s->target_count] = ms_parser_name(p, "a name");
+        if (!s->targets[s->target_count++])
+            return false;
+    } while (ms_parser_takes(p, ","));
+    return true;
 }
 
 static bool parse_class(ms_parser *p, ms_text_statement *s, uint32_t depth)
@@ -126,7 +212,7 @@ static bool parse_assert(ms_parser *p, ms_text_statement *s)
 
 static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
 {
-    static const char *const unknown[] = {"while", "with", "try", "lambda", "import", "yield"};
+    static const char *const unknown[] = {"while", "try", "lambda", "import", "yield", "raise"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         if (ms_lexer_is(&p->lexer, unknown[i]))
             ms_lexer_fail(&p->lexer, "'%s' is not a part of the language of families", unknown[i]);
@@ -144,6 +230,8 @@ static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
         return parse_def(p, s, depth);
     if (ms_parser_takes(p, "class"))
         return parse_class(p, s, depth);
+    if (ms_parser_takes(p, "with"))
+        return parse_with(p, s, depth);
     bool is_read;
     s->kind = MS_STATEMENT_CALL;
     if (ms_parser_takes(p, "from")) {
@@ -153,10 +241,18 @@ static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
     } else if (ms_parser_takes(p, "pass")) {
         s->kind = MS_STATEMENT_PASS;
         is_read = true;
+    } else if (ms_lexer_is(&p->lexer, "break") || ms_lexer_is(&p->lexer, "continue")) {
+        s->kind = ms_lexer_is(&p->lexer, "break") ? MS_STATEMENT_BREAK : MS_STATEMENT_CONTINUE;
+        ms_lexer_next(&p->lexer);
+        is_read = true;
+    } else if (ms_parser_takes(p, "del")) {
+        is_read = parse_del(p, s);
     } else {
         if (ms_parser_takes(p, "return"))
             s->kind = MS_STATEMENT_RETURN;
         is_read = parse_assignment(p, s);
+        if (is_read && s->kind == MS_STATEMENT_CALL && s->value->kind == MS_NODE_STRING)
+            s->kind = MS_STATEMENT_PASS; /* words about what follows */
     }
     if (is_read && p->lexer.word.kind != MS_WORD_LINE)
         ms_lexer_fail(&p->lexer, "the line should end here");

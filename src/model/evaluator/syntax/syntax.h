@@ -21,7 +21,8 @@ enum {
     MS_FAMILY_NAMES = 16,      /* on the left of one assignment, and results of one call */
     MS_FAMILY_IMPORTS = 8,     /* texts above each other */
     MS_FAMILY_MODULES = 1024,  /* of a model, a layer counted once */
-    MS_FAMILY_STEPS = 1 << 16  /* of a pass, a layer counted once */
+    MS_FAMILY_STEPS = 1 << 16, /* of a pass, for each layer */
+    MS_FAMILY_FRAMES = 48      /* calls within each other */
 };
 
 typedef enum ms_node_kind {
@@ -39,6 +40,8 @@ typedef enum ms_node_kind {
     MS_NODE_DIVIDE,
     MS_NODE_DIVIDE_WHOLE,
     MS_NODE_REMAINDER,
+    MS_NODE_POWER,
+    MS_NODE_PRODUCT, /* of matrices: @ */
     MS_NODE_NEGATIVE,
     MS_NODE_EQUAL,
     MS_NODE_UNEQUAL,
@@ -46,6 +49,10 @@ typedef enum ms_node_kind {
     MS_NODE_AT_MOST,
     MS_NODE_GREATER,
     MS_NODE_AT_LEAST,
+    MS_NODE_IS,
+    MS_NODE_IS_NOT,
+    MS_NODE_IN,
+    MS_NODE_NOT_IN,
     MS_NODE_NOT,
     MS_NODE_AND,
     MS_NODE_OR,
@@ -54,6 +61,10 @@ typedef enum ms_node_kind {
     MS_NODE_LIST,          /* [items] */
     MS_NODE_TABLE,         /* {items[0]: items[1], ...} */
     MS_NODE_COMPREHENSION, /* [items[0] for `text` in items[1]] */
+    MS_NODE_STAR,          /* *items[0], in a tuple or among arguments */
+    MS_NODE_INDEX,         /* items[0][the others] */
+    MS_NODE_SLICE,         /* items[0]:items[1]:items[2], MS_NODE_NONE where there is none */
+    MS_NODE_ELLIPSIS,
     /* the same, after their names were found: see resolve.h */
     MS_NODE_LOCAL,     /* slot `index` of the frame */
     MS_NODE_GIVEN,     /* argument `index`, which stays the caller's */
@@ -63,6 +74,9 @@ typedef enum ms_node_kind {
     MS_NODE_FIELD,     /* self's field `index` */
     MS_NODE_PRIMITIVE, /* a call of `primitive`; items[i]: argument i, or NULL */
     MS_NODE_MODULE,    /* a call of items[0], a field or the module of a loop, with the others */
+    MS_NODE_FUNCTION,  /* a call of `function`; places as MS_NODE_MODULE, items[0] has no meaning */
+    MS_NODE_CALLED,    /* a call of the value items[0] with the others */
+    MS_NODE_ATTRIBUTE, /* `index` of the value items[0]: an ms_text_attribute */
     MS_NODE_CLASS,     /* a new module of `klass`, in a field */
     MS_NODE_PATH       /* fields of fields from the family's own on: model.embed_tokens */
 } ms_node_kind;
@@ -81,12 +95,18 @@ typedef struct ms_text_node {
     const struct ms_primitive *primitive;
     const struct ms_family_key *key;
     const struct ms_family_class *klass; /* MS_NODE_CLASS: the class of a new module */
-    const uint8_t *places;               /* MS_NODE_MODULE: for which parameter each argument is */
+    const struct ms_family_function *function;
+    const uint8_t *places; /* MS_NODE_MODULE: for which parameter each argument is */
 } ms_text_node;
 
 typedef enum ms_statement_kind {
     MS_STATEMENT_ASSIGN, /* targets = value */
     MS_STATEMENT_CALL,   /* value, whose results nobody binds */
+    MS_STATEMENT_SET,    /* place = value, where place is items of a tensor: x[:, 1:] */
+    MS_STATEMENT_DELETE, /* targets */
+    MS_STATEMENT_WITH,   /* value: body */
+    MS_STATEMENT_BREAK,
+    MS_STATEMENT_CONTINUE,
     MS_STATEMENT_RETURN, /* value */
     MS_STATEMENT_IF,     /* value: body, else other */
     MS_STATEMENT_FOR,    /* targets[0] in value: body */
@@ -109,6 +129,9 @@ struct ms_text_statement {
     const char *text;
     ms_text_node *place; /* its first word, for messages */
     uint32_t target_count;
+    bool
+        of_layers; /* a loop that goes over a list of layers; the last target is the layer's name */
+    bool unpacks;  /* the value has as many as there are targets, also where it is one */
     ms_text_node *targets[MS_FAMILY_NAMES];
     ms_text_node *defaults[MS_FAMILY_NAMES]; /* of parameters; NULL: none */
     ms_text_node *value, *message;

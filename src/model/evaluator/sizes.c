@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Sizes that a text names, with their symbols.
+ */
+#include "model/evaluator/evaluate.h"
+
+ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_text_facts facts = {.config = model->config};
+    const ms_text_node node = {.kind = MS_NODE_KEY, .key = key};
+    switch (key->dim) {
+    case MS_FAMILY_DIM_HIDDEN:
+        return model->hidden;
+    case MS_FAMILY_DIM_INTERMEDIATE:
+        return model->intermediate;
+    case MS_FAMILY_DIM_VOCAB:
+        return model->vocab;
+    case MS_FAMILY_DIM_HEADS:
+        return model->heads;
+    case MS_FAMILY_DIM_KV_HEADS:
+        return model->kv_heads;
+    case MS_FAMILY_DIM_HEAD:
+        return model->head_dim;
+    case MS_FAMILY_DIM_POSITIONS:
+        return ms_dim_name(s, "P", model->config->max_positions);
+    case MS_FAMILY_DIM_OWN:
+        break;
+    }
+    return ms_dim_name(s, key->name, (uint64_t)ms_family_number(&facts, &node));
+}
+
+ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts, const ms_text_node *node)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    if (node->kind == MS_NODE_KEY && node->key->row.kind <= MS_KEY_OPTIONAL)
+        return ms_family_key_dim(model, node->key);
+    if (node->kind == MS_NODE_CHOICE) {
+        const bool is_first = ms_family_truth(facts, node->items[1]);
+        return ms_family_dim_of(model, facts, node->items[is_first ? 0 : 2]);
+    }
+    if (node->kind == MS_NODE_ADD || node->kind == MS_NODE_MULTIPLY) {
+        const ms_dim a = ms_family_dim_of(model, facts, node->items[0]);
+        const ms_dim b = ms_family_dim_of(model, facts, node->items[1]);
+        return node->kind == MS_NODE_ADD ? ms_dim_add(s, a, b) : ms_dim_mul(s, a, b);
+    }
+    if (node->kind == MS_NODE_DIVIDE_WHOLE && node->items[1]->kind == MS_NODE_NUMBER &&
+        (uint64_t)node->items[1]->number == 2) {
+        const ms_dim a = ms_family_dim_of(model, facts, node->items[0]);
+        if (a.value % 2 == 0)
+            return ms_dim_half(s, a);
+    }
+    return ms_dim_number(s, (uint64_t)ms_family_number(facts, node));
+}

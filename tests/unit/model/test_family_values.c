@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What texts of families do while they run: values that they may have, what is said of those that
+ * do not fit, and texts that say the same in two ways, whose steps are equal.
+ */
+#include <string.h>
+
+#include "base/json/value.h"
+#include "model/evaluator/family.h"
+#include "run/step/step.h"
+#include "unit/fixtures.h"
+
+#define HEAD                                                                                       \
+    "from decoder import *\n"                                                                      \
+    "model_type = \"t\"\n"                                                                         \
+    "architectures = {\"T\": \"causal_lm\"}\n"
+#define MLP HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        "
+#define MODEL HEAD "class Model(Model):\n    def forward(self, ids):\n        "
+
+/* A step of the model that a text describes, of a config whose hidden size is 64. */
+static ms_status step(const char *text, ms_simulation *simulation, ms_error *err)
+{
+    static const char config[] =
+        "{\"model_type\": \"t\", \"hidden_size\": 64, \"vocab_size\": 99, \"intermediate_size\": "
+        "96, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"num_hidden_layers\": 2}";
+    const ms_run_setting settings[] = {
+        {"config", "gpt2"}, {"batch", "3"}, {"seq", "8"}, {"device", "a100-80gb"}};
+    const ms_json_source source = {"config.json", config, sizeof config - 1};
+    ms_arena *arena = ms_arena_create(0);
+    ms_family_file *file = ms_arena_array(arena, ms_family_file, 1);
+    ms_model_config other, model;
+    ms_run_config run;
+    ms_json *document = NULL;
+    assert_non_null(file);
+    load_run(arena, settings, sizeof settings / sizeof *settings, &other, &run);
+    *file =
+        (ms_family_file){.name = "t.family", .text = text, .bytes = strlen(text), .is_users = true};
+    const ms_family *family = ms_family_of_text(arena, file, NULL, ms_families(), err);
+    const ms_family_list list = {.items = &family, .count = 1};
+    ms_status status = family ? MS_OK : MS_ERR_CONFIG;
+    assert_int_equal(ms_json_parse(&source, &document, NULL), MS_OK);
+    if (status == MS_OK)
+        status = ms_model_config_read(arena, ms_json_root(document), &list, &model, NULL, err);
+    if (status == MS_OK)
+        status = ms_step_simulate(&model, &run, MS_STEPS_LEAN, simulation, err);
+    ms_json_free(document);
+    ms_arena_free(arena);
+    return status;
+}
+
+/* Line and column of the failure, and a part of its sentence; line 0: of the config. */
+static const struct {
+    const char *text;
+    uint32_t line, column;
+    const char *says;
+} failures[] = {
+    {MLP "return self.down_proj(x)\n", 6, 21, "wanted here, and not [3, 8, 64]"},
+    {MLP "return x + self.up_proj(x)\n", 6, 18, "[3, 8, 64] and [3, 8, 96] do not fit"},
+    {MLP "return split_heads(x, 5)\n", 6, 16, "heads * width"},
+    {MLP "return view_heads(x, 4, 8)\n", 6, 16, "heads * width"},
+    {MLP "return scale_by_positions(x, x)\n", 6, 16, "a query with heads and position ids"},
+    {MLP "a, b = split(x, 30)\n        return a\n", 6, 16, "equal parts"},
+    {MLP "a, b = split(x, 16)\n        return a\n", 6, 16, "this has 4 values, and 2 are bound"},
+    {MLP "a, b = x.split([32, 31], dim=-1)\n        return a\n", 6, 18, "parts that are the whole"},
+    {MLP "return slice_last(x, 65)\n", 6, 16, "that many elements"},
+    {MLP "y = None\n        return gelu(y)\n", 7, 16, "and not None"},
+    {MLP "if x:\n            x = x\n        return x\n", 6, 12, "has inside is not known"},
+    {MLP "for y in x:\n            x = y\n        return x\n", 6, 18, "a list, or range"},
+    {MLP "return x % x\n", 6, 18, "not known of these tensors"},
+    {MLP "return hidden_size\n", 5, 5, "returns a tensor"},
+    {MLP "return transpose(x, 1, 9)\n", 6, 32, "a dimension of a tensor that has 3"},
+    {MLP "return x.view(3, 8, 63)\n", 6, 18, "as many elements"},
+    {MLP "return x.view(-1, -1)\n", 6, 27, "one of which may be -1"},
+    {MLP "return x.transpose(1, 2).view(3, -1)\n", 6, 34, "without a copy"},
+    {MLP "return x[9]\n", 6, 18, "no such place"},
+    {MLP "return x[1, 2, 3, 4]\n", 6, 27, "has 0 dimensions"},
+    {MLP "return x[..., 5:2]\n", 6, 23, "no elements are left"},
+    {MLP "return (1, 2)[2]\n", 6, 23, "there are 2"},
+    {MLP "return torch.cat([x, self.up_proj(x)], dim=1)\n", 6, 22, "of one shape and type"},
+    {MLP "return x @ x\n", 6, 18, "the product of"},
+    {MLP "return x + \"a\"\n", 6, 18, "does not take these operands"},
+    {MLP "n = x.shape[0] // (x.shape[1] - 8)\n        return x\n", 6, 24, "divides by 0"},
+    {MLP "return x.shape\n", 5, 5, "returns a tensor"},
+    {MLP "return again(x)\ndef again(x):\n    return again(x)\n", 7, 1, "nested too deep"},
+    {MLP "for i in range(500):\n            for j in range(500):\n"
+         "                for k in range(500):\n                    y = k + 1 * j * i\n"
+         "        return x\n",
+     9, 0, "too many steps"},
+    {MLP "for i in range(600):\n            y = i\n        return x\n", 6, 18, "512 rounds"},
+    {MLP "y = [x]\n        for i in range(100):\n            y = [y]\n        return x\n", 8, 18,
+     "no more than"},
+    {MODEL "return self.embed_tokens(ids)[..., :32]\n", 5, 5, "hidden states [B, S, hidden_size]"},
+    {HEAD "class Layer(Layer):\n    def forward(self, x, attention_mask=None, sin=None, cos=None, "
+          "position_ids=None):\n        return self.mlp(x, x)\n",
+     6, 28, "no such parameter"},
+    {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
+          "        return x * self.p\n",
+     7, 18, "[3, 8, 64] and [3] do not fit"},
+    {HEAD "class Mlp(Mlp):\n    down_proj = linear(intermediate_size, hidden_size - 64)\n", 0, 0,
+     "no size that a module can have"},
+    {HEAD "class Model(Model):\n    norm = rms_norm(3)\n", 0, 0, "the norm's width"},
+    {HEAD "class Model(Model):\n    embed_tokens = token_embedding(vocab_size, 32)\n", 0, 0,
+     "is not the hidden size"},
+};
+
+static void test_failures(void **state)
+{
+    uint32_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        ms_error err = {0};
+        ms_simulation simulation;
+        const ms_status status = step(failures[i].text, &simulation, &err);
+        const bool is_there =
+            !failures[i].line || (err.line == failures[i].line &&
+                                  (!failures[i].column || err.column == failures[i].column));
+        if (status != MS_ERR_CONFIG || !strstr(err.text, failures[i].says) || !is_there) {
+            print_error("%u:%u: %s, not %u:%u: %s\n%s\n", err.line, err.column, err.text,
+                        failures[i].line, failures[i].column, failures[i].says, failures[i].text);
+            wrong++;
+        }
+        if (status == MS_OK)
+            ms_simulation_free(&simulation);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+#define PLAIN "return self.down_proj(silu(self.gate_proj(x)) * self.up_proj(x))\n"
+
+/* Texts that say the same. */
+static const struct {
+    const char *first, *second;
+} pairs[] = {
+    {MLP PLAIN, HEAD},
+    {MLP PLAIN,
+     MLP "\"\"\"Words\n        about it.\"\"\"\n        gate: int = F.silu(self.gate_proj(x))\n"
+         "        up = self.up_proj(x)\n        gate = gate * up\n"
+         "        del up\n        return self.down_proj(gate)\n"},
+    {MLP PLAIN, MLP "return self.fed(x, scale=2)\n"
+                    "    def fed(self, x, scale: float = 1.5, name=\"a\") -> int:\n"
+                    "        if scale == 2 and name in (\"a\", \"b\") and name not in []:\n"
+                    "            return self.down_proj(silu(self.gate_proj(x)) * self.up_proj(x))\n"
+                    "        return x\n"},
+    {MLP PLAIN,
+     HEAD "def product(a, b):\n    return a * b\n"
+          "class Mlp(Mlp):\n    def forward(self, x):\n"
+          "        return self.down_proj(product(silu(self.gate_proj(x)), self.up_proj(x)))\n"},
+    {MLP "a, b = split(x, hidden_size // 2)\n        return torch.cat((a, b), dim=-1) + x\n",
+     MLP "parts = torch.chunk(x, 2, dim=-1)\n        a, b = parts\n"
+         "        return torch.cat([*parts], -1) + x\n"},
+    {MLP "return x.view(x.shape[0], x.shape[1], 8, -1).reshape(x.shape) + x\n",
+     MLP "sizes = (*x.shape[:-1], 8, 8)\n        shape = x.size()\n"
+         "        return x.view(sizes).reshape(*shape) + x\n"},
+    {MLP "y = x.transpose(1, 2)\n        return y.contiguous().transpose(-1, -2) + x\n",
+     MLP "return x.permute(0, 2, 1).contiguous().permute(0, 2, 1) + x\n"},
+    {MLP "return x.float().pow(2).mean(-1, keepdim=True).to(x.dtype) + x\n", MLP
+     "y = x.to(torch.float32)\n        y = y ** 2\n        y = torch.mean(y, -1, keepdim=True)\n"
+     "        y = y.type_as(x)\n        return y + x\n"},
+    {MLP "for y in [x, x * 2]:\n            x = x + y\n        return x\n", MLP
+     "items = {\"a\": x, \"b\": x * 2}\n        x = x + items[\"a\"]\n        y = items[\"b\"]\n"
+     "        x = x + y\n        return x\n"},
+    {MLP "n = 0\n        for i in range(2, 7, 2):\n            n += i\n        if n == 12:\n"
+         "            x = x + x[:, None, 0]\n        return x\n",
+     MLP "return x + x[:, :1]\n"},
+    {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
+     MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
+};
+
+static void test_pairs(void **state)
+{
+    uint32_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        ms_error err = {0};
+        ms_simulation both[2];
+        for (int k = 0; k < 2; k++)
+            if (step(k ? pairs[i].second : pairs[i].first, &both[k], &err) != MS_OK)
+                fail_msg("%u:%u: %s\n%s", err.line, err.column, err.text,
+                         k ? pairs[i].second : pairs[i].first);
+        const ms_trace *a = &both[0].trace, *b = &both[1].trace;
+        if (a->events.count != b->events.count || both[0].saved_bytes != both[1].saved_bytes) {
+            print_error("%u and %u events, %llu and %llu bytes are saved:\n%s\n%s\n",
+                        a->events.count, b->events.count, (unsigned long long)both[0].saved_bytes,
+                        (unsigned long long)both[1].saved_bytes, pairs[i].first, pairs[i].second);
+            wrong++;
+        }
+        for (int k = 0; k < 2; k++)
+            ms_simulation_free(&both[k]);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_pairs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
