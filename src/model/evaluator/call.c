@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"
@@ -275,11 +276,26 @@ static bool run_block(ms_frame *f, const ms_text_block *block, ms_results *retur
     return false;
 }
 
+/* Parameters of the module itself come from the host for its call, where they wait there. */
+static ms_fetched fetch_own(ms_model *model, const ms_object *o)
+{
+    ms_tensor own[MS_MOST_FETCHED];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < o->klass->field_count && model->run->has_host_layers; i++) {
+        const ms_text_node *maker = o->parts[i].maker;
+        if (maker && maker->kind == MS_NODE_PRIMITIVE && !maker->primitive->call &&
+            count < MS_MOST_FETCHED)
+            own[count++] = o->parts[i].tensors[0];
+    }
+    return ms_host_fetch(model, count, own);
+}
+
 void ms_family_call(ms_model *model, ms_object *o, const ms_family_function *function,
                     const ms_tensor *args, ms_results *results)
 {
     ms_tape *tape = model->tape;
     const uint32_t previous = o->scope == MS_NONE ? tape->scope : ms_scope_enter(tape, o->scope);
+    const ms_fetched fetched = fetch_own(model, o);
     ms_frame f; /* of which only what the function has is set */
     ms_results returned;
     f.model = model;
@@ -297,6 +313,7 @@ void ms_family_call(ms_model *model, ms_object *o, const ms_family_function *fun
     f.locals.count = function->slot_count;
     (void)run_block(&f, &function->text->body, &returned);
     ms_locals_end(&f.locals, NULL);
+    ms_host_drop(model, &fetched);
     for (uint32_t i = 0; i < returned.count; i++)
         results->items[i] = ms_unown(tape, returned.items[i]);
     tape->scope = previous;

@@ -38,11 +38,11 @@ static const struct {
     KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("no_rope_layer_interval", no_rotary_interval, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("num_experts", num_experts, OF_COUNTS, MAX_EXPERTS, PLAIN),
-    KNOWN("num_experts_per_tok", experts_per_token, OF_COUNTS, MAX_EXPERTS, PLAIN),
-    KNOWN("moe_intermediate_size", expert_size, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
+    KNOWN("num_experts", num_experts, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_EXPERTS),
+    KNOWN("num_experts_per_tok", experts_per_token, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_CHOSEN),
+    KNOWN("moe_intermediate_size", expert_size, OF_COUNTS, MAX_INTERMEDIATE, MS_FAMILY_DIM_EXPERT),
     KNOWN("shared_expert_intermediate_size", shared_expert_size, OF_COUNTS, MAX_INTERMEDIATE,
-          PLAIN),
+          MS_FAMILY_DIM_SHARED),
     KNOWN("decoder_sparse_step", sparse_step, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
@@ -80,6 +80,7 @@ static const struct {
     {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
@@ -353,6 +354,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
+                   "dense_layers(), "
                    "rope() or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
@@ -361,7 +363,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 /* Sizes and counts that other figures are divided by. */
 static bool is_size(const ms_family_key *key)
 {
-    return key->dim != MS_FAMILY_DIM_OWN || key->row.offset == MEMBER(num_layers);
+    return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER) ||
+           key->row.offset == MEMBER(num_layers);
 }
 
 static bool has_size(const ms_key *row)

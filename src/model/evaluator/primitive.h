@@ -30,6 +30,7 @@ struct ms_object {
     uint32_t scope, number; /* number: of its layer, MS_NONE: none */
     ms_family_part *parts;
     ms_tensor given[MS_FAMILY_NAMES]; /* arguments of its last call, the caller's: calls again */
+    ms_shape shape;                   /* of what as_tokens() got last */
 };
 
 /* A call of a function of the text. */
@@ -84,13 +85,23 @@ typedef enum ms_shape_rule {
     MS_SHAPE_HEAD
 } ms_shape_rule;
 
+struct ms_shaping;
+struct ms_text_shape;
+
+/* A rule of a row's own, as ms_shape_function and ms_shape_module; `maker` is NULL for functions.
+ */
+typedef bool (*ms_shape_fn)(struct ms_shaping *shaping, const ms_text_facts *facts,
+                            const ms_text_node *node, const ms_text_node *maker,
+                            const struct ms_text_shape *args, struct ms_text_shape *out);
+
 typedef struct ms_primitive {
     const char *name;
     /* Names of its parameters with blanks between; a type for each: t tensor, d dimension, n
      * number, l local that it binds anew, p path. Those behind | may be left out. */
     const char *parameters, *types;
     ms_shape_rule shape;
-    uint8_t results; /* MS_RESULTS_WANTED: as many as are bound */
+    ms_shape_fn shapes; /* in its place; NULL: the rule */
+    uint8_t results;    /* MS_RESULTS_WANTED: as many as are bound */
     /* A function: results->count is the number that is bound. */
     void (*run)(ms_frame *frame, const ms_text_node *call, const ms_tensor *args,
                 ms_results *results);

@@ -188,6 +188,8 @@ static bool same(ms_shaping *s, const ms_text_node *node, const ms_text_shape *a
 bool ms_shape_function(ms_shaping *s, const ms_text_facts *facts, const ms_text_node *node,
                        const ms_text_shape *a, uint32_t wanted, ms_text_shape *out)
 {
+    if (node->primitive->shapes)
+        return node->primitive->shapes(s, facts, node, NULL, a, out);
     switch ((int)node->primitive->shape) {
     case MS_SHAPE_POSITIONS:
         *out = (ms_text_shape){MS_SHAPED, 2, {1, s->seq}};
@@ -256,6 +258,8 @@ bool ms_shape_module(ms_shaping *s, const ms_text_facts *facts, const ms_text_no
     const ms_text_shape none = {.kind = MS_SHAPED_NONE};
     if (!a)
         return fail(s, node, &none, "a parameter is wanted");
+    if (maker->primitive->shapes)
+        return maker->primitive->shapes(s, facts, node, maker, a, out);
     const uint64_t first = maker->count ? size_at(facts, maker->items[0]) : 0;
     switch ((int)rule) {
     case MS_SHAPE_LINEAR:

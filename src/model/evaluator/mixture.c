@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What texts of mixtures of experts call beside the rows of other models: the experts of a layer,
+ * and what a router is made of.
+ */
+#include "model/evaluator/mixture.h"
+
+#include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
+#include "model/evaluator/mixture_shapes.h"
+#include "torch/ops/moe/routing.h"
+
+#define FUNCTION(name)                                                                             \
+    static void name(ms_frame *f, const ms_text_node *call, const ms_tensor *a, ms_results *r)
+
+static bool is_idle(const ms_frame *f, ms_tensor x)
+{
+    return ms_idle(f->model->tape) || !x;
+}
+
+/* ---- shapes of what the block gets and yields ---- */
+
+/* x.view(-1, H); the module remembers the shape of x. */
+FUNCTION(run_as_tokens)
+{
+    (void)call;
+    if (!is_idle(f, a[0]))
+        f->self->shape = ms_info(f->model->tape, a[0])->shape;
+    r->items[0] = ms_as_tokens(f->model, a[0]);
+}
+
+FUNCTION(run_as_sequences)
+{
+    (void)call;
+    r->items[0] = ms_reshape(f->model->tape, a[0], f->self->shape);
+}
+
+/* ---- routers ---- */
+
+/* F.linear(x, weight): the weight is the caller's until the call returns. */
+FUNCTION(run_linear_of)
+{
+    ms_tape *tape = f->model->tape;
+    (void)call;
+    r->items[0] = 0;
+    if (is_idle(f, a[0]))
+        return;
+    ms_retain(tape, a[1]);
+    r->items[0] = ms_linear(tape, a[0], a[1], 0);
+    ms_release(tape, a[1]);
+}
+
+FUNCTION(run_softmax_fp32)
+{
+    (void)call;
+    r->items[0] = ms_softmax_in(f->model->tape, a[0], MS_DTYPE_F32);
+}
+
+FUNCTION(run_sum_last)
+{
+    ms_tape *tape = f->model->tape;
+    (void)call;
+    r->items[0] = 0;
+    if (!is_idle(f, a[0]))
+        r->items[0] = ms_sum_dim(tape, a[0], ms_info(tape, a[0])->shape.rank - 1, true);
+}
+
+FUNCTION(run_divide_into)
+{
+    (void)call;
+    r->items[0] = ms_div_into(f->model->tape, a[0], a[1]);
+}
+
+FUNCTION(run_topk)
+{
+    ms_topk(f->model->tape, a[0], ms_frame_dim(f, call->items[1]), r->items);
+}
+
+FUNCTION(run_router_logits)
+{
+    (void)call, (void)r;
+    ms_router_logits_keep(f->model, a[0]);
+}
+
+/* ---- experts ---- */
+
+static void make_experts(const ms_making *m)
+{
+    ms_experts_module *experts = ms_arena_array(m->model->arena, ms_experts_module, 1);
+    m->part->own = experts;
+    if (!experts) {
+        ms_tape_fail(m->model->tape, MS_ERR_NOMEM);
+        return;
+    }
+    *experts = ms_experts_new(m->model, m->scope,
+                              (ms_experts_form){.name = m->name,
+                                                .count = ms_making_dim(m, 0),
+                                                .width = ms_making_dim(m, 1),
+                                                .inner = ms_making_dim(m, 2)});
+}
+
+static void call_experts(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
+{
+    r->items[0] =
+        ms_experts_call(f->model, p->own, a[0], &(ms_routing){.experts = a[1], .weights = a[2]});
+}
+
+/* ---- rows ---- */
+
+const ms_primitive ms_mixture_rows[] = {
+    {.name = "as_tokens",
+     .shapes = ms_shape_as_tokens,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_as_tokens},
+    {.name = "as_sequences",
+     .shapes = ms_shape_as_sequences,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_as_sequences},
+    {.name = "linear_of",
+     .shapes = ms_shape_linear_of,
+     .parameters = "x weight",
+     .types = "tt",
+     .results = 1,
+     .run = run_linear_of},
+    {.name = "softmax_fp32",
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_softmax_fp32},
+    {.name = "sum_last",
+     .shape = MS_SHAPE_MEAN,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_sum_last},
+    {.name = "divide_into",
+     .parameters = "x by",
+     .types = "tt",
+     .results = 1,
+     .run = run_divide_into},
+    {.name = "topk",
+     .shapes = ms_shape_topk,
+     .parameters = "x count",
+     .types = "td",
+     .results = 2,
+     .run = run_topk},
+    {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
+    {.name = "experts",
+     .shapes = ms_shape_experts,
+     .parameters = "count width inner",
+     .types = "ddd",
+     .results = 1,
+     .make = make_experts,
+     .call = call_experts,
+     .call_types = "ttt"},
+};
+
+const uint32_t ms_mixture_row_count = sizeof ms_mixture_rows / sizeof *ms_mixture_rows;
