@@ -5,6 +5,7 @@
  */
 #include "model/evaluator/mixture.h"
 
+#include "model/decoder/expert_choice.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/evaluator/mixture_shapes.h"
@@ -76,10 +77,87 @@ FUNCTION(run_topk)
     ms_topk(f->model->tape, a[0], ms_frame_dim(f, call->items[1]), r->items);
 }
 
+/* F.linear(x.float(), weight.float()) where autocast is off */
+FUNCTION(run_linear_fp32)
+{
+    ms_tape *tape = f->model->tape;
+    const bool had_autocast = tape->has_autocast;
+    (void)call;
+    tape->has_autocast = false;
+    r->items[0] = 0;
+    if (!is_idle(f, a[0])) {
+        const ms_tensor x = ms_to(tape, a[0], MS_DTYPE_F32);
+        r->items[0] = ms_linear(tape, x, ms_to(tape, a[1], MS_DTYPE_F32), 0);
+    }
+    tape->has_autocast = had_autocast;
+}
+
+/* scores + bias, of which only the order is used: no gradient comes here */
+FUNCTION(run_biased)
+{
+    ms_tape *tape = f->model->tape;
+    const bool grad_enabled = tape->grad_enabled;
+    (void)call;
+    tape->grad_enabled = false;
+    r->items[0] = ms_add(tape, a[0], a[1]);
+    tape->grad_enabled = grad_enabled;
+}
+
+/* topk() of such scores */
+FUNCTION(run_choose)
+{
+    ms_tape *tape = f->model->tape;
+    const bool grad_enabled = tape->grad_enabled;
+    tape->grad_enabled = false;
+    run_topk(f, call, a, r);
+    tape->grad_enabled = grad_enabled;
+}
+
+FUNCTION(run_choose_by_pairs)
+{
+    (void)call;
+    ms_choose_by_pairs(f->model, a[0], a[1], r->items);
+}
+
+FUNCTION(run_gather_last)
+{
+    (void)call;
+    r->items[0] = ms_gather_last(f->model->tape, a[0], a[1]);
+}
+
+FUNCTION(run_divide)
+{
+    (void)call;
+    r->items[0] = ms_div_by(f->model->tape, a[0], a[1]);
+}
+
+FUNCTION(run_clamp_least)
+{
+    (void)call;
+    r->items[0] = ms_clamp(f->model->tape, a[0], 1);
+}
+
 FUNCTION(run_router_logits)
 {
     (void)call, (void)r;
     ms_router_logits_keep(f->model, a[0]);
+}
+
+/* ---- buffers and further parameters ---- */
+
+static void make_buffer(const ms_making *m)
+{
+    const ms_dtype dtype = ms_making_truth(m, 1, false) ? MS_DTYPE_F32 : m->model->run->dtype;
+    m->part->tensors[0] = ms_buffer_new(m->model, MS_SHAPE(ms_making_dim(m, 0)), dtype, m->name);
+}
+
+static void make_parameter_fp32(const ms_making *m)
+{
+    const ms_shape shape = MS_SHAPE(ms_making_dim(m, 0), ms_making_dim(m, 1));
+    m->part->tensors[0] =
+        ms_making_truth(m, 2, true)
+            ? ms_parameter_of(m->model, m->scope, m->name, shape, MS_DTYPE_F32)
+            : ms_frozen_parameter_of(m->model, m->scope, m->name, shape, MS_DTYPE_F32);
 }
 
 /* ---- experts ---- */
@@ -148,7 +226,46 @@ const ms_primitive ms_mixture_rows[] = {
      .types = "td",
      .results = 2,
      .run = run_topk},
+    {.name = "choose",
+     .shapes = ms_shape_topk,
+     .parameters = "x count",
+     .types = "td",
+     .results = 2,
+     .run = run_choose},
+    {.name = "choose_by_pairs",
+     .shapes = ms_shape_choose_by_pairs,
+     .parameters = "scores bias",
+     .types = "tt",
+     .results = MS_CHOICE_VALUES,
+     .run = run_choose_by_pairs},
+    {.name = "biased", .parameters = "scores bias", .types = "tt", .results = 1, .run = run_biased},
+    {.name = "gather_last",
+     .shapes = ms_shape_gather,
+     .parameters = "x places",
+     .types = "tt",
+     .results = 1,
+     .run = run_gather_last},
+    {.name = "divide", .parameters = "x by", .types = "tt", .results = 1, .run = run_divide},
+    {.name = "at_least", .parameters = "x", .types = "t", .results = 1, .run = run_clamp_least},
+    {.name = "linear_fp32",
+     .shapes = ms_shape_linear_of,
+     .parameters = "x weight",
+     .types = "tt",
+     .results = 1,
+     .run = run_linear_fp32},
     {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
+    {.name = "buffer",
+     .shapes = ms_shape_sizes,
+     .parameters = "size fp32",
+     .types = "d|n",
+     .results = 1,
+     .make = make_buffer},
+    {.name = "parameter_fp32",
+     .shapes = ms_shape_sizes,
+     .parameters = "size size2 trained",
+     .types = "dd|n",
+     .results = 1,
+     .make = make_parameter_fp32},
     {.name = "experts",
      .shapes = ms_shape_experts,
      .parameters = "count width inner",

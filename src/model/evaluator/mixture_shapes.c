@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/evaluator/mixture_shapes.h"
 
+#include "model/decoder/expert_choice.h"
+
 static bool fail(const ms_shaping *s, const ms_text_node *node, const char *what)
 {
     ms_family_fail(s->reading, node, "%s", what);
@@ -54,6 +56,36 @@ MS_SHAPES(ms_shape_topk)
         return fail(s, node, "a tensor with at least that many elements is wanted here");
     out[0] = out[1] = *a;
     out[0].dims[a->rank - 1] = out[1].dims[a->rank - 1] = count;
+    return true;
+}
+
+MS_SHAPES(ms_shape_choose_by_pairs)
+{
+    (void)maker;
+    const ms_model_config *c = facts->config;
+    if (a[0].kind != MS_SHAPED || a[0].rank != 2 || a[0].dims[1] != c->num_experts)
+        return fail(s, node, "a score of each expert, [B * S, num_experts], is wanted here");
+    for (uint32_t i = 0; i < MS_CHOICE_VALUES; i++)
+        out[i] = (ms_text_shape){.kind = MS_SHAPED_ANY};
+    out[0] = pair(a[0].dims[0], c->experts_per_token);
+    return true;
+}
+
+MS_SHAPES(ms_shape_gather)
+{
+    (void)facts, (void)maker;
+    *out = a[1];
+    return (a[0].kind == MS_SHAPED && a[1].kind == MS_SHAPED && a[0].rank == a[1].rank) ||
+           fail(s, node, "places in the last dimension of the first are wanted here");
+}
+
+MS_SHAPES(ms_shape_sizes)
+{
+    if (a)
+        return fail(s, node, "a parameter cannot be called");
+    *out = (ms_text_shape){.kind = MS_SHAPED};
+    for (; maker->primitive->types[out->rank] == 'd'; out->rank++)
+        out->dims[out->rank] = size_at(facts, maker->items[out->rank]);
     return true;
 }
 

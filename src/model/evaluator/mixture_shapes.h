@@ -18,6 +18,12 @@ MS_SHAPES(ms_shape_as_sequences);
 MS_SHAPES(ms_shape_linear_of);
 /* [.., E] to the [.., K] best and their places */
 MS_SHAPES(ms_shape_topk);
+/* [N, E] and a bias [E] to [N, K], and what only stays bound */
+MS_SHAPES(ms_shape_choose_by_pairs);
+/* places among the last dimension, whose shape the result has */
+MS_SHAPES(ms_shape_gather);
+/* A parameter of the sizes that are its first arguments. */
+MS_SHAPES(ms_shape_sizes);
 /* Tokens [N, H], and for each its experts and their weights, both [N, K]. */
 MS_SHAPES(ms_shape_experts);
 

@@ -249,6 +249,8 @@ bool ms_shape_module(ms_shaping *s, const ms_text_facts *facts, const ms_text_no
                      const ms_text_node *maker, const ms_text_shape *a, ms_text_shape *out)
 {
     const ms_shape_rule rule = maker->primitive->shape;
+    if (maker->primitive->shapes)
+        return maker->primitive->shapes(s, facts, node, maker, a, out);
     if (rule == MS_SHAPE_PARAMETER && !a) {
         *out = (ms_text_shape){.kind = MS_SHAPED};
         for (uint32_t i = 0; i < maker->count && maker->items[i]; i++)
@@ -258,8 +260,6 @@ bool ms_shape_module(ms_shaping *s, const ms_text_facts *facts, const ms_text_no
     const ms_text_shape none = {.kind = MS_SHAPED_NONE};
     if (!a)
         return fail(s, node, &none, "a parameter is wanted");
-    if (maker->primitive->shapes)
-        return maker->primitive->shapes(s, facts, node, maker, a, out);
     const uint64_t first = maker->count ? size_at(facts, maker->items[0]) : 0;
     switch ((int)rule) {
     case MS_SHAPE_LINEAR:
