@@ -33,11 +33,13 @@ static ms_tensor stack_new(ms_model *model, uint32_t scope, const char *name, ms
 ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_form form)
 {
     ms_symbols *s = &model->tape->trace->symbols;
-    ms_dim count = ms_expert_count(model), width = ms_expert_width(model);
+    ms_dim count = form.count.value ? form.count : ms_expert_count(model);
+    ms_dim width = form.inner.value ? form.inner : ms_expert_width(model);
     ms_dim both = form.ungated ? width : ms_dim_mul(s, ms_dim_number(s, 2), width);
-    ms_dim hidden = form.width ? ms_dim_name(s, "He", form.width) : model->hidden;
-    uint32_t scope = ms_scope_add(model->tape, parent, "experts", MS_NONE);
-    ms_experts_module m = {.scope = scope, .form = form, .width = hidden};
+    ms_dim hidden = form.width.value ? form.width : model->hidden;
+    uint32_t scope = ms_scope_add(model->tape, parent, form.name ? form.name : "experts", MS_NONE);
+    ms_experts_module m = {
+        .scope = scope, .form = form, .count = count, .width = hidden, .inner = width};
     bool t = form.transposed;
     m.gate_up = stack_new(model, scope, form.ungated ? "up_proj" : "gate_up_proj",
                           MS_SHAPE(count, t ? hidden : both, t ? both : hidden));
@@ -47,8 +49,6 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
                        MS_SHAPE(count, t ? width : hidden, t ? hidden : width));
     if (form.bias)
         m.down_bias = ms_parameter_new(model, scope, "down_proj_bias", MS_SHAPE(count, hidden));
-    if (!m.form.gate)
-        m.form.gate = form.ungated ? ms_activation_call : ms_gate_experts;
     const ms_tensor stacks[] = {m.gate_up, m.gate_up_bias, m.down, m.down_bias};
     for (uint32_t i = 0; i < sizeof stacks / sizeof *stacks && !ms_idle(model->tape); i++)
         if (stacks[i])
@@ -58,19 +58,27 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
     return m;
 }
 
-ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up)
+/* act(gate) * up of the two halves. */
+static ms_tensor gate_halves(ms_model *model, ms_dim width, ms_tensor gate_up)
 {
     ms_tape *tape = model->tape;
     ms_tensor halves[2];
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, gate_up);
-    ms_split(tape, *input, 1, ms_expert_width(model), 2, halves);
+    ms_split(tape, *input, 1, width, 2, halves);
     ms_tensor *gate = ms_local(&f, halves[0]);
     ms_tensor *up = ms_local(&f, halves[1]);
     ms_tensor out = ms_mul(tape, ms_activation_call(model, *gate), *up);
     ms_retain(tape, out);
     ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
+}
+
+static ms_tensor apply_gate(ms_model *model, const ms_experts_module *m, ms_tensor x)
+{
+    if (m->form.gate)
+        return m->form.gate(model, x);
+    return m->form.ungated ? ms_activation_call(model, x) : gate_halves(model, m->inner, x);
 }
 
 /* grouped_mm(input.to(weight.dtype), weight) with the bias of each row's expert added. */
@@ -95,12 +103,12 @@ static ms_tensor biases_of(ms_model *model, ms_tensor biases, ms_tensor ids)
 }
 
 /* How many tokens each expert gets, added up: where its rows end. */
-static ms_tensor *find_offsets(ms_model *model, ms_locals *f, ms_tensor ids)
+static ms_tensor *find_offsets(ms_tape *tape, const ms_experts_module *m, ms_locals *f,
+                               ms_tensor ids)
 {
-    ms_tape *tape = model->tape;
     ms_dtype dtype = tape->on_cpu ? MS_DTYPE_F32 : MS_DTYPE_I32;
     ms_tensor *input = ms_local(f, ms_to(tape, ids, dtype));
-    ms_tensor *counts = ms_local(f, ms_histogram(tape, *input, ms_expert_count(model)));
+    ms_tensor *counts = ms_local(f, ms_histogram(tape, *input, m->count));
     return ms_local(f, ms_offsets(tape, *counts));
 }
 
@@ -111,7 +119,7 @@ static ms_tensor *run_groups(ms_model *model, const ms_experts_module *m, ms_loc
     ms_tape *tape = model->tape;
     ms_tensor *bias = ms_local(f, biases_of(model, m->gate_up_bias, ids));
     ms_tensor *out = ms_local(f, grouped_linear(model, m, rows, m->gate_up, offsets, *bias));
-    ms_assign(f, out, m->form.gate(model, *out));
+    ms_assign(f, out, apply_gate(model, m, *out));
     ms_assign(f, bias, biases_of(model, m->down_bias, ids));
     ms_assign(f, out, grouped_linear(model, m, *out, m->down, offsets, *bias));
     if (are_packed(model) && !ms_idle(tape))
@@ -125,7 +133,8 @@ static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_ten
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !x)
         return 0;
-    ms_dim tokens = ms_info(tape, x)->shape.dims[0], each = ms_experts_per_token(model);
+    ms_dim tokens = ms_info(tape, x)->shape.dims[0];
+    ms_dim each = ms_info(tape, r->experts)->shape.dims[1];
     ms_shape flat = MS_SHAPE(ms_dim_mul(&tape->trace->symbols, tokens, each));
     ms_tensor sorted[2];
     ms_locals f = ms_locals_begin(tape);
@@ -136,7 +145,7 @@ static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_ten
     ms_tensor *sorted_ids = ms_local(&f, sorted[0]), *order = ms_local(&f, sorted[1]);
     ms_tensor *rows = ms_local(&f, ms_index_rows(tape, *hidden, ms_floor_divide(tape, *order)));
     ms_tensor *sorted_weights = ms_local(&f, ms_index_rows(tape, *weights, *order));
-    ms_tensor *offsets = find_offsets(model, &f, *sorted_ids);
+    ms_tensor *offsets = find_offsets(tape, m, &f, *sorted_ids);
     ms_tensor *out = run_groups(model, m, &f, *rows, *sorted_weights, *sorted_ids, *offsets);
     ms_tensor *inverse = ms_local(&f, ms_inverse_order(tape, *order));
     ms_assign(&f, out, ms_index_rows(tape, *out, *inverse));
@@ -174,7 +183,8 @@ static ms_tensor run_batched(ms_model *model, const ms_experts_module *m, ms_ten
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !x)
         return 0;
-    ms_dim tokens = ms_info(tape, x)->shape.dims[0], each = ms_experts_per_token(model);
+    ms_dim tokens = ms_info(tape, x)->shape.dims[0];
+    ms_dim each = ms_info(tape, r->experts)->shape.dims[1];
     ms_shape flat = MS_SHAPE(ms_dim_mul(&tape->trace->symbols, tokens, each));
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
@@ -184,7 +194,7 @@ static ms_tensor run_batched(ms_model *model, const ms_experts_module *m, ms_ten
     ms_tensor *selected = ms_local(&f, ms_index_rows(tape, m->gate_up, *ids));
     ms_tensor *bias = ms_local(&f, biases_of(model, m->gate_up_bias, *ids));
     ms_tensor *out = ms_local(&f, batched_linear(model, m, *rows, *selected, *bias));
-    ms_assign(&f, out, m->form.gate(model, *out));
+    ms_assign(&f, out, apply_gate(model, m, *out));
     ms_assign(&f, selected, ms_index_rows(tape, m->down, *ids));
     ms_assign(&f, bias, biases_of(model, m->down_bias, *ids));
     ms_assign(&f, out, batched_linear(model, m, *out, *selected, *bias));

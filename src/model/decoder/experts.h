@@ -13,13 +13,15 @@
 
 /* Properties of a family's experts; all zero: no biases, act(gate) * up of the hidden size. */
 typedef struct ms_experts_form {
+    const char *name; /* NULL: "experts" */
     bool bias;
     /* act(up) without a gate: weights [E, F, H] and [E, H, F]. The loop over experts then adds up
      * in the type of the routing weights. */
     bool ungated;
-    uint64_t width;  /* H of the weights; 0: the hidden size */
-    bool transposed; /* weights [E, H, 2F] and [E, F, H] instead of [E, 2F, H] and [E, H, F] */
-    /* [T, 2F] to [T, F], as _apply_gate; NULL: ms_gate_experts */
+    ms_dim width;        /* H of the weights; 0: the hidden size */
+    ms_dim count, inner; /* E and F; 0: the config's */
+    bool transposed;     /* weights [E, H, 2F] and [E, F, H] instead of [E, 2F, H] and [E, H, F] */
+    /* [T, 2F] to [T, F], as _apply_gate; NULL: act(gate) * up of the two halves */
     ms_tensor (*gate)(ms_model *model, ms_tensor gate_up);
 } ms_experts_form;
 
@@ -27,7 +29,7 @@ typedef struct ms_experts_form {
 typedef struct ms_experts_module {
     uint32_t scope;
     ms_experts_form form;
-    ms_dim width;                                     /* of an expert's input and result */
+    ms_dim count, width, inner;                       /* E, H and F */
     ms_tensor gate_up, gate_up_bias, down, down_bias; /* biases 0: none */
 } ms_experts_module;
 
@@ -40,8 +42,6 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
 /* hidden: [N, H]; the caller owns the tensors of the routing. */
 ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
                           const ms_routing *routing);
-/* act(gate) * up of the two halves. */
-ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up);
 
 /* ---- routers ---- */
 

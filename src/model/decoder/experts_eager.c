@@ -18,13 +18,12 @@ typedef struct loop {
 } loop;
 
 /* expert_mask and expert_hit; the sums and comparisons in between come and go. */
-static void find_hits(ms_model *model, ms_locals *f, ms_tensor experts, uint64_t hits)
+static void find_hits(ms_tape *tape, ms_locals *f, ms_tensor experts, ms_dim count, uint64_t hits)
 {
-    ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
     bool grad_enabled = tape->grad_enabled;
     tape->grad_enabled = false;
-    ms_dim classes = ms_dim_add(s, ms_expert_count(model), ms_dim_number(s, 1));
+    ms_dim classes = ms_dim_add(s, count, ms_dim_number(s, 1));
     ms_local(f, ms_one_hot(tape, experts, classes));
     ms_tensor counts = ms_empty(tape, MS_SHAPE(classes), MS_DTYPE_I64);
     ms_tensor positive = ms_compare(tape, counts, 0);
@@ -75,7 +74,7 @@ static void run_gated(ms_model *model, const ms_experts_module *m, ms_locals *f,
 {
     ms_tape *tape = model->tape;
     ms_tensor halves[2];
-    ms_split(tape, linear_of(tape, *l->state, m->gate_up), 1, ms_expert_width(model), 2, halves);
+    ms_split(tape, linear_of(tape, *l->state, m->gate_up), 1, m->inner, 2, halves);
     ms_retain(tape, halves[1]);
     ms_assign(f, l->gate, halves[0]);
     ms_assign(f, l->up, ms_unown(tape, halves[1]));
@@ -113,18 +112,11 @@ static void run_expert(ms_model *model, const ms_experts_module *m, ms_locals *f
               ms_index_add_into(tape, *l->result, *l->tokens, ms_to(tape, *l->current, dtype)));
 }
 
-static uint64_t rows_of(const ms_model *model, uint64_t tokens, uint64_t expert)
-{
-    const ms_model_config *c = model->config;
-    return ms_expert_rows(model->run->routing, tokens, c->experts_per_token, c->num_experts,
-                          expert);
-}
-
-static uint64_t count_hits(const ms_model *model, uint64_t tokens)
+static uint64_t count_hits(const ms_model *model, uint64_t tokens, uint64_t each, uint64_t count)
 {
     uint64_t hits = 0;
-    for (uint64_t i = 0; i < model->config->num_experts; i++)
-        hits += rows_of(model, tokens, i) > 0;
+    for (uint64_t i = 0; i < count; i++)
+        hits += ms_expert_rows(model->run->routing, tokens, each, count, i) > 0;
     return hits;
 }
 
@@ -135,19 +127,21 @@ ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *m, ms_tenso
     if (ms_idle(tape) || !x)
         return 0;
     ms_dim tokens = ms_info(tape, x)->shape.dims[0];
+    ms_dim each = ms_info(tape, r->experts)->shape.dims[1];
+    const uint64_t count = m->count.value;
     ms_locals f = ms_locals_begin(tape);
-    loop l = {.chosen = MS_SHAPE(ms_experts_per_token(model), tokens)};
+    loop l = {.chosen = MS_SHAPE(each, tokens)};
     l.hidden = ms_argument(&f, x);
     l.weights = ms_local(&f, r->weights);
     const ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     const ms_tensor typed = m->form.ungated ? r->weights : x; /* what the result's type is of */
     l.result = ms_local(&f, ms_empty_like(tape, x, (ms_dtype)ms_info(tape, typed)->dtype));
-    find_hits(model, &f, r->experts, count_hits(model, tokens.value));
+    find_hits(tape, &f, r->experts, m->count, count_hits(model, tokens.value, each.value, count));
     ms_tensor **const locals[] = {&l.slots, &l.tokens, &l.state, &l.gate, &l.up, &l.current};
     for (size_t i = 0; i < sizeof locals / sizeof *locals; i++)
         *locals[i] = ms_local(&f, 0);
-    for (uint64_t i = 0; i < model->config->num_experts && !ms_idle(tape); i++) {
-        uint64_t rows = rows_of(model, tokens.value, i);
+    for (uint64_t i = 0; i < count && !ms_idle(tape); i++) {
+        uint64_t rows = ms_expert_rows(model->run->routing, tokens.value, each.value, count, i);
         if (rows > 0)
             run_expert(model, m, &f, &l, ms_dim_number(&tape->trace->symbols, rows));
     }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "base/locale.h"
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"
@@ -460,6 +460,20 @@ static void end_frame(ms_frame *f, const ms_family_function *function, ms_value 
         ms_value_release(tape, ms_frame_pool(f), first);
 }
 
+/* Parameters of the module itself come from the host for its call, where they wait there. */
+static ms_fetched fetch_own(ms_model *model, const ms_object *o)
+{
+    ms_tensor own[MS_MOST_FETCHED];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < o->klass->field_count && model->run->has_host_layers; i++) {
+        const ms_text_node *maker = o->parts[i].maker;
+        if (maker && maker->kind == MS_NODE_PRIMITIVE && !maker->primitive->call &&
+            count < MS_MOST_FETCHED)
+            own[count++] = o->parts[i].tensors[0];
+    }
+    return ms_host_fetch(model, count, own);
+}
+
 static ms_value run_function(ms_model *model, ms_object *o, const ms_family_function *function,
                              const ms_value *args)
 {
@@ -479,10 +493,13 @@ static ms_value run_function(ms_model *model, ms_object *o, const ms_family_func
     program->frames++;
     const bool enters = !function->is_plain && o->scope != MS_NONE;
     const uint32_t previous = enters ? ms_scope_enter(tape, o->scope) : tape->scope;
+    const ms_fetched fetched = function->is_plain ? (ms_fetched){0} : fetch_own(model, o);
     begin_frame(&f, function, args);
     if (!ms_idle(tape))
         (void)run_block(&f, &function->text->body, &returned);
     end_frame(&f, function, args[0]);
+    if (!function->is_plain)
+        ms_host_drop(model, &fetched);
     tape->scope = previous;
     program->frames--;
     return ms_value_unown(tape, returned);

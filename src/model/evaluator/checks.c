@@ -124,6 +124,8 @@ bool ms_check_function(ms_frame *f, const ms_text_node *node, const ms_tensor *a
     const bool wants_tensor = types[0] == 't' || types[0] == 'l';
     if (f->model->run->parallel.layout.tensor > 1) /* sizes of the config are of all ranks */
         return true;
+    if (node->primitive->fits)
+        return node->primitive->fits(f, node, node, a);
     switch ((int)node->primitive->shape) {
     case MS_SHAPE_MASK:
         return !a[0] || has_rank(f, a[0], 2) ||
@@ -168,6 +170,8 @@ bool ms_check_part(ms_frame *f, const ms_text_node *node, const ms_family_part *
         return ms_check_fail(f, node, a[0], "a tensor is wanted");
     if (f->model->run->parallel.layout.tensor > 1)
         return true;
+    if (p->maker->primitive->fits)
+        return p->maker->primitive->fits(f, node, p->maker, a);
     switch ((int)p->maker->primitive->shape) {
     case MS_SHAPE_LINEAR:
         return last(f, a[0]) == p->width ||

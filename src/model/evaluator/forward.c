@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/decoder/decoder_stage.h"
+#include "model/decoder/router_loss.h"
 #include "model/evaluator/evaluate.h"
 
 /* The head reads hidden states. */
@@ -28,7 +29,14 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     ms_tensor *hidden =
         ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
     check_hidden(model, whole, *hidden);
-    ms_forward_end(&f, ms_head_call(model, &f, &p->head->linear, *hidden, in, out), out);
+    ms_tensor *auxiliary = ms_local(&f, 0);
+    ms_tensor *loss = ms_head_call(model, &f, &p->head->linear, *hidden, in, out);
+    if (p->text->balances_experts)
+        ms_router_loss_add(model, &f, auxiliary, loss);
+    if (!in->labels)
+        out->auxiliary = ms_hand_out(model->tape, *auxiliary);
+    ms_forward_end(&f, loss, out);
+    ms_router_logits_drop(model);
 }
 
 /* ---- stages of a pipeline ---- */

@@ -38,12 +38,18 @@ static const struct {
     KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("no_rope_layer_interval", no_rotary_interval, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("num_experts", num_experts, OF_COUNTS, MAX_EXPERTS, PLAIN),
-    KNOWN("num_experts_per_tok", experts_per_token, OF_COUNTS, MAX_EXPERTS, PLAIN),
-    KNOWN("moe_intermediate_size", expert_size, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
+    KNOWN("num_experts", num_experts, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_EXPERTS),
+    KNOWN("num_experts_per_tok", experts_per_token, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_CHOSEN),
+    KNOWN("moe_intermediate_size", expert_size, OF_COUNTS, MAX_INTERMEDIATE, MS_FAMILY_DIM_EXPERT),
     KNOWN("shared_expert_intermediate_size", shared_expert_size, OF_COUNTS, MAX_INTERMEDIATE,
-          PLAIN),
+          MS_FAMILY_DIM_SHARED),
     KNOWN("decoder_sparse_step", sparse_step, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("n_shared_experts", shared_experts, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
+    KNOWN("first_k_dense_replace", first_sparse_layer, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
+    KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
+    KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, PLAIN),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
@@ -80,6 +86,7 @@ static const struct {
     {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
@@ -209,6 +216,7 @@ static bool read_null(ms_resolver *r, const ms_text_node *node, ms_key *row)
 
 static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
+    const uint64_t most = row->maximum;
     if (strcmp(node->keyword, "null") == 0)
         return read_null(r, node, row);
     const bool is_count = node->kind == MS_NODE_NUMBER && node->number >= 0;
@@ -217,7 +225,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
         return true;
     }
     if (strcmp(node->keyword, "most") == 0 && is_count && node->number >= 1 &&
-        node->number <= (double)row->maximum) {
+        node->number <= (double)most) {
         row->maximum = (uint64_t)node->number;
         return true;
     }
@@ -232,7 +240,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
     ms_family_fail(r->reading, node,
                    "a key has null=, least=, most= (no more than %llu here), learned=True, "
                    "required=True and text=True",
-                   (unsigned long long)row->maximum);
+                   (unsigned long long)most);
     return false;
 }
 
@@ -254,8 +262,10 @@ static bool read_spelling(ms_resolver *r, const ms_text_node *node, ms_key *row,
 static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_default, ms_key *row)
 {
     uint32_t spellings = 0;
-    const bool is_required = has_default && call->count > 1 && call->items[1]->keyword &&
-                             strcmp(call->items[1]->keyword, "required") == 0;
+    bool is_required = false;
+    for (uint32_t i = 1; i < call->count; i++)
+        is_required |= call->items[i]->keyword && !strcmp(call->items[i]->keyword, "required") &&
+                       call->items[i]->kind == MS_NODE_TRUTH;
     has_default = has_default && !is_required;
     if (has_default && (call->count < 2 || call->items[1]->keyword)) {
         ms_family_fail(r->reading, call, "what the key is when it is absent is missing here");
@@ -353,6 +363,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
+                   "dense_layers(), "
                    "rope() or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
@@ -361,7 +372,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 /* Sizes and counts that other figures are divided by. */
 static bool is_size(const ms_family_key *key)
 {
-    return key->dim != MS_FAMILY_DIM_OWN || key->row.offset == MEMBER(num_layers);
+    return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER) ||
+           key->row.offset == MEMBER(num_layers);
 }
 
 static bool has_size(const ms_key *row)

@@ -7,6 +7,7 @@
 #include "input/config/model/layer_kinds.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/evaluator/evaluate.h"
+#include "model/evaluator/mixture.h"
 #include "torch/ops/ops.h"
 
 #define CALL(name)                                                                                 \
@@ -325,7 +326,11 @@ static const ms_primitive modules[] = {
 const ms_primitive *ms_primitive_at(uint32_t i)
 {
     const uint32_t count = sizeof modules / sizeof *modules;
-    return i < count ? &modules[i] : ms_function_at(i - count);
+    if (i < count)
+        return &modules[i];
+    i -= count;
+    return i < ms_mixture_row_count ? &ms_mixture_rows[i]
+                                    : ms_function_at(i - ms_mixture_row_count);
 }
 
 const ms_primitive *ms_primitive_find(const char *name, bool is_module)

@@ -40,6 +40,7 @@ struct ms_object {
         uint8_t place, count; /* count 0: none is */
         ms_tensor items[MS_TUPLE_MOST];
     } tuple;
+    ms_shape shape; /* of what as_tokens() got last */
 };
 
 _Static_assert((int)MS_FAMILY_SLOTS + 4 <= (int)MS_LOCALS_SLOTS, "functions of memscope add some");
@@ -103,6 +104,10 @@ typedef struct ms_primitive {
      * number, l local that it binds anew, p path. Those behind | may be left out. */
     const char *parameters, *types;
     ms_shape_rule shape;
+    /* In its place, as ms_check_function and ms_check_part; `maker`: what made the module, or the
+     * call itself. NULL: the rule. */
+    bool (*fits)(ms_frame *frame, const ms_text_node *node, const ms_text_node *maker,
+                 const ms_tensor *args);
     uint8_t results; /* MS_RESULTS_WANTED: as many as are bound */
     /* A function: results->count is the number that is bound. */
     void (*run)(ms_frame *frame, const ms_text_node *call, const ms_tensor *args,

@@ -18,7 +18,12 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_HEADS,
     MS_FAMILY_DIM_KV_HEADS,
     MS_FAMILY_DIM_HEAD,
-    MS_FAMILY_DIM_POSITIONS
+    MS_FAMILY_DIM_POSITIONS,
+    MS_FAMILY_DIM_EXPERTS,
+    MS_FAMILY_DIM_CHOSEN, /* experts of a token */
+    MS_FAMILY_DIM_EXPERT,
+    MS_FAMILY_DIM_SHARED,
+    MS_FAMILY_DIM_NUMBER /* without a symbol */
 } ms_family_dim;
 
 /* A key of the config, by its name in the text. */
@@ -124,6 +129,7 @@ struct ms_family_text {
     bool uses_numbers;                         /* conditions on the numbers of layers */
     bool softmax_as_input;                     /* of eager attention; else in fp32 */
     bool multiplies_logits, divides_logits;    /* by a number of the config */
+    bool balances_experts;                     /* routers have an auxiliary loss */
     uint32_t model_field, head_field;          /* of the root */
     const ms_family *row;                      /* what the text adds to; NULL: nothing */
 };

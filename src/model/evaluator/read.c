@@ -330,6 +330,14 @@ static bool read_logits_factor(merge *m, const ms_text_node *value)
            fail(m, value, "logits_factor is \"multiplied\" or \"divided\", or is not given");
 }
 
+static bool read_router_loss(merge *m, const ms_text_node *value)
+{
+    m->text->balances_experts =
+        value->kind == MS_NODE_STRING && strcmp(value->text, "balanced") == 0;
+    return m->text->balances_experts ||
+           fail(m, value, "router_loss is \"balanced\", or is not given");
+}
+
 static bool read_assignment(merge *m, const ms_text_statement *s)
 {
     const char *name = s->targets[0]->text;
@@ -343,6 +351,8 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
         return m->text->softmax_as_input ||
                fail(m, s->value, "eager_softmax is \"input\", or is not given");
     }
+    if (strcmp(name, "router_loss") == 0)
+        return read_router_loss(m, s->value);
     if (strcmp(name, "logits_factor") == 0)
         return read_logits_factor(m, s->value);
     if (strcmp(name, "known_as") == 0) {

@@ -24,6 +24,16 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
         return model->head_dim;
     case MS_FAMILY_DIM_POSITIONS:
         return ms_dim_name(s, "P", model->config->max_positions);
+    case MS_FAMILY_DIM_EXPERTS:
+        return ms_dim_name(s, "E", model->config->num_experts);
+    case MS_FAMILY_DIM_CHOSEN:
+        return ms_dim_name(s, "K", model->config->experts_per_token);
+    case MS_FAMILY_DIM_EXPERT:
+        return ms_dim_name(s, "F", model->config->expert_size);
+    case MS_FAMILY_DIM_SHARED:
+        return ms_dim_name(s, "Fs", model->config->shared_expert_size);
+    case MS_FAMILY_DIM_NUMBER:
+        return ms_dim_number(s, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_OWN:
         break;
     }

@@ -26,11 +26,6 @@ typedef struct ms_deepseek_form {
     bool mlp_bias;
 } ms_deepseek_form;
 
-/* Locals of the router: the best groups, and a mask of their experts, [N, E]. */
-typedef struct ms_group_choice {
-    ms_tensor *groups, *mask;
-} ms_group_choice;
-
 /* Keys of both families. */
 #define LATENT_KEYS(query_rank_default)                                                            \
     COUNT("qk_rope_head_dim", head_dim, 64, MAX_HEAD_DIM),                                         \

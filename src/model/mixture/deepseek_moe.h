@@ -20,13 +20,12 @@ ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_ten
  * their top two. */
 void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_locals *f,
                          ms_tensor logits, ms_routing *out);
-ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores);
-/* scores.view(-1, groups, experts / groups) */
-ms_tensor ms_by_group(ms_model *model, ms_tensor scores);
 uint8_t ms_sparse_from_first(const ms_model_config *config, uint64_t layer);
 ms_status ms_check_latent(const ms_model_config *config, ms_error *err);
 /* Checks that enough experts can be selected and, with `least` > 0, that each of the groups has at
  * least `least` of them. */
 ms_status ms_check_groups(const ms_model_config *config, uint64_t least, ms_error *err);
+/* The same with groups of two: the two best experts of a group are its score. */
+ms_status ms_check_pairs(const ms_model_config *config, ms_error *err);
 
 #endif

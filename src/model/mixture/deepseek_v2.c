@@ -3,6 +3,7 @@
  * DeepSeek-V2: latent attention with complex rotary embeddings; softmax router, greedy or limited
  * to the best groups.
  */
+#include "model/decoder/expert_choice.h"
 #include "model/decoder/router_loss.h"
 #include "model/mixture/complex_rotary.h"
 #include "model/mixture/deepseek.h"

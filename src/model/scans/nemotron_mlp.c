@@ -36,7 +36,9 @@ static bool mixture_new(ms_model *model, uint32_t parent, mixture *m)
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_model_config *c = model->config;
-    ms_experts_form experts = {.ungated = true, .width = c->expert_latent};
+    ms_experts_form experts = {.ungated = true};
+    if (c->expert_latent > 0)
+        experts.width = ms_dim_name(s, "He", c->expert_latent);
     m->scope = ms_scope_add(model->tape, parent, "mixer", MS_NONE);
     m->experts = ms_experts_new(model, m->scope, experts);
     m->router = ms_group_router_new(model, m->scope, form);

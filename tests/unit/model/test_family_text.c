@@ -58,6 +58,12 @@ static const text_case cases[] = {
      "        return self.o_proj(merge_heads(out)), weights\n"
      "class Model(Model):\n    rotary_emb = rotary_by_kind()\n    other = rotary_by_kind_fp32()\n",
      0, 0, ""},
+    {HEAD "from mixture import *\nrouter_loss = \"balanced\"\nclass config(config):\n"
+          "    num_experts = count(8)\n    num_experts_per_tok = count(2)\n"
+          "    moe_intermediate_size = count(64)\n    norm_topk_prob = flag(True)\n"
+          "    mlp_only_layers = dense_layers()\n"
+          "    def is_sparse(layer):\n        return layer % 2 == 0\n",
+     0, 0, ""},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
@@ -100,6 +106,7 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    hidden_size = flag(True)\n", 5, 5, "another kind"},
     {HEAD "class config(config):\n    a = count(1, required=1)\n", 5, 27, "required=True"},
     {HEAD "class config(config):\n    a = count(1, text=2)\n", 5, 23, "text=True"},
+    {HEAD "router_loss = \"added\"\n", 4, 15, "\"balanced\""},
     {HEAD "logits_factor = \"added\"\n", 4, 17, "\"multiplied\" or \"divided\""},
     {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
     {HEAD "class config(config):\n    a = flag(1)\n", 5, 14, "True or False"},

@@ -93,6 +93,16 @@ static const struct {
     {HEAD "class Layer(Layer):\n    def forward(self, x, attention_mask=None, sin=None, cos=None, "
           "position_ids=None):\n        return self.mlp(x, x)\n",
      6, 28, "no such parameter"},
+    {MLP "return as_tokens(view_heads(x, 4))\n", 6, 16, "[B, S, width]"},
+    {MLP "return as_sequences(x)\n", 6, 16, "as as_tokens() got"},
+    {MLP "a, b = topk(x, 65)\n        return a\n", 6, 24, "as many as there are, or fewer"},
+    {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
+          "        return linear_of(x, self.p)\n",
+     7, 16, "a weight [out, in]"},
+    {HEAD "class Mlp(Mlp):\n    e = experts(4, 64, 8)\n    def forward(self, x):\n"
+          "        values, chosen = topk(x, 2)\n"
+          "        return as_sequences(self.e(as_tokens(x), chosen, values))\n",
+     8, 34, "each token's experts"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return x * self.p\n",
      7, 18, "[3, 8, 64] and [3] do not fit"},

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Choosing experts from the best groups of experts.
+ */
+#ifndef MS_MODEL_DECODER_EXPERT_CHOICE_H
+#define MS_MODEL_DECODER_EXPERT_CHOICE_H
+
+#include "model/decoder/expert_sizes.h"
+
+/* Locals of the router: the best groups, and a mask of their experts, [N, E]. */
+typedef struct ms_group_choice {
+    ms_tensor *groups, *mask;
+} ms_group_choice;
+
+/* scores.view(-1, groups, experts / groups) */
+ms_tensor ms_by_group(ms_model *model, ms_tensor scores);
+/* The groups with the best scores, [N, groups], which stay the caller's. */
+ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores);
+
+enum { MS_CHOICE_VALUES = 8 };
+
+/* The best experts, by scores and bias, of the groups whose two best are best: out[0], and behind
+ * it what the function that chooses has bound until it returns, from the last to the first; all
+ * floating. No gradient comes here: what nodes kept is bound beside the tensors whose nodes they
+ * are. */
+void ms_choose_by_pairs(ms_model *model, ms_tensor scores, ms_tensor bias,
+                        ms_tensor out[MS_CHOICE_VALUES]);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What texts of mixtures of experts call beside the rows of other models: the experts of a layer,
+ * and what a router is made of.
+ */
+#include "model/evaluator/mixture.h"
+
+#include "model/decoder/expert_choice.h"
+#include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
+#include "model/evaluator/evaluate.h"
+#include "torch/ops/moe/routing.h"
+
+#define FUNCTION(name)                                                                             \
+    static void name(ms_frame *f, const ms_text_node *call, const ms_tensor *a, ms_results *r)
+
+static bool is_idle(const ms_frame *f, ms_tensor x)
+{
+    return ms_idle(f->model->tape) || !x;
+}
+
+/* ---- shapes of what the block gets and yields ---- */
+
+/* x.view(-1, H); the module remembers the shape of x. */
+FUNCTION(run_as_tokens)
+{
+    (void)call;
+    if (!is_idle(f, a[0]))
+        f->self->shape = ms_info(f->model->tape, a[0])->shape;
+    r->items[0] = ms_as_tokens(f->model, a[0]);
+}
+
+FUNCTION(run_as_sequences)
+{
+    (void)call;
+    r->items[0] = ms_reshape(f->model->tape, a[0], f->self->shape);
+}
+
+/* ---- routers ---- */
+
+/* F.linear(x, weight): the weight is the caller's until the call returns. */
+FUNCTION(run_linear_of)
+{
+    ms_tape *tape = f->model->tape;
+    (void)call;
+    r->items[0] = 0;
+    if (is_idle(f, a[0]))
+        return;
+    ms_retain(tape, a[1]);
+    r->items[0] = ms_linear(tape, a[0], a[1], 0);
+    ms_release(tape, a[1]);
+}
+
+FUNCTION(run_softmax_fp32)
+{
+    (void)call;
+    r->items[0] = ms_softmax_in(f->model->tape, a[0], MS_DTYPE_F32);
+}
+
+FUNCTION(run_sum_last)
+{
+    ms_tape *tape = f->model->tape;
+    (void)call;
+    r->items[0] = 0;
+    if (!is_idle(f, a[0]))
+        r->items[0] = ms_sum_dim(tape, a[0], ms_info(tape, a[0])->shape.rank - 1, true);
+}
+
+FUNCTION(run_divide_into)
+{
+    (void)call;
+    r->items[0] = ms_div_into(f->model->tape, a[0], a[1]);
+}
+
+/* F.linear(x.float(), weight.float()) where autocast is off */
+FUNCTION(run_linear_fp32)
+{
+    ms_tape *tape = f->model->tape;
+    const bool had_autocast = tape->has_autocast;
+    (void)call;
+    tape->has_autocast = false;
+    r->items[0] = 0;
+    if (!is_idle(f, a[0])) {
+        const ms_tensor x = ms_to(tape, a[0], MS_DTYPE_F32);
+        r->items[0] = ms_linear(tape, x, ms_to(tape, a[1], MS_DTYPE_F32), 0);
+    }
+    tape->has_autocast = had_autocast;
+}
+
+/* scores + bias, of which only the order is used: no gradient comes here */
+FUNCTION(run_biased)
+{
+    ms_tape *tape = f->model->tape;
+    const bool grad_enabled = tape->grad_enabled;
+    (void)call;
+    tape->grad_enabled = false;
+    r->items[0] = ms_add(tape, a[0], a[1]);
+    tape->grad_enabled = grad_enabled;
+}
+
+/* topk() of such scores */
+FUNCTION(run_choose)
+{
+    ms_tape *tape = f->model->tape;
+    const bool grad_enabled = tape->grad_enabled;
+    tape->grad_enabled = false;
+    ms_topk(tape, a[0], ms_frame_dim(f, call->items[1]), r->items);
+    tape->grad_enabled = grad_enabled;
+}
+
+FUNCTION(run_choose_by_pairs)
+{
+    (void)call;
+    ms_choose_by_pairs(f->model, a[0], a[1], r->items);
+}
+
+FUNCTION(run_gather_last)
+{
+    (void)call;
+    r->items[0] = ms_gather_last(f->model->tape, a[0], a[1]);
+}
+
+FUNCTION(run_divide)
+{
+    (void)call;
+    r->items[0] = ms_div_by(f->model->tape, a[0], a[1]);
+}
+
+FUNCTION(run_clamp_least)
+{
+    (void)call;
+    r->items[0] = ms_clamp(f->model->tape, a[0], 1);
+}
+
+FUNCTION(run_router_logits)
+{
+    (void)call, (void)r;
+    ms_router_logits_keep(f->model, a[0]);
+}
+
+/* ---- buffers and further parameters ---- */
+
+static void make_buffer(const ms_making *m)
+{
+    const ms_dtype dtype = ms_making_truth(m, 1, false) ? MS_DTYPE_F32 : m->model->run->dtype;
+    m->part->tensors[0] = ms_buffer_new(m->model, MS_SHAPE(ms_making_dim(m, 0)), dtype, m->name);
+}
+
+static void make_parameter_fp32(const ms_making *m)
+{
+    const ms_shape shape = MS_SHAPE(ms_making_dim(m, 0), ms_making_dim(m, 1));
+    m->part->tensors[0] =
+        ms_making_truth(m, 2, true)
+            ? ms_parameter_of(m->model, m->scope, m->name, shape, MS_DTYPE_F32)
+            : ms_frozen_parameter_of(m->model, m->scope, m->name, shape, MS_DTYPE_F32);
+}
+
+/* ---- experts ---- */
+
+static void make_experts(const ms_making *m)
+{
+    ms_experts_module *experts = ms_arena_array(m->model->arena, ms_experts_module, 1);
+    m->part->own = experts;
+    if (!experts) {
+        ms_tape_fail(m->model->tape, MS_ERR_NOMEM);
+        return;
+    }
+    *experts = ms_experts_new(m->model, m->scope,
+                              (ms_experts_form){.name = m->name,
+                                                .count = ms_making_dim(m, 0),
+                                                .width = ms_making_dim(m, 1),
+                                                .inner = ms_making_dim(m, 2)});
+}
+
+static void call_experts(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
+{
+    r->items[0] =
+        ms_experts_call(f->model, p->own, a[0], &(ms_routing){.experts = a[1], .weights = a[2]});
+}
+
+/* ---- shapes ---- */
+
+#define FITS(name)                                                                                 \
+    static bool name(ms_frame *f, const ms_text_node *node, const ms_text_node *maker,             \
+                     const ms_tensor *a)
+
+static uint64_t last(ms_frame *f, ms_tensor tensor)
+{
+    const ms_shape *shape = &ms_info(f->model->tape, tensor)->shape;
+    return shape->rank ? shape->dims[shape->rank - 1].value : 0;
+}
+
+static uint32_t rank(ms_frame *f, ms_tensor tensor)
+{
+    return tensor ? ms_info(f->model->tape, tensor)->shape.rank : 0;
+}
+
+FITS(fits_tokens)
+{
+    (void)maker;
+    return rank(f, a[0]) == 2 || rank(f, a[0]) == 3 ||
+           ms_check_fail(f, node, a[0], "[B, S, width] is wanted");
+}
+
+FITS(fits_sequences)
+{
+    (void)maker;
+    return (a[0] &&
+            ms_elements(&ms_info(f->model->tape, a[0])->shape) == ms_elements(&f->self->shape)) ||
+           ms_check_fail(f, node, a[0], "as many elements as as_tokens() got are wanted");
+}
+
+FITS(fits_weight)
+{
+    (void)maker;
+    return (a[0] && rank(f, a[1]) == 2 &&
+            last(f, a[0]) == ms_info(f->model->tape, a[1])->shape.dims[1].value) ||
+           ms_check_fail(f, node, a[1], "a weight [out, in] of the width in is wanted");
+}
+
+FITS(fits_topk)
+{
+    const uint64_t count = ms_frame_dim(f, maker->items[1]).value;
+    return (a[0] && count > 0 && count <= last(f, a[0])) ||
+           ms_check_fail(f, node, a[0], "a tensor with at least that many elements is wanted");
+}
+
+FITS(fits_pairs)
+{
+    (void)maker;
+    return (rank(f, a[0]) == 2 && last(f, a[0]) == f->model->config->num_experts) ||
+           ms_check_fail(f, node, a[0], "a score of each expert, [B * S, num_experts], is wanted");
+}
+
+FITS(fits_gather)
+{
+    (void)maker;
+    return (a[0] && rank(f, a[0]) == rank(f, a[1])) ||
+           ms_check_fail(f, node, a[1], "places in the last dimension of the first are wanted");
+}
+
+FITS(fits_experts)
+{
+    if (rank(f, a[0]) != 2 || last(f, a[0]) != ms_frame_dim(f, maker->items[1]).value)
+        return ms_check_fail(f, node, a[0], "what experts read, [B * S, width], is wanted");
+    for (int i = 1; i < 3; i++)
+        if (rank(f, a[i]) != 2 || ms_info(f->model->tape, a[i])->shape.dims[0].value !=
+                                      ms_info(f->model->tape, a[0])->shape.dims[0].value)
+            return ms_check_fail(f, node, a[i], "each token's experts, [B * S, K], are wanted");
+    return true;
+}
+
+/* ---- rows ---- */
+
+const ms_primitive ms_mixture_rows[] = {
+    {.name = "as_tokens",
+     .fits = fits_tokens,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_as_tokens},
+    {.name = "as_sequences",
+     .fits = fits_sequences,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_as_sequences},
+    {.name = "linear_of",
+     .fits = fits_weight,
+     .parameters = "x weight",
+     .types = "tt",
+     .results = 1,
+     .run = run_linear_of},
+    {.name = "softmax_fp32",
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_softmax_fp32},
+    {.name = "sum_last",
+     .shape = MS_SHAPE_MEAN,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_sum_last},
+    {.name = "divide_into",
+     .parameters = "x by",
+     .types = "tt",
+     .results = 1,
+     .run = run_divide_into},
+    {.name = "choose",
+     .fits = fits_topk,
+     .parameters = "x count",
+     .types = "td",
+     .results = 2,
+     .run = run_choose},
+    {.name = "choose_by_pairs",
+     .fits = fits_pairs,
+     .parameters = "scores bias",
+     .types = "tt",
+     .results = MS_CHOICE_VALUES,
+     .run = run_choose_by_pairs},
+    {.name = "biased", .parameters = "scores bias", .types = "tt", .results = 1, .run = run_biased},
+    {.name = "gather_last",
+     .fits = fits_gather,
+     .parameters = "x places",
+     .types = "tt",
+     .results = 1,
+     .run = run_gather_last},
+    {.name = "divide", .parameters = "x by", .types = "tt", .results = 1, .run = run_divide},
+    {.name = "at_least", .parameters = "x", .types = "t", .results = 1, .run = run_clamp_least},
+    {.name = "linear_fp32",
+     .fits = fits_weight,
+     .parameters = "x weight",
+     .types = "tt",
+     .results = 1,
+     .run = run_linear_fp32},
+    {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
+    {.name = "buffer",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "size fp32",
+     .types = "d|n",
+     .results = 1,
+     .make = make_buffer},
+    {.name = "parameter_fp32",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "size size2 trained",
+     .types = "dd|n",
+     .results = 1,
+     .make = make_parameter_fp32},
+    {.name = "experts",
+     .fits = fits_experts,
+     .parameters = "count width inner",
+     .types = "ddd",
+     .results = 1,
+     .make = make_experts,
+     .call = call_experts,
+     .call_types = "ttt"},
+};
+
+const uint32_t ms_mixture_row_count = sizeof ms_mixture_rows / sizeof *ms_mixture_rows;
