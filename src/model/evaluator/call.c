@@ -486,6 +486,11 @@ static ms_value run_function(ms_model *model, ms_object *o, const ms_family_func
     f.looped = NULL;
     f.locals.tape = tape;
     f.locals.count = f.locals.argument_count = 0;
+    if (function->failure && !ms_idle(tape)) {
+        tape->failure = function->failure;
+        ms_tape_fail(tape, MS_ERR_CONFIG);
+        return returned;
+    }
     if (program->frames == MS_FAMILY_FRAMES) {
         ms_frame_fail(&f, function->text->place, "calls are nested too deep");
         return returned;

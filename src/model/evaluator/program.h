@@ -84,6 +84,7 @@ typedef struct ms_family_function {
     /* The first parameter has slot 0. Others are the caller's: 0, unless they are bound anew. */
     uint8_t slots[MS_FAMILY_NAMES];
     uint32_t slot_count, results;
+    const struct ms_error *failure; /* why it cannot be called; NULL: it can */
     bool is_resolved;
 } ms_family_function;
 

@@ -14,14 +14,39 @@ static bool resolve_fields(ms_resolver *r, const ms_family_class *c)
     return true;
 }
 
+/* A function of memscope's may not fit what the user's text makes of its classes: that is said when
+ * it is called, as it may be one that this family does not use. */
+static bool resolve_function(ms_resolver *r, ms_family_function *f)
+{
+    ms_family_reading *reading = r->reading;
+    ms_error *err = reading->err;
+    if (f->text->place->file->is_users)
+        return ms_resolve_function(r, f);
+    ms_error *failure = ms_arena_array(reading->arena, ms_error, 1);
+    reading->err = failure;
+    const bool is_resolved = failure && ms_resolve_function(r, f);
+    reading->err = err;
+    if (!is_resolved && reading->status == MS_ERR_CONFIG) {
+        f->failure = failure;
+        r->function = NULL;
+        reading->status = MS_OK;
+        return true;
+    }
+    if (!is_resolved)
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
+    return is_resolved;
+}
+
 static bool resolve_functions(ms_resolver *r, ms_family_class *c)
 {
     r->klass = c;
     for (uint32_t i = 0; i < c->function_count; i++)
-        if (!ms_resolve_function(r, &c->functions[i]))
+        if (!resolve_function(r, &c->functions[i]))
             return false;
     c->forward = ms_class_find(c, "forward");
     c->stage = ms_class_find(c, "stage");
+    if (c->stage && c->stage->failure)
+        c->stage = NULL;
     return true;
 }
 

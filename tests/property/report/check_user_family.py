@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A family that memscope does not have, described by a text: its steps are equal to what PyTorch allocates.
+"""Families that memscope does not have, described by texts: their steps are equal to what PyTorch allocates.
 
 usage: check_user_family.py MEMSCOPE
 
-tests/oracle/user_family has the text, the program that was captured, and what the captures show.
+tests/oracle/user_family and user_functions have a text each, the program that was captured, and what the captures
+show: one by memscope's functions, one by those of PyTorch.
 """
 import json
 import pathlib
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parents[3] / "tests/oracle/user_family"
+ORACLES = pathlib.Path(__file__).resolve().parents[3] / "tests/oracle"
 TOTALS = ["start_bytes", "peak_memory_bytes", "reserved_memory_bytes", "param_count"]
 
 
@@ -28,8 +29,8 @@ def words_of(case):
     return map(str, words)
 
 
-def faults_of(binary, case):
-    done = subprocess.run([binary, "analyze", str(HERE / "config.json"), "--family", str(HERE / "nova.family"), *words_of(case),
+def faults_of(binary, folder, case):
+    done = subprocess.run([binary, "analyze", str(folder / "config.json"), "--family", str(next(folder.glob("*.family"))), *words_of(case),
                            "--format", "json", "-o", "-"], capture_output=True, text=True)
     if done.returncode:
         return [done.stderr]
@@ -41,11 +42,12 @@ def faults_of(binary, case):
 
 def main():
     passed = failed = 0
-    for case in json.loads((HERE / "measured.json").read_text())["cases"]:
-        faults = faults_of(sys.argv[1], case)
-        passed, failed = passed + (not faults), failed + bool(faults)
-        for fault in faults:
-            print(f"{case['id']}: {fault}")
+    for folder in (ORACLES / "user_family", ORACLES / "user_functions"):
+        for case in json.loads((folder / "measured.json").read_text())["cases"]:
+            faults = faults_of(sys.argv[1], folder, case)
+            passed, failed = passed + (not faults), failed + bool(faults)
+            for fault in faults:
+                print(f"{folder.name} {case['id']}: {fault}")
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 
