@@ -235,8 +235,8 @@ static ms_status apply_all_also(const ms_cli_grammar *grammar, char **argv, int 
     return status;
 }
 
-/* The folder of the user's own families, where it is: $MEMSCOPE_FAMILIES, or none if that is empty;
- * else in the usual place for settings. */
+/* The folder of the user's own families: $MEMSCOPE_FAMILIES, or none if that is empty; else in the
+ * usual place for settings, if it is there. */
 static ms_status apply_families(const ms_cli_grammar *grammar, ms_cli_settings *s, ms_error *err)
 {
     static const char field[] = "families";
@@ -256,7 +256,7 @@ static ms_status apply_families(const ms_cli_grammar *grammar, ms_cli_settings *
                                    is_config ? "" : "/.config");
         folder = bytes > 0 && bytes < (int)sizeof path ? path : "";
     }
-    if (!*folder || stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!*folder || (folder == path && (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))))
         return MS_OK;
     return set_choice(&choice, folder, s, err);
 }

@@ -13,6 +13,7 @@ typedef struct merge {
     ms_family_text *text;
     const ms_family_library *library;
     uint32_t depth;
+    const char *names[MS_FAMILY_IMPORTS]; /* of the texts that are being imported */
 } merge;
 
 static bool fail(merge *m, const ms_text_node *at, const char *what)
@@ -147,6 +148,10 @@ static bool read_parameters(merge *m, const ms_text_statement *s, bool has_self,
 
 static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *s, bool has_self)
 {
+    if (strcmp(s->text, "__init__") == 0)
+        return fail(m, s->place,
+                    "a class has its modules as fields, NAME = linear(...), and no "
+                    "__init__");
     ms_family_function f = {.name = s->text, .text = s, .owner = c};
     uint32_t place = 0;
     f.is_plain = !has_self || (strcmp(s->text, "forward") != 0 && strcmp(s->text, "stage") != 0);
@@ -195,6 +200,8 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
     const ms_family_class *base = class_of(m->text, name->text, &place);
     if (base)
         return inherit(m, base, c);
+    if (strcmp(name->text, "Module") == 0) /* nn.Module */
+        return true;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (strcmp(roles[i].name, name->text) == 0) {
             c->role = roles[i].role;
@@ -216,6 +223,10 @@ static bool read_class(merge *m, const ms_text_statement *s)
     for (uint32_t i = 0; i < s->body.count; i++) {
         const ms_text_statement *inner = s->body.items[i];
         bool is_read = inner->kind == MS_STATEMENT_PASS;
+        for (uint32_t k = 0; k < i && inner->kind == MS_STATEMENT_ASSIGN; k++)
+            if (s->body.items[k]->kind == MS_STATEMENT_ASSIGN &&
+                strcmp(s->body.items[k]->targets[0]->text, inner->targets[0]->text) == 0)
+                return fail(m, inner->targets[0], "this field stands in the class twice");
         if (inner->kind == MS_STATEMENT_ASSIGN && inner->target_count == 1)
             is_read = set_field(m, c, inner->targets[0], inner->value);
         else if (inner->kind == MS_STATEMENT_DEF)
@@ -375,6 +386,10 @@ static bool import(merge *m, const ms_text_statement *s)
     ms_family_file *file = ms_arena_array(m->text->arena, ms_family_file, 1);
     if (m->depth == MS_FAMILY_IMPORTS)
         return fail(m, s->place, "texts import each other too deep");
+    for (uint32_t i = 0; i < m->depth; i++)
+        if (strcmp(m->names[i], s->text) == 0)
+            return fail(m, s->place, "this text imports itself");
+    m->names[m->depth] = s->text;
     if (!file)
         return fail(m, s->place, "out of memory");
     if (!m->library->find(m->library, m->reading, s->text, file))

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/nearest.h"
 #include "model/evaluator/primitive.h"
 #include "model/evaluator/resolve.h"
 
@@ -52,7 +53,8 @@ static bool resolve_functions(ms_resolver *r, ms_family_class *c)
 
 /* ---- bounds ---- */
 
-static bool measure(ms_family_reading *reading, const ms_family_class *klass);
+static bool measure(ms_family_reading *reading, const ms_family_class *klass,
+                    const ms_text_node *at);
 
 /* The modules that a field makes; 0 after a failure. */
 static uint32_t size_of(ms_family_reading *reading, const ms_text_node *value)
@@ -66,17 +68,15 @@ static uint32_t size_of(ms_family_reading *reading, const ms_text_node *value)
     }
     if (value->kind != MS_NODE_CLASS)
         return 1;
-    return measure(reading, value->klass) ? value->klass->size : 0;
+    return measure(reading, value->klass, value) ? value->klass->size : 0;
 }
 
 /* Finds the size of a class; false if it is too much, or without end. */
-static bool measure(ms_family_reading *reading, const ms_family_class *const_class)
+static bool measure(ms_family_reading *reading, const ms_family_class *const_class,
+                    const ms_text_node *at)
 {
     ms_family_class *c = (ms_family_class *)(uintptr_t)const_class;
     uint64_t size = 1;
-    const ms_text_node *at = c->function_count ? c->functions[0].text->place
-                             : c->field_count  ? c->fields[0].value
-                                               : NULL;
     if (c->is_measured)
         return true;
     if (c->is_open) {
@@ -84,6 +84,7 @@ static bool measure(ms_family_reading *reading, const ms_family_class *const_cla
         return false;
     }
     c->is_open = true;
+    at = at ? at : c->field_count ? c->fields[0].value : NULL;
     for (uint32_t i = 0; i < c->field_count; i++) {
         const uint32_t one = size_of(reading, c->fields[i].value);
         if (one == 0)
@@ -119,6 +120,24 @@ static const ms_text_node *at_path(const ms_family_text *text, const ms_text_nod
     return place < MS_FAMILY_FIELDS ? in->fields[place].value : NULL;
 }
 
+/* Of a path that leads nowhere, the field that is not there is named. */
+static void fail_head(ms_family_reading *reading, const ms_family_text *text,
+                      const ms_text_node *path)
+{
+    char hint[128];
+    const ms_text_node *outer = path->kind == MS_NODE_MEMBER ? at_path(text, path->items[0]) : NULL;
+    const ms_family_class *in = outer && outer->kind == MS_NODE_CLASS ? outer->klass : NULL;
+    if (!in || ms_class_field(in, path->text) < MS_FAMILY_FIELDS) {
+        ms_family_fail(reading, path, "the head stands behind the model, and names its embedding");
+        return;
+    }
+    ms_nearest near = ms_nearest_to(path->text);
+    for (uint32_t i = 0; i < in->field_count; i++)
+        ms_nearest_offer(&near, in->fields[i].name);
+    ms_family_fail(reading, path, "%s has no field '%.40s'%s", in->name, path->text,
+                   ms_nearest_hint(&near, hint, sizeof hint));
+}
+
 static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
 {
     const ms_text_node *path = text->root.fields[text->head_field].value->items[0];
@@ -128,7 +147,7 @@ static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
         text->table = table;
         return true;
     }
-    ms_family_fail(reading, path, "the head stands behind the model, and names its embedding");
+    fail_head(reading, text, path);
     return false;
 }
 
@@ -204,7 +223,7 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
     if (!resolve_functions(&r, &text->functions))
         return false;
     for (uint32_t i = 0; i < text->class_count; i++)
-        if (!measure(reading, text->classes[i]))
+        if (!measure(reading, text->classes[i], NULL))
             return false;
     r.klass = NULL;
     for (uint32_t i = 0; i < text->checks.count; i++) {

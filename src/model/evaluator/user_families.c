@@ -2,6 +2,7 @@
 #include "model/evaluator/user_families.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "input/config/model/input.h"
 #include "model/evaluator/family.h"
@@ -69,6 +70,11 @@ const ms_family_list *ms_families_with(ms_arena *arena, const ms_family_list *li
 const ms_family_list *ms_families_in(ms_arena *arena, const ms_family_list *list,
                                      const char *folder, ms_error *err)
 {
+    struct stat info;
+    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        ms_error_set(err, MS_ERR_IO, "families: there is no folder %.200s", folder);
+        return NULL;
+    }
     ms_family_list *with = ms_arena_array(arena, ms_family_list, 1);
     if (!with) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a folder of families");

@@ -101,6 +101,13 @@ ms_status ms_infer_engine_check(const ms_infer_engine *engine, const ms_model_co
                        "engine %s: this config.json of type %.60s is not converted; give its GGUF "
                        "file%s%s",
                        engine->name, type, *takers ? ", or try --engine " : "", takers);
+    if (*takers && config->family->user_text)
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "engine %s has a program of its own, which knows no type %.60s; where it runs "
+            "the model as another family, the text says so (known_as = \"llama\"); or try "
+            "--engine %s",
+            engine->name, type, takers);
     if (*takers)
         return ms_fail(err, MS_ERR_CONFIG,
                        "engine %s: this model of type %.60s is not predicted; try --engine %s",

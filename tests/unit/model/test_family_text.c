@@ -64,6 +64,9 @@ static const text_case cases[] = {
           "    mlp_only_layers = dense_layers()\n"
           "    def is_sparse(layer):\n        return layer % 2 == 0\n",
      0, 0, ""},
+    {"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" HEAD
+     "class Extra(nn.Module):\n    a = linear(4, 4)\n",
+     0, 0, ""},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
@@ -125,6 +128,10 @@ static const text_case cases[] = {
     {HEAD "class Mlp(Mlp):\n    a = 1\n", 5, 9, "a field is a call"},
     {HEAD "class Mlp(Mlp):\n    a = [Mlp() for i in range(3)]\n", 5, 25, "one of the layers"},
     {HEAD "class A:\n    a = A()\n", 5, 9, "itself as a part"},
+    {HEAD "class A:\n    a = linear(1, 1)\n    a = linear(1, 2)\n", 6, 5, "in the class twice"},
+    {HEAD "class A:\n    def __init__(self):\n        pass\n", 5, 5, "no __init__"},
+    {HEAD "lm_head = head(model.embed_token)\n", 4, 22, "did you mean 'embed_tokens'"},
+    {"import os\n", 1, 8, "from NAME import *"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return self.down_prj(x)\n", 6, 21,
      "did you mean 'down_proj'"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return y\n", 6, 16, "not known"},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/evaluator/syntax/parser.h"
 
+#include <string.h>
+
 static bool parse_block(ms_parser *p, ms_text_block *block, uint32_t depth);
 
 /* Names on the left of a statement: a, b or (a, b). */
@@ -184,10 +186,31 @@ static bool parse_class(ms_parser *p, ms_text_statement *s, uint32_t depth)
     s->text = name->text;
     if (ms_parser_takes(p, "(") && !ms_parser_takes(p, ")")) {
         s->value = ms_parser_name(p, "the class that it is like");
+        while (s->value && ms_parser_takes(p, ".")) /* nn.Module */
+            s->value = ms_parser_name(p, "the name of a class");
         if (!s->value || !ms_parser_wants(p, ")", "as a class is like one other"))
             return false;
     }
     return parse_block(p, &s->body, depth);
+}
+
+/* What Python itself wants to import, so that editors know the names, says nothing here. */
+static bool is_of_python(const ms_text_node *name)
+{
+    static const char *const names[] = {"torch", "math", "typing", "transformers", "__future__"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name->text) == 0)
+            return true;
+    return false;
+}
+
+/* import torch.nn.functional as F; from torch import nn: the rest of the line. */
+static bool pass_import(ms_parser *p, ms_text_statement *s)
+{
+    s->kind = MS_STATEMENT_PASS;
+    while (p->lexer.word.kind != MS_WORD_LINE && p->lexer.word.kind != MS_WORD_END)
+        ms_lexer_next(&p->lexer);
+    return true;
 }
 
 static bool parse_import(ms_parser *p, ms_text_statement *s)
@@ -196,6 +219,8 @@ static bool parse_import(ms_parser *p, ms_text_statement *s)
     ms_text_node *name = s->place = ms_parser_name(p, "the name of a family");
     if (!name)
         return false;
+    if (is_of_python(name))
+        return pass_import(p, s);
     s->text = name->text;
     return ms_parser_wants(p, "import", "") && ms_parser_wants(p, "*", "as all of it is taken");
 }
@@ -212,7 +237,7 @@ static bool parse_assert(ms_parser *p, ms_text_statement *s)
 
 static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
 {
-    static const char *const unknown[] = {"while", "try", "lambda", "import", "yield", "raise"};
+    static const char *const unknown[] = {"while", "try", "lambda", "yield", "raise"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         if (ms_lexer_is(&p->lexer, unknown[i]))
             ms_lexer_fail(&p->lexer, "'%s' is not a part of the language of families", unknown[i]);
@@ -236,6 +261,11 @@ static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
     s->kind = MS_STATEMENT_CALL;
     if (ms_parser_takes(p, "from")) {
         is_read = parse_import(p, s);
+    } else if (ms_parser_takes(p, "import")) {
+        const ms_text_node *name = ms_parser_name(p, "the name of a module");
+        is_read = name && is_of_python(name) && pass_import(p, s);
+        if (name && !is_read)
+            ms_family_fail(p->reading, name, "a family is imported by: from NAME import *");
     } else if (ms_parser_takes(p, "assert")) {
         is_read = parse_assert(p, s);
     } else if (ms_parser_takes(p, "pass")) {

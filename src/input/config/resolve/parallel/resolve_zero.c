@@ -71,6 +71,12 @@ static bool has_other_modules(const ms_resolving *c)
              (!c->model->num_experts || ms_is_compared(c->model, MS_WITH_ZERO3_EXPERTS)));
 }
 
+/* A text of the user's own. */
+static bool runs_by_text(const ms_resolving *c)
+{
+    return has_other_modules(c) && c->model->family->user_text;
+}
+
 static bool runs_experts_in_turn(const ms_resolving *c)
 {
     return is_stage3(c) && c->model->num_experts && c->run->experts == MS_EXPERTS_EAGER;
@@ -100,6 +106,7 @@ static const ms_rank_refusal refusals[] = {
     {overlaps_idle, "with overlap-comm for parameters that get no gradients"},
     {divides_nothing,
      "for one rank with experts, adapters, packed weights or offload: leave parallel out"},
+    {runs_by_text, "for a --family whose modules differ from those that were compared: try fsdp=N"},
     {has_other_modules, "for models of this type: try fsdp=N"},
     {runs_experts_in_turn, "with experts one after the other: leave experts out, or try fsdp=N"},
     {sums_wide_in_stage1,
