@@ -5,6 +5,7 @@
 #ifndef MS_SERVE_INFER_ANSWER_H
 #define MS_SERVE_INFER_ANSWER_H
 
+#include "input/config/model/notes.h"
 #include "serve/infer/engines.h"
 #include "serve/infer/files/explain.h"
 #include "serve/infer/speed/roofline.h"
@@ -13,10 +14,10 @@
 typedef struct ms_infer_input {
     ms_arena *arena; /* of the caller */
     const ms_device *device;
-    bool is_of_table;        /* of which rows tell no other setting that fits */
-    const char *place_note;  /* of a device that was not given; NULL: none */
-    const char *name_note;   /* of a model that was taken for another; NULL: none */
-    const char *family_note; /* of a family whose text is a user's; NULL: none */
+    bool is_of_table;       /* of which rows tell no other setting that fits */
+    const char *place_note; /* of a device that was not given; NULL: none */
+    const char *name_note;  /* of a model that was taken for another; NULL: none */
+    ms_notes config_notes;  /* of who read the config */
     uint64_t
         budget_bytes; /* of each device, or of the host for a device that is the host; 0: none */
     const char *name;

@@ -105,13 +105,9 @@ static ms_status open_config(const char *model, ms_infer_input *in, ms_error *er
     status = ms_json_parse(&config.source, &in->document, err);
     if (status == MS_OK)
         status = ms_model_load_value(in->arena, in->families, ms_json_root(in->document),
-                                     config.name, &in->config, NULL, err);
+                                     config.name, &in->config, &in->config_notes, err);
     in->name = in->config.name;
-    if (status != MS_OK || !in->config.family->user_text)
-        return status;
-    in->family_note =
-        ms_arena_printf(in->arena, MS_NOTE_OF_USERS_FAMILY, in->config.family->user_text);
-    return in->family_note ? MS_OK : ms_infer_no_memory(err);
+    return status;
 }
 
 /* A file of weights, or its index: the config is beside it. */
@@ -261,6 +257,17 @@ static ms_status tell_context(const ms_infer_input *in, ms_infer_answer *a, ms_e
     return a->result.limit ? MS_OK : ms_infer_no_memory(err);
 }
 
+/* What was taken for what, what the config has besides, and where it is to run. */
+static ms_status add_notes(const ms_infer_input *in, ms_infer_result *result, ms_error *err)
+{
+    bool has_room = !in->name_note || ms_vec_push(&result->notes, in->name_note);
+    for (uint32_t i = 0; i < in->config_notes.count && has_room; i++)
+        has_room = ms_vec_push(&result->notes, in->config_notes.texts[i]);
+    if (has_room && in->place_note)
+        has_room = ms_vec_push(&result->notes, in->place_note);
+    return has_room ? MS_OK : ms_infer_no_memory(err);
+}
+
 static ms_status check_prompt(const ms_infer_settings *s, ms_error *err)
 {
     bool are_given = ms_infer_settings_has(s, "context") && ms_infer_settings_has(s, "prompt");
@@ -291,10 +298,8 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = ms_infer_engine_run(in, &a->settings, a->engine, in->arena, &a->result, err);
     if (status == MS_OK)
         status = tell_context(in, a, err);
-    const char *const notes[] = {in->name_note, in->family_note, in->place_note};
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        if (status == MS_OK && notes[i] && !ms_vec_push(&a->result.notes, notes[i]))
-            status = ms_infer_no_memory(err);
+    if (status == MS_OK)
+        status = add_notes(in, &a->result, err);
     if (status != MS_OK)
         return status;
     if (a->choice.refusal)

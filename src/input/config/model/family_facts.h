@@ -162,11 +162,6 @@ typedef struct ms_family_facts {
     bool awq_differs;
 } ms_family_facts;
 
-/* Of a family whose text is a user's: the file. */
-#define MS_NOTE_OF_USERS_FAMILY                                                                    \
-    "the model runs as %.200s describes it, which memscope has not compared with PyTorch: "        \
-    "memscope capture and compare do that"
-
 /* The facts of a model's family; with all members zero where it states none. Never NULL. */
 const ms_family_facts *ms_family_facts_of(const struct ms_family *family);
 /* Whether the strategy, one bit MS_WITH_, is predicted for the model's family: it was compared, or

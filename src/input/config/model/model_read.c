@@ -319,6 +319,9 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_fam
     if (status == MS_OK)
         status = read_keys(arena, root, config, notes, err);
     if (status == MS_OK && config->family->user_text)
-        status = ms_note_add(notes, arena, err, MS_NOTE_OF_USERS_FAMILY, config->family->user_text);
+        status = ms_note_add(notes, arena, err,
+                             "the model runs as %.200s describes it, which memscope has not "
+                             "compared with PyTorch: memscope capture and compare do that",
+                             config->family->user_text);
     return status == MS_OK ? ms_run_keys_read(arena, root, config, err) : status;
 }
