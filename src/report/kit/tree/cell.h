@@ -18,6 +18,7 @@ typedef enum ms_cell_kind {
     MS_CELL_GIB,     /* bytes, under a heading with the unit GiB */
     MS_CELL_BYTES,   /* bytes, in the unit that suits them */
     MS_CELL_SIZE,    /* the same, rounded as on a page */
+    MS_CELL_EXACT,   /* bytes, in bytes; on a page in the unit that suits them */
     MS_CELL_CHANGE,  /* bytes more or less, in the unit that suits them, with a sign */
     MS_CELL_SIGNED,  /* bytes more or less, in bytes, with a sign */
     MS_CELL_COUNT,
@@ -77,6 +78,11 @@ static inline ms_cell ms_cell_bytes(uint64_t bytes)
 static inline ms_cell ms_cell_size(uint64_t bytes)
 {
     return (ms_cell){.kind = MS_CELL_SIZE, .count = bytes};
+}
+
+static inline ms_cell ms_cell_exact(uint64_t bytes)
+{
+    return (ms_cell){.kind = MS_CELL_EXACT, .count = bytes};
 }
 
 static inline ms_cell ms_cell_count(uint64_t count)

@@ -164,8 +164,33 @@ static void write_part(part p)
         write_cells(&p, i, 0, 0);
 }
 
+/* Columns behind the first, which all are as wide as the next, that stand side by side. */
+static uint32_t columns_aside(const ms_page *page, const ms_tree_table *t)
+{
+    const ms_tree_column *first = &t->columns[0], *next = &t->columns[1];
+    const uint32_t room =
+        (page->columns - first->before - first->width) / (uint32_t)(next->before + next->width);
+    return room < t->most_aside ? room : t->most_aside;
+}
+
+static void write_parts(const ms_page *page, const ms_tree_table *t)
+{
+    const uint32_t aside = columns_aside(page, t);
+    for (uint32_t i = 1; i < t->count; i += aside) {
+        fputs(i > 1 ? "\n" : "", page->out);
+        write_part((part){.page = page,
+                          .table = t,
+                          .begin = i,
+                          .end = i + aside < t->count ? i + aside : t->count});
+    }
+}
+
 void ms_fixed_table_console(const ms_page *page, const ms_tree_table *t)
 {
+    if (t->most_aside) {
+        write_parts(page, t);
+        return;
+    }
     const bool is_split = t->split && page->columns < NARROW;
     write_part((part){.page = page, .table = t, .begin = 1, .end = is_split ? t->split : t->count});
     if (is_split)

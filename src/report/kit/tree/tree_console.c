@@ -80,10 +80,13 @@ static bool write_texts(const ms_tree *tree, const ms_page *page, const ms_style
 }
 
 static bool write_table(const ms_tree *tree, const ms_page *page, const ms_style *style,
-                        const ms_tree_table *t)
+                        const ms_tree_table *all)
 {
+    const ms_tree_table *t = ms_tree_table_on(tree, all, MS_ON_CONSOLE);
+    bool ok = t != NULL;
+    if (!t)
+        return false;
     const uint32_t left_out = ms_tree_left_out(t, t->most_console);
-    bool ok = true;
     if (t->is_fixed)
         ms_fixed_table_console(page, t);
     else
@@ -140,6 +143,7 @@ static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style 
         break;
     case MS_TREE_TABLE:
         return write_table(tree, page, style, node->table);
+    case MS_TREE_BAR:
     case MS_TREE_PICTURE:
         break;
     }

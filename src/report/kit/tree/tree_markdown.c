@@ -46,8 +46,11 @@ static void write_note(FILE *out, const ms_tree_node *node)
     fputc('\n', out);
 }
 
-static void write_table(FILE *out, const ms_tree_table *t)
+static bool write_table(FILE *out, const ms_tree *tree, const ms_tree_table *all)
 {
+    const ms_tree_table *t = ms_tree_table_on(tree, all, MS_ON_MARKDOWN);
+    if (!t)
+        return false;
     const uint32_t left_out = ms_tree_left_out(t, t->most_markdown);
     const uint32_t cells = t->count * (ms_tree_rows(t) - left_out);
     fputc('|', out);
@@ -73,6 +76,7 @@ static void write_table(FILE *out, const ms_tree_table *t)
     fputc('\n', out);
     if (left_out)
         fprintf(out, "\nAnd %" PRIu32 " more.\n", left_out);
+    return true;
 }
 
 static bool is_line(const ms_tree_node *node)
@@ -80,7 +84,7 @@ static bool is_line(const ms_tree_node *node)
     return node && node->kind == MS_TREE_LINE && (node->where & MS_ON_MARKDOWN);
 }
 
-static void write_node(FILE *out, const ms_tree_node *node)
+static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
 {
     switch (node->kind) {
     case MS_TREE_LINE:
@@ -99,14 +103,15 @@ static void write_node(FILE *out, const ms_tree_node *node)
         write_note(out, node);
         break;
     case MS_TREE_TABLE:
-        write_table(out, node->table);
-        break;
+        return write_table(out, tree, node->table);
     case MS_TREE_ANSWER:
     case MS_TREE_SUBJECT:
     case MS_TREE_GAP:
+    case MS_TREE_BAR:
     case MS_TREE_PICTURE:
         break;
     }
+    return true;
 }
 
 bool ms_tree_markdown(ms_tree *tree, FILE *out)
@@ -122,7 +127,7 @@ bool ms_tree_markdown(ms_tree *tree, FILE *out)
             continue;
         if (!is_within)
             begin(out, &is_first);
-        write_node(out, node);
+        ok = write_node(out, tree, node);
         is_within = is_line(node) && is_line(node->next);
     }
     ms_tree_free(tree);
