@@ -36,6 +36,7 @@ typedef struct ms_cell {
     uint64_t count;
     double number;
     uint32_t decimals;
+    uint32_t fewer; /* decimals that the console does without */
 } ms_cell;
 
 static inline ms_cell ms_cell_none(void)
@@ -93,6 +94,13 @@ static inline ms_cell ms_cell_count(uint64_t count)
 static inline ms_cell ms_cell_number(double number, uint32_t decimals)
 {
     return (ms_cell){.kind = MS_CELL_NUMBER, .number = number, .decimals = decimals};
+}
+
+/* The same with `fewer` decimals on the console. */
+static inline ms_cell ms_cell_rounded(double number, uint32_t decimals, uint32_t fewer)
+{
+    return (ms_cell){
+        .kind = MS_CELL_NUMBER, .number = number, .decimals = decimals, .fewer = fewer};
 }
 
 static inline ms_cell ms_cell_even(double number, uint32_t decimals, const char *unit)

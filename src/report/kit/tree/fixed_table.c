@@ -67,15 +67,28 @@ static uint32_t end_of(const part *p, int64_t row)
     return end;
 }
 
-static void write_flexible(const part *p, const ms_tree_column *c, const char *text,
-                           uint32_t column)
+/* A flexible column that ends its line. */
+static bool is_cut_rest(const part *p, uint32_t column, uint32_t end)
 {
+    return column > 0 && column + 1 == end && p->table->columns[column].is_flexible;
+}
+
+/* `at`: columns before it. */
+static void write_flexible(const part *p, const char *text, uint32_t index, uint32_t at,
+                           uint32_t end)
+{
+    const ms_tree_column *c = &p->table->columns[index];
     const ms_page *page = p->page;
-    if (p->is_broken) {
+    if (is_cut_rest(p, index, end)) {
+        enum { INDENT = 6 };
+        if (p->is_broken)
+            fprintf(page->out, "\n%*s", INDENT, "");
+        ms_page_last_cell(page, text, p->is_broken ? page->columns - INDENT : p->room);
+    } else if (p->is_broken) {
         if (c->cut == MS_CUT_MIDDLE) {
-            ms_page_last_cell(page, text, page->columns - column);
+            ms_page_last_cell(page, text, page->columns - at);
         } else {
-            ms_page_end_cell(page, text, page->columns - column);
+            ms_page_end_cell(page, text, page->columns - at);
             fputc('\n', page->out);
         }
         fprintf(page->out, "%*s", (int)(page->columns - p->behind), "");
@@ -108,7 +121,7 @@ static void write_cell(const part *p, int64_t row, uint32_t column, uint32_t at,
     const char *text = text_of(p, row, column, buffer);
     const uint32_t width = width_of(p, column);
     if (c->is_flexible)
-        write_flexible(p, c, text, at);
+        write_flexible(p, text, column, at, end);
     else if (is_rest(p, row, column, end))
         ms_page_rest(p->page, at - 1, text);
     else if (c->is_figure)
@@ -139,16 +152,18 @@ static void write_cells(const part *p, int64_t row, uint32_t from, uint32_t at)
         at += width_of(p, i);
     }
     fputs(is_dim ? ms_page_tone(page, MS_TONE_END) : "", page->out);
-    fputs(end > 1 && is_rest(p, row, end - 1, end) ? "" : "\n", page->out);
+    fputs(end > 1 && (is_rest(p, row, end - 1, end) || is_cut_rest(p, end - 1, end)) ? "" : "\n",
+          page->out);
 }
 
 /* Heads leave the place of names empty where these have lines of their own. */
 static void write_heads(const part *p)
 {
     uint32_t from = 0;
-    while (p->is_broken && !p->table->columns[from++].is_flexible)
+    const bool is_apart = p->is_broken && p->behind > 0;
+    while (is_apart && !p->table->columns[from++].is_flexible)
         continue;
-    if (p->is_broken)
+    if (is_apart)
         fprintf(p->page->out, "%*s", (int)(p->page->columns - p->behind), "");
     write_cells(p, -1, from, 0);
 }

@@ -92,6 +92,45 @@ void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *
         add(tree, MS_TREE_NOTE, where, label, text);
 }
 
+void ms_tree_point(ms_tree *tree, unsigned where, const char *text)
+{
+    if (!text || *text)
+        add(tree, MS_TREE_POINT, where, "", text);
+}
+
+void ms_tree_item(ms_tree *tree, const char *label, const char *text)
+{
+    add(tree, MS_TREE_ITEM, MS_ON_CONSOLE, label, text);
+}
+
+void ms_tree_code(ms_tree *tree, unsigned where, const char *id, const char *text)
+{
+    ms_tree_node *node = text && !*text ? NULL : add(tree, MS_TREE_CODE, where, "", text);
+    if (node)
+        node->id = id;
+}
+
+void ms_tree_heading(ms_tree *tree, unsigned where, const char *text)
+{
+    add(tree, MS_TREE_HEADING, where, "", text);
+}
+
+void ms_tree_run(ms_tree *tree, const ms_field *fields, uint32_t count)
+{
+    ms_tree_section(tree, MS_ON_ALL, "run", "The run", "defaults unless given");
+    ms_tree_node *node = add(tree, MS_TREE_RUN, MS_ON_ALL, "", "");
+    if (node) {
+        node->fields = fields;
+        node->field_count = count;
+    }
+}
+
+void ms_tree_dim(ms_tree *tree)
+{
+    if (tree->last)
+        tree->last->tone = MS_TONE_DIM, tree->last->has_tone = true;
+}
+
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
                      bool (*draw)(FILE *out, const void *view))
 {
@@ -174,11 +213,15 @@ const ms_tree_table *ms_tree_table_on(const ms_tree *tree, const ms_tree_table *
     table->cells = cells;
     table->count = table->cell_count = 0;
     for (uint32_t i = 0; i < all->count; i++)
-        if (!(all->columns[i].off & where))
+        if (!(all->columns[i].off & where)) {
+            table->split -= i == all->split ? all->split - table->count : 0;
             columns[table->count++] = all->columns[i];
+        }
     for (uint32_t i = 0, column = 0; i < all->cell_count; i++) {
+        ms_cell cell = all->cells[i];
+        cell.decimals -= where == MS_ON_CONSOLE ? cell.fewer : 0;
         if (!(all->columns[column].off & where))
-            cells[table->cell_count++] = all->cells[i];
+            cells[table->cell_count++] = cell;
         column = column + 1 < all->count ? column + 1 : 0;
     }
     return table;

@@ -48,6 +48,8 @@ typedef struct ms_tree_column {
     uint8_t off;           /* where the column is not shown: MS_ON_... */
 } ms_tree_column;
 
+enum { MS_NO_ROW_HEAD = UINT32_MAX };
+
 typedef struct ms_tree_table {
     const char *caption; /* on a page */
     const ms_tree_column *columns;
@@ -56,7 +58,7 @@ typedef struct ms_tree_table {
     bool has_dim_head;   /* of a fixed table; other heads are always dim */
     bool has_no_head;    /* on the console */
     bool is_sortable;    /* on a page */
-    uint32_t row_head;   /* on a page, the column of what a row is about */
+    uint32_t row_head;   /* on a page, the column of what a row is about; or MS_NO_ROW_HEAD */
     uint32_t least_last; /* as of ms_text_table */
     uint32_t split;      /* of a fixed table: on a narrow page, columns from here on are below;
                           * 0: none */
@@ -87,9 +89,14 @@ typedef enum ms_tree_kind {
     MS_TREE_PARAGRAPH, /* text */
     MS_TREE_VERBATIM,  /* text that the console does not wrap, as a place in a file */
     MS_TREE_NOTE,      /* label and text */
+    MS_TREE_POINT,     /* an item of a list; on the console a paragraph */
+    MS_TREE_ITEM,      /* console: a label as it is, and text that goes on below itself */
+    MS_TREE_CODE,      /* lines that are typed, as they are */
+    MS_TREE_RUN,       /* the fields of a run */
+    MS_TREE_HEADING,   /* within a section */
     MS_TREE_TABLE,
     MS_TREE_BAR,    /* page: pieces of a whole */
-    MS_TREE_PICTURE /* page: a figure */
+    MS_TREE_PICTURE /* page: what draws itself; with a text, a figure */
 } ms_tree_kind;
 
 typedef struct ms_tree_node {
@@ -98,13 +105,15 @@ typedef struct ms_tree_node {
     unsigned where;
     bool has_tone;
     ms_tone tone;
-    const char *id;                            /* of a section; NULL: by its place */
+    const char *id;                            /* of a section, or of code; else NULL */
     const char *label;                         /* title, name or label; of a note "": none */
     const char *text;                          /* text, or units */
     ms_tree_table *table;                      /* else NULL */
     const ms_tree_bar *bar;                    /* else NULL */
     const void *view;                          /* of a picture */
-    bool (*draw)(FILE *out, const void *view); /* its SVG; false: out of memory */
+    bool (*draw)(FILE *out, const void *view); /* false: out of memory */
+    const ms_field *fields;                    /* of a run */
+    uint32_t field_count;
 } ms_tree_node;
 
 typedef struct ms_tree {
@@ -133,11 +142,20 @@ void ms_tree_gap(ms_tree *tree);
 /* `units`: "GiB" or "". */
 void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *title,
                      const char *units);
-/* "" adds nothing; so it does to a note. */
+/* "" adds nothing, as in notes, points and code. */
 void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text);
 /* The text begins with what the console indents it by. */
 void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text);
+/* Label "": a paragraph, which a page sets apart. */
 void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text);
+void ms_tree_point(ms_tree *tree, unsigned where, const char *text);
+void ms_tree_item(ms_tree *tree, const char *label, const char *text);
+void ms_tree_code(ms_tree *tree, unsigned where, const char *id, const char *text);
+void ms_tree_heading(ms_tree *tree, unsigned where, const char *text);
+/* The section of these fields; the console has those that are options of the run. */
+void ms_tree_run(ms_tree *tree, const ms_field *fields, uint32_t count);
+/* What was added last is dim on the console. */
+void ms_tree_dim(ms_tree *tree);
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
                      bool (*draw)(FILE *out, const void *view));
 

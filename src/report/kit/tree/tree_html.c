@@ -69,12 +69,22 @@ static bool write_note(FILE *out, const ms_tree *tree, const ms_tree_node *node)
 
 static bool write_picture(FILE *out, const ms_tree_node *node)
 {
+    if (!*node->text)
+        return node->draw(out, node->view);
     fputs("<figure>\n", out);
     bool ok = node->draw(out, node->view);
     fputs("<figcaption>", out);
     ms_xml_text(out, node->text);
     fputs("</figcaption>\n</figure>\n", out);
     return ok;
+}
+
+static void write_code(FILE *out, const ms_tree_node *node)
+{
+    fprintf(out, "<pre%s%s%s>", node->id ? " id=\"" : "", node->id ? node->id : "",
+            node->id ? "\"" : "");
+    ms_xml_lines(out, node->text);
+    fputs("</pre>\n", out);
 }
 
 static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
@@ -84,6 +94,22 @@ static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
     case MS_TREE_PARAGRAPH:
     case MS_TREE_VERBATIM:
         ms_html_paragraph(out, "", node->text);
+        break;
+    case MS_TREE_POINT:
+        fputs("<li>", out);
+        ms_xml_text(out, node->text);
+        fputs("</li>\n", out);
+        break;
+    case MS_TREE_CODE:
+        write_code(out, node);
+        break;
+    case MS_TREE_RUN:
+        ms_html_run(out, node->fields, node->field_count);
+        break;
+    case MS_TREE_HEADING:
+        fputs("<h3>", out);
+        ms_xml_text(out, node->text);
+        fputs("</h3>\n", out);
         break;
     case MS_TREE_NOTE:
         return write_note(out, tree, node);
@@ -99,6 +125,7 @@ static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
     case MS_TREE_SUBJECT:
     case MS_TREE_GAP:
     case MS_TREE_SECTION:
+    case MS_TREE_ITEM:
         break;
     }
     return true;
@@ -107,9 +134,16 @@ static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
 /* The nodes up to the next section. */
 static bool write_nodes(FILE *out, const ms_tree *tree, const ms_tree_node *node)
 {
-    bool ok = true;
-    for (; ok && node && !is_section(node); node = node->next)
-        ok = !is_shown(node) || write_node(out, tree, node);
+    bool ok = true, is_list = false;
+    for (; ok && node && !is_section(node); node = node->next) {
+        if (!is_shown(node))
+            continue;
+        if ((node->kind == MS_TREE_POINT) != is_list)
+            fputs(is_list ? "</ul>\n" : "<ul>\n", out);
+        is_list = node->kind == MS_TREE_POINT;
+        ok = write_node(out, tree, node);
+    }
+    fputs(is_list ? "</ul>\n" : "", out);
     return ok;
 }
 
