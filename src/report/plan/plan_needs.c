@@ -5,8 +5,6 @@
 #include <math.h>
 
 #include "decide/plan/trainers/expressible.h"
-#include "report/kit/html.h"
-#include "report/kit/markdown.h"
 #include "report/plan/plan_notes.h"
 
 /* ---- sentences; NULL when out of memory, "" when there is nothing to tell ---- */
@@ -25,11 +23,6 @@ static bool is_held(const ms_plan_view *v)
 static bool has_link(const ms_plan_view *v)
 {
     return v->plan && !v->is_infeasible && needs_of(v)->half_link_ms > 0;
-}
-
-bool ms_plan_has_needs(const ms_plan_view *view)
-{
-    return is_held(view) || has_link(view);
 }
 
 static const char *limit_text(const ms_plan_view *v)
@@ -130,49 +123,19 @@ static bool make_texts(const ms_plan_view *v, const char **call,
     return *call && sentences[0] && sentences[1] && sentences[2] && sentences[3];
 }
 
-bool ms_plan_needs_console(const ms_page *p, const ms_plan_view *view)
+void ms_plan_needs_tree(ms_tree *tree, const ms_plan_view *view)
 {
     const char *call, *sentences[MOST_SENTENCES];
-    if (!ms_plan_has_needs(view))
-        return true;
-    if (!make_texts(view, &call, sentences))
-        return false;
-    ms_page_heading(p, "At run time", "");
-    if (*call)
-        fprintf(p->out, "  %s\n", call);
+    if (!is_held(view) && !has_link(view))
+        return;
+    if (!make_texts(view, &call, sentences)) {
+        tree->has_failed = true;
+        return;
+    }
+    ms_tree_section(tree, MS_ON_ALL, "needs", "At run time", "");
+    ms_tree_code(tree, MS_ON_ALL, "limit", call);
     for (int i = 0; i < MOST_SENTENCES; i++)
-        if (*sentences[i])
-            ms_page_paragraph(p, sentences[i]);
-    return true;
-}
-
-bool ms_plan_needs_markdown(FILE *out, const ms_plan_view *view)
-{
-    const char *call, *sentences[MOST_SENTENCES];
-    if (!ms_plan_has_needs(view))
-        return true;
-    if (!make_texts(view, &call, sentences))
-        return false;
-    fputs("\n## At run time\n\n", out);
-    if (*call)
-        fprintf(out, "```\n%s\n```\n\n", call);
-    for (int i = 0; i < MOST_SENTENCES; i++)
-        if (*sentences[i])
-            fprintf(out, "- %s\n", sentences[i]);
-    return true;
-}
-
-bool ms_plan_needs_html(FILE *out, const ms_plan_view *view)
-{
-    const char *call, *sentences[MOST_SENTENCES];
-    if (!make_texts(view, &call, sentences))
-        return false;
-    if (*call)
-        fprintf(out, "<pre id=\"limit\">%s</pre>\n", call);
-    for (int i = 0; i < MOST_SENTENCES; i++)
-        if (*sentences[i])
-            ms_html_paragraph(out, "note", sentences[i]);
-    return true;
+        ms_tree_point(tree, MS_ON_ALL, sentences[i]);
 }
 
 static bool write_limit(ms_json_writer *w, const ms_plan_view *v)

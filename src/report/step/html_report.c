@@ -66,8 +66,9 @@ static void write_timeline(FILE *out, const ms_view *v, const ms_picture_shape *
     fputs("</g></svg>\n", out);
 }
 
-bool ms_html_timeline(FILE *out, const ms_view *v)
+bool ms_html_timeline(FILE *out, const void *view)
 {
+    const ms_view *v = view;
     const char *sentence = ms_timeline_sentence(v);
     if (!sentence)
         return false;
@@ -126,8 +127,9 @@ static bool write_composition(FILE *out, const ms_view *v, const ms_picture_shap
     return ok;
 }
 
-bool ms_html_composition(FILE *out, const ms_view *v)
+bool ms_html_composition(FILE *out, const void *view)
 {
+    const ms_view *v = view;
     fputs("<figure>\n", out);
     bool ok = write_composition(out, v, &ms_wide_pictures) &&
               write_composition(out, v, &ms_narrow_pictures);
@@ -184,7 +186,15 @@ static void summary_list(FILE *out, const ms_view *v)
             ms_fixed(s->tokens_per_s > 0 ? s->tokens_per_s : NAN, 1, text));
 }
 
-void ms_html_not_modelled(FILE *out, const ms_view *v)
+void ms_not_modelled_tree(ms_tree *tree, const ms_view *v, unsigned where)
+{
+    const char *text;
+    ms_tree_section(tree, where, "not-modelled", "Not in these figures", "");
+    for (size_t i = 0; (text = ms_ledger_not_modelled(v->ledger, i)) != NULL; i++)
+        ms_tree_point(tree, where, text);
+}
+
+static void not_modelled(FILE *out, const ms_view *v)
 {
     const char *text;
     fputs("<ul>\n", out);
@@ -197,6 +207,16 @@ void ms_html_not_modelled(FILE *out, const ms_view *v)
 }
 
 /* ---- sections ---- */
+
+static bool write_timeline_section(FILE *out, const ms_view *v)
+{
+    return ms_html_timeline(out, v);
+}
+
+static bool write_composition_section(FILE *out, const ms_view *v)
+{
+    return ms_html_composition(out, v);
+}
 
 static bool write_phases(FILE *out, const ms_view *v)
 {
@@ -241,7 +261,7 @@ static bool has_inputs(const ms_view *v)
 
 static bool write_not_modelled(FILE *out, const ms_view *v)
 {
-    ms_html_not_modelled(out, v);
+    not_modelled(out, v);
     return true;
 }
 
@@ -256,8 +276,8 @@ static const struct {
     bool (*is_there)(const ms_view *v); /* NULL: always */
 } sections[] = {
     {"advice", NULL, write_advice, ms_suggestions_lead}, /* title: ms_suggestions_title */
-    {"timeline", "Memory over the step", ms_html_timeline, NULL},
-    {"peak", "What the peak is made of", ms_html_composition, NULL},
+    {"timeline", "Memory over the step", write_timeline_section, NULL},
+    {"peak", "What the peak is made of", write_composition_section, NULL},
     {"ranks", "Ranks", ms_rank_table_html, ms_rank_table_is_there},
     {"one-device", "Compared with one device", ms_one_device_html, ms_one_device_is_there},
     {"communication", "Communication of a step", ms_communication_html, ms_communication_is_there},

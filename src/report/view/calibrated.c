@@ -12,6 +12,23 @@ static bool note_at(const ms_run_config *run, ms_arena *arena, size_t index,
     return run->calibration && ms_calibration_note_at(arena, run->calibration, index, note);
 }
 
+void ms_calibrated_notes_tree(ms_tree *tree, const ms_run_config *run)
+{
+    ms_calibration_note note;
+    for (size_t i = 0; note_at(run, tree->arena, i, &note); i++)
+        ms_tree_note(tree, MS_ON_PAGE, "", note.text);
+}
+
+void ms_calibrated_tree(ms_tree *tree, const ms_run_config *run)
+{
+    ms_calibration_note note;
+    for (size_t i = 0; note_at(run, tree->arena, i, &note); i++) {
+        if (i == 0)
+            ms_tree_section(tree, MS_OFF_PAGE, NULL, "Calibrated", "");
+        ms_tree_point(tree, MS_OFF_PAGE, note.text);
+    }
+}
+
 void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena)
 {
     ms_calibration_note note;

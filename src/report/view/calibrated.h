@@ -8,8 +8,11 @@
 
 #include "input/config/run/run_config.h"
 #include "base/json/write.h"
-#include "report/kit/page.h"
+#include "report/kit/tree/tree.h"
 
+/* On a page, beside the verdict; elsewhere a section. */
+void ms_calibrated_notes_tree(ms_tree *tree, const ms_run_config *run);
+void ms_calibrated_tree(ms_tree *tree, const ms_run_config *run);
 void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena);
 void ms_calibrated_markdown(FILE *out, const ms_run_config *run, ms_arena *arena);
 void ms_calibrated_html(FILE *out, const ms_run_config *run, ms_arena *arena);

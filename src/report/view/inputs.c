@@ -85,6 +85,43 @@ static const char *read_as(const ms_read_key *key, char *text, size_t size)
 
 enum { MOST_READ_AS = 320 };
 
+void ms_inputs_tree(ms_tree *tree, const ms_read_keys *keys)
+{
+    static const ms_tree_column columns[] = {{.head = "file"},
+                                             {.head = "line", .is_figure = true},
+                                             {.head = "key"},
+                                             {.head = "value"},
+                                             {.head = "read as"}};
+    char text[MOST_READ_AS];
+    uint32_t count[MS_KEY_READING_COUNT] = {0};
+    if (keys->count == 0)
+        return;
+    ms_tree_section(tree, MS_ON_ALL, "inputs", "How the files were read", "");
+    ms_tree_table *table = ms_tree_begin_table(tree, MS_OFF_CONSOLE, "The keys of the run's files",
+                                               columns, sizeof columns / sizeof *columns);
+    if (table)
+        table->row_head = MS_NO_ROW_HEAD;
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const ms_read_key *key = &keys->items[i];
+        count[key->reading]++;
+        read_as(key, text, sizeof text);
+        ms_tree_cell(tree, table, ms_cell_text(key->file));
+        ms_tree_cell(tree, table, ms_cell_count(key->line));
+        ms_tree_cell(tree, table, ms_cell_code(key->key));
+        ms_tree_cell(tree, table, ms_cell_code(key->value));
+        ms_tree_cell(tree, table, ms_cell_text(text));
+        if (ms_key_is_left_out(key) || key->reading == MS_KEY_ASSUMED)
+            ms_tree_say(tree, MS_ON_CONSOLE, "%s:%" PRIu32 ": %s %s: %s", key->file, key->line,
+                        key->key, key->value, text);
+    }
+    if (keys->versions)
+        ms_tree_say(tree, MS_ON_ALL, "with the defaults of %s", keys->versions);
+    ms_tree_say(tree, MS_ON_CONSOLE,
+                "%" PRIu32 " keys set the run, %" PRIu32
+                " do not change its memory (each is listed in the HTML and JSON reports)",
+                count[MS_KEY_USED], count[MS_KEY_HARMLESS] + count[MS_KEY_DEFAULT]);
+}
+
 void ms_inputs_console(const ms_page *page, const ms_read_keys *keys)
 {
     char text[MOST_READ_AS];

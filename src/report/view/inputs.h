@@ -8,7 +8,7 @@
 
 #include "input/config/run/run_config.h"
 #include "base/json/write.h"
-#include "report/kit/page.h"
+#include "report/kit/tree/tree.h"
 
 /* "not predicted: qat (line 3 of train.yaml), which adds memory; and 2 more": what makes a verdict
  * unknown, and the way out. NULL: out of memory. */
@@ -23,6 +23,7 @@ const char *ms_inputs_dated(ms_arena *arena, const ms_read_keys *keys, const cha
 bool ms_inputs_are_there(const ms_read_keys *keys);
 /* At a terminal the keys that the user should know of, and how many there are besides; elsewhere
  * all. */
+void ms_inputs_tree(ms_tree *tree, const ms_read_keys *keys);
 void ms_inputs_console(const ms_page *page, const ms_read_keys *keys);
 void ms_inputs_markdown(FILE *out, const ms_read_keys *keys);
 void ms_inputs_html(FILE *out, const ms_read_keys *keys); /* without the heading */

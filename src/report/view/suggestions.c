@@ -87,6 +87,22 @@ void ms_suggestion_console(const ms_page *page, const ms_suggestion_lines *l, ms
     put_line(page, l->option);
 }
 
+void ms_suggestion_tree(ms_tree *tree, const ms_suggestion_lines *l, ms_advice_cost before)
+{
+    char gib[MS_GIB_TEXT], time[MS_FIXED_TEXT];
+    if (l->cost != before) {
+        ms_tree_paragraph(tree, MS_ON_CONSOLE, ms_cost_text(l->cost));
+        ms_tree_dim(tree);
+    }
+    ms_tree_item(tree,
+                 ms_tree_text(tree, "  %8s  %-5s %9s ", ms_gib(l->device_bytes, gib),
+                              ms_fit_cell(l->reason), ms_added_time(l->added_time, time)),
+                 l->title);
+    if (l->changes && *l->changes)
+        ms_tree_item(tree, "     ", l->changes);
+    ms_tree_item(tree, "     ", l->option);
+}
+
 void ms_suggestions_console(const ms_page *page, const ms_view *view)
 {
     ms_advice_cost before = MS_COST_COUNT;

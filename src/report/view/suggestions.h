@@ -7,7 +7,7 @@
 #define MS_REPORT_VIEW_SUGGESTIONS_H
 
 #include "base/json/write.h"
-#include "report/kit/page.h"
+#include "report/kit/tree/tree.h"
 #include "report/view/view.h"
 
 /* Whether they belong right below the verdict, as it is not "fits"; else they come after the
@@ -31,6 +31,7 @@ typedef struct ms_suggestion_lines {
     ms_fit_reason reason;
     double added_time;
 } ms_suggestion_lines;
+void ms_suggestion_tree(ms_tree *tree, const ms_suggestion_lines *lines, ms_advice_cost before);
 void ms_suggestion_console(const ms_page *page, const ms_suggestion_lines *lines,
                            ms_advice_cost before);
 

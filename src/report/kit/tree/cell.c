@@ -42,6 +42,7 @@ const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
     case MS_CELL_SIGNED:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%c%" PRIu64, c->is_less ? '-' : '+', c->count);
         break;
+    case MS_CELL_EXACT:
     case MS_CELL_COUNT:
         snprintf(text, MS_CELL_BYTES_OF_TEXT, "%" PRIu64, c->count);
         break;
@@ -80,7 +81,7 @@ static const char *value_of(const ms_cell *c, char text[MS_FIXED_TEXT])
 static const char *shown_text(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
 {
     char bytes[MS_BYTES_TEXT];
-    if (c->kind == MS_CELL_GIB || c->kind == MS_CELL_BYTES)
+    if (c->kind == MS_CELL_GIB || c->kind == MS_CELL_BYTES || c->kind == MS_CELL_EXACT)
         return ms_bytes_text(c->count, text);
     if (c->kind != MS_CELL_SIGNED)
         return ms_cell_words(c, text);

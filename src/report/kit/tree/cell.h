@@ -18,6 +18,7 @@ typedef enum ms_cell_kind {
     MS_CELL_GIB,     /* bytes, under a heading with the unit GiB */
     MS_CELL_BYTES,   /* bytes, in the unit that suits them */
     MS_CELL_SIZE,    /* the same, rounded as on a page */
+    MS_CELL_EXACT,   /* bytes, in bytes; on a page in the unit that suits them */
     MS_CELL_CHANGE,  /* bytes more or less, in the unit that suits them, with a sign */
     MS_CELL_SIGNED,  /* bytes more or less, in bytes, with a sign */
     MS_CELL_COUNT,
@@ -35,6 +36,7 @@ typedef struct ms_cell {
     uint64_t count;
     double number;
     uint32_t decimals;
+    uint32_t fewer; /* decimals that the console does without */
 } ms_cell;
 
 static inline ms_cell ms_cell_none(void)
@@ -79,6 +81,11 @@ static inline ms_cell ms_cell_size(uint64_t bytes)
     return (ms_cell){.kind = MS_CELL_SIZE, .count = bytes};
 }
 
+static inline ms_cell ms_cell_exact(uint64_t bytes)
+{
+    return (ms_cell){.kind = MS_CELL_EXACT, .count = bytes};
+}
+
 static inline ms_cell ms_cell_count(uint64_t count)
 {
     return (ms_cell){.kind = MS_CELL_COUNT, .count = count};
@@ -87,6 +94,13 @@ static inline ms_cell ms_cell_count(uint64_t count)
 static inline ms_cell ms_cell_number(double number, uint32_t decimals)
 {
     return (ms_cell){.kind = MS_CELL_NUMBER, .number = number, .decimals = decimals};
+}
+
+/* The same with `fewer` decimals on the console. */
+static inline ms_cell ms_cell_rounded(double number, uint32_t decimals, uint32_t fewer)
+{
+    return (ms_cell){
+        .kind = MS_CELL_NUMBER, .number = number, .decimals = decimals, .fewer = fewer};
 }
 
 static inline ms_cell ms_cell_even(double number, uint32_t decimals, const char *unit)

@@ -67,15 +67,28 @@ static uint32_t end_of(const part *p, int64_t row)
     return end;
 }
 
-static void write_flexible(const part *p, const ms_tree_column *c, const char *text,
-                           uint32_t column)
+/* A flexible column that ends its line. */
+static bool is_cut_rest(const part *p, uint32_t column, uint32_t end)
 {
+    return column > 0 && column + 1 == end && p->table->columns[column].is_flexible;
+}
+
+/* `at`: columns before it. */
+static void write_flexible(const part *p, const char *text, uint32_t index, uint32_t at,
+                           uint32_t end)
+{
+    const ms_tree_column *c = &p->table->columns[index];
     const ms_page *page = p->page;
-    if (p->is_broken) {
+    if (is_cut_rest(p, index, end)) {
+        enum { INDENT = 6 };
+        if (p->is_broken)
+            fprintf(page->out, "\n%*s", INDENT, "");
+        ms_page_last_cell(page, text, p->is_broken ? page->columns - INDENT : p->room);
+    } else if (p->is_broken) {
         if (c->cut == MS_CUT_MIDDLE) {
-            ms_page_last_cell(page, text, page->columns - column);
+            ms_page_last_cell(page, text, page->columns - at);
         } else {
-            ms_page_end_cell(page, text, page->columns - column);
+            ms_page_end_cell(page, text, page->columns - at);
             fputc('\n', page->out);
         }
         fprintf(page->out, "%*s", (int)(page->columns - p->behind), "");
@@ -108,7 +121,7 @@ static void write_cell(const part *p, int64_t row, uint32_t column, uint32_t at,
     const char *text = text_of(p, row, column, buffer);
     const uint32_t width = width_of(p, column);
     if (c->is_flexible)
-        write_flexible(p, c, text, at);
+        write_flexible(p, text, column, at, end);
     else if (is_rest(p, row, column, end))
         ms_page_rest(p->page, at - 1, text);
     else if (c->is_figure)
@@ -139,16 +152,18 @@ static void write_cells(const part *p, int64_t row, uint32_t from, uint32_t at)
         at += width_of(p, i);
     }
     fputs(is_dim ? ms_page_tone(page, MS_TONE_END) : "", page->out);
-    fputs(end > 1 && is_rest(p, row, end - 1, end) ? "" : "\n", page->out);
+    fputs(end > 1 && (is_rest(p, row, end - 1, end) || is_cut_rest(p, end - 1, end)) ? "" : "\n",
+          page->out);
 }
 
 /* Heads leave the place of names empty where these have lines of their own. */
 static void write_heads(const part *p)
 {
     uint32_t from = 0;
-    while (p->is_broken && !p->table->columns[from++].is_flexible)
+    const bool is_apart = p->is_broken && p->behind > 0;
+    while (is_apart && !p->table->columns[from++].is_flexible)
         continue;
-    if (p->is_broken)
+    if (is_apart)
         fprintf(p->page->out, "%*s", (int)(p->page->columns - p->behind), "");
     write_cells(p, -1, from, 0);
 }
@@ -164,8 +179,33 @@ static void write_part(part p)
         write_cells(&p, i, 0, 0);
 }
 
+/* Columns behind the first, which all are as wide as the next, that stand side by side. */
+static uint32_t columns_aside(const ms_page *page, const ms_tree_table *t)
+{
+    const ms_tree_column *first = &t->columns[0], *next = &t->columns[1];
+    const uint32_t room =
+        (page->columns - first->before - first->width) / (uint32_t)(next->before + next->width);
+    return room < t->most_aside ? room : t->most_aside;
+}
+
+static void write_parts(const ms_page *page, const ms_tree_table *t)
+{
+    const uint32_t aside = columns_aside(page, t);
+    for (uint32_t i = 1; i < t->count; i += aside) {
+        fputs(i > 1 ? "\n" : "", page->out);
+        write_part((part){.page = page,
+                          .table = t,
+                          .begin = i,
+                          .end = i + aside < t->count ? i + aside : t->count});
+    }
+}
+
 void ms_fixed_table_console(const ms_page *page, const ms_tree_table *t)
 {
+    if (t->most_aside) {
+        write_parts(page, t);
+        return;
+    }
     const bool is_split = t->split && page->columns < NARROW;
     write_part((part){.page = page, .table = t, .begin = 1, .end = is_split ? t->split : t->count});
     if (is_split)

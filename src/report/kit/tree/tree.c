@@ -77,7 +77,8 @@ void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *
 
 void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text)
 {
-    add(tree, MS_TREE_PARAGRAPH, where, "", text);
+    if (!text || *text)
+        add(tree, MS_TREE_PARAGRAPH, where, "", text);
 }
 
 void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text)
@@ -87,7 +88,47 @@ void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text)
 
 void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text)
 {
-    add(tree, MS_TREE_NOTE, where, label, text);
+    if (!text || *text)
+        add(tree, MS_TREE_NOTE, where, label, text);
+}
+
+void ms_tree_point(ms_tree *tree, unsigned where, const char *text)
+{
+    if (!text || *text)
+        add(tree, MS_TREE_POINT, where, "", text);
+}
+
+void ms_tree_item(ms_tree *tree, const char *label, const char *text)
+{
+    add(tree, MS_TREE_ITEM, MS_ON_CONSOLE, label, text);
+}
+
+void ms_tree_code(ms_tree *tree, unsigned where, const char *id, const char *text)
+{
+    ms_tree_node *node = text && !*text ? NULL : add(tree, MS_TREE_CODE, where, "", text);
+    if (node)
+        node->id = id;
+}
+
+void ms_tree_heading(ms_tree *tree, unsigned where, const char *text)
+{
+    add(tree, MS_TREE_HEADING, where, "", text);
+}
+
+void ms_tree_run(ms_tree *tree, const ms_field *fields, uint32_t count)
+{
+    ms_tree_section(tree, MS_ON_ALL, "run", "The run", "defaults unless given");
+    ms_tree_node *node = add(tree, MS_TREE_RUN, MS_ON_ALL, "", "");
+    if (node) {
+        node->fields = fields;
+        node->field_count = count;
+    }
+}
+
+void ms_tree_dim(ms_tree *tree)
+{
+    if (tree->last)
+        tree->last->tone = MS_TONE_DIM, tree->last->has_tone = true;
 }
 
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
@@ -128,6 +169,62 @@ void ms_tree_cell(ms_tree *tree, ms_tree_table *table, ms_cell cell)
     }
     table->cells = cells;
     table->cells[table->cell_count++] = cell;
+}
+
+ms_tree_bar *ms_tree_begin_bar(ms_tree *tree, const char *label, uint64_t whole_bytes,
+                               uint64_t limit_bytes)
+{
+    ms_tree_node *node = add(tree, MS_TREE_BAR, MS_ON_PAGE, label, "");
+    ms_tree_bar *bar = node ? ms_arena_array(tree->arena, ms_tree_bar, 1) : NULL;
+    if (!bar) {
+        tree->has_failed = true;
+        return NULL;
+    }
+    *bar = (ms_tree_bar){.whole_bytes = whole_bytes, .limit_bytes = limit_bytes};
+    node->bar = bar;
+    return bar;
+}
+
+void ms_tree_piece(ms_tree *tree, ms_tree_bar *bar, const char *class_name, const char *title,
+                   uint64_t bytes)
+{
+    enum { FIRST_CAPACITY = 16 };
+    if (!bar || !bytes)
+        return;
+    ms_html_piece *pieces = ms_arena_grow(tree->arena, bar->pieces, bar->count, &bar->capacity,
+                                          sizeof *pieces, FIRST_CAPACITY);
+    if (!pieces) {
+        tree->has_failed = true;
+        return;
+    }
+    bar->pieces = pieces;
+    bar->pieces[bar->count++] = (ms_html_piece){class_name, title, bytes};
+}
+
+const ms_tree_table *ms_tree_table_on(const ms_tree *tree, const ms_tree_table *all, unsigned where)
+{
+    ms_tree_table *table = ms_arena_array(tree->arena, ms_tree_table, 1);
+    ms_tree_column *columns = ms_arena_array(tree->arena, ms_tree_column, all->count);
+    ms_cell *cells = ms_arena_array(tree->arena, ms_cell, all->cell_count);
+    if (!table || !columns || !cells)
+        return NULL;
+    *table = *all;
+    table->columns = columns;
+    table->cells = cells;
+    table->count = table->cell_count = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (!(all->columns[i].off & where)) {
+            table->split -= i == all->split ? all->split - table->count : 0;
+            columns[table->count++] = all->columns[i];
+        }
+    for (uint32_t i = 0, column = 0; i < all->cell_count; i++) {
+        ms_cell cell = all->cells[i];
+        cell.decimals -= where == MS_ON_CONSOLE ? cell.fewer : 0;
+        if (!(all->columns[column].off & where))
+            cells[table->cell_count++] = cell;
+        column = column + 1 < all->count ? column + 1 : 0;
+    }
+    return table;
 }
 
 uint32_t ms_tree_rows(const ms_tree_table *table)

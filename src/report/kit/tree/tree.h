@@ -9,6 +9,7 @@
 #define MS_REPORT_KIT_TREE_TREE_H
 
 #include "base/arena.h"
+#include "report/kit/html.h"
 #include "report/kit/page.h"
 #include "report/kit/tree/cell.h"
 
@@ -44,7 +45,10 @@ typedef struct ms_tree_column {
     uint8_t least;         /* with less room a flexible one has a line of its own */
     const char *wide_head; /* in Markdown and on a page; NULL: `head` */
     const char *unit;      /* behind the head in Markdown: "GiB"; NULL: none */
+    uint8_t off;           /* where the column is not shown: MS_ON_... */
 } ms_tree_column;
+
+enum { MS_NO_ROW_HEAD = UINT32_MAX };
 
 typedef struct ms_tree_table {
     const char *caption; /* on a page */
@@ -54,16 +58,25 @@ typedef struct ms_tree_table {
     bool has_dim_head;   /* of a fixed table; other heads are always dim */
     bool has_no_head;    /* on the console */
     bool is_sortable;    /* on a page */
-    uint32_t row_head;   /* on a page, the column of what a row is about */
+    uint32_t row_head;   /* on a page, the column of what a row is about; or MS_NO_ROW_HEAD */
     uint32_t least_last; /* as of ms_text_table */
-    uint32_t
-        split; /* of a fixed table: on a narrow page, columns from here on are below; 0: none */
+    uint32_t split;      /* of a fixed table: on a narrow page, columns from here on are below;
+                          * 0: none */
+    uint32_t most_aside; /* of a fixed table: with more columns than that behind the first, or than
+                          * there is room for, the rest is below; 0: all stand side by side */
     uint32_t most_console, most_markdown; /* rows that are shown; 0: all */
     const char *more;                     /* on the console, after "and 12 more" */
     /* Filled by ms_tree_cell, row by row. */
     ms_cell *cells;
     uint32_t cell_count, capacity;
 } ms_tree_table;
+
+/* As of ms_html_bar; filled by ms_tree_piece. */
+typedef struct ms_tree_bar {
+    ms_html_piece *pieces;
+    uint32_t count, capacity;
+    uint64_t whole_bytes, limit_bytes;
+} ms_tree_bar;
 
 /* ---- nodes ---- */
 
@@ -76,8 +89,14 @@ typedef enum ms_tree_kind {
     MS_TREE_PARAGRAPH, /* text */
     MS_TREE_VERBATIM,  /* text that the console does not wrap, as a place in a file */
     MS_TREE_NOTE,      /* label and text */
+    MS_TREE_POINT,     /* an item of a list; on the console a paragraph */
+    MS_TREE_ITEM,      /* console: a label as it is, and text that goes on below itself */
+    MS_TREE_CODE,      /* lines that are typed, as they are */
+    MS_TREE_RUN,       /* the fields of a run */
+    MS_TREE_HEADING,   /* within a section */
     MS_TREE_TABLE,
-    MS_TREE_PICTURE /* page: a figure */
+    MS_TREE_BAR,    /* page: pieces of a whole */
+    MS_TREE_PICTURE /* page: what draws itself; with a text, a figure */
 } ms_tree_kind;
 
 typedef struct ms_tree_node {
@@ -86,12 +105,15 @@ typedef struct ms_tree_node {
     unsigned where;
     bool has_tone;
     ms_tone tone;
-    const char *id;                            /* of a section; NULL: by its place */
+    const char *id;                            /* of a section, or of code; else NULL */
     const char *label;                         /* title, name or label; of a note "": none */
     const char *text;                          /* text, or units */
     ms_tree_table *table;                      /* else NULL */
+    const ms_tree_bar *bar;                    /* else NULL */
     const void *view;                          /* of a picture */
-    bool (*draw)(FILE *out, const void *view); /* its SVG; false: out of memory */
+    bool (*draw)(FILE *out, const void *view); /* false: out of memory */
+    const ms_field *fields;                    /* of a run */
+    uint32_t field_count;
 } ms_tree_node;
 
 typedef struct ms_tree {
@@ -120,12 +142,30 @@ void ms_tree_gap(ms_tree *tree);
 /* `units`: "GiB" or "". */
 void ms_tree_section(ms_tree *tree, unsigned where, const char *id, const char *title,
                      const char *units);
+/* "" adds nothing, as in notes, points and code. */
 void ms_tree_paragraph(ms_tree *tree, unsigned where, const char *text);
 /* The text begins with what the console indents it by. */
 void ms_tree_verbatim(ms_tree *tree, unsigned where, const char *text);
+/* Label "": a paragraph, which a page sets apart. */
 void ms_tree_note(ms_tree *tree, unsigned where, const char *label, const char *text);
+void ms_tree_point(ms_tree *tree, unsigned where, const char *text);
+void ms_tree_item(ms_tree *tree, const char *label, const char *text);
+void ms_tree_code(ms_tree *tree, unsigned where, const char *id, const char *text);
+void ms_tree_heading(ms_tree *tree, unsigned where, const char *text);
+/* The section of these fields; the console has those that are options of the run. */
+void ms_tree_run(ms_tree *tree, const ms_field *fields, uint32_t count);
+/* What was added last is dim on the console. */
+void ms_tree_dim(ms_tree *tree);
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
                      bool (*draw)(FILE *out, const void *view));
+
+/* A bar without pieces; `label` is what a screen reader reads. NULL when out of memory, which
+ * ms_tree_piece accepts. */
+ms_tree_bar *ms_tree_begin_bar(ms_tree *tree, const char *label, uint64_t whole_bytes,
+                               uint64_t limit_bytes);
+/* The next piece; one of no bytes is not shown. */
+void ms_tree_piece(ms_tree *tree, ms_tree_bar *bar, const char *class_name, const char *title,
+                   uint64_t bytes);
 
 /* A formatted text in the arena; NULL when out of memory. */
 #define ms_tree_text(tree, ...) ((tree)->arena ? ms_arena_printf((tree)->arena, __VA_ARGS__) : NULL)
@@ -139,6 +179,10 @@ ms_tree_table *ms_tree_begin_table(ms_tree *tree, unsigned where, const char *ca
 /* The next cell; its text is copied. */
 void ms_tree_cell(ms_tree *tree, ms_tree_table *table, ms_cell cell);
 uint32_t ms_tree_rows(const ms_tree_table *table);
+
+/* The table without the columns that are not shown there. NULL when out of memory. */
+const ms_tree_table *ms_tree_table_on(const ms_tree *tree, const ms_tree_table *table,
+                                      unsigned where);
 
 /* Rows that a renderer leaves out, where it shows at most `most` (0: all). */
 uint32_t ms_tree_left_out(const ms_tree_table *table, uint32_t most);

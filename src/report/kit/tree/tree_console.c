@@ -5,6 +5,7 @@
 #include "report/kit/tree/tree_console.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/printable.h"
 #include "report/kit/text_table.h"
@@ -80,10 +81,13 @@ static bool write_texts(const ms_tree *tree, const ms_page *page, const ms_style
 }
 
 static bool write_table(const ms_tree *tree, const ms_page *page, const ms_style *style,
-                        const ms_tree_table *t)
+                        const ms_tree_table *all)
 {
+    const ms_tree_table *t = ms_tree_table_on(tree, all, MS_ON_CONSOLE);
+    bool ok = t != NULL;
+    if (!t)
+        return false;
     const uint32_t left_out = ms_tree_left_out(t, t->most_console);
-    bool ok = true;
     if (t->is_fixed)
         ms_fixed_table_console(page, t);
     else
@@ -102,19 +106,38 @@ static void write_section(const ms_tree *tree, const ms_page *page, const ms_tre
     ms_page_heading(page, node->label, units ? units : "");
 }
 
-static void write_line(const ms_page *page, const ms_tree_node *node)
+static void write_code(const ms_page *page, const char *text)
 {
-    fputs(node->has_tone ? ms_page_tone(page, node->tone) : "", page->out);
-    ms_page_line(page, node->text);
-    fputs(node->has_tone ? ms_page_tone(page, MS_TONE_END) : "", page->out);
+    while (*text) {
+        const int length = (int)strcspn(text, "\n");
+        fprintf(page->out, "%s%.*s\n", length ? "  " : "", length, text);
+        text += length + (text[length] == '\n');
+    }
 }
 
-static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style *style,
+static void write_run(const ms_page *page, const ms_field *fields, uint32_t count)
+{
+    enum { INDENT = 4 };
+    ms_paragraph g = {page, 0, INDENT};
+    for (uint32_t i = 0; i < count; i++) {
+        const ms_field *f = &fields[i];
+        char value[120], text[160];
+        if (f->group != MS_FIELD_RUN)
+            continue;
+        ms_field_value(f, value, sizeof value);
+        bool last = i + 1 == count || f[1].group != MS_FIELD_RUN;
+        int length = snprintf(text, sizeof text, "%s %s%s", f->name, value, last ? "" : ",");
+        ms_page_word(&g, text, length > 0 ? (uint32_t)length : 0);
+    }
+    fputc('\n', page->out);
+}
+
+static bool write_bare(const ms_tree *tree, const ms_page *page, const ms_style *style,
                        const ms_tree_node *node)
 {
     switch (node->kind) {
     case MS_TREE_LINE:
-        write_line(page, node);
+        ms_page_line(page, node->text);
         break;
     case MS_TREE_ANSWER:
         ms_page_answer(page, node->tone, node->text);
@@ -129,6 +152,7 @@ static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style 
         write_section(tree, page, node);
         break;
     case MS_TREE_PARAGRAPH:
+    case MS_TREE_POINT:
         ms_page_paragraph(page, node->text);
         break;
     case MS_TREE_VERBATIM:
@@ -138,12 +162,34 @@ static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style 
     case MS_TREE_NOTE:
         ms_page_note(page, node->label, node->text);
         break;
+    case MS_TREE_ITEM:
+        fputs(node->label, page->out);
+        ms_page_rest(page, (uint32_t)strlen(node->label), node->text);
+        break;
+    case MS_TREE_CODE:
+        write_code(page, node->text);
+        break;
+    case MS_TREE_RUN:
+        write_run(page, node->fields, node->field_count);
+        break;
     case MS_TREE_TABLE:
         return write_table(tree, page, style, node->table);
+    case MS_TREE_HEADING:
+    case MS_TREE_BAR:
     case MS_TREE_PICTURE:
         break;
     }
     return true;
+}
+
+static bool write_node(const ms_tree *tree, const ms_page *page, const ms_style *style,
+                       const ms_tree_node *node)
+{
+    const bool has_tone = node->has_tone;
+    fputs(has_tone ? ms_page_tone(page, node->tone) : "", page->out);
+    bool ok = write_bare(tree, page, style, node);
+    fputs(has_tone ? ms_page_tone(page, MS_TONE_END) : "", page->out);
+    return ok;
 }
 
 bool ms_tree_console(ms_tree *tree, FILE *out, const ms_style *style)

@@ -4,9 +4,11 @@
  */
 #include "report/kit/tree/tree_markdown.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "report/kit/escape.h"
 
 /* Parts are apart by an empty line. */
@@ -36,18 +38,53 @@ static void write_section(FILE *out, const ms_tree_node *node)
     fputs(*node->text ? ")\n" : "\n", out);
 }
 
-/* The item of a list says by itself that it is a note. */
+/* An item of a list, whose label begins a sentence: "Note:". */
 static void write_note(FILE *out, const ms_tree_node *node)
 {
-    fputs("- ", out);
-    ms_markdown_text(out, strcmp(node->label, "note:") == 0 ? "note" : node->label);
-    fputc(' ', out);
+    if (*node->label) {
+        fprintf(out, "- %c", toupper((unsigned char)*node->label));
+        ms_markdown_text(out, node->label + 1);
+        fputc(' ', out);
+    }
     ms_markdown_text(out, node->text);
     fputc('\n', out);
 }
 
-static void write_table(FILE *out, const ms_tree_table *t)
+/* Code that would act as markup is written as text. */
+static void write_words(FILE *out, bool is_code, const char *words)
 {
+    if (is_code && *words && !strpbrk(words, "`|\\\n")) {
+        fputc('`', out);
+        ms_put_printable(out, words);
+        fputc('`', out);
+    } else
+        ms_markdown_text(out, words);
+}
+
+static void write_run(FILE *out, const ms_field *fields, uint32_t count)
+{
+    fputs("| field | value |\n|---|---|\n", out);
+    for (uint32_t i = 0; i < count; i++) {
+        char text[256];
+        ms_field_value(&fields[i], text, sizeof text);
+        fputs("| ", out);
+        ms_markdown_text(out, fields[i].name);
+        fputs(" | ", out);
+        ms_markdown_text(out, text);
+        fputs(" |\n", out);
+    }
+}
+
+static bool ends_line(const char *text)
+{
+    return text[strlen(text) - 1] == '\n';
+}
+
+static bool write_table(FILE *out, const ms_tree *tree, const ms_tree_table *all)
+{
+    const ms_tree_table *t = ms_tree_table_on(tree, all, MS_ON_MARKDOWN);
+    if (!t)
+        return false;
     const uint32_t left_out = ms_tree_left_out(t, t->most_markdown);
     const uint32_t cells = t->count * (ms_tree_rows(t) - left_out);
     fputc('|', out);
@@ -67,25 +104,33 @@ static void write_table(FILE *out, const ms_tree_table *t)
         const char *words = ms_cell_words(&t->cells[i], text);
         fputs(i % t->count == 0 ? "\n|" : "", out);
         fputs(t->cells[i].kind == MS_CELL_NONE ? "" : " ", out);
-        ms_markdown_text(out, words);
+        write_words(out, t->cells[i].kind == MS_CELL_CODE, words);
         fputs(" |", out);
     }
     fputc('\n', out);
     if (left_out)
         fprintf(out, "\nAnd %" PRIu32 " more.\n", left_out);
+    return true;
 }
 
-static bool is_line(const ms_tree_node *node)
+static bool is_of(const ms_tree_node *node, ms_tree_kind kind)
 {
-    return node && node->kind == MS_TREE_LINE && (node->where & MS_ON_MARKDOWN);
+    return node && node->kind == kind && (node->where & MS_ON_MARKDOWN);
 }
 
-static void write_node(FILE *out, const ms_tree_node *node)
+/* Lines, and the items of a list, are not apart. */
+static bool goes_on(const ms_tree_node *node)
+{
+    return (node->kind == MS_TREE_LINE || node->kind == MS_TREE_POINT) &&
+           is_of(node->next, node->kind);
+}
+
+static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
 {
     switch (node->kind) {
     case MS_TREE_LINE:
         ms_markdown_text(out, node->text);
-        fputs(is_line(node->next) ? "<br>\n" : "\n", out);
+        fputs(goes_on(node) ? "<br>\n" : "\n", out);
         break;
     case MS_TREE_SECTION:
         write_section(out, node);
@@ -98,15 +143,33 @@ static void write_node(FILE *out, const ms_tree_node *node)
     case MS_TREE_NOTE:
         write_note(out, node);
         break;
-    case MS_TREE_TABLE:
-        write_table(out, node->table);
+    case MS_TREE_POINT:
+        fputs("- ", out);
+        ms_markdown_text(out, node->text);
+        fputc('\n', out);
         break;
+    case MS_TREE_CODE:
+        fprintf(out, "```\n%s%s```\n", node->text, ends_line(node->text) ? "" : "\n");
+        break;
+    case MS_TREE_RUN:
+        write_run(out, node->fields, node->field_count);
+        break;
+    case MS_TREE_HEADING:
+        fputs("### ", out);
+        ms_markdown_text(out, node->text);
+        fputc('\n', out);
+        break;
+    case MS_TREE_TABLE:
+        return write_table(out, tree, node->table);
     case MS_TREE_ANSWER:
     case MS_TREE_SUBJECT:
     case MS_TREE_GAP:
+    case MS_TREE_ITEM:
+    case MS_TREE_BAR:
     case MS_TREE_PICTURE:
         break;
     }
+    return true;
 }
 
 bool ms_tree_markdown(ms_tree *tree, FILE *out)
@@ -122,8 +185,8 @@ bool ms_tree_markdown(ms_tree *tree, FILE *out)
             continue;
         if (!is_within)
             begin(out, &is_first);
-        write_node(out, node);
-        is_within = is_line(node) && is_line(node->next);
+        ok = write_node(out, tree, node);
+        is_within = goes_on(node);
     }
     ms_tree_free(tree);
     return ok;
