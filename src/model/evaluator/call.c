@@ -276,15 +276,16 @@ static bool run_block(ms_frame *f, const ms_text_block *block, ms_results *retur
     return false;
 }
 
-/* Parameters of the module itself come from the host for its call, where they wait there. */
+/* Parameters of the module itself come from the host for its call, where they wait there; those of
+ * a type of their own, which were not compared there, do not, so that such a run is refused. */
 static ms_fetched fetch_own(ms_model *model, const ms_object *o)
 {
     ms_tensor own[MS_MOST_FETCHED];
     uint32_t count = 0;
     for (uint32_t i = 0; i < o->klass->field_count && model->run->has_host_layers; i++) {
         const ms_text_node *maker = o->parts[i].maker;
-        if (maker && maker->kind == MS_NODE_PRIMITIVE && !maker->primitive->call &&
-            count < MS_MOST_FETCHED)
+        if (maker && maker->kind == MS_NODE_PRIMITIVE &&
+            maker->primitive->shape == MS_SHAPE_PARAMETER && count < MS_MOST_FETCHED)
             own[count++] = o->parts[i].tensors[0];
     }
     return ms_host_fetch(model, count, own);

@@ -174,7 +174,10 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     switch ((int)row->kind) {
     case MS_KEY_COUNT:
-        return read_count(r, node, row, &row->default_kind, &row->default_value);
+        row->may_be_minus_one = node->kind == MS_NODE_NEGATIVE && is_number(node->items[0], 1);
+        row->default_value = -1; /* no bound */
+        return row->may_be_minus_one ||
+               read_count(r, node, row, &row->default_kind, &row->default_value);
     case MS_KEY_ACTIVATION:
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
