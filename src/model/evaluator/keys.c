@@ -59,6 +59,7 @@ static const struct {
     KNOWN("qk_layernorm", head_norms, OF_TRUTHS, 1, PLAIN),
     KNOWN("norm_topk_prob", normalises_experts, OF_TRUTHS, 1, PLAIN),
     KNOWN("output_router_logits", outputs_router_logits, OF_TRUTHS, 1, PLAIN),
+    KNOWN("clip_qkv", clips_projections, OF_TRUTHS, 1, PLAIN),
     KNOWN("scale_attn_weights", scale_attn_weights, OF_TRUTHS, 1, PLAIN),
     KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
     KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
