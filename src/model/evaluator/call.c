@@ -65,10 +65,13 @@ static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_object *o = &p->objects[p->is_list ? number : 0];
     ms_tensor args[MS_FAMILY_NAMES];
     ms_results results = {.count = 1};
-    (void)tape;
     memcpy(args, o->given, sizeof args);
     args[0] = input;
     ms_family_call(p->model, o, o->klass->forward, args, &results);
+    if (o->klass->forward->results > 1 && !tape->stopped) {
+        ms_retain(tape, results.items[1]);
+        o->second = results.items[1];
+    }
     return results.items[0];
 }
 
@@ -105,6 +108,8 @@ static void call_object(ms_frame *f, ms_family_part *p, ms_object *o, const ms_t
     if (o->klass->role == MS_ROLE_FEED_FORWARD) {
         const ms_region region = {.run = run_again, .context = p, .number = o->number};
         results->items[0] = ms_mlp_call(f->model, &region, args[0]);
+        results->items[1] = ms_unown(f->model->tape, o->second);
+        o->second = 0;
         return;
     }
     ms_family_call(f->model, o, o->klass->forward, args, results);

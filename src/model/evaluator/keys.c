@@ -266,8 +266,12 @@ static bool read_spelling(ms_resolver *r, const ms_text_node *node, ms_key *row,
 static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_default, ms_key *row)
 {
     uint32_t spellings = 0;
+    /* Spellings stand before required=True, as Python has it: then there is no default. */
+    const bool starts_with_default =
+        call->count > 1 && !call->items[1]->keyword &&
+        (row->kind != MS_KEY_COUNT || call->items[1]->kind != MS_NODE_STRING);
     bool is_required = false;
-    for (uint32_t i = 1; i < call->count; i++)
+    for (uint32_t i = 1; i < call->count && !starts_with_default; i++)
         is_required |= call->items[i]->keyword && !strcmp(call->items[i]->keyword, "required");
     has_default = has_default && !is_required;
     if (has_default && (call->count < 2 || call->items[1]->keyword)) {

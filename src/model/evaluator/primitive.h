@@ -27,10 +27,12 @@ struct ms_family_part {
 /* A module of a class of the text. */
 struct ms_object {
     const ms_family_class *klass;
-    uint32_t scope, number; /* number: of its layer, MS_NONE: none */
+    uint32_t scope, number;   /* number: of its layer, MS_NONE: none */
+    uint32_t first_parameter; /* where its next own one goes: before those of modules in it */
     ms_family_part *parts;
     ms_tensor given[MS_FAMILY_NAMES]; /* arguments of its last call, the caller's: calls again */
     ms_shape shape;                   /* of what as_tokens() got last */
+    ms_tensor second;                 /* of an MLP that returns two values, retained; 0: none */
 };
 
 /* A call of a function of the text. */
