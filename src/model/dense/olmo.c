@@ -1,62 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * OLMo 2 and OLMo 3: families/olmo2.family and families/olmo3.family have their keys, modules and
- * calls. OLMoE: the same attention with a mixture of experts, and norms in the usual places.
+ * OLMo 2, OLMo 3 and OLMoE: families/olmo2.family and those beside it have their keys, modules and
+ * calls.
  */
-#include "model/decoder/experts.h"
-#include "model/decoder/router_loss.h"
-#include "model/decoder/whole_norms.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
-
-/* clang-format off */
-static const ms_key moe_keys[] = {
-    COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),
-    COUNT("hidden_size", hidden_size, 2048, MAX_HIDDEN),
-    COUNT("intermediate_size", intermediate_size, 2048, MAX_INTERMEDIATE),
-    COUNT("num_hidden_layers", num_layers, 16, MAX_LAYERS),
-    COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),
-    KV_HEADS_AS_HEADS,
-    COUNT("max_position_embeddings", max_positions, 4096, MAX_POSITIONS),
-    EXPERTS("num_experts", "num_local_experts", 64),
-    EXPERTS_PER_TOKEN(8),
-    BOOL("norm_topk_prob", normalises_experts, false),
-    ROUTER_LOGITS,
-    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
-    BOOL("tie_word_embeddings", tie_word_embeddings, false),
-    BOOL("attention_bias", attention_bias, false),
-    IS_SET("clip_qkv", clips_projections, false),
-    FRACTION("attention_dropout", attention_dropout, 0),
-    PAD_TOKEN_OR(1),
-    DECODER_IGNORED, IGNORED("router_aux_loss_coef"),
-};
-/* clang-format on */
-
-static void *build_experts(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)d, (void)number;
-    return ms_sparse_mlp_new(model, parent, MS_ROUTER_FIRST);
-}
-
-static ms_tensor run_experts(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
-{
-    const ms_router_form form = {.normalises = model->config->normalises_experts,
-                                 .casts_back = true};
-    return ms_sparse_mlp(model, layer->mlp, form, hidden);
-}
-
-static bool build_moe(ms_model *model)
-{
-    return ms_decoder_build(model,
-                            (ms_decoder_style){.qkv_bias = model->config->attention_bias,
-                                               .output_bias = model->config->attention_bias,
-                                               .build_attention = ms_whole_norm_attention_new,
-                                               .attention = ms_whole_norm_attention,
-                                               .build_mlp = build_experts,
-                                               .mlp = run_experts,
-                                               .add_loss = ms_router_loss_add,
-                                               .drop = ms_router_logits_drop});
-}
 
 static ms_status check_moe(const ms_model_config *config, ms_error *err)
 {
@@ -67,10 +15,6 @@ static ms_status check_moe(const ms_model_config *config, ms_error *err)
     ms_status status = ms_check_heads_divide(config, err);
     return status == MS_OK ? ms_check_experts(config, err) : status;
 }
-
-/* ---- families ---- */
-
-static const ms_model_program moe_program = {build_moe, ms_decoder_forward};
 
 static const ms_family_facts olmo2_facts = {
     .blocks =
@@ -116,9 +60,6 @@ static const ms_family_facts olmoe_facts = {
 const ms_family ms_family_olmoe = {.model_type = "olmoe",
                                    .facts = &olmoe_facts,
                                    .classes = {{"OlmoeForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                   .keys = moe_keys,
-                                   .key_count = sizeof moe_keys / sizeof *moe_keys,
                                    .check = check_moe,
-                                   .layer_kind = ms_sparse_everywhere,
                                    .takes_cache = true,
-                                   .program = &moe_program};
+                                   .text_name = "olmoe"};

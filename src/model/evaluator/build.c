@@ -75,13 +75,17 @@ static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t 
     const ms_shape_rule rule = m.call->primitive->shape;
     if (rule == MS_SHAPE_LINEAR || rule == MS_SHAPE_NORM)
         p->width = ms_making_dim(&m, 0).value;
+    const uint32_t count = model->tape->parameters.count;
     m.call->primitive->make(&m);
+    if (!m.call->primitive->call && model->tape->parameters.count > count)
+        ms_parameter_move_last(model, o->first_parameter++);
     return model->tape->status == MS_OK;
 }
 
 static bool build_object(ms_model *model, ms_object *root, ms_object *o)
 {
     o->parts = ms_arena_array(model->arena, ms_family_part, o->klass->field_count);
+    o->first_parameter = model->tape->parameters.count;
     for (uint32_t i = 0; o->parts && i < o->klass->field_count; i++)
         if (!build_part(model, root, o, i))
             return false;

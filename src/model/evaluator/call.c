@@ -35,6 +35,10 @@ static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_value result = run_function(p->model, o, o->klass->forward, args);
     ms_value_release(tape, pool, tuple);
     if (result.kind == MS_VALUE_LIST) { /* a layer's states are the first of what it returns */
+        if (o->klass->role == MS_ROLE_FEED_FORWARD && result.items->count == 2 && !tape->stopped) {
+            o->second = result.items->values[1].tensor;
+            ms_retain(tape, o->second);
+        }
         const ms_value first = result.items->count ? result.items->values[0] : (ms_value){0};
         ms_value_retain(tape, first);
         ms_value_consume(tape, pool, result);
@@ -119,7 +123,11 @@ static ms_value call_object(ms_frame *f, ms_family_part *p, ms_object *o, const 
     const ms_tensor input = ms_module_input(f->model, args[0].tensor);
     if (role == MS_ROLE_FEED_FORWARD) {
         const ms_region region = {.run = run_again, .context = p, .number = o->number};
-        return ms_value_of_tensor(ms_mlp_call(f->model, &region, input));
+        ms_results results = {.count = o->klass->forward->results};
+        results.items[0] = ms_mlp_call(f->model, &region, input);
+        results.items[1] = ms_unown(f->model->tape, o->second);
+        o->second = 0;
+        return ms_frame_results(f, node, &results);
     }
     ms_value own[MS_FAMILY_NAMES];
     memcpy(own, args, sizeof own);
@@ -460,15 +468,16 @@ static void end_frame(ms_frame *f, const ms_family_function *function, ms_value 
         ms_value_release(tape, ms_frame_pool(f), first);
 }
 
-/* Parameters of the module itself come from the host for its call, where they wait there. */
+/* Parameters of the module itself come from the host for its call, where they wait there; those of
+ * a type of their own, which were not compared there, do not, so that such a run is refused. */
 static ms_fetched fetch_own(ms_model *model, const ms_object *o)
 {
     ms_tensor own[MS_MOST_FETCHED];
     uint32_t count = 0;
     for (uint32_t i = 0; i < o->klass->field_count && model->run->has_host_layers; i++) {
         const ms_text_node *maker = o->parts[i].maker;
-        if (maker && maker->kind == MS_NODE_PRIMITIVE && !maker->primitive->call &&
-            count < MS_MOST_FETCHED)
+        if (maker && maker->kind == MS_NODE_PRIMITIVE &&
+            maker->primitive->shape == MS_SHAPE_PARAMETER && count < MS_MOST_FETCHED)
             own[count++] = o->parts[i].tensors[0];
     }
     return ms_host_fetch(model, count, own);

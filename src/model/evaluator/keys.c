@@ -59,6 +59,7 @@ static const struct {
     KNOWN("qk_layernorm", head_norms, OF_TRUTHS, 1, PLAIN),
     KNOWN("norm_topk_prob", normalises_experts, OF_TRUTHS, 1, PLAIN),
     KNOWN("output_router_logits", outputs_router_logits, OF_TRUTHS, 1, PLAIN),
+    KNOWN("clip_qkv", clips_projections, OF_TRUTHS, 1, PLAIN),
     KNOWN("scale_attn_weights", scale_attn_weights, OF_TRUTHS, 1, PLAIN),
     KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
     KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
@@ -174,7 +175,10 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     switch ((int)row->kind) {
     case MS_KEY_COUNT:
-        return read_count(r, node, row, &row->default_kind, &row->default_value);
+        row->may_be_minus_one = node->kind == MS_NODE_NEGATIVE && is_number(node->items[0], 1);
+        row->default_value = -1; /* no bound */
+        return row->may_be_minus_one ||
+               read_count(r, node, row, &row->default_kind, &row->default_value);
     case MS_KEY_ACTIVATION:
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
@@ -262,10 +266,13 @@ static bool read_spelling(ms_resolver *r, const ms_text_node *node, ms_key *row,
 static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_default, ms_key *row)
 {
     uint32_t spellings = 0;
+    /* Spellings stand before required=True, as Python has it: then there is no default. */
+    const bool starts_with_default =
+        call->count > 1 && !call->items[1]->keyword &&
+        (row->kind != MS_KEY_COUNT || call->items[1]->kind != MS_NODE_STRING);
     bool is_required = false;
-    for (uint32_t i = 1; i < call->count; i++)
-        is_required |= call->items[i]->keyword && !strcmp(call->items[i]->keyword, "required") &&
-                       call->items[i]->kind == MS_NODE_TRUTH;
+    for (uint32_t i = 1; i < call->count && !starts_with_default; i++)
+        is_required |= call->items[i]->keyword && !strcmp(call->items[i]->keyword, "required");
     has_default = has_default && !is_required;
     if (has_default && (call->count < 2 || call->items[1]->keyword)) {
         ms_family_fail(r->reading, call, "what the key is when it is absent is missing here");

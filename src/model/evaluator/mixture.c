@@ -5,10 +5,12 @@
  */
 #include "model/evaluator/mixture.h"
 
+#include "model/blocks/rotary_halves.h"
 #include "model/decoder/expert_choice.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/liger/liger.h"
 #include "torch/ops/moe/routing.h"
 
 #define FUNCTION(name)                                                                             \
@@ -138,6 +140,36 @@ FUNCTION(run_router_logits)
     ms_router_logits_keep(f->model, a[0]);
 }
 
+/* ---- rotary embeddings with tables of half a head ---- */
+
+FUNCTION(run_rotate_halves)
+{
+    (void)call;
+    if (f->model->run->liger & MS_LIGER_ROPE)
+        ms_liger_rope(f->model->tape, a[0], a[1], a[2], a[3], r->items);
+    else
+        ms_rotary_halves(f->model, a[0], a[1], a[2], a[3], r->items);
+}
+
+/* tensors: inverse frequencies, their copy, and those of long sequences once there are some. */
+static void make_rotary_halves(const ms_making *m)
+{
+    ms_rotary_new(m->model, m->scope, 1, &m->part->tensors[0], &m->part->tensors[1]);
+    m->part->scope = m->model->tape->trace->scopes.count - 1;
+}
+
+static void call_rotary_halves(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
+{
+    ms_model *m = f->model;
+    r->items[0] = r->items[1] = 0;
+    if (is_idle(f, a[0]))
+        return;
+    if (m->config->long_rotary)
+        ms_rotary_choose(m, p->scope, p->tensors[1], &p->tensors[2]);
+    ms_rotary_half_tables(m, p->scope, p->tensors[0], a[1], (ms_dtype)ms_info(m->tape, a[0])->dtype,
+                          r->items);
+}
+
 /* ---- buffers and further parameters ---- */
 
 static void make_buffer(const ms_making *m)
@@ -157,6 +189,22 @@ static void make_parameter_fp32(const ms_making *m)
 
 /* ---- experts ---- */
 
+/* gate and up alternate; (up + 1) * gate * sigmoid(gate * alpha), both clamped. */
+static ms_tensor clamped_gate(ms_model *model, ms_tensor gate_up)
+{
+    ms_tape *tape = model->tape;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *input = ms_argument(&f, gate_up);
+    ms_tensor *gate = ms_local(&f, ms_slice_every_second(tape, *input));
+    ms_tensor *up = ms_local(&f, ms_slice_every_second(tape, *input));
+    ms_assign(&f, gate, ms_clamp(tape, *gate, 1));
+    ms_assign(&f, up, ms_clamp(tape, *up, 2));
+    ms_tensor *glu =
+        ms_local(&f, ms_mul(tape, *gate, ms_sigmoid(tape, ms_mul_scalar(tape, *gate))));
+    ms_tensor *out = ms_local(&f, ms_mul(tape, ms_add_scalar(tape, *up), *glu));
+    return ms_locals_end(&f, out);
+}
+
 static void make_experts(const ms_making *m)
 {
     ms_experts_module *experts = ms_arena_array(m->model->arena, ms_experts_module, 1);
@@ -165,11 +213,15 @@ static void make_experts(const ms_making *m)
         ms_tape_fail(m->model->tape, MS_ERR_NOMEM);
         return;
     }
-    *experts = ms_experts_new(m->model, m->scope,
-                              (ms_experts_form){.name = m->name,
-                                                .count = ms_making_dim(m, 0),
-                                                .width = ms_making_dim(m, 1),
-                                                .inner = ms_making_dim(m, 2)});
+    *experts =
+        ms_experts_new(m->model, m->scope,
+                       (ms_experts_form){.name = m->name,
+                                         .bias = ms_making_truth(m, 3, false),
+                                         .transposed = ms_making_truth(m, 4, false),
+                                         .gate = ms_making_truth(m, 5, false) ? clamped_gate : NULL,
+                                         .count = ms_making_dim(m, 0),
+                                         .width = ms_making_dim(m, 1),
+                                         .inner = ms_making_dim(m, 2)});
 }
 
 static void call_experts(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
@@ -271,6 +323,20 @@ const ms_primitive ms_mixture_rows[] = {
      .types = "tt",
      .results = 1,
      .run = run_linear_of},
+    {.name = "rotate_halves",
+     .shape = MS_SHAPE_ROTATE,
+     .parameters = "query key cos sin",
+     .types = "tttt",
+     .results = 2,
+     .run = run_rotate_halves},
+    {.name = "rotary_halves",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "",
+     .types = "",
+     .results = 2,
+     .make = make_rotary_halves,
+     .call = call_rotary_halves,
+     .call_types = "tt"},
     {.name = "softmax_fp32",
      .parameters = "x",
      .types = "t",
@@ -316,21 +382,19 @@ const ms_primitive ms_mixture_rows[] = {
      .run = run_linear_fp32},
     {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
     {.name = "buffer",
-     .shape = MS_SHAPE_PARAMETER,
      .parameters = "size fp32",
      .types = "d|n",
      .results = 1,
      .make = make_buffer},
     {.name = "parameter_fp32",
-     .shape = MS_SHAPE_PARAMETER,
      .parameters = "size size2 trained",
      .types = "dd|n",
      .results = 1,
      .make = make_parameter_fp32},
     {.name = "experts",
      .fits = fits_experts,
-     .parameters = "count width inner",
-     .types = "ddd",
+     .parameters = "count width inner bias transposed clamped",
+     .types = "ddd|nnn",
      .results = 1,
      .make = make_experts,
      .call = call_experts,

@@ -31,7 +31,8 @@ struct ms_family_part {
 /* A module of a class of the text. */
 struct ms_object {
     const ms_family_class *klass;
-    uint32_t scope, number; /* number: of its layer, MS_NONE: none */
+    uint32_t scope, number;   /* number: of its layer, MS_NONE: none */
+    uint32_t first_parameter; /* where its next own one goes: before those of modules in it */
     ms_family_part *parts;
     /* Arguments of a layer's last call, the caller's, for calls again: one may be a tuple of
      * tensors, whose contents are here. */
@@ -40,7 +41,8 @@ struct ms_object {
         uint8_t place, count; /* count 0: none is */
         ms_tensor items[MS_TUPLE_MOST];
     } tuple;
-    ms_shape shape; /* of what as_tokens() got last */
+    ms_shape shape;   /* of what as_tokens() got last */
+    ms_tensor second; /* of an MLP that returns two values, retained; 0: none */
 };
 
 _Static_assert((int)MS_FAMILY_SLOTS + 4 <= (int)MS_LOCALS_SLOTS, "functions of memscope add some");

@@ -292,6 +292,7 @@ static ms_status read_config(ms_arena *arena, const char *keys, const char *more
 static void test_keys(void **state)
 {
     static const char required[] = "    head_dim = count(required=True)\n";
+    static const char spelled[] = "    head_dim = count(\"d\", \"dim\", required=True)\n";
     static const char other[] = "    hidden_act = activation(\"silu\", \"hidden_activation\")\n"
                                 "    ignored(\"hidden_act\")\n";
     static const char pattern[] =
@@ -304,6 +305,8 @@ static void test_keys(void **state)
     assert_non_null(strstr(err.text, "head_dim must be given"));
     assert_int_equal(read_config(arena, required, ", \"head_dim\": 24", &model, &none), MS_OK);
     assert_int_equal(model.head_dim, 24);
+    assert_int_equal(read_config(arena, spelled, ", \"dim\": 40", &model, &none), MS_OK);
+    assert_int_equal(model.head_dim, 40);
     assert_int_equal(read_config(arena, other, ", \"hidden_act\": \"relu\"", &model, &none), MS_OK);
     assert_int_equal(model.activation, MS_ACTIVATION_SILU);
     assert_int_equal(read_config(arena, other, ", \"hidden_activation\": \"relu\"", &model, &none),

@@ -94,7 +94,6 @@ typedef struct ms_model_config {
     uint64_t shared_experts;     /* number of shared experts of expert_size, fused into one */
     uint64_t sparse_step;        /* qwen: every N-th layer is sparse */
     uint64_t first_sparse_layer; /* deepseek: layers before this one are dense */
-    uint64_t last_sparse_layer;  /* ernie4_5_moe: layers behind this one are dense */
     uint64_t expert_groups, chosen_groups; /* deepseek: groups of experts; how many are selected */
     /* qwen3_next: heads of linear attention and their widths; kernel width of its convolution, or
      * lfm2's; every N-th layer has full attention */
