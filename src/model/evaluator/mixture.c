@@ -34,8 +34,18 @@ FUNCTION(run_as_tokens)
 
 FUNCTION(run_as_sequences)
 {
+    ms_tape *tape = f->model->tape;
+    ms_shape shape = f->self->shape;
     (void)call;
-    r->items[0] = ms_reshape(f->model->tape, a[0], f->self->shape);
+    r->items[0] = 0;
+    if (is_idle(f, a[0]))
+        return;
+    if (shape.rank != 3) {
+        ms_tape_refuse(tape, "as_sequences() follows as_tokens() of the same module");
+        return;
+    }
+    shape.dims[2] = ms_info(tape, a[0])->shape.dims[1];
+    r->items[0] = ms_reshape(tape, a[0], shape);
 }
 
 /* ---- routers ---- */

@@ -65,6 +65,12 @@ MS_SHAPES(ms_shape_choose_by_pairs)
     const ms_model_config *c = facts->config;
     if (a[0].kind != MS_SHAPED || a[0].rank != 2 || a[0].dims[1] != c->num_experts)
         return fail(s, node, "a score of each expert, [B * S, num_experts], is wanted here");
+    const uint64_t each = c->expert_groups ? c->num_experts / c->expert_groups : 0;
+    if (each < 2 || c->num_experts % c->expert_groups != 0 || c->chosen_groups == 0 ||
+        c->chosen_groups > c->expert_groups || c->experts_per_token > each * c->chosen_groups)
+        return fail(s, node,
+                    "n_group groups of two or more experts are wanted here, of which topk_group "
+                    "have enough");
     for (uint32_t i = 0; i < MS_CHOICE_VALUES; i++)
         out[i] = (ms_text_shape){.kind = MS_SHAPED_ANY};
     out[0] = pair(a[0].dims[0], c->experts_per_token);
@@ -95,6 +101,8 @@ MS_SHAPES(ms_shape_experts)
     *out = tokens;
     if (a[1].kind != MS_SHAPED || a[1].rank != 2 || a[1].dims[0] != tokens.dims[0])
         return fail(s, node, "each token's experts, [B * S, K], are wanted here");
+    if (facts->config->experts_per_token > size_at(facts, maker->items[0]))
+        return fail(s, node, "there are fewer experts than num_experts_per_tok says");
     return ms_shape_expect(s, node, &a[0], &tokens, "what experts read") &&
            ms_shape_expect(s, node, &a[2], &a[1], "the weights of experts");
 }

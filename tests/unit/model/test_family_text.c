@@ -331,6 +331,8 @@ static const text_case shapes[] = {
           "        values, chosen = topk(x, 2)\n"
           "        return as_sequences(self.e(as_tokens(x), chosen, values))\n",
      8, 34, "each token's experts"},
+    {MLP "groups = choose_by_pairs(as_tokens(x), x)\n        return groups[0]\n", 6, 18,
+     "a score of each expert"},
     {MLP "if mlp_bias:\n            return x\n", 5, 5, "ends without a result"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return x * self.p\n",
