@@ -199,7 +199,7 @@ void ms_decoder_make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tens
     d->full_mask = d->sliding_mask = 0;
     if (d->style.masks_without_positions)
         position_ids = 0;
-    if (any_full || (d->style.mask_arguments && !d->style.only_needed_masks))
+    if (any_full || d->style.mask_arguments)
         d->full_mask = *ms_local(f, ms_causal_mask(model, position_ids, false));
     if (any_sliding || d->style.both_masks)
         d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));

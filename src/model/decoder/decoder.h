@@ -108,7 +108,6 @@ typedef struct ms_decoder_style {
     const char *attention_name; /* of attention, if not "self_attn" */
     /* forward keeps the masks' arguments in a dict: a second reference */
     bool mask_arguments;
-    bool only_needed_masks;       /* no full mask if all layers slide */
     bool masks_without_positions; /* masks get no position ids: no check for packed sequences */
     void *own;                    /* becomes ms_decoder's */
     bool sinks;                   /* a parameter per head that attention's softmax includes */

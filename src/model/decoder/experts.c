@@ -273,19 +273,6 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
     tape->scope = previous;
 }
 
-ms_tensor ms_best_experts(ms_model *model, ms_locals *f, ms_tensor scores)
-{
-    ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    tape->grad_enabled = false;
-    ms_tensor best[2];
-    ms_topk(tape, scores, ms_experts_per_token(model), best);
-    tape->grad_enabled = grad_enabled;
-    ms_retain(tape, best[1]);
-    ms_local(f, best[0]);
-    return ms_unown(tape, best[1]);
-}
-
 void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
                      ms_routing *out)
 {

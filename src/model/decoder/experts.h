@@ -61,9 +61,6 @@ ms_router_module ms_router_new(ms_model *model, uint32_t parent);
 /* hidden: [N, H]. The tensors of `out` are retained until ms_routing_bind. */
 void ms_router_call(ms_model *model, const ms_router_module *module, ms_router_form form,
                     ms_tensor hidden, ms_routing *out);
-/* The experts with the best scores, which are consumed if floating; floating. No gradient comes
- * here; the best scores become a local. */
-ms_tensor ms_best_experts(ms_model *model, ms_locals *f, ms_tensor scores);
 /* Retains a router's results, its locals, until ms_routing_bind. */
 void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
                      ms_routing *out);

@@ -34,8 +34,14 @@ FUNCTION(run_as_tokens)
 
 FUNCTION(run_as_sequences)
 {
+    ms_tape *tape = f->model->tape;
+    ms_shape shape = f->self->shape;
     (void)call;
-    r->items[0] = ms_reshape(f->model->tape, a[0], f->self->shape);
+    r->items[0] = 0;
+    if (is_idle(f, a[0]))
+        return;
+    shape.dims[2] = ms_info(tape, a[0])->shape.dims[1];
+    r->items[0] = ms_reshape(tape, a[0], shape);
 }
 
 /* ---- routers ---- */
@@ -256,10 +262,13 @@ FITS(fits_tokens)
 
 FITS(fits_sequences)
 {
+    const ms_shape *shape = &f->self->shape;
     (void)maker;
-    return (a[0] &&
-            ms_elements(&ms_info(f->model->tape, a[0])->shape) == ms_elements(&f->self->shape)) ||
-           ms_check_fail(f, node, a[0], "as many elements as as_tokens() got are wanted");
+    if (shape->rank != 3)
+        return ms_check_fail(f, node, a[0], "as_tokens() of the same module comes first");
+    return (rank(f, a[0]) == 2 && ms_info(f->model->tape, a[0])->shape.dims[0].value ==
+                                      shape->dims[0].value * shape->dims[1].value) ||
+           ms_check_fail(f, node, a[0], "as many tokens as as_tokens() got are wanted");
 }
 
 FITS(fits_weight)
@@ -279,9 +288,18 @@ FITS(fits_topk)
 
 FITS(fits_pairs)
 {
+    const ms_model_config *c = f->model->config;
+    const uint64_t each = c->expert_groups ? c->num_experts / c->expert_groups : 0;
     (void)maker;
-    return (rank(f, a[0]) == 2 && last(f, a[0]) == f->model->config->num_experts) ||
-           ms_check_fail(f, node, a[0], "a score of each expert, [B * S, num_experts], is wanted");
+    if (rank(f, a[0]) != 2 || last(f, a[0]) != c->num_experts)
+        return ms_check_fail(f, node, a[0],
+                             "a score of each expert, [B * S, num_experts], is wanted");
+    if (each < 2 || c->num_experts % c->expert_groups != 0 || c->chosen_groups == 0 ||
+        c->chosen_groups > c->expert_groups || c->experts_per_token > each * c->chosen_groups)
+        ms_frame_fail(f, node,
+                      "n_group groups of two or more experts are wanted here, of which "
+                      "topk_group have enough");
+    return !ms_idle(f->model->tape);
 }
 
 FITS(fits_gather)
@@ -295,6 +313,10 @@ FITS(fits_experts)
 {
     if (rank(f, a[0]) != 2 || last(f, a[0]) != ms_frame_dim(f, maker->items[1]).value)
         return ms_check_fail(f, node, a[0], "what experts read, [B * S, width], is wanted");
+    if (f->model->config->experts_per_token > ms_frame_dim(f, maker->items[0]).value) {
+        ms_frame_fail(f, node, "there are fewer experts than num_experts_per_tok says");
+        return false;
+    }
     for (int i = 1; i < 3; i++)
         if (rank(f, a[i]) != 2 || ms_info(f->model->tape, a[i])->shape.dims[0].value !=
                                       ms_info(f->model->tape, a[0])->shape.dims[0].value)

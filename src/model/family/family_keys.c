@@ -26,14 +26,3 @@ ms_status ms_check_quiet_experts(const ms_model_config *config, ms_error *err)
     snprintf(err->pointer, sizeof err->pointer, "/router_jitter_noise");
     return ms_fail(err, MS_ERR_CONFIG, "noise on the router's input is not supported");
 }
-
-uint8_t ms_sparse_everywhere(const ms_model_config *config, uint64_t layer)
-{
-    (void)config, (void)layer;
-    return MS_LAYER_SPARSE;
-}
-
-uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer)
-{
-    return layer >= config->max_window_layers ? MS_LAYER_SLIDES : 0;
-}

@@ -101,15 +101,6 @@
     OPTIONAL("head_dim", head_dim, MS_DEFAULT_VALUE, value, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM)
 #define HEAD_DIM_FROM_HIDDEN                                                                       \
     OPTIONAL("head_dim", head_dim, MS_DEFAULT_HEAD_DIM, 0, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM)
-#define SLIDING_WINDOW                                                                             \
-    OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 4096, MS_DEFAULT_VALUE, 0,        \
-             MAX_POSITIONS)
-
-/* No sliding window by default. */
-#define NO_SLIDING_WINDOW                                                                          \
-    OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0,           \
-             MAX_POSITIONS)
-
 /* `text`, or its newer places inside rope_scaling or rope_parameters. */
 #define ROTARY_SHARE(text, value)                                                                  \
     {                                                                                              \
@@ -123,23 +114,6 @@
     {                                                                                              \
         .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
     }
-
-/* Qwen's keys for sliding layers. The framework writes a window of 0 where they are off. */
-#define QWEN_WINDOWS                                                                               \
-    BOOL("use_sliding_window", use_sliding_window, false),                                         \
-        {.name = "sliding_window",                                                                 \
-         .kind = MS_KEY_OPTIONAL,                                                                  \
-         .offset = MEMBER(sliding_window),                                                         \
-         .default_kind = MS_DEFAULT_VALUE,                                                         \
-         .default_value = 4096,                                                                    \
-         .null_kind = MS_DEFAULT_VALUE,                                                            \
-         .maximum = MAX_POSITIONS},                                                                \
-        {.name = "max_window_layers",                                                              \
-         .kind = MS_KEY_COUNT,                                                                     \
-         .offset = MEMBER(max_window_layers),                                                      \
-         .default_value = 28,                                                                      \
-         .maximum = MAX_POSITIONS},                                                                \
-        LAYER_TYPES
 
 #define EXPERTS(text, other, value)                                                                \
     {                                                                                              \
@@ -178,11 +152,5 @@ ms_status ms_check_experts(const ms_model_config *config, ms_error *err);
 
 /* The same, and router jitter must be 0. */
 ms_status ms_check_quiet_experts(const ms_model_config *config, ms_error *err);
-
-/* All layers are sparse. */
-uint8_t ms_sparse_everywhere(const ms_model_config *config, uint64_t layer);
-
-/* Qwen's rule: layers from max_window_layers on slide. */
-uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer);
 
 #endif

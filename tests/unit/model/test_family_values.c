@@ -94,7 +94,7 @@ static const struct {
           "position_ids=None):\n        return self.mlp(x, x)\n",
      6, 28, "no such parameter"},
     {MLP "return as_tokens(view_heads(x, 4))\n", 6, 16, "[B, S, width]"},
-    {MLP "return as_sequences(x)\n", 6, 16, "as as_tokens() got"},
+    {MLP "return as_sequences(x)\n", 6, 16, "as_tokens() of the same module"},
     {MLP "a, b = topk(x, 65)\n        return a\n", 6, 24, "as many as there are, or fewer"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return linear_of(x, self.p)\n",
@@ -103,6 +103,8 @@ static const struct {
           "        values, chosen = topk(x, 2)\n"
           "        return as_sequences(self.e(as_tokens(x), chosen, values))\n",
      8, 34, "each token's experts"},
+    {MLP "groups = choose_by_pairs(as_tokens(x), x)\n        return groups[0]\n", 6, 18,
+     "a score of each expert"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return x * self.p\n",
      7, 18, "[3, 8, 64] and [3] do not fit"},
