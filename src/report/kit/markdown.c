@@ -17,17 +17,3 @@ void ms_markdown_note(FILE *out, const char *label, const char *text)
     ms_markdown_text(out, text);
     fputc('\n', out);
 }
-
-void ms_markdown_run(FILE *out, const ms_field *fields, uint32_t count)
-{
-    fputs("\n## The run\n\nDefaults unless given.\n\n| field | value |\n|---|---|\n", out);
-    for (uint32_t i = 0; i < count; i++) {
-        char text[256];
-        ms_field_value(&fields[i], text, sizeof text);
-        fputs("| ", out);
-        ms_markdown_text(out, fields[i].name);
-        fputs(" | ", out);
-        ms_markdown_text(out, text);
-        fputs(" |\n", out);
-    }
-}

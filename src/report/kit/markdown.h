@@ -13,7 +13,4 @@ void ms_markdown_title(FILE *out, const char *heading, const char *verdict, cons
 /* Writes a note as a list item; nothing for NULL. */
 void ms_markdown_note(FILE *out, const char *label, const char *text);
 
-/* Writes the section with the fields of the run, one row each. */
-void ms_markdown_run(FILE *out, const ms_field *fields, uint32_t count);
-
 #endif

@@ -250,20 +250,3 @@ void ms_page_name(const ms_page *p, const char *name, uint32_t width)
     put_shortened(p, name, p->columns - 2, 0);
     fprintf(p->out, "\n  %*s", (int)width, "");
 }
-
-void ms_page_run(const ms_page *p, const ms_field *fields, uint32_t count)
-{
-    ms_paragraph g = {p, 0, INDENT};
-    ms_page_heading(p, "The run", "  (defaults unless given)");
-    for (uint32_t i = 0; i < count; i++) {
-        const ms_field *f = &fields[i];
-        char value[120], text[160];
-        if (f->group != MS_FIELD_RUN)
-            continue;
-        ms_field_value(f, value, sizeof value);
-        bool last = i + 1 == count || f[1].group != MS_FIELD_RUN;
-        int length = snprintf(text, sizeof text, "%s %s%s", f->name, value, last ? "" : ",");
-        ms_page_word(&g, text, length > 0 ? (uint32_t)length : 0);
-    }
-    fputc('\n', p->out);
-}

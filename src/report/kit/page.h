@@ -77,7 +77,4 @@ __attribute__((format(printf, 2, 3))) void ms_page_say(const ms_page *p, const c
 /* A paragraph whose first line is not indented. */
 void ms_page_line(const ms_page *p, const char *text);
 
-/* Writes the fields of the run: "batch 1, seq 4096, ..." */
-void ms_page_run(const ms_page *p, const ms_field *fields, uint32_t count);
-
 #endif

@@ -128,8 +128,6 @@ static void add_answer(ms_tree *tree, const ms_plan_view *v)
     ms_tree_note(tree, MS_ON_ALL, ms_fit_why_label, v->why);
     if (!has_why && v->analysis)
         ms_tree_note(tree, MS_ON_PAGE, ms_fit_why_label, v->analysis->peak_why);
-    if (v->run->several_gpus.text)
-        ms_tree_note(tree, MS_ON_ALL, "note:", v->run->several_gpus.text);
     ms_calibrated_notes_tree(tree, v->run);
     if (v->curve)
         return;
@@ -336,6 +334,8 @@ static ms_tree build(const ms_plan_view *v)
     ms_tree_head(&tree, v->curve ? "Time against memory" : "Plan of a training step", v->title,
                  v->verdict, v->tone);
     add_answer(&tree, v);
+    if (v->run->several_gpus.text)
+        ms_tree_note(&tree, MS_ON_ALL, "note:", v->run->several_gpus.text);
     if (v->curve)
         add_curve(&tree, v);
     else

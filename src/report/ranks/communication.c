@@ -96,13 +96,12 @@ static void write_row(const ms_page *page, const row *r, const char *why, uint32
             why ? "" : exposed_text(r, why, exposed), r->link);
 }
 
-void ms_communication_console(const ms_page *page, const ms_view *view)
+void ms_communication_console(const ms_page *page, const void *analysis)
 {
+    const ms_view *view = analysis;
     row rows[MOST_ROWS];
     uint32_t count = rows_of(view, rows);
     const char *why = why_untimed(view), *missing = what_is_missing(view);
-    if (count == 0)
-        return;
     ms_page_heading(page, "Communication of a step", "  (GiB through this rank's link)");
     const uint32_t width = ms_page_room(page, 24, 49);
     fprintf(page->out, "  %s%*s%10s%8s%12s  %s%s\n", ms_page_tone(page, MS_TONE_DIM), (int)width,
@@ -117,15 +116,14 @@ void ms_communication_console(const ms_page *page, const ms_view *view)
         ms_page_paragraph(page, missing);
 }
 
-void ms_communication_markdown(FILE *out, const ms_view *view)
+void ms_communication_markdown(FILE *out, const void *analysis)
 {
+    const ms_view *view = analysis;
     row rows[MOST_ROWS];
     char exposed[MS_FIXED_TEXT];
     uint32_t count = rows_of(view, rows);
     const char *why = why_untimed(view), *missing = what_is_missing(view);
-    if (count == 0)
-        return;
-    fputs("\n## Communication of a step\n\n"
+    fputs("## Communication of a step\n\n"
           "| collective | link | calls | bytes through this rank's link | exposed ms |\n"
           "|---|---|---:|---:|---:|\n",
           out);
@@ -138,8 +136,9 @@ void ms_communication_markdown(FILE *out, const ms_view *view)
         ms_markdown_note(out, "Note:", missing);
 }
 
-bool ms_communication_html(FILE *out, const ms_view *view)
+bool ms_communication_html(FILE *out, const void *analysis)
 {
+    const ms_view *view = analysis;
     row rows[MOST_ROWS];
     uint32_t count = rows_of(view, rows);
     const char *why = why_untimed(view), *missing = what_is_missing(view);

@@ -19,9 +19,9 @@ void ms_collective_text(const ms_trace *trace, const ms_work *work, char name[MS
                         char module[MS_COLLECTIVE_TEXT]);
 
 bool ms_communication_is_there(const ms_view *view);
-void ms_communication_console(const ms_page *page, const ms_view *view);
-void ms_communication_markdown(FILE *out, const ms_view *view);
-bool ms_communication_html(FILE *out, const ms_view *view); /* the content of a section */
+void ms_communication_console(const ms_page *page, const void *view);
+void ms_communication_markdown(FILE *out, const void *view);
+bool ms_communication_html(FILE *out, const void *view); /* the content of a section */
 /* The array "communication". */
 void ms_communication_json(ms_json_writer *writer, const ms_view *view);
 

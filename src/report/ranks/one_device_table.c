@@ -76,12 +76,11 @@ static const char *change_text(const figure *f, char text[CHANGE_TEXT])
     return text;
 }
 
-void ms_one_device_console(const ms_page *page, const ms_view *view)
+void ms_one_device_console(const ms_page *page, const void *analysis)
 {
+    const ms_view *view = analysis;
     figure figures[MOST_FIGURES];
     char one[MS_GIB_TEXT], rank[MS_GIB_TEXT], change[CHANGE_TEXT];
-    if (!ms_one_device_is_there(view))
-        return;
     ms_page_heading(page, "Compared with one device",
                     one_of(view)->unknown ? "" : "  (GiB, each at its own peak)");
     if (one_of(view)->unknown) {
@@ -101,12 +100,11 @@ void ms_one_device_console(const ms_page *page, const ms_view *view)
     ms_page_note(page, "one device:", one_of(view)->meaning);
 }
 
-void ms_one_device_markdown(FILE *out, const ms_view *view)
+void ms_one_device_markdown(FILE *out, const void *analysis)
 {
+    const ms_view *view = analysis;
     figure figures[MOST_FIGURES];
-    if (!ms_one_device_is_there(view))
-        return;
-    fputs("\n## Compared with one device\n", out);
+    fputs("## Compared with one device\n", out);
     if (one_of(view)->unknown) {
         ms_markdown_note(out, "Not compared:", one_of(view)->unknown);
         return;
@@ -122,8 +120,9 @@ void ms_one_device_markdown(FILE *out, const ms_view *view)
     }
 }
 
-bool ms_one_device_html(FILE *out, const ms_view *view)
+bool ms_one_device_html(FILE *out, const void *analysis)
 {
+    const ms_view *view = analysis;
     figure figures[MOST_FIGURES];
     if (one_of(view)->unknown) {
         ms_html_note(out, "Not compared:", one_of(view)->unknown);

@@ -12,10 +12,10 @@
 #include "report/kit/page.h"
 #include "report/view/view.h"
 
-void ms_one_device_console(const ms_page *page, const ms_view *view);
-void ms_one_device_markdown(FILE *out, const ms_view *view);
+void ms_one_device_console(const ms_page *page, const void *view);
+void ms_one_device_markdown(FILE *out, const void *view);
 /* The content of a section; whether there is any. */
-bool ms_one_device_html(FILE *out, const ms_view *view);
+bool ms_one_device_html(FILE *out, const void *view);
 bool ms_one_device_is_there(const ms_view *view);
 /* The object "one_device". */
 void ms_one_device_json(ms_json_writer *writer, const ms_view *view);

@@ -44,11 +44,10 @@ static const char *ranks_text(const ms_rank_need *need, char text[RANKS_TEXT])
     return text;
 }
 
-void ms_rank_table_console(const ms_page *page, const ms_view *view)
+void ms_rank_table_console(const ms_page *page, const void *analysis)
 {
+    const ms_view *view = analysis;
     char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT], d[MS_GIB_TEXT], text[RANKS_TEXT];
-    if (!ms_rank_table_is_there(view))
-        return;
     ms_page_heading(page, "Ranks", "  (GiB)");
     const uint32_t width = ms_page_room(page, 24, 42);
     fprintf(page->out, "  %s%*s%10s%10s%10s%10s%s\n", ms_page_tone(page, MS_TONE_DIM), (int)width,
@@ -63,12 +62,11 @@ void ms_rank_table_console(const ms_page *page, const ms_view *view)
     }
 }
 
-void ms_rank_table_markdown(FILE *out, const ms_view *view)
+void ms_rank_table_markdown(FILE *out, const void *analysis)
 {
+    const ms_view *view = analysis;
     char text[RANKS_TEXT];
-    if (!ms_rank_table_is_there(view))
-        return;
-    fputs("\n| rank | weights | allocated at the peak | reserved | on the device |\n"
+    fputs("| rank | weights | allocated at the peak | reserved | on the device |\n"
           "|---|---:|---:|---:|---:|\n",
           out);
     for (uint32_t i = 0; i < table_of(view)->count; i++) {
@@ -112,8 +110,9 @@ static void write_bar(FILE *out, const ms_rank_need *need, uint64_t scale, uint6
     ms_html_small_bar(out, label, pieces, sizeof pieces / sizeof *pieces, scale, budget);
 }
 
-bool ms_rank_table_html(FILE *out, const ms_view *view)
+bool ms_rank_table_html(FILE *out, const void *analysis)
 {
+    const ms_view *view = analysis;
     char text[RANKS_TEXT];
     uint64_t scale = bar_scale(view), budget = view->summary->budget_bytes;
     ms_html_table(out, "ranks",

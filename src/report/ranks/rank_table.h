@@ -11,10 +11,10 @@
 #include "report/kit/page.h"
 #include "report/view/view.h"
 
-void ms_rank_table_console(const ms_page *page, const ms_view *view);
-void ms_rank_table_markdown(FILE *out, const ms_view *view);
+void ms_rank_table_console(const ms_page *page, const void *view);
+void ms_rank_table_markdown(FILE *out, const void *view);
 /* The content of a section: a bar for each row against the device's memory, and the figures. */
-bool ms_rank_table_html(FILE *out, const ms_view *view);
+bool ms_rank_table_html(FILE *out, const void *view);
 bool ms_rank_table_is_there(const ms_view *view);
 /* The array "ranks", a row for each class of ranks that need the same. */
 void ms_rank_table_json(ms_json_writer *writer, const ms_view *view);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sections of the HTML page of an analysis, also used by the page of a plan.
+ * Parts of the page of an analysis, also of a plan's. Each draws a struct ms_view; false: out of
+ * memory.
  */
 #ifndef MS_REPORT_STEP_HTML_REPORT_H
 #define MS_REPORT_STEP_HTML_REPORT_H
@@ -8,14 +9,13 @@
 #include "report/kit/tree/tree.h"
 #include "report/view/view.h"
 
-/* The budget and its use. */
-void ms_html_headroom(FILE *out, const ms_view *view);
-
-/* Of a struct ms_view: the picture of the timeline, with the data of the script. */
+/* The picture of the timeline, with the data of the script. */
 bool ms_html_timeline(FILE *out, const void *view);
 bool ms_html_composition(FILE *out, const void *view);
+/* All figures of the summary. */
+bool ms_html_summary(FILE *out, const void *view);
 
-/* What the figures leave out. */
+/* What the figures leave out: a section. */
 void ms_not_modelled_tree(ms_tree *tree, const ms_view *view, unsigned where);
 
 #endif

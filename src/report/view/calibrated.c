@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#include "report/kit/html.h"
-#include "report/kit/markdown.h"
-
 static bool note_at(const ms_run_config *run, ms_arena *arena, size_t index,
                     ms_calibration_note *note)
 {
@@ -27,33 +24,6 @@ void ms_calibrated_tree(ms_tree *tree, const ms_run_config *run)
             ms_tree_section(tree, MS_OFF_PAGE, NULL, "Calibrated", "");
         ms_tree_point(tree, MS_OFF_PAGE, note.text);
     }
-}
-
-void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena)
-{
-    ms_calibration_note note;
-    for (size_t i = 0; note_at(run, arena, i, &note); i++) {
-        if (i == 0)
-            ms_page_heading(page, "Calibrated", "");
-        ms_page_paragraph(page, note.text);
-    }
-}
-
-void ms_calibrated_markdown(FILE *out, const ms_run_config *run, ms_arena *arena)
-{
-    ms_calibration_note note;
-    for (size_t i = 0; note_at(run, arena, i, &note); i++) {
-        fputs(i == 0 ? "\n## Calibrated\n\n- " : "- ", out);
-        ms_markdown_text(out, note.text);
-        fputc('\n', out);
-    }
-}
-
-void ms_calibrated_html(FILE *out, const ms_run_config *run, ms_arena *arena)
-{
-    ms_calibration_note note;
-    for (size_t i = 0; note_at(run, arena, i, &note); i++)
-        ms_html_paragraph(out, "note calibrated", note.text);
 }
 
 static void write_figures(ms_json_writer *w, const char *figures)

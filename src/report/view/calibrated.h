@@ -13,9 +13,6 @@
 /* On a page, beside the verdict; elsewhere a section. */
 void ms_calibrated_notes_tree(ms_tree *tree, const ms_run_config *run);
 void ms_calibrated_tree(ms_tree *tree, const ms_run_config *run);
-void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena);
-void ms_calibrated_markdown(FILE *out, const ms_run_config *run, ms_arena *arena);
-void ms_calibrated_html(FILE *out, const ms_run_config *run, ms_arena *arena);
 void ms_calibrated_json(ms_json_writer *w, const ms_run_config *run, ms_arena *arena);
 
 #endif

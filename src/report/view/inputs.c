@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "report/kit/html.h"
-#include "report/kit/markdown.h"
 #include "base/text/size.h"
 
 /* What a key was read as, in words. */
@@ -17,11 +15,6 @@ static const char *const reading_words[] = {
     [MS_KEY_NOT_PREDICTED] = "not predicted",
     [MS_KEY_UNKNOWN] = "not predicted",
 };
-
-bool ms_inputs_are_there(const ms_read_keys *keys)
-{
-    return keys->count > 0;
-}
 
 const char *ms_inputs_dated(ms_arena *arena, const ms_read_keys *keys, const char *verdict)
 {
@@ -120,72 +113,6 @@ void ms_inputs_tree(ms_tree *tree, const ms_read_keys *keys)
                 "%" PRIu32 " keys set the run, %" PRIu32
                 " do not change its memory (each is listed in the HTML and JSON reports)",
                 count[MS_KEY_USED], count[MS_KEY_HARMLESS] + count[MS_KEY_DEFAULT]);
-}
-
-void ms_inputs_console(const ms_page *page, const ms_read_keys *keys)
-{
-    char text[MOST_READ_AS];
-    uint32_t count[MS_KEY_READING_COUNT] = {0};
-    if (!ms_inputs_are_there(keys))
-        return;
-    ms_page_heading(page, "How the files were read", "");
-    for (uint32_t i = 0; i < keys->count; i++) {
-        const ms_read_key *key = &keys->items[i];
-        count[key->reading]++;
-        if (ms_key_is_left_out(key) || key->reading == MS_KEY_ASSUMED)
-            ms_page_say(page, "%s:%" PRIu32 ": %s %s: %s", key->file, key->line, key->key,
-                        key->value, read_as(key, text, sizeof text));
-    }
-    if (keys->versions)
-        ms_page_say(page, "with the defaults of %s", keys->versions);
-    ms_page_say(page,
-                "%" PRIu32 " keys set the run, %" PRIu32
-                " do not change its memory (each is listed "
-                "in the HTML and JSON reports)",
-                count[MS_KEY_USED], count[MS_KEY_HARMLESS] + count[MS_KEY_DEFAULT]);
-}
-
-void ms_inputs_markdown(FILE *out, const ms_read_keys *keys)
-{
-    char text[MOST_READ_AS];
-    if (!ms_inputs_are_there(keys))
-        return;
-    fputs("\n## How the files were read\n\n", out);
-    if (keys->versions) {
-        fputs("With the defaults of ", out);
-        ms_markdown_text(out, keys->versions);
-        fputs(":\n\n", out);
-    }
-    fputs("| file | line | key | value | read as |\n|---|---:|---|---|---|\n", out);
-    for (uint32_t i = 0; i < keys->count; i++) {
-        const ms_read_key *key = &keys->items[i];
-        fputs("| ", out);
-        ms_markdown_text(out, key->file);
-        fprintf(out, " | %" PRIu32 " | ", key->line);
-        ms_markdown_text(out, key->key);
-        fputs(" | ", out);
-        ms_markdown_text(out, key->value);
-        fputs(" | ", out);
-        ms_markdown_text(out, read_as(key, text, sizeof text));
-        fputs(" |\n", out);
-    }
-}
-
-void ms_inputs_html(FILE *out, const ms_read_keys *keys)
-{
-    char text[MOST_READ_AS];
-    ms_html_table(out, "inputs", "The keys of the run's files", "file|line|key|value|read as");
-    for (uint32_t i = 0; i < keys->count; i++) {
-        const ms_read_key *key = &keys->items[i];
-        fputs("<tr>", out);
-        ms_html_cell(out, key->file);
-        ms_html_count_cell(out, key->line);
-        ms_html_code_cell(out, key->key);
-        ms_html_code_cell(out, key->value);
-        ms_html_cell(out, read_as(key, text, sizeof text));
-        fputs("</tr>\n", out);
-    }
-    ms_html_end_table(out);
 }
 
 void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys)

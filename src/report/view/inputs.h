@@ -20,13 +20,9 @@ const char *ms_inputs_left_out(ms_arena *arena, const ms_read_keys *keys);
  * memory, or no verdict. */
 const char *ms_inputs_dated(ms_arena *arena, const ms_read_keys *keys, const char *verdict);
 
-bool ms_inputs_are_there(const ms_read_keys *keys);
-/* At a terminal the keys that the user should know of, and how many there are besides; elsewhere
+/* On the console the keys that the user should know of, and how many there are besides; elsewhere
  * all. */
 void ms_inputs_tree(ms_tree *tree, const ms_read_keys *keys);
-void ms_inputs_console(const ms_page *page, const ms_read_keys *keys);
-void ms_inputs_markdown(FILE *out, const ms_read_keys *keys);
-void ms_inputs_html(FILE *out, const ms_read_keys *keys); /* without the heading */
 /* The members "inputs", a list, and "versions", a text. */
 void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys);
 

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "report/kit/html.h"
-#include "report/kit/markdown.h"
 #include "report/view/fit_words.h"
 
 static const char *const cost_texts[] = {
@@ -65,28 +63,6 @@ const char *ms_suggestions_title(const ms_view *view)
 
 /* ---- console ---- */
 
-enum { FIGURES_COLUMNS = 28 };
-
-static void put_line(const ms_page *page, const char *text)
-{
-    fputs("     ", page->out);
-    ms_page_rest(page, 5, text);
-}
-
-void ms_suggestion_console(const ms_page *page, const ms_suggestion_lines *l, ms_advice_cost before)
-{
-    char gib[MS_GIB_TEXT], time[MS_FIXED_TEXT];
-    if (l->cost != before)
-        fprintf(page->out, "  %s%s%s\n", ms_page_tone(page, MS_TONE_DIM), ms_cost_text(l->cost),
-                ms_page_tone(page, MS_TONE_END));
-    fprintf(page->out, "  %8s  %-5s %9s ", ms_gib(l->device_bytes, gib), ms_fit_cell(l->reason),
-            ms_added_time(l->added_time, time));
-    ms_page_rest(page, FIGURES_COLUMNS, l->title);
-    if (l->changes && *l->changes)
-        put_line(page, l->changes);
-    put_line(page, l->option);
-}
-
 void ms_suggestion_tree(ms_tree *tree, const ms_suggestion_lines *l, ms_advice_cost before)
 {
     char gib[MS_GIB_TEXT], time[MS_FIXED_TEXT];
@@ -103,20 +79,6 @@ void ms_suggestion_tree(ms_tree *tree, const ms_suggestion_lines *l, ms_advice_c
     ms_tree_item(tree, "     ", l->option);
 }
 
-void ms_suggestions_console(const ms_page *page, const ms_view *view)
-{
-    ms_advice_cost before = MS_COST_COUNT;
-    ms_page_heading(page, ms_suggestions_title(view),
-                    "  (GiB on the device, time of a step; each simulated)");
-    for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
-        const ms_suggestion *s = &view->advice->suggestions.items[i];
-        const ms_suggestion_lines lines = {s->title,        s->changes, s->option,    s->cost,
-                                           s->device_bytes, s->told,    s->added_time};
-        ms_suggestion_console(page, &lines, before);
-        before = s->cost;
-    }
-}
-
 /* "paged 8-bit AdamW + checkpoint every layer (optimizer states in 8 bits)" */
 static const char *title_text(const ms_view *v, const ms_suggestion *s)
 {
@@ -125,46 +87,39 @@ static const char *title_text(const ms_view *v, const ms_suggestion *s)
     return text ? text : "";
 }
 
-/* ---- Markdown ---- */
-
-void ms_suggestions_markdown(FILE *out, const ms_view *view)
+/* On the console a paragraph each. */
+void ms_suggestions_tree(ms_tree *tree, const ms_view *view)
 {
-    fprintf(out,
-            "\n## %s\n\nEach simulated with all its options.\n\n"
-            "| change | option | needs GiB | saves GiB | fits | time | cost |\n"
-            "|---|---|---:|---:|---|---:|---|\n",
-            ms_suggestions_title(view));
+    static const ms_tree_column columns[] = {
+        {.head = "change"},
+        {.head = "option"},
+        {.head = "then needs", .is_figure = true, .unit = "GiB"},
+        {.head = "saves", .is_figure = true, .unit = "GiB"},
+        {.head = "fits"},
+        {.head = "time", .is_figure = true},
+        {.head = "cost"}};
+    ms_advice_cost before = MS_COST_COUNT;
+    ms_tree_section(tree, MS_ON_ALL, "advice", ms_suggestions_title(view),
+                    "GiB on the device, time of a step; each simulated");
+    ms_tree_table *table =
+        ms_tree_begin_table(tree, MS_OFF_CONSOLE, "Each was simulated with all its options",
+                            columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
         const ms_suggestion *s = &view->advice->suggestions.items[i];
-        char left[MS_GIB_TEXT], saved[MS_GIB_TEXT], time[MS_FIXED_TEXT];
-        uint64_t bytes = s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0;
-        fprintf(out, "| %s | `%s` | %s | %s | %s | %s | %s |\n", title_text(view, s), s->option,
-                ms_gib(s->device_bytes, left), ms_gib(bytes, saved), ms_fit_cell(s->told),
-                ms_added_time(s->added_time, time), ms_cost_text(s->cost));
-    }
-}
-
-/* ---- HTML ---- */
-
-void ms_suggestions_html(FILE *out, const ms_view *view)
-{
-    ms_html_table(out, "", "Each was simulated with all its options",
-                  "change|option|#then needs|#saves|fits|#time|cost");
-    for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
-        const ms_suggestion *s = &view->advice->suggestions.items[i];
+        const ms_suggestion_lines lines = {s->title,        s->changes, s->option,    s->cost,
+                                           s->device_bytes, s->told,    s->added_time};
         char time[MS_FIXED_TEXT];
-        fputs("<tr><th scope=\"row\">", out);
-        ms_xml_text(out, title_text(view, s));
-        fputs("</th>", out);
-        ms_html_code_cell(out, s->option);
-        ms_html_bytes_cell(out, s->device_bytes);
-        ms_html_bytes_cell(out, s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0);
-        ms_html_cell(out, ms_fit_cell(s->told));
-        fprintf(out, "<td class=\"n\">%s</td>", ms_added_time(s->added_time, time));
-        ms_html_cell(out, ms_cost_text(s->cost));
-        fputs("</tr>\n", out);
+        ms_tree_cell(tree, table, ms_cell_text(title_text(view, s)));
+        ms_tree_cell(tree, table, ms_cell_code(s->option));
+        ms_tree_cell(tree, table, ms_cell_gib(s->device_bytes));
+        ms_tree_cell(tree, table,
+                     ms_cell_gib(s->saved_device_bytes > 0 ? (uint64_t)s->saved_device_bytes : 0));
+        ms_tree_cell(tree, table, ms_cell_verdict(ms_fit_cell(s->told)));
+        ms_tree_cell(tree, table, ms_cell_text(ms_added_time(s->added_time, time)));
+        ms_tree_cell(tree, table, ms_cell_text(ms_cost_text(s->cost)));
+        ms_suggestion_tree(tree, &lines, before);
+        before = s->cost;
     }
-    ms_html_end_table(out);
 }
 
 /* ---- JSON ---- */

@@ -17,9 +17,7 @@ bool ms_suggestions_follow(const ms_view *view);
 /* "What makes it fit", "What would help most", ... Static text. */
 const char *ms_suggestions_title(const ms_view *view);
 
-void ms_suggestions_console(const ms_page *page, const ms_view *view);
-void ms_suggestions_markdown(FILE *out, const ms_view *view);
-void ms_suggestions_html(FILE *out, const ms_view *view);
+void ms_suggestions_tree(ms_tree *tree, const ms_view *view);
 void ms_suggestions_json(ms_json_writer *w, const ms_view *view);
 
 /* A suggestion on the console, in two lines, below a heading of its cost where that is not
@@ -32,8 +30,6 @@ typedef struct ms_suggestion_lines {
     double added_time;
 } ms_suggestion_lines;
 void ms_suggestion_tree(ms_tree *tree, const ms_suggestion_lines *lines, ms_advice_cost before);
-void ms_suggestion_console(const ms_page *page, const ms_suggestion_lines *lines,
-                           ms_advice_cost before);
 
 /* What a cost means to people: "the same result, in more time". Static text. */
 const char *ms_cost_text(ms_advice_cost cost);

@@ -139,6 +139,19 @@ void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
         node->view = view, node->draw = draw;
 }
 
+void ms_tree_written(ms_tree *tree, const void *view,
+                     void (*on_console)(const ms_page *page, const void *view),
+                     void (*in_markdown)(FILE *out, const void *view))
+{
+    const unsigned where = (on_console ? MS_ON_CONSOLE : 0u) | (in_markdown ? MS_ON_MARKDOWN : 0u);
+    ms_tree_node *node = add(tree, MS_TREE_WRITTEN, where, "", "");
+    if (node) {
+        node->view = view;
+        node->on_console = on_console;
+        node->in_markdown = in_markdown;
+    }
+}
+
 ms_tree_table *ms_tree_begin_table(ms_tree *tree, unsigned where, const char *caption,
                                    const ms_tree_column *columns, uint32_t count)
 {

@@ -95,8 +95,9 @@ typedef enum ms_tree_kind {
     MS_TREE_RUN,       /* the fields of a run */
     MS_TREE_HEADING,   /* within a section */
     MS_TREE_TABLE,
-    MS_TREE_BAR,    /* page: pieces of a whole */
-    MS_TREE_PICTURE /* page: what draws itself; with a text, a figure */
+    MS_TREE_BAR,     /* page: pieces of a whole */
+    MS_TREE_PICTURE, /* page: what draws itself; with a text, a figure */
+    MS_TREE_WRITTEN  /* console or Markdown: a part of a layout of its own */
 } ms_tree_kind;
 
 typedef struct ms_tree_node {
@@ -112,7 +113,9 @@ typedef struct ms_tree_node {
     const ms_tree_bar *bar;                    /* else NULL */
     const void *view;                          /* of a picture */
     bool (*draw)(FILE *out, const void *view); /* false: out of memory */
-    const ms_field *fields;                    /* of a run */
+    void (*on_console)(const ms_page *page, const void *view);
+    void (*in_markdown)(FILE *out, const void *view);
+    const ms_field *fields; /* of a run */
     uint32_t field_count;
 } ms_tree_node;
 
@@ -158,6 +161,12 @@ void ms_tree_run(ms_tree *tree, const ms_field *fields, uint32_t count);
 void ms_tree_dim(ms_tree *tree);
 void ms_tree_picture(ms_tree *tree, const char *caption, const void *view,
                      bool (*draw)(FILE *out, const void *view));
+
+/* A part that is written by a function of its own on the console, or in Markdown; NULL: not there.
+ */
+void ms_tree_written(ms_tree *tree, const void *view,
+                     void (*on_console)(const ms_page *page, const void *view),
+                     void (*in_markdown)(FILE *out, const void *view));
 
 /* A bar without pieces; `label` is what a screen reader reads. NULL when out of memory, which
  * ms_tree_piece accepts. */

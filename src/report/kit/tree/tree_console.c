@@ -174,6 +174,9 @@ static bool write_bare(const ms_tree *tree, const ms_page *page, const ms_style 
         break;
     case MS_TREE_TABLE:
         return write_table(tree, page, style, node->table);
+    case MS_TREE_WRITTEN:
+        node->on_console(page, node->view);
+        break;
     case MS_TREE_HEADING:
     case MS_TREE_BAR:
     case MS_TREE_PICTURE:

@@ -126,6 +126,7 @@ static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
     case MS_TREE_GAP:
     case MS_TREE_SECTION:
     case MS_TREE_ITEM:
+    case MS_TREE_WRITTEN:
         break;
     }
     return true;

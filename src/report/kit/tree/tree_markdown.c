@@ -151,6 +151,9 @@ static bool write_node(FILE *out, const ms_tree *tree, const ms_tree_node *node)
     case MS_TREE_CODE:
         fprintf(out, "```\n%s%s```\n", node->text, ends_line(node->text) ? "" : "\n");
         break;
+    case MS_TREE_WRITTEN:
+        node->in_markdown(out, node->view);
+        break;
     case MS_TREE_RUN:
         write_run(out, node->fields, node->field_count);
         break;
