@@ -89,7 +89,7 @@ static ms_status check_class(const ms_text_facts *facts, const ms_family_class *
 /* The head's logits and the hidden states have the sizes of the embedding that it names. */
 static ms_status check_table(const ms_text_facts *facts, const ms_text_node *table, ms_error *err)
 {
-    const uint64_t wanted[] = {facts->config->vocab_size, facts->config->hidden_size};
+    const uint64_t wanted[] = {facts->config->vocab_size, ms_family_head_width(facts->config)};
     for (uint32_t i = 0; i < 2; i++) {
         const double size = ms_family_number(facts, table->items[i]);
         if (size >= 0 && size <= MOST && (uint64_t)size != wanted[i])

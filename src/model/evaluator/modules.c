@@ -69,7 +69,10 @@ static void make_rms_norm(const ms_making *m)
 
 static void make_layer_norm(const ms_making *m)
 {
-    make_norm(m, true);
+    if (ms_making_truth(m, 2, true))
+        make_norm(m, true);
+    else
+        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
 }
 
 CALL(call_rms_norm)
@@ -305,7 +308,8 @@ static const ms_primitive modules[] = {
            call_weight_last_rms_norm, "t"),
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
-    MODULE("layer_norm", NORM, "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
+    MODULE("layer_norm", NORM, "width rows elementwise_affine", "d|dn", make_layer_norm,
+           call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
     MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
     MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,

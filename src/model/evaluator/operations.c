@@ -444,6 +444,11 @@ MS_OPERATION(apply_float)
     return as_type(f, call, a[0], ms_value_of_type(MS_DTYPE_F32));
 }
 
+MS_OPERATION(apply_long)
+{
+    return as_type(f, call, a[0], ms_value_of_type(MS_DTYPE_I64));
+}
+
 /* ---- numbers of a tensor ---- */
 
 MS_OPERATION(apply_softmax)
@@ -553,26 +558,6 @@ MS_OPERATION(apply_linear)
     return ms_value_of_tensor(ms_linear(tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 
-/* ---- new tensors ---- */
-
-MS_OPERATION(apply_zeros_like)
-{
-    if (!has_tensor(f, call, a[0]))
-        return (ms_value){0};
-    return ms_value_of_tensor(ms_zeros_like(f->model->tape, a[0].tensor));
-}
-
-MS_OPERATION(apply_arange)
-{
-    const ms_value end = a[1].kind == MS_VALUE_NUMBER ? a[1] : a[0];
-    const double first = a[1].kind == MS_VALUE_NUMBER ? a[0].number : 0;
-    if (a[0].kind != MS_VALUE_NUMBER || end.number <= first || end.number > 1e15)
-        return ms_frame_failed(f, call, "a number of elements is wanted here");
-    ms_value count = first > 0 || first < 0 ? ms_value_of_number(end.number - first) : end;
-    return ms_value_of_tensor(
-        ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, count)), MS_DTYPE_I64));
-}
-
 static const ms_primitive operations[] = {
     MS_OPERATION_ROW("view", "x *sizes", "vv", apply_view),
     MS_OPERATION_ROW("reshape", "x *sizes", "vv", apply_reshape),
@@ -592,6 +577,7 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("to", "x dtype device", "v|vv", apply_to),
     MS_OPERATION_ROW("type_as", "x dtype", "vv", apply_to),
     MS_OPERATION_ROW("float", "x", "v", apply_float),
+    MS_OPERATION_ROW("long", "x", "v", apply_long),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
     MS_OPERATION_ROW("mean", "x dim keepdim", "vvv", apply_mean),
@@ -603,12 +589,10 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("layer_norm", "x normalized_shape weight bias eps", "vv|vvv",
                      apply_layer_norm),
     MS_OPERATION_ROW("linear", "x weight bias", "vv|v", apply_linear),
-    MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
-    MS_OPERATION_ROW("arange", "start end device", "v|vv", apply_arange),
 };
 
 const ms_primitive *ms_operation_at(uint32_t i)
 {
     const uint32_t count = sizeof operations / sizeof *operations;
-    return i < count ? &operations[i] : ms_builtin_at(i - count);
+    return i < count ? &operations[i] : ms_creation_at(i - count);
 }

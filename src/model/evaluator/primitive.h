@@ -133,9 +133,11 @@ const ms_primitive *ms_primitive_find(const char *name, bool is_module);
 /* The i-th of all, for suggestions; NULL past the last. */
 const ms_primitive *ms_primitive_at(uint32_t i);
 
-/* functions.c: the i-th function; operations.c and builtins.c: those of PyTorch and Python. */
+/* functions.c: the i-th function; operations.c, creation.c and builtins.c: those of PyTorch and
+ * Python. */
 const ms_primitive *ms_function_at(uint32_t i);
 const ms_primitive *ms_operation_at(uint32_t i);
+const ms_primitive *ms_creation_at(uint32_t i);
 const ms_primitive *ms_builtin_at(uint32_t i);
 
 /* The dimension and the number that an argument is; missing ones are `otherwise`. */

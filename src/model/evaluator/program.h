@@ -23,8 +23,15 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_CHOSEN, /* experts of a token */
     MS_FAMILY_DIM_EXPERT,
     MS_FAMILY_DIM_SHARED,
+    MS_FAMILY_DIM_EMBEDDING,
     MS_FAMILY_DIM_NUMBER /* without a symbol */
 } ms_family_dim;
+
+/* What the head reads, as wide as the word embeddings. */
+static inline uint64_t ms_family_head_width(const ms_model_config *config)
+{
+    return config->embedding_width ? config->embedding_width : config->hidden_size;
+}
 
 /* A key of the config, by its name in the text. */
 typedef struct ms_family_key {
