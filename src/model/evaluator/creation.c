@@ -62,6 +62,77 @@ MS_OPERATION(apply_arange)
                                        type_of(a[2], MS_DTYPE_I64)));
 }
 
+/* Copies along each dimension: of what needs no gradient. */
+MS_OPERATION(apply_repeat)
+{
+    ms_tape *tape = f->model->tape;
+    ms_shape times;
+    if (a[0].kind != MS_VALUE_TENSOR || ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    if (!take_shape(f, call, a[1], &times))
+        return (ms_value){0};
+    const ms_tensor_info from = *ms_info(tape, a[0].tensor);
+    if (times.rank < from.shape.rank)
+        return ms_frame_failed(f, call, "a number for each dimension is wanted here");
+    for (uint32_t i = 0; i < from.shape.rank; i++) {
+        ms_dim *dim = &times.dims[times.rank - 1 - i];
+        const ms_dim old = from.shape.dims[from.shape.rank - 1 - i];
+        *dim = dim->value == 1  ? old
+               : old.value == 1 ? *dim
+                                : ms_dim_mul(&tape->trace->symbols, *dim, old);
+    }
+    const ms_tensor out = ms_empty(tape, times, (ms_dtype)from.dtype);
+    ms_consume(tape, a[0].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* The elements of x at the places `index` along a dimension; of another than the last, where
+ * nothing needs gradients. */
+MS_OPERATION(apply_gather)
+{
+    ms_tape *tape = f->model->tape;
+    if (a[0].kind != MS_VALUE_TENSOR || a[2].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "two tensors are wanted here");
+    const ms_tensor_info from = *ms_info(tape, a[0].tensor), index = *ms_info(tape, a[2].tensor);
+    const double last = (double)from.shape.rank - 1;
+    if (index.dtype != MS_DTYPE_I64 || index.shape.rank != from.shape.rank) {
+        (void)ms_check_fail(f, call, a[2].tensor, "places in each dimension are wanted");
+        return (ms_value){0};
+    }
+    if (a[1].kind == MS_VALUE_NUMBER && (a[1].number >= last || a[1].number < 0))
+        return ms_value_of_tensor(ms_gather_last(tape, a[0].tensor, a[2].tensor));
+    if (ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    const ms_tensor out = ms_empty(tape, index.shape, (ms_dtype)from.dtype);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[2].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* The products of two rows of numbers. */
+MS_OPERATION(apply_outer)
+{
+    ms_tape *tape = f->model->tape;
+    bool are_rows = true;
+    for (int i = 0; i < 2 && are_rows; i++)
+        are_rows = a[i].kind == MS_VALUE_TENSOR && !ms_needs_grad(tape, a[i].tensor) &&
+                   ms_info(tape, a[i].tensor)->shape.rank == 1;
+    if (!are_rows)
+        return ms_frame_failed(f, call, "two rows without gradients are wanted here");
+    const ms_tensor_info x = *ms_info(tape, a[0].tensor), y = *ms_info(tape, a[1].tensor);
+    const ms_dtype dtype = ms_promote((ms_dtype)x.dtype, (ms_dtype)y.dtype);
+    const ms_tensor out = ms_empty(tape, MS_SHAPE(x.shape.dims[0], y.shape.dims[0]), dtype);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[1].tensor);
+    return ms_value_of_tensor(out);
+}
+
+MS_OPERATION(apply_default_dtype)
+{
+    (void)call, (void)a;
+    return ms_value_of_type(f->model->run->dtype);
+}
+
 /* ---- the pass ---- */
 
 MS_OPERATION(apply_given_positions)
@@ -83,6 +154,10 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("full", "size fill_value dtype device", "vv|vv", apply_full),
     MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
     MS_OPERATION_ROW("arange", "start end dtype device", "v|vvv", apply_arange),
+    MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
+    MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
+    MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
+    MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),
     MS_OPERATION_ROW("given_positions", "", "", apply_given_positions),
     MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
 };

@@ -50,7 +50,7 @@ static const struct {
     KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, PLAIN),
+    KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
@@ -374,7 +374,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 /* Sizes and counts that other figures are divided by. */
 static bool is_size(const ms_family_key *key)
 {
-    return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER) ||
+    return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
+            key->dim != MS_FAMILY_DIM_ROTARY) ||
            key->row.offset == MEMBER(num_layers);
 }
 

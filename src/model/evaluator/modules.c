@@ -154,6 +154,16 @@ static void make_parameter(const ms_making *m)
     m->part->tensors[0] = ms_parameter_new(m->model, m->scope, m->name, ms_shape_of(rank, dims));
 }
 
+/* A buffer of what a function of the text yields. */
+static void make_register_buffer(const ms_making *m)
+{
+    ms_frame f = {.model = m->model, .self = m->self};
+    const uint32_t previous = ms_scope_enter(m->model->tape, m->scope);
+    const ms_tensor made = ms_frame_tensor(&f, m->call->items[0]);
+    m->part->tensors[0] = ms_buffer_of(m->model, made, m->name);
+    m->model->tape->scope = previous;
+}
+
 /* ---- rotary embeddings ---- */
 
 /* tensors: inverse frequencies, their copy, and those of long sequences once there are some. */
@@ -324,6 +334,12 @@ static const ms_primitive modules[] = {
      .types = "d|ddd",
      .results = 1,
      .make = make_parameter},
+    {.name = "register_buffer",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "tensor",
+     .types = "f",
+     .results = 1,
+     .make = make_register_buffer},
     MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
 };
 

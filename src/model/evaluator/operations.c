@@ -62,12 +62,31 @@ static bool is_true(ms_value value)
 
 /* ---- sizes ---- */
 
-/* What is left for the size -1: a factor of the last dimension's symbol, if it is one. */
+/* Whether two shapes have the same sizes before and behind a place. */
+static bool has_ends(const ms_shape *from, const ms_shape *to, uint32_t place)
+{
+    bool are_same = true;
+    for (uint32_t i = 0; i < place && are_same; i++)
+        are_same = from->dims[i].value == to->dims[i].value;
+    for (uint32_t i = 1; i < to->rank - place && are_same; i++)
+        are_same = from->dims[from->rank - i].value == to->dims[to->rank - i].value;
+    return are_same;
+}
+
+/* What is left for the size -1: the product of what it takes the place of, or a factor of the last
+ * dimension's symbol, if it is one. */
 static ms_dim rest_of(ms_frame *f, const ms_shape *from, uint64_t known, const ms_shape *to,
                       uint32_t place)
 {
     ms_symbols *s = &f->model->tape->trace->symbols;
     const uint64_t rest = known ? ms_elements(from) / known : 0;
+    const uint32_t behind = to->rank - 1 - place;
+    if (place + behind < from->rank && has_ends(from, to, place)) {
+        ms_dim joined = from->dims[place];
+        for (uint32_t i = place + 1; i + behind < from->rank; i++)
+            joined = ms_dim_mul(s, joined, from->dims[i]);
+        return joined;
+    }
     for (uint32_t i = 0; i < from->rank; i++)
         if (from->dims[i].value == rest)
             return from->dims[i];
@@ -403,6 +422,8 @@ MS_OPERATION(apply_stack)
     if (rank == MS_MAX_RANK || (a[1].kind && !take_dim(f, call, a[1], rank + 1, &dim)) ||
         !are_alike(f, call, a[0].items->count, tensors, MS_MAX_RANK))
         return (ms_value){0};
+    if (a[0].items->count == 2 && dim == rank)
+        return ms_value_of_tensor(ms_stack_last(f->model->tape, tensors[0], tensors[1]));
     return ms_value_of_tensor(ms_stack_list(f->model->tape, tensors, a[0].items->count, dim));
 }
 
@@ -448,6 +469,19 @@ MS_OPERATION(apply_long)
 {
     return as_type(f, call, a[0], ms_value_of_type(MS_DTYPE_I64));
 }
+
+/* Functions of each element. */
+#define OF_ELEMENTS(name, value)                                                                   \
+    MS_OPERATION(name)                                                                             \
+    {                                                                                              \
+        if (!has_tensor(f, call, a[0]))                                                            \
+            return (ms_value){0};                                                                  \
+        if (ms_needs_grad(f->model->tape, a[0].tensor))                                            \
+            return ms_frame_failed(f, call, "a tensor without gradients is wanted here");          \
+        return ms_value_of_tensor(value(f->model->tape, a[0].tensor));                             \
+    }
+OF_ELEMENTS(apply_sin, ms_sin)
+OF_ELEMENTS(apply_cos, ms_cos)
 
 /* ---- numbers of a tensor ---- */
 
@@ -578,6 +612,8 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("type_as", "x dtype", "vv", apply_to),
     MS_OPERATION_ROW("float", "x", "v", apply_float),
     MS_OPERATION_ROW("long", "x", "v", apply_long),
+    MS_OPERATION_ROW("sin", "x", "v", apply_sin),
+    MS_OPERATION_ROW("cos", "x", "v", apply_cos),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
     MS_OPERATION_ROW("mean", "x dim keepdim", "vvv", apply_mean),

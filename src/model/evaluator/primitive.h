@@ -101,7 +101,8 @@ typedef enum ms_shape_rule {
 typedef struct ms_primitive {
     const char *name;
     /* Names of its parameters with blanks between; a type for each: t tensor, d dimension, n
-     * number, l local that it binds anew, p path. Those behind | may be left out. */
+     * number, l local that it binds anew, p path, f call of a function of the text. Those behind |
+     * may be left out. */
     const char *parameters, *types;
     ms_shape_rule shape;
     /* In its place, as ms_check_function and ms_check_part; `maker`: what made the module, or the

@@ -24,7 +24,8 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_EXPERT,
     MS_FAMILY_DIM_SHARED,
     MS_FAMILY_DIM_EMBEDDING,
-    MS_FAMILY_DIM_NUMBER /* without a symbol */
+    MS_FAMILY_DIM_ROTARY, /* or 0 */
+    MS_FAMILY_DIM_NUMBER  /* without a symbol */
 } ms_family_dim;
 
 /* What the head reads, as wide as the word embeddings. */
@@ -110,7 +111,7 @@ typedef struct ms_family_class {
     bool is_measured, is_open;     /* while it is found */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
-    const ms_family_function *forward, *stage; /* of these; NULL: none */
+    const ms_family_function *forward, *stage, *init_weights; /* of these; NULL: none */
 } ms_family_class;
 
 typedef struct ms_family_text ms_family_text;

@@ -22,6 +22,7 @@ static bool resolve_functions(ms_resolver *r, ms_family_class *c)
             return false;
     c->forward = ms_class_find(c, "forward");
     c->stage = ms_class_find(c, "stage");
+    c->init_weights = ms_class_find(c, "init_weights");
     return true;
 }
 
