@@ -2,6 +2,8 @@
  *
  * Functions of PyTorch that make tensors of sizes, and what memscope knows of the pass that runs.
  */
+#include <math.h>
+
 #include "model/blocks/cache.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/moe/routing.h"
@@ -44,6 +46,14 @@ MS_OPERATION(apply_full)
     return apply_empty(f, call, sizes);
 }
 
+/* A number, as a tensor of no dimension. */
+MS_OPERATION(apply_tensor)
+{
+    if (a[0].kind != MS_VALUE_NUMBER)
+        return ms_frame_failed(f, call, "a number is wanted here");
+    return ms_value_of_tensor(ms_empty(f->model->tape, (ms_shape){0}, type_of(a[1], MS_DTYPE_F32)));
+}
+
 MS_OPERATION(apply_zeros_like)
 {
     if (a[0].kind != MS_VALUE_TENSOR)
@@ -55,11 +65,13 @@ MS_OPERATION(apply_arange)
 {
     const ms_value end = a[1].kind == MS_VALUE_NUMBER ? a[1] : a[0];
     const double first = a[1].kind == MS_VALUE_NUMBER ? a[0].number : 0;
-    if (a[0].kind != MS_VALUE_NUMBER || end.number <= first || end.number > 1e15)
+    const double step = a[2].kind == MS_VALUE_NUMBER ? a[2].number : 1;
+    if (a[0].kind != MS_VALUE_NUMBER || end.number <= first || end.number > 1e15 || !(step >= 1))
         return ms_frame_failed(f, call, "a number of elements is wanted here");
-    ms_value count = first > 0 || first < 0 ? ms_value_of_number(end.number - first) : end;
+    const bool counts = step > 1 || first > 0 || first < 0;
+    const ms_value count = counts ? ms_value_of_number(ceil((end.number - first) / step)) : end;
     return ms_value_of_tensor(ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, count)),
-                                       type_of(a[2], MS_DTYPE_I64)));
+                                       type_of(a[3], MS_DTYPE_I64)));
 }
 
 /* Copies along each dimension: of what needs no gradient. */
@@ -77,9 +89,7 @@ MS_OPERATION(apply_repeat)
     for (uint32_t i = 0; i < from.shape.rank; i++) {
         ms_dim *dim = &times.dims[times.rank - 1 - i];
         const ms_dim old = from.shape.dims[from.shape.rank - 1 - i];
-        *dim = dim->value == 1  ? old
-               : old.value == 1 ? *dim
-                                : ms_dim_mul(&tape->trace->symbols, *dim, old);
+        *dim = old.value == 1 ? *dim : ms_dim_mul(&tape->trace->symbols, *dim, old);
     }
     const ms_tensor out = ms_empty(tape, times, (ms_dtype)from.dtype);
     ms_consume(tape, a[0].tensor);
@@ -141,6 +151,30 @@ MS_OPERATION(apply_given_positions)
     return ms_value_of_tensor(f->model->position_ids);
 }
 
+/* The mask of the tokens of a batch, unless there is a cache. */
+MS_OPERATION(apply_given_mask)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(f->model->cache ? 0 : f->model->attention_mask);
+}
+
+/* The number of tokens seen and new, on the device, where a cache with room has some. */
+MS_OPERATION(apply_count_seen)
+{
+    const ms_cache *cache = f->model->cache;
+    (void)call, (void)a;
+    if (!cache || cache->room == 0 || cache->layers[0].seen == 0)
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_empty_bytes(f->model->tape, 8, MS_DTYPE_I64));
+}
+
+/* Those that a layer attends to: also the room of a cache. */
+MS_OPERATION(apply_key_tokens)
+{
+    (void)call, (void)a;
+    return ms_value_of_dim(ms_cache_keys(f->model, 0));
+}
+
 MS_OPERATION(apply_seen_tokens)
 {
     (void)call, (void)a;
@@ -152,13 +186,17 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("ones", "*sizes dtype device", "v|vv", apply_empty),
     MS_OPERATION_ROW("zeros", "*sizes dtype device", "v|vv", apply_empty),
     MS_OPERATION_ROW("full", "size fill_value dtype device", "vv|vv", apply_full),
+    MS_OPERATION_ROW("tensor", "data dtype device", "v|vv", apply_tensor),
     MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
-    MS_OPERATION_ROW("arange", "start end dtype device", "v|vvv", apply_arange),
+    MS_OPERATION_ROW("arange", "start end step dtype device", "v|vvvv", apply_arange),
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
     MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
     MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),
     MS_OPERATION_ROW("given_positions", "", "", apply_given_positions),
+    MS_OPERATION_ROW("given_mask", "", "", apply_given_mask),
+    MS_OPERATION_ROW("count_seen", "", "", apply_count_seen),
+    MS_OPERATION_ROW("key_tokens", "", "", apply_key_tokens),
     MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
 };
 

@@ -104,14 +104,22 @@ const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *
     return NULL;
 }
 
-/* Without a key it is hidden_size // num_attention_heads, which the config has. */
+/* Without a key it is what the config has: hidden_size // num_attention_heads, or what the family's
+ * own derive() sets. */
 const ms_family_key *ms_family_key_derived(const char *name)
 {
-    static const ms_family_key head_dim = {
-        .name = "head_dim",
-        .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
-        .dim = MS_FAMILY_DIM_HEAD};
-    return strcmp(name, head_dim.name) == 0 ? &head_dim : NULL;
+    static const ms_family_key derived[] = {
+        {.name = "head_dim",
+         .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
+         .dim = MS_FAMILY_DIM_HEAD},
+        {.name = "intermediate_size",
+         .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
+         .dim = MS_FAMILY_DIM_INTERMEDIATE},
+    };
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (strcmp(name, derived[i].name) == 0)
+            return &derived[i];
+    return NULL;
 }
 
 /* ---- defaults ---- */

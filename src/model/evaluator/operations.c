@@ -552,13 +552,59 @@ MS_OPERATION(apply_clamp)
     return ms_value_of_tensor(ms_clamp(f->model->tape, a[0].tensor, bounds));
 }
 
+/* A power of tensors, which need no gradients. */
+static ms_value power(ms_frame *f, const ms_text_node *call, ms_tensor base, ms_tensor exponent)
+{
+    ms_tape *tape = f->model->tape;
+    const ms_tensor both[] = {base, exponent};
+    if (!ms_check_broadcast(f, call, base, exponent))
+        return (ms_value){0};
+    if (ms_needs_grad(tape, base) || ms_needs_grad(tape, exponent))
+        return ms_frame_failed(f, call, "tensors without gradients are wanted here");
+    const ms_dtype dtype =
+        ms_promote((ms_dtype)ms_info(tape, base)->dtype, (ms_dtype)ms_info(tape, exponent)->dtype);
+    const ms_tensor out = ms_elementwise_out(tape, 2, both, dtype);
+    ms_consume(tape, base);
+    ms_consume(tape, exponent);
+    return ms_value_of_tensor(out);
+}
+
 MS_OPERATION(apply_pow)
 {
     if (!has_tensor(f, call, a[0]))
         return (ms_value){0};
+    if (a[1].kind == MS_VALUE_TENSOR)
+        return power(f, call, a[0].tensor, a[1].tensor);
     if (a[1].kind != MS_VALUE_NUMBER)
         return ms_frame_failed(f, call, "a number is wanted here");
     return ms_value_of_tensor(ms_pow(f->model->tape, a[0].tensor));
+}
+
+/* Whether b has the products that a has, [N, M, K] and [N, K, L]. */
+static bool are_batches(ms_frame *f, const ms_text_node *call, ms_value a, ms_value b)
+{
+    const bool are_there = a.kind == MS_VALUE_TENSOR && b.kind == MS_VALUE_TENSOR;
+    const ms_shape *x = are_there ? shape_of(f, a) : NULL, *y = are_there ? shape_of(f, b) : NULL;
+    if (are_there && x->rank == 3 && y->rank == 3 && x->dims[0].value == y->dims[0].value &&
+        x->dims[2].value == y->dims[1].value)
+        return true;
+    return ms_check_fail(f, call, b.tensor, "[N, K, L] behind [N, M, K] is wanted");
+}
+
+MS_OPERATION(apply_bmm)
+{
+    if (!are_batches(f, call, a[0], a[1]))
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_bmm(f->model->tape, a[0].tensor, a[1].tensor));
+}
+
+MS_OPERATION(apply_baddbmm)
+{
+    if (!has_tensor(f, call, a[0]) || !are_batches(f, call, a[1], a[2]))
+        return (ms_value){0};
+    if (ms_needs_grad(f->model->tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    return ms_value_of_tensor(ms_baddbmm(f->model->tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 
 MS_OPERATION(apply_matmul)
@@ -622,6 +668,8 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("clamp", "x min max", "v|vv", apply_clamp),
     MS_OPERATION_ROW("pow", "x exponent", "vv", apply_pow),
     MS_OPERATION_ROW("matmul", "x other", "vv", apply_matmul),
+    MS_OPERATION_ROW("bmm", "x mat2", "vv", apply_bmm),
+    MS_OPERATION_ROW("baddbmm", "x batch1 batch2 beta alpha", "vvv|vv", apply_baddbmm),
     MS_OPERATION_ROW("layer_norm", "x normalized_shape weight bias eps", "vv|vvv",
                      apply_layer_norm),
     MS_OPERATION_ROW("linear", "x weight bias", "vv|v", apply_linear),

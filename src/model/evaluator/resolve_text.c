@@ -137,8 +137,8 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
 static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
                      const ms_family_file *file)
 {
-    static const char *const names[] = {"vocab_size", "hidden_size", "intermediate_size",
-                                        "num_hidden_layers", "num_attention_heads"};
+    static const char *const names[] = {"vocab_size", "hidden_size", "num_hidden_layers",
+                                        "num_attention_heads"};
     char what[80];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!ms_family_key_find(text, names[i])) {
