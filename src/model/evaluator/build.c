@@ -92,6 +92,19 @@ static bool build_object(ms_model *model, ms_object *root, ms_object *o)
     return o->parts != NULL;
 }
 
+/* What a module's own function does as the weights are initialised, once all are built. */
+static void initialise(ms_model *model, ms_object *o)
+{
+    const ms_family_function *function = o->klass->init_weights;
+    const ms_value none[MS_FAMILY_NAMES] = {0};
+    for (uint32_t i = 0; i < o->klass->field_count; i++)
+        for (uint32_t k = 0; k < o->parts[i].count; k++)
+            initialise(model, &o->parts[i].objects[k]);
+    if (function && !ms_idle(model->tape))
+        ms_value_consume(model->tape, &((ms_family_program *)model->modules)->pool,
+                         ms_family_call(model, o, function, none));
+}
+
 bool ms_family_text_build(ms_model *model)
 {
     const ms_family_text *text = model->config->family->text;
@@ -111,5 +124,6 @@ bool ms_family_text_build(ms_model *model)
         return false;
     p->model = &p->root.parts[text->model_field];
     p->head = &p->root.parts[text->head_field];
+    initialise(model, &p->root);
     return true;
 }

@@ -22,6 +22,20 @@ MS_OPERATION(apply_int)
     return a[0].is_dim ? a[0] : ms_value_of_number(trunc(a[0].number));
 }
 
+MS_OPERATION(apply_floor)
+{
+    if (a[0].kind != MS_VALUE_NUMBER)
+        return ms_frame_failed(f, call, "a number is wanted here");
+    return ms_value_of_number(floor(a[0].number));
+}
+
+MS_OPERATION(apply_log2)
+{
+    if (a[0].kind != MS_VALUE_NUMBER || !(a[0].number > 0))
+        return ms_frame_failed(f, call, "a number above 0 is wanted here");
+    return ms_value_of_number(log2(a[0].number));
+}
+
 static ms_value extreme(ms_frame *f, const ms_text_node *call, const ms_value *a, bool most)
 {
     ms_value out = a[0];
@@ -116,6 +130,8 @@ MS_OPERATION(apply_append)
 static const ms_primitive builtins[] = {
     MS_OPERATION_ROW("len", "list", "v", apply_len),
     MS_OPERATION_ROW("int", "number", "v", apply_int),
+    MS_OPERATION_ROW("floor", "number", "v", apply_floor),
+    MS_OPERATION_ROW("log2", "number", "v", apply_log2),
     MS_OPERATION_ROW("max", "*numbers", "v", apply_max),
     MS_OPERATION_ROW("min", "*numbers", "v", apply_min),
     MS_OPERATION_ROW("range", "start end step", "v|vv", apply_range),

@@ -7,12 +7,35 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/evaluator/evaluate.h"
+#include "torch/autograd/hooks.h"
 #include "torch/ops/ops.h"
 
 static ms_value run_function(ms_model *model, ms_object *o, const ms_family_function *function,
                              const ms_value *args);
 
 /* ---- calls of modules ---- */
+
+/* A layer's states are the first of what it returns; what is behind them waits for call_layer(),
+ * unless this is a call again, of which nobody takes it. */
+static ms_value first_of(ms_model *model, ms_value result)
+{
+    ms_tape *tape = model->tape;
+    ms_family_program *program = model->modules;
+    const ms_value first = result.items->count ? result.items->values[0] : (ms_value){0};
+    if (ms_hooks_saving(tape) != MS_SAVING_AGAIN && !tape->stopped && result.items->count > 1) {
+        program->handed = (ms_value){.kind = MS_VALUE_LIST,
+                                     .items = ms_items_new(&program->pool, result.items->count)};
+        if (!program->handed.items)
+            program->handed.kind = MS_VALUE_NONE;
+        ms_value_retain(tape, program->handed);
+        for (uint32_t i = 1; program->handed.items && i < result.items->count; i++)
+            (void)ms_items_add(tape, &program->pool, program->handed.items, result.items->values[i],
+                               NULL);
+    }
+    ms_value_retain(tape, first);
+    ms_value_consume(tape, &program->pool, result);
+    return ms_value_unown(tape, first);
+}
 
 /* The function that a region runs again calls the module with the same arguments but the first. */
 static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
@@ -34,15 +57,12 @@ static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_value_retain(tape, tuple);
     ms_value result = run_function(p->model, o, o->klass->forward, args);
     ms_value_release(tape, pool, tuple);
-    if (result.kind == MS_VALUE_LIST) { /* a layer's states are the first of what it returns */
+    if (result.kind == MS_VALUE_LIST) {
         if (o->klass->role == MS_ROLE_FEED_FORWARD && result.items->count == 2 && !tape->stopped) {
             o->second = result.items->values[1].tensor;
             ms_retain(tape, o->second);
         }
-        const ms_value first = result.items->count ? result.items->values[0] : (ms_value){0};
-        ms_value_retain(tape, first);
-        ms_value_consume(tape, pool, result);
-        result = ms_value_unown(tape, first);
+        result = first_of(p->model, result);
     }
     if (result.kind != MS_VALUE_TENSOR && !ms_idle(tape)) {
         ms_frame f = {.model = p->model, .self = o};
@@ -80,10 +100,28 @@ static void keep_tuple(ms_frame *f, const ms_text_node *at, ms_object *o, uint32
                       MS_TUPLE_MOST);
 }
 
+/* A layer's states, or a tuple of them and what else it returned. */
+static ms_value with_handed(ms_frame *f, const ms_text_node *node, ms_tensor states)
+{
+    ms_tape *tape = f->model->tape;
+    ms_family_program *program = ms_frame_program(f);
+    const ms_value rest = program->handed, first = ms_value_of_tensor(states);
+    if (rest.kind == MS_VALUE_NONE)
+        return first;
+    program->handed = (ms_value){0};
+    ms_value out = {.kind = MS_VALUE_LIST,
+                    .items = ms_items_new(&program->pool, rest.items->count + 1)};
+    for (uint32_t i = 0; out.items && i <= rest.items->count; i++)
+        (void)ms_items_add(tape, &program->pool, out.items, i ? rest.items->values[i - 1] : first,
+                           NULL);
+    ms_value_release(tape, &program->pool, rest);
+    return out.items ? out : ms_frame_failed(f, node, "a layer returns too many values");
+}
+
 /* A layer, under its treatment: its second positional argument is saved as its input is, those with
  * keywords are kept in the order in which they stand. */
-static ms_tensor call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
-                            ms_tensor input)
+static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
+                           ms_tensor input)
 {
     ms_region region = {.run = run_again, .context = p, .number = o->number};
     uint32_t held = 0;
@@ -96,7 +134,7 @@ static ms_tensor call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const 
         else
             region.positional = &given->tensor;
     }
-    return ms_layer_call(f->model, &region, input);
+    return with_handed(f, node, ms_layer_call(f->model, &region, input));
 }
 
 /* The first argument of a module that memscope treats is a tensor. */
@@ -119,7 +157,7 @@ static ms_value call_object(ms_frame *f, ms_family_part *p, ms_object *o, const 
     memcpy(o->given, args, sizeof o->given);
     o->tuple.count = 0;
     if (role == MS_ROLE_LAYER)
-        return ms_value_of_tensor(call_layer(f, p, o, node, args[0].tensor));
+        return call_layer(f, p, o, node, args[0].tensor);
     const ms_tensor input = ms_module_input(f->model, args[0].tensor);
     if (role == MS_ROLE_FEED_FORWARD) {
         const ms_region region = {.run = run_again, .context = p, .number = o->number};

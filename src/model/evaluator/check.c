@@ -89,7 +89,7 @@ static ms_status check_class(const ms_text_facts *facts, const ms_family_class *
 /* The head's logits and the hidden states have the sizes of the embedding that it names. */
 static ms_status check_table(const ms_text_facts *facts, const ms_text_node *table, ms_error *err)
 {
-    const uint64_t wanted[] = {facts->config->vocab_size, facts->config->hidden_size};
+    const uint64_t wanted[] = {facts->config->vocab_size, ms_family_head_width(facts->config)};
     for (uint32_t i = 0; i < 2; i++) {
         const double size = ms_family_number(facts, table->items[i]);
         if (size >= 0 && size <= MOST && (uint64_t)size != wanted[i])
@@ -106,6 +106,8 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = MS_NONE};
     ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
+    if (status == MS_OK && config->intermediate_size == 0) /* a family may derive it */
+        return ms_fail(err, MS_ERR_CONFIG, "the key intermediate_size is missing in class config");
     for (uint32_t i = 0; i < text->checks.count && status == MS_OK; i++) {
         const ms_text_statement *check = text->checks.items[i];
         if (!ms_family_truth(&facts, check->value))

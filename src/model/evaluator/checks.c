@@ -156,7 +156,7 @@ bool ms_check_function(ms_frame *f, const ms_text_node *node, const ms_tensor *a
                ms_check_fail(f, node, a[0], "a tensor with that many elements is wanted");
     }
     case MS_SHAPE_LOGITS:
-        return (has_rank(f, a[0], 3) && last(f, a[0]) == f->model->hidden.value) ||
+        return (has_rank(f, a[0], 3) && last(f, a[0]) == ms_family_head_width(f->model->config)) ||
                ms_check_fail(f, node, a[0], "hidden states are wanted");
     default:
         return !wants_tensor || a[0] || ms_check_fail(f, node, a[0], "a tensor is wanted");

@@ -16,6 +16,7 @@ typedef struct ms_family_program {
     uint32_t first, end;
     bool is_first_stage, is_last_stage;
     ms_items_pool pool;
+    ms_value handed; /* what the layer that ran returned behind its states, retained; or none */
     ms_value (*evaluate)(ms_frame *frame, const ms_text_node *node); /* ms_family_evaluate */
     uint64_t steps;                                                  /* of the running pass */
     uint32_t frames; /* calls that run, within each other */

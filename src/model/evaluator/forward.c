@@ -15,7 +15,7 @@ static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
     if (ms_idle(model->tape))
         return;
     const ms_shape *shape = hidden ? &ms_info(model->tape, hidden)->shape : NULL;
-    if (!shape || shape->rank != 3 || shape->dims[2].value != model->hidden.value)
+    if (!shape || shape->rank != 3 || shape->dims[2].value != ms_family_head_width(model->config))
         (void)ms_check_fail(&f, whole->klass->forward->text->place, hidden,
                             "hidden states [B, S, hidden_size] are the result");
 }

@@ -202,6 +202,7 @@ FUNCTION(run_to_type_of)
 OF_ONE(run_silu, ms_silu)
 OF_ONE(run_gelu, ms_gelu)
 OF_ONE(run_relu, ms_relu)
+OF_ONE(run_bloom_gelu, ms_bloom_gelu)
 OF_ONE(run_tanh, ms_tanh)
 OF_ONE(run_sigmoid, ms_sigmoid)
 OF_ONE(run_softplus, ms_softplus)
@@ -332,6 +333,7 @@ static const ms_primitive functions[] = {
     OPERATES("silu", run_silu),
     OPERATES("gelu", run_gelu),
     OPERATES("relu", run_relu),
+    OPERATES("bloom_gelu", run_bloom_gelu),
     OPERATES("tanh", run_tanh),
     OPERATES("sigmoid", run_sigmoid),
     OPERATES("softplus", run_softplus),

@@ -100,6 +100,12 @@ static ms_dim length_of(taking *t, const ms_text_node *slice, uint64_t first, ui
         if (wanted.value == end)
             return wanted;
     }
+    if (first > 0 && slice->items[1]->kind == MS_NODE_NONE &&
+        slice->items[0]->kind != MS_NODE_NEGATIVE) {
+        const ms_dim left_out = ms_frame_dim(t->frame, slice->items[0]);
+        if (left_out.value == first)
+            return ms_dim_rest(s, whole, left_out);
+    }
     return end - first == whole.value                               ? whole
            : whole.value % 2 == 0 && end - first == whole.value / 2 ? ms_dim_half(s, whole)
                                                                     : ms_dim_number(s, end - first);
@@ -121,7 +127,7 @@ static void take_slice(taking *t, const ms_text_node *slice)
         end == count) {
         t->tensor = ms_slice_every_second(tape, t->tensor);
         t->is_view = true;
-    } else if (step < 1 || step > 1 || end <= first) {
+    } else if (step < 1 || step > 1 || end < first) {
         ms_frame_fail(f, slice, "no elements are left, or steps that are not known here");
     } else if (end - first < count) {
         t->tensor = ms_narrow(tape, t->tensor, t->dim, length_of(t, slice, first, end));

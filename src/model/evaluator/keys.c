@@ -34,6 +34,7 @@ static const struct {
     KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
     KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
           MS_FAMILY_DIM_POSITIONS),
+    KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
     KNOWN("sliding_window", sliding_window, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
@@ -49,7 +50,7 @@ static const struct {
     KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, PLAIN),
+    KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
@@ -64,6 +65,7 @@ static const struct {
     KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
     KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
     KNOWN("use_parallel_residual", parallel_residual, OF_TRUTHS, 1, PLAIN),
+    KNOWN("layerdrop", layer_drop, OF_FRACTIONS, 1, PLAIN),
     KNOWN("attention_dropout", attention_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
@@ -103,14 +105,22 @@ const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *
     return NULL;
 }
 
-/* Without a key it is hidden_size // num_attention_heads, which the config has. */
+/* Without a key it is what the config has: hidden_size // num_attention_heads, or what the family's
+ * own derive() sets. */
 const ms_family_key *ms_family_key_derived(const char *name)
 {
-    static const ms_family_key head_dim = {
-        .name = "head_dim",
-        .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
-        .dim = MS_FAMILY_DIM_HEAD};
-    return strcmp(name, head_dim.name) == 0 ? &head_dim : NULL;
+    static const ms_family_key derived[] = {
+        {.name = "head_dim",
+         .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
+         .dim = MS_FAMILY_DIM_HEAD},
+        {.name = "intermediate_size",
+         .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
+         .dim = MS_FAMILY_DIM_INTERMEDIATE},
+    };
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (strcmp(name, derived[i].name) == 0)
+            return &derived[i];
+    return NULL;
 }
 
 /* ---- defaults ---- */
@@ -379,7 +389,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 /* Sizes and counts that other figures are divided by. */
 static bool is_size(const ms_family_key *key)
 {
-    return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER) ||
+    return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
+            key->dim != MS_FAMILY_DIM_ROTARY) ||
            key->row.offset == MEMBER(num_layers);
 }
 

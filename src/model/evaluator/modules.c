@@ -69,7 +69,10 @@ static void make_rms_norm(const ms_making *m)
 
 static void make_layer_norm(const ms_making *m)
 {
-    make_norm(m, true);
+    if (ms_making_truth(m, 2, true))
+        make_norm(m, true);
+    else
+        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
 }
 
 CALL(call_rms_norm)
@@ -149,6 +152,16 @@ static void make_parameter(const ms_making *m)
     for (; rank < m->call->count && rank < 4 && m->call->items[rank]; rank++)
         dims[rank] = ms_making_dim(m, rank);
     m->part->tensors[0] = ms_parameter_new(m->model, m->scope, m->name, ms_shape_of(rank, dims));
+}
+
+/* A buffer of what a function of the text yields. */
+static void make_register_buffer(const ms_making *m)
+{
+    ms_frame f = {.model = m->model, .self = m->self};
+    const uint32_t previous = ms_scope_enter(m->model->tape, m->scope);
+    const ms_tensor made = ms_frame_tensor(&f, m->call->items[0]);
+    m->part->tensors[0] = ms_buffer_of(m->model, made, m->name);
+    m->model->tape->scope = previous;
 }
 
 /* ---- rotary embeddings ---- */
@@ -305,7 +318,8 @@ static const ms_primitive modules[] = {
            call_weight_last_rms_norm, "t"),
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
-    MODULE("layer_norm", NORM, "width rows", "d|d", make_layer_norm, call_layer_norm, "t"),
+    MODULE("layer_norm", NORM, "width rows elementwise_affine", "d|dn", make_layer_norm,
+           call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
     MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
     MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
@@ -320,6 +334,12 @@ static const ms_primitive modules[] = {
      .types = "d|ddd",
      .results = 1,
      .make = make_parameter},
+    {.name = "register_buffer",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "tensor",
+     .types = "f",
+     .results = 1,
+     .make = make_register_buffer},
     MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
 };
 

@@ -62,12 +62,31 @@ static bool is_true(ms_value value)
 
 /* ---- sizes ---- */
 
-/* What is left for the size -1: a factor of the last dimension's symbol, if it is one. */
+/* Whether two shapes have the same sizes before and behind a place. */
+static bool has_ends(const ms_shape *from, const ms_shape *to, uint32_t place)
+{
+    bool are_same = true;
+    for (uint32_t i = 0; i < place && are_same; i++)
+        are_same = from->dims[i].value == to->dims[i].value;
+    for (uint32_t i = 1; i < to->rank - place && are_same; i++)
+        are_same = from->dims[from->rank - i].value == to->dims[to->rank - i].value;
+    return are_same;
+}
+
+/* What is left for the size -1: the product of what it takes the place of, or a factor of the last
+ * dimension's symbol, if it is one. */
 static ms_dim rest_of(ms_frame *f, const ms_shape *from, uint64_t known, const ms_shape *to,
                       uint32_t place)
 {
     ms_symbols *s = &f->model->tape->trace->symbols;
     const uint64_t rest = known ? ms_elements(from) / known : 0;
+    const uint32_t behind = to->rank - 1 - place;
+    if (place + behind < from->rank && has_ends(from, to, place)) {
+        ms_dim joined = from->dims[place];
+        for (uint32_t i = place + 1; i + behind < from->rank; i++)
+            joined = ms_dim_mul(s, joined, from->dims[i]);
+        return joined;
+    }
     for (uint32_t i = 0; i < from->rank; i++)
         if (from->dims[i].value == rest)
             return from->dims[i];
@@ -403,6 +422,8 @@ MS_OPERATION(apply_stack)
     if (rank == MS_MAX_RANK || (a[1].kind && !take_dim(f, call, a[1], rank + 1, &dim)) ||
         !are_alike(f, call, a[0].items->count, tensors, MS_MAX_RANK))
         return (ms_value){0};
+    if (a[0].items->count == 2 && dim == rank)
+        return ms_value_of_tensor(ms_stack_last(f->model->tape, tensors[0], tensors[1]));
     return ms_value_of_tensor(ms_stack_list(f->model->tape, tensors, a[0].items->count, dim));
 }
 
@@ -443,6 +464,24 @@ MS_OPERATION(apply_float)
 {
     return as_type(f, call, a[0], ms_value_of_type(MS_DTYPE_F32));
 }
+
+MS_OPERATION(apply_long)
+{
+    return as_type(f, call, a[0], ms_value_of_type(MS_DTYPE_I64));
+}
+
+/* Functions of each element. */
+#define OF_ELEMENTS(name, value)                                                                   \
+    MS_OPERATION(name)                                                                             \
+    {                                                                                              \
+        if (!has_tensor(f, call, a[0]))                                                            \
+            return (ms_value){0};                                                                  \
+        if (ms_needs_grad(f->model->tape, a[0].tensor))                                            \
+            return ms_frame_failed(f, call, "a tensor without gradients is wanted here");          \
+        return ms_value_of_tensor(value(f->model->tape, a[0].tensor));                             \
+    }
+OF_ELEMENTS(apply_sin, ms_sin)
+OF_ELEMENTS(apply_cos, ms_cos)
 
 /* ---- numbers of a tensor ---- */
 
@@ -513,13 +552,59 @@ MS_OPERATION(apply_clamp)
     return ms_value_of_tensor(ms_clamp(f->model->tape, a[0].tensor, bounds));
 }
 
+/* A power of tensors, which need no gradients. */
+static ms_value power(ms_frame *f, const ms_text_node *call, ms_tensor base, ms_tensor exponent)
+{
+    ms_tape *tape = f->model->tape;
+    const ms_tensor both[] = {base, exponent};
+    if (!ms_check_broadcast(f, call, base, exponent))
+        return (ms_value){0};
+    if (ms_needs_grad(tape, base) || ms_needs_grad(tape, exponent))
+        return ms_frame_failed(f, call, "tensors without gradients are wanted here");
+    const ms_dtype dtype =
+        ms_promote((ms_dtype)ms_info(tape, base)->dtype, (ms_dtype)ms_info(tape, exponent)->dtype);
+    const ms_tensor out = ms_elementwise_out(tape, 2, both, dtype);
+    ms_consume(tape, base);
+    ms_consume(tape, exponent);
+    return ms_value_of_tensor(out);
+}
+
 MS_OPERATION(apply_pow)
 {
     if (!has_tensor(f, call, a[0]))
         return (ms_value){0};
+    if (a[1].kind == MS_VALUE_TENSOR)
+        return power(f, call, a[0].tensor, a[1].tensor);
     if (a[1].kind != MS_VALUE_NUMBER)
         return ms_frame_failed(f, call, "a number is wanted here");
     return ms_value_of_tensor(ms_pow(f->model->tape, a[0].tensor));
+}
+
+/* Whether b has the products that a has, [N, M, K] and [N, K, L]. */
+static bool are_batches(ms_frame *f, const ms_text_node *call, ms_value a, ms_value b)
+{
+    const bool are_there = a.kind == MS_VALUE_TENSOR && b.kind == MS_VALUE_TENSOR;
+    const ms_shape *x = are_there ? shape_of(f, a) : NULL, *y = are_there ? shape_of(f, b) : NULL;
+    if (are_there && x->rank == 3 && y->rank == 3 && x->dims[0].value == y->dims[0].value &&
+        x->dims[2].value == y->dims[1].value)
+        return true;
+    return ms_check_fail(f, call, b.tensor, "[N, K, L] behind [N, M, K] is wanted");
+}
+
+MS_OPERATION(apply_bmm)
+{
+    if (!are_batches(f, call, a[0], a[1]))
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_bmm(f->model->tape, a[0].tensor, a[1].tensor));
+}
+
+MS_OPERATION(apply_baddbmm)
+{
+    if (!has_tensor(f, call, a[0]) || !are_batches(f, call, a[1], a[2]))
+        return (ms_value){0};
+    if (ms_needs_grad(f->model->tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    return ms_value_of_tensor(ms_baddbmm(f->model->tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 
 MS_OPERATION(apply_matmul)
@@ -553,26 +638,6 @@ MS_OPERATION(apply_linear)
     return ms_value_of_tensor(ms_linear(tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 
-/* ---- new tensors ---- */
-
-MS_OPERATION(apply_zeros_like)
-{
-    if (!has_tensor(f, call, a[0]))
-        return (ms_value){0};
-    return ms_value_of_tensor(ms_zeros_like(f->model->tape, a[0].tensor));
-}
-
-MS_OPERATION(apply_arange)
-{
-    const ms_value end = a[1].kind == MS_VALUE_NUMBER ? a[1] : a[0];
-    const double first = a[1].kind == MS_VALUE_NUMBER ? a[0].number : 0;
-    if (a[0].kind != MS_VALUE_NUMBER || end.number <= first || end.number > 1e15)
-        return ms_frame_failed(f, call, "a number of elements is wanted here");
-    ms_value count = first > 0 || first < 0 ? ms_value_of_number(end.number - first) : end;
-    return ms_value_of_tensor(
-        ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, count)), MS_DTYPE_I64));
-}
-
 static const ms_primitive operations[] = {
     MS_OPERATION_ROW("view", "x *sizes", "vv", apply_view),
     MS_OPERATION_ROW("reshape", "x *sizes", "vv", apply_reshape),
@@ -592,6 +657,9 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("to", "x dtype device", "v|vv", apply_to),
     MS_OPERATION_ROW("type_as", "x dtype", "vv", apply_to),
     MS_OPERATION_ROW("float", "x", "v", apply_float),
+    MS_OPERATION_ROW("long", "x", "v", apply_long),
+    MS_OPERATION_ROW("sin", "x", "v", apply_sin),
+    MS_OPERATION_ROW("cos", "x", "v", apply_cos),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
     MS_OPERATION_ROW("mean", "x dim keepdim", "vvv", apply_mean),
@@ -600,15 +668,15 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("clamp", "x min max", "v|vv", apply_clamp),
     MS_OPERATION_ROW("pow", "x exponent", "vv", apply_pow),
     MS_OPERATION_ROW("matmul", "x other", "vv", apply_matmul),
+    MS_OPERATION_ROW("bmm", "x mat2", "vv", apply_bmm),
+    MS_OPERATION_ROW("baddbmm", "x batch1 batch2 beta alpha", "vvv|vv", apply_baddbmm),
     MS_OPERATION_ROW("layer_norm", "x normalized_shape weight bias eps", "vv|vvv",
                      apply_layer_norm),
     MS_OPERATION_ROW("linear", "x weight bias", "vv|v", apply_linear),
-    MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
-    MS_OPERATION_ROW("arange", "start end device", "v|vv", apply_arange),
 };
 
 const ms_primitive *ms_operation_at(uint32_t i)
 {
     const uint32_t count = sizeof operations / sizeof *operations;
-    return i < count ? &operations[i] : ms_builtin_at(i - count);
+    return i < count ? &operations[i] : ms_creation_at(i - count);
 }

@@ -103,7 +103,8 @@ typedef enum ms_shape_rule {
 typedef struct ms_primitive {
     const char *name;
     /* Names of its parameters with blanks between; a type for each: t tensor, d dimension, n
-     * number, l local that it binds anew, p path. Those behind | may be left out. */
+     * number, l local that it binds anew, p path, f call of a function of the text. Those behind |
+     * may be left out. */
     const char *parameters, *types;
     ms_shape_rule shape;
     /* In its place, as ms_check_function and ms_check_part; `maker`: what made the module, or the
@@ -135,9 +136,11 @@ const ms_primitive *ms_primitive_find(const char *name, bool is_module);
 /* The i-th of all, for suggestions; NULL past the last. */
 const ms_primitive *ms_primitive_at(uint32_t i);
 
-/* functions.c: the i-th function; operations.c and builtins.c: those of PyTorch and Python. */
+/* functions.c: the i-th function; operations.c, creation.c and builtins.c: those of PyTorch and
+ * Python. */
 const ms_primitive *ms_function_at(uint32_t i);
 const ms_primitive *ms_operation_at(uint32_t i);
+const ms_primitive *ms_creation_at(uint32_t i);
 const ms_primitive *ms_builtin_at(uint32_t i);
 
 /* The dimension and the number that an argument is; missing ones are `otherwise`. */

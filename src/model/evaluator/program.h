@@ -23,8 +23,16 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_CHOSEN, /* experts of a token */
     MS_FAMILY_DIM_EXPERT,
     MS_FAMILY_DIM_SHARED,
-    MS_FAMILY_DIM_NUMBER /* without a symbol */
+    MS_FAMILY_DIM_EMBEDDING,
+    MS_FAMILY_DIM_ROTARY, /* or 0 */
+    MS_FAMILY_DIM_NUMBER  /* without a symbol */
 } ms_family_dim;
+
+/* What the head reads, as wide as the word embeddings. */
+static inline uint64_t ms_family_head_width(const ms_model_config *config)
+{
+    return config->embedding_width ? config->embedding_width : config->hidden_size;
+}
 
 /* A key of the config, by its name in the text. */
 typedef struct ms_family_key {
@@ -104,7 +112,7 @@ typedef struct ms_family_class {
     bool is_measured, is_open;     /* while it is found */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
-    const ms_family_function *forward, *stage; /* of these; NULL: none */
+    const ms_family_function *forward, *stage, *init_weights; /* of these; NULL: none */
 } ms_family_class;
 
 typedef struct ms_family_text ms_family_text;

@@ -23,10 +23,26 @@ static int parameter_of(const char *names, const char *wanted)
     return -1;
 }
 
+static ms_family_type resolve_function(ms_resolver *r, ms_text_node *node,
+                                       const ms_family_function *callee);
+
+/* A call of a function of the text, where a module is made. */
+static bool is_made(ms_resolver *r, ms_text_node *node)
+{
+    const bool is_call = node->kind == MS_NODE_CALL && node->items[0]->kind == MS_NODE_NAME;
+    const ms_family_function *callee =
+        is_call ? ms_class_find(&r->text->functions, node->items[0]->text) : NULL;
+    if (!callee)
+        ms_family_fail(r->reading, node, "a call of a function of the text is wanted here");
+    return callee && resolve_function(r, node, callee) != MS_TYPE_WRONG;
+}
+
 static bool is_typed(ms_resolver *r, ms_text_node *node, char type)
 {
     if (type == 'p')
         return true; /* build.c follows it */
+    if (type == 'f')
+        return is_made(r, node);
     const ms_family_type found = ms_resolve(r, node, 1);
     if (found == MS_TYPE_WRONG)
         return false;

@@ -48,6 +48,7 @@ static bool resolve_functions(ms_resolver *r, ms_family_class *c)
     c->stage = ms_class_find(c, "stage");
     if (c->stage && c->stage->failure)
         c->stage = NULL;
+    c->init_weights = ms_class_find(c, "init_weights");
     return true;
 }
 
@@ -180,8 +181,8 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
 static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
                      const ms_family_file *file)
 {
-    static const char *const names[] = {"vocab_size", "hidden_size", "intermediate_size",
-                                        "num_hidden_layers", "num_attention_heads"};
+    static const char *const names[] = {"vocab_size", "hidden_size", "num_hidden_layers",
+                                        "num_attention_heads"};
     char what[80];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!ms_family_key_find(text, names[i])) {

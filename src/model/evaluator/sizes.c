@@ -24,6 +24,12 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
         return model->head_dim;
     case MS_FAMILY_DIM_POSITIONS:
         return ms_dim_name(s, "P", model->config->max_positions);
+    case MS_FAMILY_DIM_ROTARY:
+        return ms_dim_name(s, "R", model->config->rotary_width);
+    case MS_FAMILY_DIM_EMBEDDING:
+        if (model->config->embedding_width == model->config->hidden_size)
+            return model->hidden;
+        return ms_dim_name(s, "W", model->config->embedding_width);
     case MS_FAMILY_DIM_EXPERTS:
         return ms_dim_name(s, "E", model->config->num_experts);
     case MS_FAMILY_DIM_CHOSEN:

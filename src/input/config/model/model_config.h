@@ -130,16 +130,13 @@ typedef struct ms_model_config {
     bool parallel_residual;        /* gpt_neox: attention and MLP both read the layer's input */
     uint64_t embedding_width;      /* opt, electra: width of word embeddings and head; projected to
                                       hidden_size */
-    bool norm_before;          /* opt: norms before attention and MLP; else after the residual */
-    bool drops_final_norm;     /* opt: _remove_final_layer_norm */
-    bool residual_of_norm;     /* bloom: the residual is the norm of what it would be */
-    bool norm_affine;          /* opt: norms have parameters */
-    bool groups_kv, shares_kv; /* falcon: new_decoder_architecture, multi_query */
-    bool is_parallel;          /* falcon: attention and MLP in parallel */
-    bool alibi;                /* falcon: positions as a bias of the scores, instead of rotary */
-    bool broadcasts_kv;        /* falcon: one key head, which attention broadcasts */
-    uint64_t parallel_norms;   /* falcon: norms before parallel attention and MLP: 1 or 2 */
-    double mixing_dropout;     /* falcon: dropout of attention's output if the MLP follows */
+    bool residual_of_norm;         /* bloom: the residual is the norm of what it would be */
+    bool groups_kv, shares_kv;     /* falcon: new_decoder_architecture, multi_query */
+    bool is_parallel;              /* falcon: attention and MLP in parallel */
+    bool alibi;              /* falcon: positions as a bias of the scores, instead of rotary */
+    bool broadcasts_kv;      /* falcon: one key head, which attention broadcasts */
+    uint64_t parallel_norms; /* falcon: norms before parallel attention and MLP: 1 or 2 */
+    double mixing_dropout;   /* falcon: dropout of attention's output if the MLP follows */
     uint64_t image_sides[2], patch_sides[2]; /* vit: height and width, pixels */
     /* vit; tokens per image, the sequence length, else 0 */
     uint64_t num_channels, image_tokens;

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Functions of PyTorch that make tensors of sizes, and what memscope knows of the pass that runs.
+ */
+#include <math.h>
+
+#include "model/blocks/cache.h"
+#include "model/evaluator/evaluate.h"
+#include "torch/ops/moe/routing.h"
+#include "torch/ops/ops.h"
+
+/* ---- of sizes ---- */
+
+/* Sizes: a list, or one number. */
+static bool take_shape(ms_frame *f, const ms_text_node *call, ms_value value, ms_shape *shape)
+{
+    const uint32_t count = value.kind == MS_VALUE_LIST ? value.items->count : 1;
+    bool are_sizes = count <= MS_MAX_RANK;
+    *shape = (ms_shape){.rank = count};
+    for (uint32_t i = 0; i < count && are_sizes; i++) {
+        const ms_value size = value.kind == MS_VALUE_LIST ? value.items->values[i] : value;
+        are_sizes = size.kind == MS_VALUE_NUMBER && size.number >= 1;
+        shape->dims[i] = ms_size_of_value(f, size);
+    }
+    if (!are_sizes)
+        ms_frame_fail(f, call, "up to %d sizes are wanted here", MS_MAX_RANK);
+    return are_sizes;
+}
+
+static ms_dtype type_of(ms_value value, ms_dtype otherwise)
+{
+    return value.kind == MS_VALUE_TYPE ? (ms_dtype)value.number : otherwise;
+}
+
+MS_OPERATION(apply_empty)
+{
+    ms_shape shape;
+    if (!take_shape(f, call, a[0], &shape))
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_empty(f->model->tape, shape, type_of(a[1], MS_DTYPE_F32)));
+}
+
+MS_OPERATION(apply_full)
+{
+    const ms_value sizes[] = {a[0], a[2]};
+    return apply_empty(f, call, sizes);
+}
+
+/* A number, as a tensor of no dimension. */
+MS_OPERATION(apply_tensor)
+{
+    if (a[0].kind != MS_VALUE_NUMBER)
+        return ms_frame_failed(f, call, "a number is wanted here");
+    return ms_value_of_tensor(ms_empty(f->model->tape, (ms_shape){0}, type_of(a[1], MS_DTYPE_F32)));
+}
+
+MS_OPERATION(apply_zeros_like)
+{
+    if (a[0].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "a tensor is wanted here");
+    return ms_value_of_tensor(ms_zeros_like(f->model->tape, a[0].tensor));
+}
+
+MS_OPERATION(apply_arange)
+{
+    const ms_value end = a[1].kind == MS_VALUE_NUMBER ? a[1] : a[0];
+    const double first = a[1].kind == MS_VALUE_NUMBER ? a[0].number : 0;
+    const double step = a[2].kind == MS_VALUE_NUMBER ? a[2].number : 1;
+    if (a[0].kind != MS_VALUE_NUMBER || end.number <= first || end.number > 1e15 || !(step >= 1))
+        return ms_frame_failed(f, call, "a number of elements is wanted here");
+    const bool counts = step > 1 || first > 0 || first < 0;
+    const ms_value count = counts ? ms_value_of_number(ceil((end.number - first) / step)) : end;
+    return ms_value_of_tensor(ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, count)),
+                                       type_of(a[3], MS_DTYPE_I64)));
+}
+
+/* Copies along each dimension: of what needs no gradient. */
+MS_OPERATION(apply_repeat)
+{
+    ms_tape *tape = f->model->tape;
+    ms_shape times;
+    if (a[0].kind != MS_VALUE_TENSOR || ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    if (!take_shape(f, call, a[1], &times))
+        return (ms_value){0};
+    const ms_tensor_info from = *ms_info(tape, a[0].tensor);
+    if (times.rank < from.shape.rank)
+        return ms_frame_failed(f, call, "a number for each dimension is wanted here");
+    for (uint32_t i = 0; i < from.shape.rank; i++) {
+        ms_dim *dim = &times.dims[times.rank - 1 - i];
+        const ms_dim old = from.shape.dims[from.shape.rank - 1 - i];
+        *dim = old.value == 1 ? *dim : ms_dim_mul(&tape->trace->symbols, *dim, old);
+    }
+    const ms_tensor out = ms_empty(tape, times, (ms_dtype)from.dtype);
+    ms_consume(tape, a[0].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* The elements of x at the places `index` along a dimension; of another than the last, where
+ * nothing needs gradients. */
+MS_OPERATION(apply_gather)
+{
+    ms_tape *tape = f->model->tape;
+    if (a[0].kind != MS_VALUE_TENSOR || a[2].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "two tensors are wanted here");
+    const ms_tensor_info from = *ms_info(tape, a[0].tensor), index = *ms_info(tape, a[2].tensor);
+    const double last = (double)from.shape.rank - 1;
+    if (index.dtype != MS_DTYPE_I64 || index.shape.rank != from.shape.rank) {
+        (void)ms_check_fail(f, call, a[2].tensor, "places in each dimension are wanted");
+        return (ms_value){0};
+    }
+    if (a[1].kind == MS_VALUE_NUMBER && (a[1].number >= last || a[1].number < 0))
+        return ms_value_of_tensor(ms_gather_last(tape, a[0].tensor, a[2].tensor));
+    if (ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    const ms_tensor out = ms_empty(tape, index.shape, (ms_dtype)from.dtype);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[2].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* The products of two rows of numbers. */
+MS_OPERATION(apply_outer)
+{
+    ms_tape *tape = f->model->tape;
+    bool are_rows = true;
+    for (int i = 0; i < 2 && are_rows; i++)
+        are_rows = a[i].kind == MS_VALUE_TENSOR && !ms_needs_grad(tape, a[i].tensor) &&
+                   ms_info(tape, a[i].tensor)->shape.rank == 1;
+    if (!are_rows)
+        return ms_frame_failed(f, call, "two rows without gradients are wanted here");
+    const ms_tensor_info x = *ms_info(tape, a[0].tensor), y = *ms_info(tape, a[1].tensor);
+    const ms_dtype dtype = ms_promote((ms_dtype)x.dtype, (ms_dtype)y.dtype);
+    const ms_tensor out = ms_empty(tape, MS_SHAPE(x.shape.dims[0], y.shape.dims[0]), dtype);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[1].tensor);
+    return ms_value_of_tensor(out);
+}
+
+MS_OPERATION(apply_default_dtype)
+{
+    (void)call, (void)a;
+    return ms_value_of_type(f->model->run->dtype);
+}
+
+/* ---- the pass ---- */
+
+MS_OPERATION(apply_given_positions)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(f->model->position_ids);
+}
+
+/* The mask of the tokens of a batch, unless there is a cache. */
+MS_OPERATION(apply_given_mask)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(f->model->cache ? 0 : f->model->attention_mask);
+}
+
+/* The number of tokens seen and new, on the device, where a cache with room has some. */
+MS_OPERATION(apply_count_seen)
+{
+    const ms_cache *cache = f->model->cache;
+    (void)call, (void)a;
+    if (!cache || cache->room == 0 || cache->layers[0].seen == 0)
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_empty_bytes(f->model->tape, 8, MS_DTYPE_I64));
+}
+
+/* Those that a layer attends to: also the room of a cache. */
+MS_OPERATION(apply_key_tokens)
+{
+    (void)call, (void)a;
+    return ms_value_of_dim(ms_cache_keys(f->model, 0));
+}
+
+MS_OPERATION(apply_seen_tokens)
+{
+    (void)call, (void)a;
+    return ms_value_of_dim(ms_cache_seen(f->model));
+}
+
+static const ms_primitive creations[] = {
+    MS_OPERATION_ROW("empty", "*sizes dtype device", "v|vv", apply_empty),
+    MS_OPERATION_ROW("ones", "*sizes dtype device", "v|vv", apply_empty),
+    MS_OPERATION_ROW("zeros", "*sizes dtype device", "v|vv", apply_empty),
+    MS_OPERATION_ROW("full", "size fill_value dtype device", "vv|vv", apply_full),
+    MS_OPERATION_ROW("tensor", "data dtype device", "v|vv", apply_tensor),
+    MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
+    MS_OPERATION_ROW("arange", "start end step dtype device", "v|vvvv", apply_arange),
+    MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
+    MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
+    MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
+    MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),
+    MS_OPERATION_ROW("given_positions", "", "", apply_given_positions),
+    MS_OPERATION_ROW("given_mask", "", "", apply_given_mask),
+    MS_OPERATION_ROW("count_seen", "", "", apply_count_seen),
+    MS_OPERATION_ROW("key_tokens", "", "", apply_key_tokens),
+    MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
+};
+
+const ms_primitive *ms_creation_at(uint32_t i)
+{
+    const uint32_t count = sizeof creations / sizeof *creations;
+    return i < count ? &creations[i] : ms_builtin_at(i - count);
+}
