@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/kit/markdown.h"
 
-void ms_markdown_title(FILE *out, const char *heading, const char *verdict, const char *title)
-{
-    fprintf(out, "# %s\n\n**", heading);
-    ms_markdown_text(out, verdict);
-    fputs("**\n\n", out);
-    ms_markdown_text(out, title);
-}
-
 void ms_markdown_note(FILE *out, const char *label, const char *text)
 {
     if (!text)

@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes the heading, the verdict, and the line with the title, which the caller ends. */
-void ms_markdown_title(FILE *out, const char *heading, const char *verdict, const char *title);
 /* Writes a note as a list item; nothing for NULL. */
 void ms_markdown_note(FILE *out, const char *label, const char *text);
 

@@ -161,12 +161,6 @@ void ms_page_line(const ms_page *p, const char *text)
     fputc('\n', p->out);
 }
 
-void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer)
-{
-    ms_page_line(p, title);
-    ms_page_answer(p, tone, answer);
-}
-
 void ms_page_answer(const ms_page *p, ms_tone tone, const char *answer)
 {
     fprintf(p->out, "\n  %s", ms_page_tone(p, tone));

@@ -33,9 +33,7 @@ ms_page ms_page_begin(FILE *out, const ms_style *style);
 
 const char *ms_page_tone(const ms_page *p, ms_tone tone); /* escape sequence, or "" */
 ms_tone ms_page_verdict_tone(ms_fit_verdict verdict);
-/* Writes the title, and the verdict below it, as words that wrap. */
-void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer);
-/* The verdict alone, behind an empty line. */
+/* The verdict below a title, behind an empty line, as words that wrap. */
 void ms_page_answer(const ms_page *p, ms_tone tone, const char *answer);
 /* A name that stands out, and what is said of it, on a line that wraps. */
 void ms_page_subject(const ms_page *p, const char *name, const char *text);

@@ -48,15 +48,6 @@ const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys)
                 : NULL;
 }
 
-const char *ms_inputs_left_out(ms_arena *arena, const ms_read_keys *keys)
-{
-    const char *text = "";
-    for (uint32_t i = 0; text && i < keys->count; i++)
-        if (ms_key_is_open(&keys->items[i]))
-            text = ms_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", keys->items[i].key);
-    return text;
-}
-
 /* ---- tables ---- */
 
 /* "not predicted, which adds memory", "sets batch" */

@@ -13,8 +13,6 @@
 /* "not predicted: qat (line 3 of train.yaml), which adds memory; and 2 more": what makes a verdict
  * unknown, and the way out. NULL: out of memory. */
 const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys);
-/* The names of the keys that are left out: "qat, rl". "": there are none; NULL: out of memory. */
-const char *ms_inputs_left_out(ms_arena *arena, const ms_read_keys *keys);
 
 /* A verdict with the versions that the files are read by: "..., as transformers 5.23". NULL: out of
  * memory, or no verdict. */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/locale.h"
 #include "base/text/number.h"
@@ -55,13 +54,6 @@ const char *ms_cell_words(const ms_cell *c, char text[MS_CELL_BYTES_OF_TEXT])
         break;
     }
     return text;
-}
-
-ms_tone ms_cell_verdict_tone(const char *verdict)
-{
-    return strcmp(verdict, "fits") == 0    ? MS_TONE_GOOD
-           : strcmp(verdict, "tight") == 0 ? MS_TONE_TIGHT
-                                           : MS_TONE_BAD;
 }
 
 /* ---- HTML ---- */

@@ -121,7 +121,4 @@ const char *ms_cell_words(const ms_cell *cell, char text[MS_CELL_BYTES_OF_TEXT])
 /* Writes the cell as a <td>; `is_figure`: of a column that is set to the right. */
 void ms_cell_html(FILE *out, const ms_cell *cell, bool is_figure);
 
-/* The colour of a word of MS_CELL_VERDICT. */
-ms_tone ms_cell_verdict_tone(const char *verdict);
-
 #endif
