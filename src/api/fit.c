@@ -6,6 +6,7 @@
 
 #include "api/run.h"
 #include "base/error.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve.h"
 #include "decide/fit/mixed.h"
 #include "report/others/fit_report.h"

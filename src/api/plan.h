@@ -10,6 +10,7 @@
 #include "decide/plan/file_plan.h"
 #include "decide/plan/settings.h"
 #include "input/config/load/load.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_fields.h"
 #include "memscope/plan.h"
 

@@ -11,6 +11,7 @@
 #include "api/models/known.h"
 #include "base/arena.h"
 #include "input/config/model/input.h"
+#include "input/config/model/model_config.h"
 #include "input/config/names/hub.h"
 #include "input/config/names/preset.h"
 #include "input/config/names/no_config.h"

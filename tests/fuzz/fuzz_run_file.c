@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "input/config/resolve/resolve.h"
 #include "input/config/load/run_file.h"

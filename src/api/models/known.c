@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/liger.h"
 #include "model/load.h"
 #include "serve/infer/engines.h"

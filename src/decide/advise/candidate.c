@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/liger.h"
 #include "input/config/treatment/technique.h"

@@ -2,6 +2,7 @@
 #include "decide/advise/estimate.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/budget.h"
 #include "input/config/treatment/treatment_equal.h"
 #include "run/measure/lifetime.h"
@@ -21,14 +22,14 @@ static const double nearly_requested = 0.9, surely_requested = 1.002, less_with_
 static bool is_like(const ms_variation *v, uint64_t a, uint64_t b)
 {
     const ms_treatment *layers = v->run.treatments.layers;
-    return ms_layer_kind(&v->model, a) == ms_layer_kind(&v->model, b) &&
+    return ms_layer_kind(v->model, a) == ms_layer_kind(v->model, b) &&
            ms_treatment_equal(&layers[a], &layers[b]);
 }
 
 /* The first layer from which on each is like the one `period` before. */
 static uint64_t first_of_period(const ms_variation *v, uint64_t period)
 {
-    uint64_t first = v->model.num_layers - period;
+    uint64_t first = v->model->num_layers - period;
     while (first > 0 && is_like(v, first - 1, first - 1 + period))
         first--;
     return first;
@@ -39,7 +40,7 @@ static bool fetches(const ms_variation *v)
 {
     bool sends = v->run.parameter_device == MS_PARAMETERS_ON_HOST ||
                  ms_layout_shards(&v->run.parallel.layout);
-    for (uint64_t i = 0; i < v->model.num_layers && !sends; i++)
+    for (uint64_t i = 0; i < v->model->num_layers && !sends; i++)
         sends = ms_treatment_sends(&v->run.treatments.layers[i]);
     return sends;
 }
@@ -51,7 +52,7 @@ typedef struct layer_counts {
 
 static layer_counts counts_of(const ms_variation *v)
 {
-    const uint64_t all = v->model.num_layers;
+    const uint64_t all = v->model->num_layers;
     layer_counts best = {all, all, all};
     for (uint64_t period = 1; period <= MOST_PERIOD && period < all; period++) {
         const uint64_t least = first_of_period(v, period) + (fetches(v) ? FEW_FETCHED : FEW);
@@ -78,9 +79,9 @@ static bool is_linear(const ms_layout *layout)
 bool ms_trial_may_be_estimated(const ms_variation *v)
 {
     const ms_run_config *run = &v->run;
-    return v->model.num_layers >= WORTH_LAYERS && run->budget_bytes > 0 && run->images.count == 0 &&
-           run->training.eval_batch == 0 && is_linear(&run->parallel.layout) &&
-           counts_of(v).more <= v->model.num_layers / 2;
+    return v->model->num_layers >= WORTH_LAYERS && run->budget_bytes > 0 &&
+           run->images.count == 0 && run->training.eval_batch == 0 &&
+           is_linear(&run->parallel.layout) && counts_of(v).more <= v->model->num_layers / 2;
 }
 
 /* ---- figures ---- */

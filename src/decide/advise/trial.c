@@ -120,7 +120,7 @@ static ms_status measure(task *t, ms_arena *arena)
     if (status != MS_OK)
         return status;
     if (t->is_exact)
-        status = ms_ranks_settle(arena, &v.model, &v.run, &t->err);
+        status = ms_ranks_settle(arena, v.model, &v.run, &t->err);
     bool is_estimated = !t->is_exact && ms_trial_may_be_estimated(&v);
     if (status == MS_OK && is_estimated)
         status = ms_trial_estimate(&v, arena, &t->trial, &t->err);

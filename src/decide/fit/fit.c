@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "decide/fit/fewest.h"
 #include "decide/fit/trial.h"

@@ -3,6 +3,7 @@
  * What the figures do not include: rows that apply to some runs.
  */
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve_images.h"
 #include "input/config/resolve/resolve_padding.h"
 #include "input/config/resolve/torch_versions.h"

@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "input/config/model/input.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_fields.h"
 #include "base/json/read.h"
 #include "model/load.h"

@@ -4,6 +4,7 @@
  */
 #include "model/blocks/blocks.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/autograd/graph.h"
 #include "model/blocks/host/host_modules.h"

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/evaluator/program.h"
 
 static double of_key(const ms_model_config *config, const ms_key *row)

@@ -6,7 +6,7 @@
 #ifndef MS_MODEL_EVALUATOR_PROGRAM_H
 #define MS_MODEL_EVALUATOR_PROGRAM_H
 
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "model/evaluator/syntax/syntax.h"
 
 /* A dimension that memscope has a symbol for; others are written with the key's name. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+
 /* ---- words ---- */
 
 /* "[B, S, 64]"; B and S are batch and sequence. */

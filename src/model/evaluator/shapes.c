@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/evaluator/shape_rules.h"
 
 enum { MOST_STEPS = 1 << 20 };

@@ -4,6 +4,7 @@
  * states carried from chunk to chunk, and what they add to the outputs.
  */
 #include "model/recurrent/chunk_scan.h"
+#include "input/config/model/model_config.h"
 #include "torch/ops/einsum.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/recurrent/delta_net.h"
 
+#include "input/config/model/model_config.h"
 #include "model/recurrent/delta.h"
 #include "model/recurrent/delta_rule.h"
 #include "model/recurrent/short_convolution.h"

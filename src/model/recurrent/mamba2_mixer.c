@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/recurrent/mamba2_mixer.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/recurrent/chunk_scan.h"

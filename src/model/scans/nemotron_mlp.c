@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/scans/nemotron_mlp.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/decoder/experts.h"
 #include "model/mixture/deepseek_moe.h"

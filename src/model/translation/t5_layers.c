@@ -5,6 +5,7 @@
  */
 #include "model/translation/t5_layers.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/graph.h"
 #include "input/config/run/attention.h"
 #include "model/blocks/cache.h"

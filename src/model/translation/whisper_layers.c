@@ -4,6 +4,7 @@
  * positions.
  */
 #include "model/translation/whisper_layers.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/cache.h"
 #include "torch/ops/ops.h"
 

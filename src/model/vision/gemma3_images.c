@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "model/vision/image_tokens.h"
 #include "model/vision/siglip.h"
 #include "torch/ops/ops.h"

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/graph.h"
 #include "model/vision/clip.h"
 #include "model/vision/image_tokens.h"

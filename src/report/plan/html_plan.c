@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/tokens.h"
 #include "input/config/treatment/treatment_text.h"
 #include "base/json/write.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/resolve/resolve_images.h"
 #include "decide/plan/settings.h"

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "input/config/model/model_config.h"
 #include "report/view/inputs.h"
 #include "report/pictures/composition.h"
 #include "report/pictures/timeline_svg.h"

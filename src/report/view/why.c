@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/view/why.h"
+#include "input/config/model/model_config.h"
 #include "input/config/treatment/treatment_equal.h"
 
 #include <inttypes.h>

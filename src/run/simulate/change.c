@@ -71,7 +71,7 @@ static bool set_again(ms_variation *v, const char *const *settings, const char *
     for (*option = ""; *settings && status == MS_OK; settings += 2)
         status = ms_run_change(draft, v->arena, settings[0], settings[1], option, &err);
     if (status == MS_OK)
-        status = ms_run_resolve_again(v->arena, &before, draft, &v->model, &v->run, &err);
+        status = ms_run_resolve_again(v->arena, &before, draft, v->model, &v->run, &err);
     if (status == MS_ERR_NOMEM)
         *option = NULL;
     return status == MS_OK || status == MS_ERR_NOMEM;
@@ -161,5 +161,5 @@ const ms_change ms_keep_change = {"no checkpoints", false, keep_all_layers};
 
 bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option)
 {
-    return change->apply(v, option) && !ms_attention_refusal(v->run.attention, &v->model, &v->run);
+    return change->apply(v, option) && !ms_attention_refusal(v->run.attention, v->model, &v->run);
 }

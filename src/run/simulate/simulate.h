@@ -8,7 +8,6 @@
 #define MS_RUN_SIMULATE_SIMULATE_H
 
 #include "base/error.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
 #include "run/measure/peak.h"
 #include "run/measure/profile.h"
@@ -16,6 +15,8 @@
 #include "memscope/memscope.h"
 #include "run/simulate/judge.h"
 #include "run/step/step.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* What to simulate. All members are borrowed. */
 typedef struct ms_job {

@@ -18,7 +18,7 @@ static ms_status measure_in(ms_variant *v, ms_arena *arena)
 {
     ms_simulated simulated;
     ms_variation variation = v->variation;
-    ms_status status = ms_ranks_settle(arena, &variation.model, &variation.run, &v->err);
+    ms_status status = ms_ranks_settle(arena, variation.model, &variation.run, &v->err);
     if (variation.run.parallel.rank != v->base->job.run->parallel.rank)
         variation.evaluation = NULL; /* of another rank */
     if (status == MS_OK)

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "core/trace/build.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "model/blocks/adapter.h"
 #include "model/blocks/tensor_parallel.h"

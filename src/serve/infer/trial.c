@@ -26,7 +26,7 @@ static ms_infer_job job_of(const ms_infer_input *in, const ms_infer_settings *se
                         .gguf = is_file ? &in->gguf : NULL,
                         .splits = in->splits,
                         .is_trial = is_trial,
-                        .config = is_file ? NULL : &in->config,
+                        .config = in->config,
                         .arena = arena};
     if (!is_file)
         job.file = ms_json_root(in->document);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 /* ---- the text ---- */

@@ -5,6 +5,7 @@
  */
 #include "unit/support.h"
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/vllm/cache.h"
 
 enum { MOST_LAYERS = 48 };

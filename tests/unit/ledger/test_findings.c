@@ -5,6 +5,7 @@
  */
 #include "unit/support.h"
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "decide/ledger/cached.h"
 

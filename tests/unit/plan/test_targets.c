@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "decide/plan/trainers/targets.h"
 #include "unit/support.h"

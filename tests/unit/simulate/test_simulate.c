@@ -6,6 +6,7 @@
 #include "run/simulate/summary.h"
 #include "run/simulate/variants.h"
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/budget.h"
 #include "run/measure/lifetime.h"
 #include "unit/fixtures.h"

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "serve/stream/clock.h"
 #include "serve/stream/place_trace.h"
 #include "serve/stream/prefetch.h"

@@ -19,6 +19,7 @@
 #include "decide/plan/costs/measurement.h"
 #include "decide/plan/costs/shared_activations.h"
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
 #include "input/config/treatment/treatment_equal.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "decide/plan/costs/option_list.h"
+#include "input/config/model/model_config.h"
 
 static void measure_one(void *context, uint32_t index)
 {

@@ -8,6 +8,7 @@
 #include "decide/plan/costs/layouts.h"
 #include "decide/plan/solver/knapsack.h"
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/treated_layer.h"
 #include "input/config/treatment/row.h"

@@ -7,6 +7,7 @@
 
 #include "decide/plan/costs/measurement.h"
 #include "decide/plan/costs/layer_profile.h"
+#include "input/config/model/model_config.h"
 
 enum { MOST_HOLDERS = 3 };
 
@@ -43,7 +44,7 @@ void ms_shared_activations_share(const ms_run_config *run, ms_cost_model *costs)
 static ms_status read_held(ms_arena *arena, const ms_measurement *m, int64_t kept_level,
                            uint32_t last, ms_cost_option *option, ms_error *err)
 {
-    uint64_t layers = m->variation.model.num_layers;
+    uint64_t layers = m->variation.model->num_layers;
     ms_pass_figures p;
     ms_status status = ms_pass_read(arena, &m->profile, 0, layers, &p, err);
     if (status == MS_OK)

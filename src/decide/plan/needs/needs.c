@@ -59,7 +59,7 @@ static ms_status simulate_unheld(ms_arena *arena, const ms_step_task *task, ms_s
     else
         ms_budget_lift(&v.run);
     plan->simulations++;
-    return ms_step_plan_simulate(arena, &v.model, &v.run, &plan->plan.treatments,
+    return ms_step_plan_simulate(arena, v.model, &v.run, &plan->plan.treatments,
                                  &plan->needs.unheld, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "decide/advise/advise.h"
 #include "base/threads.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/budget.h"
 #include "input/config/run/run_fields.h"
 #include "decide/plan/choose/choose.h"
@@ -45,7 +46,7 @@ static bool set_attempt(const ms_search *base, const char *name, attempt *a)
 /* Attempts move when their array grows, so what points into them is set at last. */
 static void link_attempt(const ms_search *base, attempt *a)
 {
-    a->task.model = &a->variation.model;
+    a->task.model = a->variation.model;
     a->task.run = &a->variation.run;
     ms_search_fork(base, &a->task, a->arena, &a->plan, &a->err, &a->search);
     a->search.is_aside = true;
@@ -213,7 +214,7 @@ static ms_status keep(const ms_search *s, const ms_job *job, const ms_suggestion
                            .has_figures = true};
     ms_status status = ms_suggestion_apply(job, suggestion, s->arena, &v, s->err);
     if (status == MS_OK)
-        status = ms_step_plan_simulate(s->arena, &v.model, &v.run, &v.run.treatments, &kept.figures,
+        status = ms_step_plan_simulate(s->arena, v.model, &v.run, &v.run.treatments, &kept.figures,
                                        s->err);
     if (status != MS_OK || ms_vec_push(&s->plan->suggestions, kept))
         return status;

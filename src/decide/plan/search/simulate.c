@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "input/config/model/model_config.h"
 #include "input/config/treatment/treatment_text.h"
 #include "decide/plan/search/search.h"
 #include "run/simulate/variation.h"

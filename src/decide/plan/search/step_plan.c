@@ -20,6 +20,7 @@
 #include "decide/plan/search/explain.h"
 #include "decide/plan/search/rules.h"
 #include "decide/plan/search/search.h"
+#include "input/config/model/model_config.h"
 
 enum { MOST_LAYERS = 512 };
 

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/deadline.h"
 #include "base/vec.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
 #include "run/simulate/judge.h"
 #include "run/measure/profile.h"

@@ -9,6 +9,7 @@
 #include "decide/plan/costs/option_list.h"
 #include "decide/plan/trainers/layer_products.h"
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/treatment/treatment.h"
 #include "input/config/treatment/treatment_equal.h"
 

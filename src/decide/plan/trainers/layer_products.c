@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "run/simulate/variation.h"
 
 static ms_status fail_nomem(ms_error *err)

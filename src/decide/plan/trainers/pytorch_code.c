@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/treatment/row.h"
 #include "input/config/treatment/treatment_text.h"
 #include "base/json/embedded.h"

@@ -6,7 +6,7 @@
 #define MS_INPUT_CONFIG_LOAD_LAUNCHED_H
 
 #include "input/config/launch/settings_files.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/resolve/resolve.h"
 #include "input/config/run/run_fields.h"
 #include "input/config/trainers/training_args.h"

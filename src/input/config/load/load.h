@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json/value.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/model/notes.h"
 #include "input/config/run/run_config.h"
 

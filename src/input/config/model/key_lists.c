@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 
 uint64_t *ms_key_count_at(ms_model_config *config, size_t offset)

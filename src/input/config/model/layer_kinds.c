@@ -6,6 +6,7 @@
 
 #include "input/config/model/key_lists.h"
 #include "input/config/model/layer_pattern.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "input/config/model/model_read.h"
 

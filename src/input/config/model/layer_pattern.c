@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+
 /* By letter, by name, and by the name of earlier files. */
 static const struct pattern_row {
     char letter;

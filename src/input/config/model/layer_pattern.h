@@ -6,7 +6,10 @@
 #ifndef MS_INPUT_CONFIG_MODEL_LAYER_PATTERN_H
 #define MS_INPUT_CONFIG_MODEL_LAYER_PATTERN_H
 
-#include "input/config/model/model_config.h"
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/json/value.h"
 
 /* The number of layers, from 1 to `maximum`; null leaves *count as it is. Fails at the value with
  * MS_ERR_CONFIG. */

@@ -3,6 +3,7 @@
 
 #include "input/config/model/key_lists.h"
 #include "input/config/model/layer_pattern.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
 
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "input/config/model/model_rules.h"
 #include "input/config/model/other/other_keys.h"

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/model/notes.h"
 #include "base/json/value.h"
 

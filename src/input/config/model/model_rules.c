@@ -2,6 +2,7 @@
 #include "input/config/model/model_rules.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "input/config/model/model_read.h"
 

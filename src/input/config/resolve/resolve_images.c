@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/model/unpredicted.h"
 
 /* ---- words ---- */

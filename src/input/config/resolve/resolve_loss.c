@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolving.h"
 #include "input/config/run/liger.h"
 #include "input/config/run/tokens.h"

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/model/unpredicted.h"
 
 static bool is_unpredicted(const ms_model_config *model, const ms_run_config *run)

@@ -5,6 +5,7 @@
 
 #include "input/config/adapter/adapter.h"
 #include "input/config/adapter/adapter_text.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/unsupported.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/experts.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/keys/key_walk.h"
 #include "input/config/trainers/keys/versions.h"
 #include "input/config/trainers/others/training_axolotl.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "input/config/model/unpredicted.h"
 #include "core/tensor/dtype.h"

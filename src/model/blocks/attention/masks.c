@@ -2,6 +2,7 @@
 #include "model/blocks/attention/masks.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"

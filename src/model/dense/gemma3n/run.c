@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/dense/gemma4/attention.h"

@@ -4,6 +4,7 @@
  */
 #include "model/dense/gemma4/vision_run.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/cuda_reduce.h"
 #include "model/dense/gemma4/vision_layers.h"
 #include "model/vision/image_tokens.h"

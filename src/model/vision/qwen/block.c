@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "torch/ops/ops.h"
 #include "torch/treatments/recompute.h"

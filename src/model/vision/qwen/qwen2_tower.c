@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/vision/qwen/qwen2_tower.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/graph.h"
 #include "model/blocks/blocks.h"
 #include "model/vision/qwen/block.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/step/inference/generate_call.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/ops.h"
 
 static ms_tensor rows(ms_generator *g, uint64_t columns, ms_dtype dtype)

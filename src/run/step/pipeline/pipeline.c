@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/step/pipeline/pipeline.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/engine.h"
 #include "torch/autograd/graph.h"
 #include "model/blocks/tensor_parallel.h"

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "input/config/load/load.h"
+#include "input/config/model/model_config.h"
 #include "serve/infer/kit/result.h"
 #include "run/step/inference/generator.h"
 

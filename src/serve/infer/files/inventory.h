@@ -7,8 +7,10 @@
 #define MS_SERVE_INFER_FILES_INVENTORY_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/vec.h"
-#include "input/config/model/model_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 enum { MS_INVENTORY_MAX_RANK = 5 };
 

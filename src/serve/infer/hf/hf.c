@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/hf/hf.h"
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/hf/formats.h"
 #include "serve/infer/hf/play.h"
 #include "serve/infer/hf/run.h"

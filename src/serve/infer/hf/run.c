@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "input/config/load/load.h"
+#include "input/config/model/model_config.h"
 #include "serve/infer/hf/formats.h"
 #include "serve/infer/hf/tokens.h"
 #include "serve/infer/hf/translation.h"

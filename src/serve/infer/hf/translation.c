@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/hf/translation.h"
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/hf/tokens.h"
 
 bool ms_hf_translates(const ms_model_config *config)

@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+#include "input/config/quantize/quantize.h"
 #include "serve/infer/files/inventory.h"
 #include "run/measure/clock.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/buffers.h"
 
+#include "input/config/model/model_config.h"
+
 enum { RANK_DATA_BYTES = 8 << 20 };
 enum { INT32 = 4, INT64 = 8, BOOL = 1, FLOAT = 4 };
 

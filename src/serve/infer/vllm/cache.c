@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/cache.h"
 
+#include "input/config/model/model_config.h"
+
 /* Layers of a kind are cut into groups of the same size: that of the rarer kind, unless the other
  * is less than half as many again. */
 static uint64_t group_layers(uint64_t full, uint64_t sliding)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/load.h"
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/vllm/weights.h"
 
 enum {

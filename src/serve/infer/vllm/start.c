@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/start.h"
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/vllm/buffers.h"
 #include "serve/infer/vllm/load.h"
 #include "serve/infer/vllm/profile.h"

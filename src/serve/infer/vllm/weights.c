@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
+#include "input/config/quantize/quantize.h"
 #include "serve/infer/vllm/quantized/marlin_linear.h"
 
 enum {

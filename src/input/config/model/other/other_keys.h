@@ -5,7 +5,7 @@
 #ifndef MS_INPUT_CONFIG_MODEL_OTHER_OTHER_KEYS_H
 #define MS_INPUT_CONFIG_MODEL_OTHER_OTHER_KEYS_H
 
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/model/notes.h"
 #include "base/json/value.h"
 

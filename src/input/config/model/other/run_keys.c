@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "input/config/model/family.h"
+#include "input/config/model/model_config.h"
+
 /* Of two spellings the first wins: it is set last. */
 static const char *const attention_keys[] = {"_attn_implementation", "attn_implementation"};
 static const char *const experts_keys[] = {"_experts_implementation", "experts_implementation"};

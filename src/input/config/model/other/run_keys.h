@@ -5,8 +5,11 @@
 #ifndef MS_INPUT_CONFIG_MODEL_OTHER_RUN_KEYS_H
 #define MS_INPUT_CONFIG_MODEL_OTHER_RUN_KEYS_H
 
-#include "input/config/model/model_config.h"
+#include "base/arena.h"
+#include "base/error.h"
 #include "base/json/value.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* Fills the members asked_attention, asked_experts and asks_checkpoints, as transformers 5.24 takes
  * them: attention and experts from the file itself, checkpoints from the text model's object too.

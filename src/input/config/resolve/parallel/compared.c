@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/resolve/parallel/compared.h"
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/layout.h"
 
 /* ZeRO-3 gathers by module: what is in a block of experts, or of an adapter, was not compared, and

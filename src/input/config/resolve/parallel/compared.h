@@ -5,8 +5,9 @@
 #ifndef MS_CONFIG_RESOLVE_COMPARED_H
 #define MS_CONFIG_RESOLVE_COMPARED_H
 
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* Reentrant checkpoints, each of which has a backward pass of its own, and evaluations between
  * steps. */

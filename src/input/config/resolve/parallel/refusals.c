@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/resolve/parallel/refusals.h"
 
+#include "input/config/model/model_config.h"
+
 const char *ms_rank_refusal_of(const ms_resolving *c, const ms_rank_refusal *rows)
 {
     while (rows->applies && !rows->applies(c))

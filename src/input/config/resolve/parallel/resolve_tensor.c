@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/parallel/refusals.h"
 
 /* The first and the last stage of a pipeline have a table each. */

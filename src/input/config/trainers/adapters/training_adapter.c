@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/adapters/training_bits.h"
 #include "input/config/trainers/others/training_swift.h"
 #include "input/config/trainers/others/training_v1.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 
 const char *ms_training_join_name(const ms_training_reading *r, const char *so_far,
                                   const char *name)

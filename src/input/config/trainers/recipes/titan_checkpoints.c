@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/keys/key_walk.h"
 
 static const char mode_key[] = "/activation_checkpoint/mode";

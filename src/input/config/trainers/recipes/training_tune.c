@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve_loss.h"
 #include "input/config/trainers/adapters/training_adapter.h"
 #include "input/config/trainers/training_loss.h"

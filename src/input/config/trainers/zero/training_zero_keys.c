@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+
 /* ---- what a key stands for ---- */
 
 typedef enum key_use {
