@@ -10,7 +10,7 @@
 #include "input/config/run/attention.h"
 #include "model/blocks/cache.h"
 #include "model/translation/t5_bias.h"
-#include "torch/ops/attention/bias.h"
+#include "torch/ops/attention/attention.h"
 #include "torch/ops/ops.h"
 
 /* ---- norms ---- */

@@ -15,7 +15,7 @@
 #include "model/translation/translation.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
-#include "torch/ops/convolution/sound.h"
+#include "torch/ops/convolution/convolution.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -9,7 +9,7 @@
 #include "torch/ops/attention/attention_math.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
-#include "torch/ops/moe/masked.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 /* find_packed_sequence_indices: the number of each token's document, [B, S], which the caller

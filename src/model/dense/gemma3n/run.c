@@ -9,7 +9,7 @@
 #include "model/decoder/decoder_tables.h"
 #include "model/dense/gemma4/attention.h"
 #include "torch/ops/ops.h"
-#include "torch/ops/stack.h"
+#include "torch/ops/split.h"
 
 /* ---- modules ---- */
 

@@ -4,7 +4,6 @@
 #include "model/vision/image_tokens.h"
 #include "model/vision/qwen/patches.h"
 #include "model/vision/qwen/qwen3_tower.h"
-#include "torch/ops/moe/masked.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 

@@ -5,7 +5,7 @@
 #ifndef MS_RUN_STEP_PIPELINE_STATE_H
 #define MS_RUN_STEP_PIPELINE_STATE_H
 
-#include "torch/autograd/split.h"
+#include "torch/autograd/engine.h"
 #include "input/config/run/pipeline.h"
 #include "model/decoder/decoder_stage.h"
 #include "run/step/pipeline/copied.h"

@@ -8,7 +8,7 @@
 #define MS_PARALLEL_ZERO3_H
 
 #include "torch/parallel/zero/zero.h"
-#include "torch/parallel/zero/zero3_events.h"
+#include "torch/parallel/zero/zero3_gather.h"
 
 enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16, MS_ZERO3_TYPES = 2 };
 

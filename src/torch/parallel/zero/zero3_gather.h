@@ -2,10 +2,14 @@
  *
  * How far the host may run ahead of the device under ZeRO-3.
  */
-#ifndef MS_TORCH_PARALLEL_ZERO_ZERO3_EVENTS_H
-#define MS_TORCH_PARALLEL_ZERO_ZERO3_EVENTS_H
+#ifndef MS_TORCH_PARALLEL_ZERO_ZERO3_GATHER_H
+#define MS_TORCH_PARALLEL_ZERO_ZERO3_GATHER_H
 
 #include "torch/parallel/zero/zero.h"
+
+/* ---- zero3 events ---- */
+
+/* How far the host may run ahead of the device under ZeRO-3. */
 
 /* Events that the host recorded, the oldest first, and has not seen done. */
 typedef struct ms_zero3_events {

@@ -2,10 +2,14 @@
  *
  * Convolutions along the time of a sound.
  */
-#ifndef MS_OPS_SOUND_H
-#define MS_OPS_SOUND_H
+#ifndef MS_TORCH_OPS_CONVOLUTION_CONVOLUTION_H
+#define MS_TORCH_OPS_CONVOLUTION_CONVOLUTION_H
 
 #include "torch/autograd/tape.h"
+
+/* ---- sound ---- */
+
+/* Convolutions along the time of a sound. */
 
 /* conv1d of [B, C, frames] with weight [H, C, 3]: [B, H, out]. What libraries allocate inside is
  * not modelled, but for the CPU's buffer of the output's size. */
