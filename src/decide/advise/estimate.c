@@ -3,8 +3,8 @@
 
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
-#include "input/config/run/budget.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/run/run_config.h"
+#include "input/config/treatment/treatment.h"
 #include "run/measure/lifetime.h"
 
 /* Fewer layers than FEW do not have what many have; of those that are fetched, the third is the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/advise/kept.h"
 
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 
 ms_kept ms_kept_of(const ms_run_config *run, const ms_simulation *s)
 {

@@ -5,7 +5,7 @@
 
 #include "decide/advise/together.h"
 #include "base/reason.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 
 typedef struct search {
     ms_trials *trials;

@@ -7,7 +7,6 @@
 #include "decide/calibrate/points.h"
 #include "core/device/title.h"
 #include "input/document/operators.h"
-#include "input/document/step_places.h"
 
 /* ---- whether it measures the predicted step ---- */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "decide/plan/needs/margin.h"
 #include "decide/plan/search/simulate.h"
 #include "run/simulate/ranks.h"

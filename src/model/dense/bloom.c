@@ -3,7 +3,7 @@
  * BLOOM: ALiBi added by the product of queries and keys itself, a norm behind the embedding, and
  * residuals inside attention and MLP; by the eager function alone.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/attention/masks.h"

@@ -2,7 +2,7 @@
  *
  * LFM2: most layers have a short convolution between two gates instead of attention.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/recurrent/short_convolution.h"

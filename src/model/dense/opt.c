@@ -3,7 +3,7 @@
  * OPT: learned positions with an offset of two rows; norms before or after; embeddings that may be
  * narrower than the layers, with projections.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/attention/masks.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

@@ -4,7 +4,7 @@
  * embeddings, an MLP or a mixture of experts.
  */
 #include "input/config/model/layer_kinds.h"
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/router_loss.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 #include "report/view/inputs.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"

@@ -16,7 +16,7 @@
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 
 /* ---- numbers ---- */
 

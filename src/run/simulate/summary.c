@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 #include "run/measure/lifetime.h"
 #include "run/measure/scopes.h"
 #include "run/measure/source.h"

@@ -3,7 +3,7 @@
  * The cost model's sums against the step itself: a mix of treatments counted from its parts has the
  * peak and the time of the simulated step.
  */
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/costs/cost_model.h"
 #include "decide/plan/costs/layouts.h"

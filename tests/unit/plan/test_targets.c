@@ -6,7 +6,7 @@
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
  * tests/oracle/test_pytorch_code.py
  */
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/trainers/target.h"
 

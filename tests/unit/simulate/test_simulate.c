@@ -7,7 +7,7 @@
 #include "run/simulate/variants.h"
 
 #include "input/config/model/model_config.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "run/measure/lifetime.h"
 #include "unit/fixtures.h"
 

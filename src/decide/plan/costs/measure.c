@@ -21,7 +21,7 @@
 #include "input/config/adapter/adapter.h"
 #include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 
 typedef struct ms_reduced_model {
     ms_model_config model;

@@ -12,7 +12,7 @@
 #include "input/config/run/attention.h"
 #include "input/config/run/treated_layer.h"
 #include "input/config/treatment/row.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 #include "run/measure/clock.h"
 
 /* ---- op list ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/plan/needs/margin.h"
 
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "decide/plan/search/simulate.h"
 
 ms_plan_margin ms_plan_margin_of(const ms_run_config *run)

@@ -7,7 +7,7 @@
 #include "decide/advise/advise.h"
 #include "base/threads.h"
 #include "input/config/model/model_config.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "input/config/run/run_fields.h"
 #include "decide/plan/choose/choose.h"
 #include "decide/plan/search/rules.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "input/config/treatment/row.h"
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/costs/copies.h"
 
 /* Layers with one option, side by side. */

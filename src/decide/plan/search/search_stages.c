@@ -12,7 +12,7 @@
 #include "decide/plan/search/search_local.h"
 #include "decide/plan/search/simulate.h"
 #include "input/config/model/model_config.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "run/simulate/variation.h"
 
 /* ---- search stages ---- */

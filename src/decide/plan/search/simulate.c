@@ -6,7 +6,7 @@
 
 #include "base/threads.h"
 #include "input/config/model/model_config.h"
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/search/search.h"
 #include "run/simulate/variation.h"
 

@@ -11,7 +11,6 @@
 #include "input/config/model/family_facts.h"
 #include "input/config/model/model_config.h"
 #include "input/config/treatment/treatment.h"
-#include "input/config/treatment/treatment_equal.h"
 
 /* ---- expressible ---- */
 

@@ -8,7 +8,7 @@
 
 #include "input/config/model/model_config.h"
 #include "input/config/treatment/row.h"
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "base/json/embedded.h"
 #include "decide/plan/trainers/expressible.h"
 #include "decide/plan/trainers/pytorch_treat.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "input/config/treatment/row.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 
 typedef struct writer {
     ms_arena *arena;

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "input/config/launch/launch_class.h"
+#include "input/config/launch/launch_words.h"
 #include "base/text/words.h"
 
 /* Trainings with pairs, rewards, generations or a teacher. */

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "base/text/words.h"
-#include "input/config/launch/launch_class.h"
-#include "input/config/launch/launch_notes.h"
 #include "input/config/launch/launch_words.h"
 #include "input/config/launch/program_task.h"
 

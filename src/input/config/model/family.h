@@ -107,8 +107,6 @@ typedef struct ms_key_table {
     size_t key_count;
 } ms_key_table;
 
-struct ms_tape; /* the program's argument; see model/blocks/model.h */
-
 /* A model family: names, keys with their defaults, and the program that runs it. */
 typedef struct ms_family {
     const char *model_type; /* "llama" */
@@ -209,5 +207,25 @@ typedef struct ms_family_list {
                                        const char *folder, ms_error *err);
     const char *folder; /* of families of the user's own; NULL: none */
 } ms_family_list;
+
+/* ---- unpredicted ---- */
+
+/* Settings of a run that are not predicted for a family, in ms_family.unpredicted;
+ * resolve_family.c says so in sentences. */
+
+enum {
+    MS_UNPREDICTED_HOST_PARAMETERS = 1 << 0,
+    MS_UNPREDICTED_PACKED = 1 << 1, /* a quantised base */
+    MS_UNPREDICTED_REENTRANT = 1 << 2,
+    MS_UNPREDICTED_F16 = 1 << 3,
+    MS_UNPREDICTED_FSDP1 = 1 << 4,  /* some parameters are never trained, and share flat ones */
+    MS_UNPREDICTED_SHARDS = 1 << 5, /* FSDP and ZeRO: a layer's parameters have several types */
+    MS_UNPREDICTED_RANKS = 1 << 6,  /* several GPUs */
+    MS_UNPREDICTED_IMAGES_ON_RANKS = 1 << 7, /* see resolve_images.c */
+    MS_UNPREDICTED_OTHER_PACKED = 1 << 8,    /* a quantised base that is not bitsandbytes's */
+    MS_UNPREDICTED_F16_STEPS = 1 << 9,       /* of training; inference is predicted */
+    MS_UNPREDICTED_PADDING = 1 << 10,        /* a batch with an attention mask */
+    MS_UNPREDICTED_DOCUMENTS = 1 << 11       /* rows whose documents positions tell apart */
+};
 
 #endif

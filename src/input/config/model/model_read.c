@@ -9,7 +9,6 @@
 #include "input/config/model/model_keys.h"
 #include "input/config/model/model_rules.h"
 #include "input/config/model/other/other_keys.h"
-#include "input/config/model/other/run_keys.h"
 #include "input/config/quantize/quantize.h"
 #include "base/text/nearest.h"
 #include "input/config/model/unsupported.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "input/config/model/model_config.h"
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 
 /* ---- words ---- */
 

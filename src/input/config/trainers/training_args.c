@@ -17,7 +17,6 @@
 #include "input/config/trainers/others/training_sft.h"
 #include "input/config/trainers/others/training_swift.h"
 #include "input/config/trainers/others/training_v1.h"
-#include "input/config/trainers/recipes/training_tune.h"
 #include "input/config/trainers/sharding/training_config.h"
 #include "input/config/trainers/sharding/training_v1_ranks.h"
 #include "input/config/trainers/step/training_checkpoints.h"

@@ -3,7 +3,7 @@
  * Qwen3-VL: Qwen3 with or without experts, rotary tables of three grids, and a vision tower, which
  * runs where there are images.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

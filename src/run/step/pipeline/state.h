@@ -6,7 +6,7 @@
 #define MS_RUN_STEP_PIPELINE_STATE_H
 
 #include "torch/autograd/engine.h"
-#include "input/config/run/pipeline.h"
+#include "input/config/run/layout.h"
 #include "model/decoder/decoder_stage.h"
 #include "run/step/pipeline/copied.h"
 #include "run/step/pipeline/pipeline.h"
