@@ -25,4 +25,23 @@ uint64_t ms_model_learned_positions(const ms_model_config *config);
 ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
                              ms_model_config *config, ms_error *err);
 
+/* ---- key lists ---- */
+
+/* Keys of config.json whose values are lists. */
+
+/* Fails unless a list has an entry for each layer. */
+ms_status ms_key_expect_layers(ms_json_value list, uint64_t count, const ms_model_config *config,
+                               ms_error *err);
+
+/* ---- layer pattern ---- */
+
+/* Kinds of layers as a file lists them where a layer is one module: a letter each in one text, or a
+ * name each in a list. */
+
+/* Sets MS_LAYER_ flags of each of the layers that were counted. Fails at the unknown name or at the
+ * text with MS_ERR_CONFIG. */
+ms_status ms_layer_pattern_read(ms_json_value value, uint8_t *kinds, ms_error *err);
+/* The letter of a kind: M, *, - or E. */
+char ms_layer_pattern_letter(uint8_t kind);
+
 #endif
