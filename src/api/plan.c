@@ -10,8 +10,7 @@
 
 #include "base/error.h"
 #include "decide/ledger/ledger.h"
-#include "decide/plan/costs/layouts.h"
-#include "decide/plan/needs/margin.h"
+#include "decide/plan/costs/option_list.h"
 #include "decide/plan/needs/needs.h"
 #include "decide/plan/rank_plan.h"
 #include "decide/plan/search/curve.h"

@@ -3,7 +3,6 @@
  * Rows of finished sweeps: joining shards, and the Pareto front.
  */
 #include "decide/sweep/frontier.h"
-#include "decide/sweep/merge.h"
 #include "decide/sweep/rows.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "memscope/sweep.h"
 #include "report/runs/runs_view.h"
 #include "report/writers.h"
-#include "decide/sweep/row_texts.h"
+#include "decide/sweep/rows.h"
 
 typedef struct making {
     ms_arena *arena;

@@ -6,7 +6,7 @@
 #define MS_API_INFERENCE_INFER_AXES_H
 
 #include "serve/infer/rows.h"
-#include "decide/sweep/axis.h"
+#include "decide/sweep/grid.h"
 
 typedef struct ms_infer_axes {
     ms_vec(ms_sweep_axis) items; /* in the order in which their fields were first named */

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "decide/advise/combination.h"
 #include "decide/advise/effect.h"
-#include "decide/advise/kept.h"
+#include "decide/advise/candidate.h"
 #include "input/config/run/run_config.h"
 
 /* ---- larger device ---- */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "input/config/run/run_config.h"
-#include "decide/plan/needs/margin.h"
+#include "decide/plan/needs/needs.h"
 #include "decide/plan/search/simulate.h"
 #include "run/simulate/ranks.h"
 #include "run/simulate/variation.h"

@@ -6,7 +6,7 @@
 #include "input/config/treatment/treatment.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/costs/cost_model.h"
-#include "decide/plan/costs/layouts.h"
+#include "decide/plan/costs/option_list.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #include "decide/plan/modules/curves.h"
 #include "decide/plan/modules/envelope.h"
 #include "decide/plan/modules/promises.h"
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 
 #define NO_LABEL UINT32_MAX
 enum { MOST_LABELS = 6000000, MOST_FRESH = 2000000, FEWEST_PIECES = 16 };
