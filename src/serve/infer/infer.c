@@ -16,7 +16,7 @@
 #include "model/families.h"
 #include "serve/infer/largest.h"
 #include "serve/infer/levers.h"
-#include "serve/infer/llama/metadata.h"
+#include "serve/infer/llama/model.h"
 #include "serve/infer/llamacpp/fit.h"
 #include "serve/infer/trial.h"
 #include "input/weights/gguf.h"

@@ -6,7 +6,7 @@
 #include "unit/support.h"
 
 #include "input/config/model/model_config.h"
-#include "serve/infer/vllm/cache.h"
+#include "serve/infer/vllm/start.h"
 
 enum { MOST_LAYERS = 48 };
 
