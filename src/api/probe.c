@@ -17,7 +17,7 @@
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
 #include "report/writers.h"
-#include "run/measure/link_use.h"
+#include "run/measure/schedule.h"
 
 /* ---- probe ---- */
 

@@ -5,7 +5,7 @@
 #ifndef MS_DECIDE_ADVISE_EFFECT_H
 #define MS_DECIDE_ADVISE_EFFECT_H
 
-#include "run/simulate/variants.h"
+#include "run/simulate/change.h"
 
 typedef struct ms_effect {
     bool is_beyond;        /* it reserves more than the job's limit; nothing else is known */

@@ -4,7 +4,7 @@
  * simulated anew, an evaluation counts once, and budgets and capacities go both ways.
  */
 #include "run/simulate/summary.h"
-#include "run/simulate/variants.h"
+#include "run/simulate/change.h"
 
 #include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"

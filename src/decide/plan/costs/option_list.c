@@ -15,7 +15,7 @@
 #include "input/config/treatment/row.h"
 #include "input/config/treatment/technique.h"
 #include "input/config/treatment/treatment.h"
-#include "run/measure/clock.h"
+#include "run/measure/playback.h"
 
 /* ---- layouts ---- */
 

@@ -7,7 +7,7 @@
 #include "input/config/model/model_config.h"
 #include "input/config/quantize/quantize.h"
 #include "serve/infer/files/inventory.h"
-#include "run/measure/clock.h"
+#include "run/measure/playback.h"
 
 /* ---- types ---- */
 
