@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/capture/attempt.h"
-#include "cli/capture/executable.h"
+#include "cli/capture/program.h"
 #include "cli/capture/ranks.h"
 #include "cli/capture/records.h"
 #include "cli/output/guard.h"

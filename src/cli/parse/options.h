@@ -22,6 +22,7 @@
     {"color", 0, "WHEN", "auto, always or never", .apply = ms_cli_set_color}, \
     {"no-color", 0, NULL, "the same as --color=never", .apply = ms_cli_set_no_color}
 #define MS_CLI_HELP_ROW {"help", 'h', NULL, "print this help", MS_CLI_FLAG(help)}, {.name = NULL}
+
 /* clang-format on */
 
 /* Sets an option by its row. */
@@ -48,5 +49,14 @@ extern const ms_cli_fields ms_cli_run_fields[];
 
 /* For grammars without fields. */
 extern const ms_cli_fields ms_cli_no_fields[];
+
+/* ---- cached ---- */
+
+/* Models in the cache of huggingface_hub on this machine, whose place the environment says; the
+ * library reads no environment. */
+
+/* The config.json of "owner/name" in $HF_HUB_CACHE, $HF_HOME/hub or ~/.cache/huggingface/hub, valid
+ * until this is called twice more; `model` itself where it is built in, a path, or not there. */
+const char *ms_cli_cached(const char *model);
 
 #endif
