@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json/number.h"
-#include "base/ordered.h"
+#include "base/threads.h"
 #include "decide/sweep/frontier.h"
 #include "decide/sweep/rows.h"
 #include "input/config/fields/kinds.h"
