@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "decide/calibrate/points.h"
-#include "core/device/title.h"
+#include "core/device/device.h"
 #include "input/document/operators.h"
 
 /* ---- whether it measures the predicted step ---- */
