@@ -24,7 +24,7 @@
 #include "memscope/inputs.h"
 #include "report/check/check_view.h"
 #include "report/writers.h"
-#include "run/simulate/watch.h"
+#include "run/simulate/simulate.h"
 
 /* ---- point ---- */
 

@@ -4,9 +4,7 @@
  * kernels need no temporaries, foreach allocates whole lists, the loop handles one parameter at a
  * time.
  */
-#include "run/step/optimizers/optimizer_lists.h"
 #include "run/step/optimizers/optimizer_row.h"
-#include "run/step/optimizers/reductions.h"
 #include "run/step/run.h"
 #include "torch/ops/ops.h"
 
