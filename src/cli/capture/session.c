@@ -10,8 +10,8 @@
 #include "cli/capture/records.h"
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
-#include "cli/parse/command.h"
+#include "cli/output/file.h"
+#include "cli/parse/grammar.h"
 
 enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };
 enum { NODE_DEVICES = 8 };

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "cli/parse/command.h"
+#include "cli/parse/grammar.h"
 
 /* For a call without arguments. */
 void ms_cli_print_short_help(FILE *out);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/output/message.h"
-#include "cli/output/place.h"
+#include "cli/output/file.h"
 #include "memscope/check.h"
 #include "memscope/memscope.h"
 
