@@ -56,7 +56,7 @@ static void deliver(stream *s)
     s->is_delivering = !go_on; /* after a refusal nobody delivers again */
 }
 
-static void *run(void *argument)
+static void *run_stream(void *argument)
 {
     stream *s = argument;
     uint32_t slot;
@@ -84,8 +84,8 @@ void ms_ordered_run(const ms_ordered *tasks)
         wanted = MS_ORDERED_MOST_THREADS;
     if (s.slots > MS_ORDERED_MOST_SLOTS)
         s.slots = MS_ORDERED_MOST_SLOTS;
-    uint32_t helpers = ms_threads_start(run, &s, threads, wanted - 1);
-    run(&s);
+    uint32_t helpers = ms_threads_start(run_stream, &s, threads, wanted - 1);
+    run_stream(&s);
     for (uint32_t i = 0; i < helpers; i++)
         pthread_join(threads[i], NULL);
     pthread_cond_destroy(&s.changed);

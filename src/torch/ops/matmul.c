@@ -26,7 +26,7 @@ typedef struct workspace_row {
 } workspace_row;
 
 /* clang-format off */
-static const workspace_row rows[] = {
+static const workspace_row workspaces[] = {
     {2, 15, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   LT_BYTES, false},
     {2, 12, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   0,        true},
     {0, 0,  DEFAULT_BYTES, LARGE_BYTES, DEFAULT_BYTES, LT_BYTES, true},
@@ -41,7 +41,7 @@ static const char *const names[] = {
 
 static const workspace_row *row_of(const ms_tape_options *options)
 {
-    const workspace_row *row = rows;
+    const workspace_row *row = workspaces;
     while (options->torch_major < row->major ||
            (options->torch_major == row->major && options->torch_minor < row->minor))
         row++;

@@ -17,9 +17,10 @@
 /* The kind of training that the name of a program tells of. */
 
 /* Trainings with pairs, rewards, generations or a teacher. */
-static const char tasks[] = " dpo kto grpo orpo cpo rloo ppo bco gkd gold reward prm xpo nash tpo "
-                            "sdft sdpo gspo dapo simpo "
-                            "ipo rlhf rl grpo distill distillation minillm papo ";
+static const char task_words[] =
+    " dpo kto grpo orpo cpo rloo ppo bco gkd gold reward prm xpo nash tpo "
+    "sdft sdpo gspo dapo simpo "
+    "ipo rlhf rl grpo distill distillation minillm papo ";
 
 /* "dpo" of "train_dpo.py", "sft" of TRL's own "trl/scripts/sft.py"; NULL: the name says nothing. */
 static const char *program_task(ms_arena *arena, const char *name)
@@ -35,7 +36,7 @@ static const char *program_task(ms_arena *arena, const char *name)
             bytes++;
         bool is_last = !word[bytes];
         word[bytes] = '\0';
-        if (ms_words_have(tasks, word) || (is_of_trl && strcmp(word, "sft") == 0))
+        if (ms_words_have(task_words, word) || (is_of_trl && strcmp(word, "sft") == 0))
             return word;
         word += bytes + !is_last;
     }

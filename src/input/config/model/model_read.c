@@ -29,7 +29,7 @@ static const struct refused_row {
     const char *pointer;
     refuse_when when;
     const char *reason;
-} refused[] = {
+} refusals[] = {
     {"/text_config", IF_SET, multimodal},
     {"/vision_config", IF_SET, multimodal},
     {"/audio_config", IF_SET, multimodal},
@@ -99,13 +99,14 @@ static bool shapes_family(const ms_family *family, const char *pointer)
 /* Refuses keys that change shapes and that the family (NULL: any) does not read. */
 static ms_status model_refuse_keys(ms_json_value root, const ms_family *family, ms_error *err)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         ms_json_value value;
-        if (shapes_family(family, refused[i].pointer))
+        if (shapes_family(family, refusals[i].pointer))
             continue;
-        if (ms_json_find_pointer(root, refused[i].pointer, &value) &&
-            is_refused(value, refused[i].when))
-            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "%s", refused[i].reason);
+        if (ms_json_find_pointer(root, refusals[i].pointer, &value) &&
+            is_refused(value, refusals[i].when))
+            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "%s",
+                                refusals[i].reason);
     }
     return MS_OK;
 }

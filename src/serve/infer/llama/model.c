@@ -14,49 +14,6 @@
 #include "serve/infer/llama/quant_mix.h"
 #include "serve/infer/llama/tensors.h"
 
-/* ---- arch ---- */
-
-typedef struct ms_llama_arch_info {
-    const char *name;
-    uint64_t window_every; /* every N-th layer has full attention, the others a window; 0: none
-                              of them has a window, whatever the file says */
-} ms_llama_arch_info;
-
-/* clang-format off */
-static const ms_llama_arch_info archs[] = {
-    [MS_LLAMA_LLAMA]     = {"llama", 0},
-    [MS_LLAMA_QWEN2]     = {"qwen2", 0},
-    [MS_LLAMA_QWEN3]     = {"qwen3", 0},
-    [MS_LLAMA_QWEN3MOE]  = {"qwen3moe", 0},
-    [MS_LLAMA_GEMMA2]    = {"gemma2", 2},
-    [MS_LLAMA_GEMMA3]    = {"gemma3", 6},
-    [MS_LLAMA_GPT2]      = {"gpt2", 0},
-    [MS_LLAMA_PHI3]      = {"phi3", 0},
-    [MS_LLAMA_DEEPSEEK2] = {"deepseek2", 0},
-    [MS_LLAMA_GPT_OSS]   = {"gpt-oss", 2},
-    [MS_LLAMA_LFM2]      = {"lfm2", 0},
-    [MS_LLAMA_MAMBA2]    = {"mamba2", 0},
-};
-
-/* clang-format on */
-_Static_assert(sizeof archs / sizeof archs[0] == MS_LLAMA_ARCHS, "an architecture has no row");
-
-static const ms_llama_arch_info *llama_arch_info_of(ms_llama_arch arch)
-{
-    return &archs[arch];
-}
-
-/* The architecture of that name, as in GGUF files; false: none is known. */
-static bool llama_arch_of_name(const char *name, ms_llama_arch *arch)
-{
-    for (int i = 0; i < MS_LLAMA_ARCHS; i++)
-        if (strcmp(archs[i].name, name) == 0) {
-            *arch = (ms_llama_arch)i;
-            return true;
-        }
-    return false;
-}
-
 /* ---- convert ---- */
 
 /* The GGUF file that llama.cpp's converter would make of a config.json: hyperparameters, and the
@@ -69,7 +26,7 @@ static ms_status convert_layers(const ms_model_config *c, ms_arena *arena, ms_ll
                                 ms_error *err)
 {
     ms_llama_layer *layers = ms_arena_array(arena, ms_llama_layer, (size_t)m->n_layer);
-    uint64_t every = llama_arch_info_of(m->arch)->window_every;
+    uint64_t every = ms_llama_arch_info_of(m->arch)->window_every;
     if (!layers)
         return ms_infer_no_memory(err);
     for (uint64_t i = 0; i < m->n_layer; i++) {
@@ -139,7 +96,8 @@ static ms_status llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_er
 {
     const ms_model_config *c = job->config;
     const ms_family_facts *facts = ms_family_facts_of(c->family);
-    if (!facts->llama_cpp || facts->needs_gguf || !llama_arch_of_name(facts->llama_cpp, &m->arch))
+    if (!facts->llama_cpp || facts->needs_gguf ||
+        !ms_llama_arch_of_name(facts->llama_cpp, &m->arch))
         return ms_fail(err, MS_ERR_CONFIG, "llama.cpp: a config.json of type %.60s is unsupported",
                        c->family->model_type);
     if (c->quantization.kind == MS_QUANTIZE_COMPRESSED)
@@ -225,7 +183,7 @@ static const count_key keys[] = {
 static const ms_gguf_value *find(const ms_gguf *gguf, ms_llama_arch arch, const char *name)
 {
     char key[96];
-    snprintf(key, sizeof key, "%s.%s", llama_arch_info_of(arch)->name, name);
+    snprintf(key, sizeof key, "%s.%s", ms_llama_arch_info_of(arch)->name, name);
     return ms_gguf_find(gguf, key);
 }
 
@@ -247,7 +205,7 @@ static ms_status read_counts(const ms_gguf *gguf, ms_llama_model *m, ms_error *e
         const ms_gguf_value *v = find(gguf, m->arch, keys[i].name);
         if (!v && keys[i].required)
             return ms_fail(err, MS_ERR_CONFIG, "the metadata has no %s.%s",
-                           llama_arch_info_of(m->arch)->name, keys[i].name);
+                           ms_llama_arch_info_of(m->arch)->name, keys[i].name);
         if (!v)
             continue;
         if (!is_count(v->kind) || v->number < 0 || v->number > MOST)
@@ -280,7 +238,7 @@ static ms_status read_layers(const ms_gguf *gguf, ms_arena *arena, ms_llama_mode
     const ms_gguf_value *heads = find(gguf, m->arch, "attention.head_count");
     const ms_gguf_value *kv = find(gguf, m->arch, "attention.head_count_kv");
     const ms_gguf_value *ff = find(gguf, m->arch, "feed_forward_length");
-    uint64_t every = llama_arch_info_of(m->arch)->window_every;
+    uint64_t every = ms_llama_arch_info_of(m->arch)->window_every;
     ms_llama_layer *layers = ms_arena_array(arena, ms_llama_layer, (size_t)m->n_layer);
     ms_status status = layers ? MS_OK : ms_infer_no_memory(err);
     if (status == MS_OK && !heads && m->arch != MS_LLAMA_MAMBA2)
@@ -316,7 +274,7 @@ static ms_status read_arch(const ms_gguf *gguf, ms_llama_model *m, ms_error *err
     if (!v || v->kind != MS_GGUF_TEXT)
         return ms_fail(err, MS_ERR_CONFIG, "the metadata has no general.architecture");
     for (int i = 0; i < MS_LLAMA_ARCHS; i++)
-        if (strcmp(llama_arch_info_of((ms_llama_arch)i)->name, v->text) == 0) {
+        if (strcmp(ms_llama_arch_info_of((ms_llama_arch)i)->name, v->text) == 0) {
             m->arch = (ms_llama_arch)i;
             return MS_OK;
         }

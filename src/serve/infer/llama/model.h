@@ -7,6 +7,7 @@
 #define MS_SERVE_INFER_LLAMA_MODEL_H
 
 #include "serve/infer/kit/engine.h"
+#include "serve/infer/llama/arch.h"
 
 typedef struct ms_llama_layer {
     uint64_t heads, kv_heads; /* kv_heads 0: the layer has no attention */
@@ -26,23 +27,6 @@ typedef struct ms_llama_tensor {
                             list */
     int64_t layer;
 } ms_llama_tensor;
-
-/* Architectures, by the name in a GGUF file. */
-typedef enum ms_llama_arch {
-    MS_LLAMA_LLAMA,
-    MS_LLAMA_QWEN2,
-    MS_LLAMA_QWEN3,
-    MS_LLAMA_QWEN3MOE,
-    MS_LLAMA_GEMMA2,
-    MS_LLAMA_GEMMA3,
-    MS_LLAMA_GPT2,
-    MS_LLAMA_PHI3,
-    MS_LLAMA_DEEPSEEK2,
-    MS_LLAMA_GPT_OSS,
-    MS_LLAMA_LFM2,
-    MS_LLAMA_MAMBA2,
-    MS_LLAMA_ARCHS
-} ms_llama_arch;
 
 typedef struct ms_llama_model {
     ms_llama_arch arch;

@@ -10,12 +10,12 @@
 
 /* ---- layout ---- */
 
-typedef struct spill {
+typedef struct spill_row {
     const char *pattern; /* behind "blk\.N\." */
     const char *about;
-} spill;
+} spill_row;
 
-static const spill spills[MS_LLAMA_SPILLS] = {
+static const spill_row spills[MS_LLAMA_SPILLS] = {
     [MS_LLAMA_SPILL_EXPERTS] = {"ffn_(up|down|gate_up|gate)_(ch|)exps", "experts"},
     [MS_LLAMA_SPILL_MLP] = {"ffn_(gate|up|gate_up|down).*", "the MLP"},
     [MS_LLAMA_SPILL_GATE_DOWN] = {"ffn_(gate|gate_up|down).*", "gate and down"},
@@ -69,7 +69,7 @@ static const char *overrides_of(const ms_llama_layout *l, uint64_t n_layer, ms_a
         const ms_llama_share *s = &l->shares[i];
         uint32_t first = first_parted(l, n_layer, i);
         for (uint32_t layer = first; layer < first + s->parted; layer++) {
-            const spill *what = &spills[layer == first ? s->first : MS_LLAMA_SPILL_EXPERTS];
+            const spill_row *what = &spills[layer == first ? s->first : MS_LLAMA_SPILL_EXPERTS];
             int place = layer == first ? s->to : MS_INFER_HOST;
             used += (size_t)snprintf(text + used, size - used, "%sblk\\.%" PRIu32 "\\.%s=%s",
                                      used ? "," : "", layer, what->pattern,
