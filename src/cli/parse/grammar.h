@@ -15,11 +15,12 @@ typedef struct ms_cli_settings ms_cli_settings;
 
 /* How an option that is not a field is set. */
 typedef enum ms_cli_kind {
-    MS_CLI_APPLIES,  /* by a function of its own */
-    MS_CLI_IS_FLAG,  /* a bool becomes true */
-    MS_CLI_IS_TEXT,  /* a const char *: the value, as given */
-    MS_CLI_IS_PATH,  /* a const char *: the value as a path; "-" is standard output */
-    MS_CLI_IS_NUMBER /* a uint64_t from 1 to `most` */
+    MS_CLI_APPLIES,   /* by a function of its own */
+    MS_CLI_IS_FLAG,   /* a bool becomes true */
+    MS_CLI_IS_TEXT,   /* a const char *: the value, as given */
+    MS_CLI_IS_PATH,   /* a const char *: the value as a path; "-" is standard output */
+    MS_CLI_IS_CHOICE, /* a const char *: one of the names of `choice_at`, as given */
+    MS_CLI_IS_NUMBER  /* a uint64_t from 1 to `most` */
 } ms_cli_kind;
 
 /* An option that is not a field. parse/options.h has macros for the members from `apply` on. */
@@ -30,9 +31,10 @@ typedef struct ms_cli_option {
     const char *help;       /* NULL, of --format: the formats that there are */
     ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err); /* or NULL */
     ms_cli_kind kind;
-    size_t member;     /* of ms_cli_settings: its offset */
-    uint64_t most;     /* of a number; UINT64_MAX: unbounded */
-    const char *needs; /* of a text that may not be empty: "a file"; or NULL */
+    size_t member;                          /* of ms_cli_settings: its offset */
+    uint64_t most;                          /* of a number; UINT64_MAX: unbounded */
+    const char *needs;                      /* of a text that may not be empty: "a file"; or NULL */
+    const char *(*choice_at)(size_t index); /* of a choice: its names; NULL past the last */
 } ms_cli_option;
 
 /* Fields that are options, and their setter; one without value_name is a flag, set to "true". */

@@ -92,6 +92,35 @@ static ms_status set_number(uint64_t *number, const ms_cli_option *option, const
                        expected);
 }
 
+static const char *choice_name(const void *option, size_t index)
+{
+    return ((const ms_cli_option *)option)->choice_at(index);
+}
+
+/* "batch, seq, rank, layers or gpus". */
+static void write_choices(const ms_cli_option *option, char *out, size_t size)
+{
+    size_t used = 0;
+    const char *name;
+    for (size_t i = 0; (name = option->choice_at(i)) && used < size; i++) {
+        const char *before = i == 0 ? "" : option->choice_at(i + 1) ? ", " : " or ";
+        used += (size_t)snprintf(out + used, size - used, "%s%s", before, name);
+    }
+}
+
+static ms_status set_choice(const char **choice, const ms_cli_option *option, const char *value,
+                            ms_error *err)
+{
+    char hint[MS_CLI_HINT_BYTES], choices[120] = "";
+    *choice = value;
+    for (size_t i = 0; option->choice_at(i); i++)
+        if (strcmp(option->choice_at(i), value) == 0)
+            return MS_OK;
+    write_choices(option, choices, sizeof choices);
+    return ms_cli_fail(err, MS_ERR_USAGE, "--%s: no \"%.40s\"%s (%s)", option->name, value,
+                       ms_cli_hint(value, choice_name, option, "", hint), choices);
+}
+
 ms_status ms_cli_set_option(ms_cli_settings *s, const ms_cli_option *option, const char *value,
                             ms_error *err)
 {
@@ -108,6 +137,8 @@ ms_status ms_cli_set_option(ms_cli_settings *s, const ms_cli_option *option, con
     case MS_CLI_IS_PATH:
         *(const char **)member = ms_cli_path(value);
         return MS_OK;
+    case MS_CLI_IS_CHOICE:
+        return set_choice(member, option, value, err);
     case MS_CLI_IS_NUMBER:
         return set_number(member, option, value, err);
     case MS_CLI_APPLIES:

@@ -14,6 +14,7 @@
 #define MS_CLI_FLAG(at) MS_CLI_AT(MS_CLI_IS_FLAG, at) /* bool */
 #define MS_CLI_PATH(at) MS_CLI_AT(MS_CLI_IS_PATH, at) /* const char *: ms_cli_path of the value */
 #define MS_CLI_TEXT(at, what) MS_CLI_AT(MS_CLI_IS_TEXT, at), .needs = what
+#define MS_CLI_CHOICE(at, name_at) MS_CLI_AT(MS_CLI_IS_CHOICE, at), .choice_at = name_at
 #define MS_CLI_NUMBER(at, largest) MS_CLI_AT(MS_CLI_IS_NUMBER, at), .most = largest
 
 /* Rows that most commands have; the last one ends the list. */
