@@ -452,6 +452,55 @@ ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor
     return result;
 }
 
+/* What a kernel's forward makes and keeps. */
+typedef struct kept {
+    ms_tensor out, lse, state[2];
+    bool has_seed; /* the state is on the device, though nothing is drawn */
+} kept;
+
+/* The kernel itself: its result of `shape`, what it keeps, and its buffers, which are gone. */
+static kept run_kernel(ms_tape *tape, const kernel *row, uint32_t node, ms_tensor q,
+                       const ms_attention_sizes *s, ms_shape shape, double dropout)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    bool is_efficient = row->backend == MS_ATTENTION_EFFICIENT;
+    bool training = is_efficient ? node != MS_NONE
+                                 : tape->grad_enabled || row->has_random_state || tape->on_cpu;
+    kept k = {.has_seed = is_efficient && is_efficient_late(tape) && dropout <= 0};
+    for (uint32_t i = 0; k.has_seed && i < 2; i++)
+        k.state[i] = ms_empty_bytes(tape, SEED_BYTES, MS_DTYPE_U64);
+    k.out = is_efficient ? like_query(tape, shape, dtype) : ms_empty_like(tape, q, dtype);
+    ms_dim rows = row->lse_step > 1 ? padded(tape, s->seq, row->lse_step) : s->seq;
+    k.lse = training ? ms_empty(tape, MS_SHAPE(s->batch, s->heads, rows), MS_DTYPE_F32) : 0;
+    split_buffers splits = {0};
+    if (row->backend == MS_ATTENTION_FLASH)
+        splits = flash_split_buffers(tape, s, dropout);
+    if (row->has_random_state)
+        random_state(tape, dropout, k.state);
+    ms_consume(tape, splits.lse);
+    ms_consume(tape, splits.out);
+    if (row->backend == MS_ATTENTION_CPU_FLASH)
+        attention_cpu_forward_buffers(tape, s->seq.value, s->keys.value, s->head_dim.value, dtype);
+    if (is_efficient && dtype != MS_DTYPE_F32 &&
+        (s->head_dim.value > 128 || s->value_dim.value > 128))
+        ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
+    return k;
+}
+
+/* The node keeps the result and what the kernel made; of what an efficient one draws on the host,
+ * hooks that save tensors have a copy. */
+static void save_kept(ms_tape *tape, const kernel *row, uint32_t node, const kept *k)
+{
+    ms_attach(tape, node, 1, &k->out);
+    ms_save(tape, node, k->lse);
+    ms_save(tape, node, k->out);
+    ms_save(tape, node, k->state[0]);
+    ms_save(tape, node, k->state[1]);
+    if (row->backend == MS_ATTENTION_EFFICIENT && !k->has_seed && node != MS_NONE &&
+        ms_hooks_saving(tape) == MS_SAVING_TENSORS)
+        tape->host_saved_bytes += HOST_SEED_BYTES;
+}
+
 ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
                               ms_tensor v, ms_attention_call_args c)
 {
@@ -463,62 +512,32 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     bool learns_bias = ms_needs_grad(tape, bias);
     uint32_t node = ms_record(tape, &row->op, learns_bias ? 4 : 3, (ms_tensor[]){q, k, v, bias});
     ms_node_numbers(tape, node, 1, (uint64_t[]){c.both_ways ? 2 : 1});
-    ms_save(tape, node, bias);
-    ms_save(tape, node, k);
-    ms_save(tape, node, q);
-    ms_save(tape, node, v);
+    const ms_tensor saved[] = {bias, k, q, v};
+    for (int i = 0; i < 4; i++)
+        ms_save(tape, node, saved[i]);
     if (ms_idle(tape)) {
         ms_op_end(tape, work);
         ms_consume(tape, bias);
         return 0;
     }
     ms_shape shape = ms_info(tape, q)->shape;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     ms_attention_sizes s =
         ms_attention_sizes_of(&shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
     shape.dims[3] = s.value_dim;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    bool is_efficient = row->backend == MS_ATTENTION_EFFICIENT;
-    bool training = is_efficient ? node != MS_NONE
-                                 : tape->grad_enabled || row->has_random_state || tape->on_cpu;
-    ms_tensor state[2] = {0};
-    bool has_seed = is_efficient && is_efficient_late(tape) && c.dropout == 0;
-    for (uint32_t i = 0; has_seed && i < 2; i++)
-        state[i] = ms_empty_bytes(tape, SEED_BYTES, MS_DTYPE_U64);
-    ms_tensor out = is_efficient ? like_query(tape, shape, dtype) : ms_empty_like(tape, q, dtype);
-    ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
-    ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
-    split_buffers splits = {0};
-    if (row->backend == MS_ATTENTION_FLASH)
-        splits = flash_split_buffers(tape, &s, c.dropout);
-    if (row->has_random_state)
-        random_state(tape, c.dropout, state);
-    ms_consume(tape, splits.lse);
-    ms_consume(tape, splits.out);
-    if (row->backend == MS_ATTENTION_CPU_FLASH)
-        attention_cpu_forward_buffers(tape, s.seq.value, s.keys.value, s.head_dim.value, dtype);
-    if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 &&
-        (s.head_dim.value > 128 || s.value_dim.value > 128))
-        ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
-    ms_attach(tape, node, 1, &out);
-    ms_save(tape, node, lse);
-    ms_save(tape, node, out);
-    ms_save(tape, node, state[0]);
-    ms_save(tape, node, state[1]);
-    if (is_efficient && !has_seed && node != MS_NONE && ms_hooks_saving(tape) == MS_SAVING_TENSORS)
-        tape->host_saved_bytes += HOST_SEED_BYTES;
-    ms_op_operand(tape, work, q, false);
-    ms_op_operand(tape, work, k, false);
-    ms_op_operand(tape, work, v, false);
-    ms_op_operand(tape, work, out, true);
+    const kept made = run_kernel(tape, row, node, q, &s, shape, c.dropout);
+    save_kept(tape, row, node, &made);
+    const ms_tensor read[] = {q, k, v};
+    for (int i = 0; i < 3; i++)
+        ms_op_operand(tape, work, read[i], false);
+    ms_op_operand(tape, work, made.out, true);
     ms_attention_work(tape, work, &s, c.both_ways ? 4 : 2, dtype);
     ms_op_end(tape, work);
-    ms_consume(tape, lse);
-    ms_consume(tape, bias);
-    ms_consume(tape, state[0]);
-    ms_consume(tape, state[1]);
-    if (tape->stopped) {
-        ms_consume(tape, out);
-        return 0;
-    }
-    return out;
+    const ms_tensor gone[] = {made.lse, bias, made.state[0], made.state[1]};
+    for (int i = 0; i < 4; i++)
+        ms_consume(tape, gone[i]);
+    if (!tape->stopped)
+        return made.out;
+    ms_consume(tape, made.out);
+    return 0;
 }

@@ -514,66 +514,83 @@ static ms_status resolve_build(const ms_resolving *c)
                : MS_OK;
 }
 
+/* Options that contradict one another, the first that holds is told. */
+static ms_status check_together(const ms_resolving *c)
+{
+    const ms_parallel *p = &c->run->parallel;
+    const struct {
+        bool holds;
+        const char *option, *why;
+    } rows[] = {
+        {p->has_parameter_views && !p->has_zero_optimizer, "parameters-as-bucket-view",
+         "it is an option of zero-optimizer, which is not set"},
+        {p->has_static_graph && c->run->training.label_smoothing > 0, "static-graph",
+         "it is not predicted with label-smoothing"},
+        {p->has_static_graph && p->finds_unused, "find-unused-parameters",
+         "with static-graph it is not predicted"},
+        {p->has_static_graph && p->syncs_last_only, "static-graph",
+         "it is not predicted with no-sync"},
+        {p->finds_unused && ms_resolve_is_reentrant(c), "find-unused-parameters",
+         "DistributedDataParallel stops at reentrant checkpoints, whose parameters it takes for "
+         "unused: give no"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].holds)
+            return ms_resolve_fail(c, rows[i].option, "%s", rows[i].why);
+    const char *left = left_without_gradients(c);
+    return left ? ms_resolve_fail(c, "find-unused-parameters",
+                                  "%s gets no gradients, for which DistributedDataParallel waits: "
+                                  "yes lets it go on",
+                                  left)
+                : MS_OK;
+}
+
+static ms_status check_ranks(const ms_resolving *c)
+{
+    const char *why = ms_unsupported_by_ranks(c);
+    return why ? ms_resolve_fail(c, "parallel", "%s is not predicted %s",
+                                 ms_layout_name(&c->run->parallel.layout), why)
+               : MS_OK;
+}
+
+/* What follows from the options, the model and the run together. */
+static ms_status take_settings(const ms_resolving *c)
+{
+    ms_parallel *p = &c->run->parallel;
+    const ms_training *training = &c->run->training;
+    p->keeps_unsharded = !c->draft->reshards;
+    p->zero.offloads_optimizer = training->optimizer_device == MS_OPTIMIZER_ON_HOST;
+    p->zero.has_leaf_blocks = ms_family_facts_of(c->model->family)->has_leaf_experts;
+    p->zero.accumulates_f32 =
+        training->accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
+    p->zero.contiguous_gradients |= p->zero.offloads_optimizer;
+    p->keeps_after_backward = !c->draft->reshards_after_backward;
+    p->has_tied_ends = p->units == MS_UNITS_ACCELERATE && c->model->tie_word_embeddings;
+    p->has_end_units = p->units != MS_UNITS_LAYERS && !p->has_tied_ends;
+    p->has_flat_parameters = !c->draft->keeps_orig_params;
+    return MS_OK;
+}
+
+typedef ms_status (*step)(const ms_resolving *c);
+
+/* In turn, up to the first that fails. */
+static ms_status run_steps(const ms_resolving *c, const step *steps, size_t count)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < count && status == MS_OK; i++)
+        status = steps[i](c);
+    return status;
+}
+
 ms_status ms_resolve_parallel(const ms_resolving *c)
 {
-    ms_parallel *parallel = &c->run->parallel;
-    ms_status status = check_options(c);
-    if (status == MS_OK)
-        status = resolve_build(c);
-    if (status == MS_OK)
-        status = check_world(c);
-    if (status == MS_OK)
-        status = check_rank(c);
-    if (status == MS_OK)
-        status = check_shards(c);
-    if (status == MS_OK)
-        status = resolve_tensor_parallel(c);
-    if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
+    static const step always[] = {check_options, resolve_build, check_world,
+                                  check_rank,    check_shards,  resolve_tensor_parallel};
+    static const step of_ranks[] = {check_together,           check_ranks,     check_treatments,
+                                    ms_resolve_packed_zero3,  take_settings,   ms_resolve_fsdp,
+                                    resolve_context_parallel, resolve_pipeline};
+    ms_status status = run_steps(c, always, sizeof always / sizeof always[0]);
+    if (status != MS_OK || c->run->parallel.layout.kind == MS_PARALLEL_NONE)
         return status;
-    if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
-        return ms_resolve_fail(c, "parameters-as-bucket-view",
-                               "it is an option of zero-optimizer, which is not set");
-    if (parallel->has_static_graph && c->run->training.label_smoothing > 0)
-        return ms_resolve_fail(c, "static-graph", "it is not predicted with label-smoothing");
-    if (parallel->has_static_graph && parallel->finds_unused)
-        return ms_resolve_fail(c, "find-unused-parameters",
-                               "with static-graph it is not predicted");
-    if (parallel->has_static_graph && parallel->syncs_last_only)
-        return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
-    if (parallel->finds_unused && ms_resolve_is_reentrant(c))
-        return ms_resolve_fail(c, "find-unused-parameters",
-                               "DistributedDataParallel stops at reentrant checkpoints, whose "
-                               "parameters it takes for unused: give no");
-    const char *left = left_without_gradients(c);
-    if (left)
-        return ms_resolve_fail(c, "find-unused-parameters",
-                               "%s gets no gradients, for which DistributedDataParallel waits: yes "
-                               "lets it go on",
-                               left);
-    const char *why = ms_unsupported_by_ranks(c);
-    if (why)
-        return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
-                               ms_layout_name(&parallel->layout), why);
-    status = check_treatments(c);
-    if (status == MS_OK)
-        status = ms_resolve_packed_zero3(c);
-    if (status != MS_OK)
-        return status;
-    parallel->keeps_unsharded = !c->draft->reshards;
-    parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
-    parallel->zero.has_leaf_blocks = ms_family_facts_of(c->model->family)->has_leaf_experts;
-    parallel->zero.accumulates_f32 =
-        c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
-    parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
-    parallel->keeps_after_backward = !c->draft->reshards_after_backward;
-    bool is_tied = c->model->tie_word_embeddings;
-    parallel->has_tied_ends = parallel->units == MS_UNITS_ACCELERATE && is_tied;
-    parallel->has_end_units = parallel->units != MS_UNITS_LAYERS && !parallel->has_tied_ends;
-    parallel->has_flat_parameters = !c->draft->keeps_orig_params;
-    status = ms_resolve_fsdp(c);
-    if (status == MS_OK)
-        status = resolve_context_parallel(c);
-    if (status == MS_OK)
-        status = resolve_pipeline(c);
-    return status;
+    return run_steps(c, of_ranks, sizeof of_ranks / sizeof of_ranks[0]);
 }
