@@ -44,8 +44,10 @@ static void concatenate(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *u
     ms_vec_free(&padded);
 }
 
-void ms_fsdp_cat(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
-                 const ms_tensor *grads)
+/* What lives while whole gradients of a unit, 0 for those there are none of, are copied into the
+ * input of its reduction (fsdp_cat.c): torch._chunk_cat. */
+static void fsdp_cat(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                     const ms_tensor *grads)
 {
     const ms_parallel *parallel = all->parallel;
     const uint64_t size = ms_dtype_bytes(parallel->reduce_dtype);
@@ -401,7 +403,7 @@ static void reduce_gradients(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms
         named_buffer(tape, unit, elements * all->parallel->layout.shards,
                      all->parallel->reduce_dtype, "reduce-scatter input", MS_CATEGORY_GRADIENT);
     ms_retain(tape, all->reduce_input);
-    ms_fsdp_cat(tape, all, unit, grads);
+    fsdp_cat(tape, all, unit, grads);
     for (uint32_t i = unit->count; i-- > 0;)
         if (grads[i] && i != last)
             ms_release(tape, grads[i]);

@@ -53,8 +53,9 @@ bool ms_zero3_is_adapted(const ms_zero3 *all, uint32_t scope)
     return scope < all->external.count && all->external.items[scope] != MS_NONE;
 }
 
-uint32_t ms_zero3_parameters_in(const ms_zero3 *all, uint32_t module, bool with_those_below,
-                                uint32_t *first)
+/* The same without, or with, those of the modules in it. */
+static uint32_t zero3_parameters_in(const ms_zero3 *all, uint32_t module, bool with_those_below,
+                                    uint32_t *first)
 {
     uint32_t scopes = all->module_first.count, base = ms_zero3_base_in(all, 0), count = 0;
     if (module == all->tied_head) {
@@ -78,7 +79,7 @@ uint32_t ms_zero3_parameters_in(const ms_zero3 *all, uint32_t module, bool with_
 
 uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first)
 {
-    return ms_zero3_parameters_in(all, module, ms_zero3_is_leaf(all, module), first);
+    return zero3_parameters_in(all, module, ms_zero3_is_leaf(all, module), first);
 }
 
 /* DeepSpeed's order is that in which parameters became its own: under zero.Init an adapter's are
@@ -91,7 +92,8 @@ static bool is_made_before(const ms_tape *tape, const ms_zero3 *all, uint32_t a,
     return is_added != is_other_added ? is_other_added : a < b;
 }
 
-void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count)
+/* Sorts parameters by when they were made. */
+static void zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
         for (uint32_t k = i; k > 0 && is_made_before(tape, all, members[k], members[k - 1]); k--) {
@@ -125,25 +127,30 @@ static ms_tensor take_memory(ms_tape *tape, const ms_zero3_parameter *row)
     return held;
 }
 
-bool ms_zero3_is_shared(const ms_tape *tape, const ms_zero3_parameter *row)
+/* Whether the graph has views of the parameter's memory, as products of stacked experts save them;
+ * then they keep what it gives up. */
+static bool zero3_is_shared(const ms_tape *tape, const ms_zero3_parameter *row)
 {
     uint32_t storage = tape->tensors.items[row->placed.tensor].storage;
     return (tape->storage_refs.items[storage] & ~MS_STORAGE_EMPTY) > 1;
 }
 
-void ms_zero3_part(ms_tape *tape, const ms_zero3_parameter *row)
+static void zero3_part(ms_tape *tape, const ms_zero3_parameter *row)
 {
     ms_release(tape, take_memory(tape, row));
 }
 
-void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
+/* A tensor that a recomputation has saved keeps the memory that the parameter gives up. */
+static void zero3_hold(ms_tape *tape, ms_zero3_parameter *row)
 {
     ms_tensor held = take_memory(tape, row);
     ms_release(tape, row->held);
     row->held = held;
 }
 
-void ms_zero3_keep(ms_tape *tape, ms_zero3 *all, ms_zero3_parameter *row)
+/* The node of a product with a packed weight has a view of its memory, which no hook of saved
+ * tensors sees: it stays as long as the graph, that of a recomputation until backward goes on. */
+static void zero3_keep(ms_tape *tape, ms_zero3 *all, ms_zero3_parameter *row)
 {
     ms_tensor kept = take_memory(tape, row);
     bool is_graphs = row->is_viewed;
@@ -168,7 +175,8 @@ void ms_zero3_drop_kept(ms_tape *tape, ms_zero3 *all)
 /* The trace of ZeRO-3: the modules of the first pass in the order in which they ran, and what it
  * says of the uses of parameters that are still to come. */
 
-void ms_zero3_list_uses(ms_tape *tape, ms_zero3 *all)
+/* The trace (zero3_trace.c): all uses of parameters by the modules in it. */
+static void zero3_list_uses(ms_tape *tape, ms_zero3 *all)
 {
     for (uint32_t i = 0; i < all->modules.count; i++) {
         uint32_t first, count = ms_zero3_parameters_of(all, all->modules.items[i], &first);
@@ -178,7 +186,8 @@ void ms_zero3_list_uses(ms_tape *tape, ms_zero3 *all)
     }
 }
 
-void ms_zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count)
+/* The uses of the parameters of the module that runs leave the queue. */
+static void zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count)
 {
     uint32_t wanted = 0;
     for (uint32_t i = first; i < first + count; i++)
@@ -201,7 +210,7 @@ static bool is_used_soon(const ms_zero3 *all, uint32_t module, uint32_t paramete
         if (passed >= all->parallel->zero.max_reuse_distance)
             return false;
         uint32_t first;
-        uint32_t count = ms_zero3_parameters_in(all, all->modules.items[i], is_leaf, &first);
+        uint32_t count = zero3_parameters_in(all, all->modules.items[i], is_leaf, &first);
         for (uint32_t k = first; k < first + count; k++) {
             if (k == parameter)
                 return true;
@@ -225,7 +234,10 @@ static uint32_t first_of_step(const ms_zero3 *all, int64_t step)
     return low;
 }
 
-bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t parameter)
+/* Whether a parameter stays when a module is left: the trace has another use within the distance,
+ * or a prefetch passed over one. DeepSpeed remembers what it decided for the module and the step,
+ * also for an evaluation, before which other things were fetched. */
+static bool zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t parameter)
 {
     const int64_t step = all->step;
     uint32_t count = all->decisions.count;
@@ -245,7 +257,8 @@ bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t para
     return stays;
 }
 
-uint64_t ms_zero3_room(const ms_zero3 *all)
+/* How many elements may still be gathered. */
+static uint64_t zero3_room(const ms_zero3 *all)
 {
     uint64_t most = all->parallel->zero.max_live_parameters;
     if (all->available <= 0)
@@ -382,7 +395,7 @@ static void begin_gather(ms_tape *tape, ms_zero3 *all, uint32_t first)
     if (!gather.count || ms_idle(tape))
         return;
     uint32_t *members = all->gathered.items + first;
-    ms_zero3_sort(tape, all, members, gather.count);
+    zero3_sort(tape, all, members, gather.count);
     for (uint32_t i = 0; i < gather.count; i++) {
         ms_zero3_parameter *row = row_of(all, members[i]);
         row->status = MS_ZERO3_COMING;
@@ -465,12 +478,12 @@ static void release_parameter(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
     if (row->is_from_gathers &&
         ms_trace_add_use(tape->trace, storage, MS_STREAM_OPERATORS) == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    if (ms_zero3_is_shared(tape, row))
-        ms_zero3_part(tape, row);
+    if (zero3_is_shared(tape, row))
+        zero3_part(tape, row);
     else if (all->is_rerun && is_saved(tape, row) && ms_zero3_is_trained(all, parameter))
-        ms_zero3_hold(tape, row);
+        zero3_hold(tape, row);
     else if (row->is_viewed || (row->is_packed && all->is_rerun))
-        ms_zero3_keep(tape, all, row);
+        zero3_keep(tape, all, row);
     else
         ms_storage_empty(tape, tensor);
 }
@@ -487,7 +500,7 @@ void ms_zero3_release(ms_tape *tape, ms_zero3 *all, uint32_t module)
     uint32_t first, count = ms_zero3_parameters_of(all, module, &first);
     for (uint32_t i = first; i < first + count; i++) {
         ms_zero3_parameter *row = row_of(all, i);
-        bool stays = all->tracing == MS_ZERO3_KNOWS && ms_zero3_stays(tape, all, module, i);
+        bool stays = all->tracing == MS_ZERO3_KNOWS && zero3_stays(tape, all, module, i);
         drop_user(row, module);
         row->is_viewed |= row->is_packed && !tape->in_backward && !all->is_rerun;
         if (!all->is_rerun)
@@ -582,7 +595,7 @@ static void attribute(ms_tape *tape, ms_zero3 *all, uint32_t parameter)
 static void prefetch(ms_tape *tape, ms_zero3 *all)
 {
     const ms_zero *zero = &all->parallel->zero;
-    uint64_t room = ms_zero3_room(all);
+    uint64_t room = zero3_room(all);
     uint64_t most = room < zero->prefetch_bucket_size ? room : zero->prefetch_bucket_size;
     uint64_t elements = 0;
     uint32_t first = all->gathered.count;
@@ -624,7 +637,7 @@ void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
         ms_zero3_note(tape, &all->fetched);
     }
     if (all->tracing == MS_ZERO3_KNOWS) {
-        ms_zero3_pass_uses(all, first, count);
+        zero3_pass_uses(all, first, count);
         if (all->parallel->zero.prefetch_bucket_size)
             prefetch(tape, all);
     }
@@ -637,7 +650,7 @@ void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module)
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all)
 {
     if (all->tracing == MS_ZERO3_RECORDS) {
-        ms_zero3_list_uses(tape, all);
+        zero3_list_uses(tape, all);
         all->tracing = MS_ZERO3_KNOWS;
     } else if (all->tracing == MS_ZERO3_IDLE) {
         all->tracing = MS_ZERO3_RECORDS;

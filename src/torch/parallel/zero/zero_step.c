@@ -12,7 +12,8 @@
  * the host. Reduced gradients of the partition go there in the last micro-step, each with its norm;
  * earlier ones are summed there through a permanent buffer on the device. */
 
-uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter)
+/* Elements of a parameter that lie in this rank's partition of its group. */
+static uint64_t zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter)
 {
     const ms_zero_place *place = &all->places.items[parameter];
     uint64_t partition = ms_zero_group_of(all, parameter)->partition;
@@ -87,7 +88,7 @@ ms_tensor ms_zero_narrow(ms_tape *tape, ms_tensor base, uint64_t elements)
 void ms_zero_offload_gradient(ms_tape *tape, ms_zero12 *all, uint32_t index)
 {
     ms_parameter *parameter = &tape->parameters.items[index];
-    uint64_t elements = ms_zero_elements_in_partition(all, index);
+    uint64_t elements = zero_elements_in_partition(all, index);
     if (!all->is_last || ms_idle(tape))
         return;
     tape->stream = ms_zero_pool(all);
@@ -197,7 +198,7 @@ static void list_wide(ms_tape *tape, const ms_zero12 *all, ms_zero_group *group)
         group->wide = ms_zero_vector(tape, group->partition, MS_DTYPE_F32, "fp32 gradients",
                                      MS_CATEGORY_GRADIENT);
     for (uint32_t i = group->first; i < group->end && !ms_idle(tape); i++) {
-        uint64_t elements = ms_zero_elements_in_partition(all, all->order.items[i]);
+        uint64_t elements = zero_elements_in_partition(all, all->order.items[i]);
         if (elements && !ms_vec_push(&group->averaged, ms_zero_narrow(tape, group->wide, elements)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
