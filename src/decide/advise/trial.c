@@ -5,7 +5,7 @@
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
 #include "input/config/treatment/treatment.h"
-#include "run/measure/lifetime.h"
+#include "run/measure/usage.h"
 #include "run/simulate/ranks.h"
 #include "run/simulate/summary.h"
 

@@ -7,7 +7,6 @@
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
-#include "model/recurrent/delta.h"
 #include "model/recurrent/delta_net.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

@@ -11,7 +11,6 @@
 #include "model/family/family_list.h"
 #include "model/recurrent/mamba_model.h"
 #include "model/recurrent/selective_scan.h"
-#include "model/recurrent/short_convolution.h"
 #include "model/recurrent/state_cache.h"
 #include "torch/ops/ops.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "input/config/run/run_config.h"
-#include "run/measure/lifetime.h"
+#include "run/measure/usage.h"
 #include "run/measure/scopes.h"
 #include "run/measure/source.h"
 

@@ -16,7 +16,6 @@
 #include "model/blocks/tensor_parallel.h"
 #include "run/step/batches.h"
 #include "run/step/clip.h"
-#include "run/step/evaluation.h"
 #include "run/step/figures.h"
 #include "run/step/forward.h"
 #include "run/step/optimizer.h"

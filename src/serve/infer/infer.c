@@ -15,7 +15,6 @@
 #include "base/json/value.h"
 #include "model/families.h"
 #include "serve/infer/largest.h"
-#include "serve/infer/levers.h"
 #include "serve/infer/llama/model.h"
 #include "serve/infer/llamacpp/fit.h"
 #include "serve/infer/trial.h"

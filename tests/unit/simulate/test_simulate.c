@@ -8,7 +8,7 @@
 
 #include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
-#include "run/measure/lifetime.h"
+#include "run/measure/usage.h"
 #include "unit/fixtures.h"
 
 #define GIB(n) (UINT64_C(1) << 30) * (n)

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "decide/plan/modules/curves.h"
+#include "decide/plan/modules/candidates.h"
 
 /* ---- envelope ---- */
 
