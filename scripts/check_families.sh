@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit
 
 # file word: why it is no fact of a family.
 exceptions='
-src/input/config/model/layer_pattern.c mamba: a word of layer_types
+src/input/config/model/model_keys.c mamba: a word of layer_types
 src/input/config/names/hub.c gpt2: a preset
 src/input/config/names/hub.c phi: a part of names on the Hub
 src/input/config/names/no_config.c llava: how names of models begin that are not predicted

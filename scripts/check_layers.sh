@@ -57,7 +57,7 @@ compare:base text document:.
 check:base json text device config model document diff:.
 calibrate:base json text tensor device config document:.
 report:base json text tensor device allocator config trace replay step measure simulate advise stream infer ledger plan fit document diff compare check calibrate:kit view pictures ranks step plan stream infer runs runtime compare diff check others .
-api:base json text tensor device allocator config trace replay model measure simulate advise stream infer ledger plan fit sweep document diff compare check calibrate report:models . inference check devices
+api:base json text tensor device allocator config trace replay model measure simulate advise stream infer ledger plan fit sweep document diff compare check calibrate report:. inference check devices
 cli:base:output parse capture commands .
 nulldevice::. driver libraries
 '

@@ -9,13 +9,12 @@ build=${1:?usage: check_links.sh BUILD}
 
 # Pairs of files that need each other: first second: why.
 pairs='
-torch/autograd/names.c torch/autograd/tape.c: scopes and operators are events of the tape, and what the tape makes is named as it is made
 '
 
 # Headers that stand for several files: header: why.
 shared='
 torch/ops/ops.h: the list of operators, as torch has it; a file each would be a folder of headers of three lines
-torch/autograd/tape.h: the tape, whose parts are files: shapes, frames, names, nodes
+torch/autograd/tape.h: the tape, whose nodes are a file of their own
 decide/ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
 decide/ledger/records.h: operators and tensors are the two halves of the records
 model/evaluator/program.h: a text that was read, whose parts are files: names, reading, numbers
@@ -26,7 +25,6 @@ model/evaluator/primitive.h: rows of functions.c and modules.c, and what they as
 model/evaluator/evaluate.h: the program, whose parts are files: building, calls, passes
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too
 hardware/nulldevice/nulldevice.h: the device that every library here has
-torch/ops/dtensor/dtensor.h: DTensor over a mesh: its collectives, redistributions and operators by vocabulary
 torch/parallel/fsdp.h: FSDP2, whose parts are files: shards, collectives, the ends of the step
 torch/parallel/fsdp1.h: FSDP1, whose parts are files: flat parameters, collectives, clipping
 torch/parallel/zero/zero.h: ZeRO 1 and 2, whose parts are files: flattening, reduction, the step, norms, the host

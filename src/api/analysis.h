@@ -6,6 +6,7 @@
 #define MS_API_ANALYSIS_H
 
 #include "input/config/load/load.h"
+#include "input/config/model/model_config.h"
 #include "input/document/report.h"
 #include "decide/ledger/advice.h"
 #include "decide/ledger/ledger.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/device/title.h"
+#include "core/device/device.h"
 #include "hardware/replay/backend_host.h"
 #include "hardware/replay/cuda/backend_cuda.h"
 #include "base/text/values.h"

@@ -6,8 +6,9 @@
 
 #include "api/run.h"
 #include "base/error.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve.h"
-#include "decide/fit/mixed.h"
+#include "decide/fit/fit.h"
 #include "report/others/fit_report.h"
 #include "report/writers.h"
 #include "model/load.h"

@@ -5,13 +5,14 @@
 #ifndef MS_API_PLAN_H
 #define MS_API_PLAN_H
 
-#include "api/every_target.h"
 #include "base/deadline.h"
 #include "decide/plan/file_plan.h"
 #include "decide/plan/settings.h"
 #include "input/config/load/load.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_fields.h"
 #include "memscope/plan.h"
+#include "report/plan/plan_answer.h"
 
 struct ms_plan {
     ms_arena *arena;

@@ -8,7 +8,7 @@
 #include "api/backend.h"
 #include "base/error.h"
 #include "base/json/place.h"
-#include "core/device/title.h"
+#include "core/device/device.h"
 #include "hardware/replay/host_copies.h"
 #include "hardware/replay/replay.h"
 #include "input/config/resolve/device_named.h"
@@ -17,7 +17,7 @@
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
 #include "report/writers.h"
-#include "run/measure/link_use.h"
+#include "run/measure/schedule.h"
 
 /* ---- probe ---- */
 

@@ -11,6 +11,7 @@
 #include "core/trace/trace_read.h"
 #include "hardware/replay/links.h"
 #include "hardware/replay/replay.h"
+#include "input/config/model/model_config.h"
 #include "memscope/probe.h"
 #include "report/runtime/offload_view.h"
 #include "run/simulate/simulate.h"

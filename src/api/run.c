@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "input/config/run/run_words.h"
+#include "input/config/run/run_fields.h"
 
 const ms_run_field *ms_run_fields(size_t *count)
 {

@@ -8,7 +8,6 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/ordered.h"
 #include "base/text/output.h"
 #include "base/threads.h"
 #include "input/config/run/run_fields.h"

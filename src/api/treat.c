@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "input/config/treatment/treatment.h"
-#include "decide/plan/trainers/pytorch_treat.h"
+#include "decide/plan/trainers/pytorch_code.h"
 #include "base/text/output.h"
 
 static ms_status write_code(ms_arena *arena, const char *treat, uint32_t count, bool is_reentrant,

@@ -41,17 +41,6 @@ int ms_text_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-int ms_file_print(FILE *out, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    held h = hold_locale();
-    int length = vfprintf(out, format, args);
-    release_locale(h);
-    va_end(args);
-    return length;
-}
-
 double ms_number_read(const char *text, char **end)
 {
     held h = hold_locale();

@@ -10,12 +10,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* vsnprintf, snprintf, fprintf and strtod in the "C" locale. */
+/* vsnprintf, snprintf and strtod in the "C" locale. */
 __attribute__((format(printf, 3, 0))) int ms_text_vprint(char *out, size_t size, const char *format,
                                                          va_list args);
 __attribute__((format(printf, 3, 4))) int ms_text_print(char *out, size_t size, const char *format,
                                                         ...);
-__attribute__((format(printf, 2, 3))) int ms_file_print(FILE *out, const char *format, ...);
 double ms_number_read(const char *text, char **end);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef MS_CLI_COMMANDS_H
 #define MS_CLI_COMMANDS_H
 
-#include "cli/parse/command.h"
+#include "cli/parse/grammar.h"
 
 /* All of them, in the order of the help; NULL past the last. */
 extern const ms_cli_command *const ms_cli_commands[];

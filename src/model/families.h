@@ -2,7 +2,7 @@
 #ifndef MS_MODEL_FAMILIES_H
 #define MS_MODEL_FAMILIES_H
 
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* All families. */
 const ms_family_list *ms_families(void);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input/config/model/load_model.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/notes.h"
 #include "model/families.h"
 #include "base/text/nearest.h"

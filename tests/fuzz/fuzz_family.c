@@ -8,6 +8,7 @@
 
 #include "base/json/value.h"
 #include "fuzz/fuzz.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
 #include "model/evaluator/family.h"
 #include "model/families.h"

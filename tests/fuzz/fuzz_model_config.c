@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
 #include "fuzz/fuzz.h"
 #include "model/families.h"

@@ -9,7 +9,7 @@
 
 #include "fuzz/fuzz.h"
 #include "decide/plan/modules/checkpoints.h"
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 #include "decide/plan/operators/operators.h"
 
 enum { FEW_MODULES = 6, FEW_OPERATORS = 12 };

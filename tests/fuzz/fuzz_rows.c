@@ -11,7 +11,6 @@
 
 #include "fuzz/fuzz.h"
 #include "decide/sweep/frontier.h"
-#include "decide/sweep/merge.h"
 #include "decide/sweep/rows.h"
 #include "decide/sweep/table.h"
 

@@ -4,9 +4,10 @@
  */
 #include <assert.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "input/config/resolve/resolve.h"
-#include "input/config/load/run_file.h"
+#include "input/config/load/load.h"
 #include "fuzz/fuzz.h"
 
 static void check_run(const ms_run_config *run)

@@ -11,7 +11,7 @@
 #include "fuzz/fuzz.h"
 #include "input/weights/safetensors.h"
 #include "input/weights/plain_text.h"
-#include "input/weights/tensor_index.h"
+#include "input/weights/tensor_files.h"
 
 /* Reads the first and the last byte of each, and counts all. */
 static void use(const ms_safetensors *s, const uint8_t *data, size_t size, uint64_t data_at)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "base/json/pointer.h"
+#include "base/json/string.h"
 #include "base/json/value.h"
 
 /* Visits every value; returns how many there were. */

@@ -9,7 +9,7 @@
 #include "input/config/treatment/layers.h"
 #include "input/config/run/run_fields.h"
 #include "base/text/size.h"
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "fuzz/fuzz.h"
 
 static void try_fields(const char *text)

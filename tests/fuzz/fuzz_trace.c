@@ -10,7 +10,7 @@
 
 #include "fuzz/fuzz.h"
 #include "decide/ledger/events.h"
-#include "run/measure/lifetime.h"
+#include "run/measure/usage.h"
 #include "run/measure/profile.h"
 #include "run/measure/schedule.h"
 #include "hardware/replay/backend_host.h"

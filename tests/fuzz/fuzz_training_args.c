@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "input/config/trainers/training_args.h"
 #include "fuzz/fuzz.h"

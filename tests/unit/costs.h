@@ -6,6 +6,7 @@
 #define UNIT_COSTS_H
 
 #include "decide/plan/costs/measure.h"
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 /* Of a run from at most `room` settings, which end where a field is NULL. */

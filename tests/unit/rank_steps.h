@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 

@@ -5,6 +5,7 @@
 #ifndef UNIT_REPLAYS_H
 #define UNIT_REPLAYS_H
 
+#include "input/config/model/model_config.h"
 #include "run/measure/usage.h"
 #include "hardware/replay/replay.h"
 #include "run/simulate/simulate.h"

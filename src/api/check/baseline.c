@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/identity.h"
 #include "base/inputs.h"
 #include "input/document/report.h"
 #include "base/json/read.h"

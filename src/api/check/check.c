@@ -2,27 +2,190 @@
  *
  * Checks the runs of a budgets file in parallel, and derives their verdicts.
  */
-#include "api/diff.h"
-#include "memscope/check.h"
-
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/analysis.h"
 #include "api/check/baseline.h"
-#include "api/check/deployment.h"
 #include "api/check/fix.h"
-#include "api/check/point.h"
+#include "api/diff.h"
 #include "api/read_report.h"
 #include "base/error.h"
+#include "base/json/read.h"
 #include "base/text/output.h"
 #include "base/threads.h"
-#include "run/simulate/watch.h"
+#include "decide/check/budgets.h"
 #include "decide/check/verdict.h"
-#include "base/json/read.h"
+#include "input/config/model/input.h"
+#include "memscope/check.h"
+#include "memscope/infer.h"
+#include "memscope/inputs.h"
 #include "report/check/check_view.h"
 #include "report/writers.h"
+#include "run/simulate/simulate.h"
+
+/* ---- point ---- */
+
+/* Where a budgets file has what went wrong. */
+
+/* A file, or one in a folder that is named. */
+static bool leads_to(const char *named, const char *file)
+{
+    size_t length = named ? strlen(named) : 0;
+    return length > 0 && strncmp(named, file, length) == 0 &&
+           (!file[length] || file[length] == '/' || named[length - 1] == '/');
+}
+
+/* The first text at or below a value that names the file. */
+static bool find_text(ms_arena *arena, const char *path, const char *file, ms_json_value value,
+                      ms_json_value *found)
+{
+    ms_json_value v;
+    ms_error ignored = {.status = MS_OK};
+    const char *text = NULL;
+    if (ms_json_kind_of(value) == MS_JSON_STRING) {
+        *found = value;
+        return ms_json_get_string(value, &text, &ignored) == MS_OK && *text &&
+               leads_to(ms_path_beside(arena, path, text), file);
+    }
+    if (ms_json_kind_of(value) != MS_JSON_OBJECT)
+        return false;
+    for (bool more = ms_json_first(value, &v); more; more = ms_json_next(&v))
+        if (find_text(arena, path, file, v, found))
+            return true;
+    return false;
+}
+
+static const ms_error *place_of_file(ms_arena *arena, const char *path, const ms_budget *b,
+                                     const char *file)
+{
+    ms_json_value top = b->infer.document ? b->infer : b->run, found;
+    return *file && top.document && find_text(arena, path, file, top, &found)
+               ? ms_place_of(arena, found, MS_JSON_AT_VALUE)
+               : NULL;
+}
+
+/* Gives an error that has no line of its own a place in the budgets file, `path`: the text of the
+ * budget's run or deployment that names the error's file, otherwise `place`. */
+static void budget_point(ms_arena *arena, const char *path, const ms_budget *b,
+                         const ms_error *place, ms_error *err)
+{
+    if (err->status == MS_OK || (err->file[0] && err->line))
+        return;
+    ms_error said = *err;
+    const ms_error *nearer = place_of_file(arena, path, b, said.file);
+    *err = (ms_error){0};
+    ms_error_set(err, said.status, "%s%s%.200s", said.file, said.file[0] ? ": " : "", said.text);
+    ms_error_copy_place(err, nearer ? nearer : place);
+    memcpy(err->more, said.more, sizeof err->more);
+}
+
+/* ---- deployment ---- */
+
+/* A budget of inference: "infer" of an entry. */
+
+static const char *value_text(ms_arena *arena, ms_json_value value, ms_error *err)
+{
+    const char *text = NULL;
+    size_t bytes;
+    if (ms_json_kind_of(value) == MS_JSON_STRING)
+        return ms_json_get_string(value, &text, err) == MS_OK ? ms_arena_strdup(arena, text) : NULL;
+    if (ms_json_kind_of(value) == MS_JSON_BOOL) {
+        bool is_yes = false;
+        return ms_json_get_bool(value, &is_yes, err) == MS_OK ? (is_yes ? "yes" : "no") : NULL;
+    }
+    if (ms_json_kind_of(value) != MS_JSON_NUMBER)
+        return (void)ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                  "expected a text, a number or a boolean"),
+               NULL;
+    text = ms_json_source_text(value, &bytes);
+    return ms_arena_printf(arena, "%.*s", (int)bytes, text);
+}
+
+static ms_status set_member(ms_arena *arena, ms_inference *n, ms_json_value value, ms_error *err)
+{
+    ms_error reason = {.status = MS_OK};
+    const char *text = value_text(arena, value, err);
+    if (!text && err->status != MS_OK)
+        return err->status;
+    if (!text)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory");
+    if (strcmp(ms_json_key(value), "fit") == 0)
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "fit has no place here: a budget is of settings that are known");
+    ms_status status = ms_inference_set(n, ms_json_key(value), text, &reason);
+    return status == MS_OK
+               ? MS_OK
+               : ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s", reason.text);
+}
+
+/* Sets all but the model, which is found beside the file. */
+static ms_status set_members(ms_arena *arena, const ms_budget *b, const char *path, ms_inference *n,
+                             const char **model, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = MS_OK;
+    for (bool more = ms_json_first(b->infer, &v); more && status == MS_OK; more = ms_json_next(&v))
+        if (strcmp(ms_json_key(v), "model") != 0)
+            status = set_member(arena, n, v, err);
+        else if ((status = ms_json_get_string(v, model, err)) == MS_OK)
+            *model = ms_path_beside(arena, path, *model);
+    if (status == MS_OK && b->device)
+        status = ms_inference_set(n, "device", b->device, err);
+    if (status == MS_OK && !*model)
+        return ms_json_fail(err, b->infer, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "expected a \"model\" in \"infer\"");
+    return status;
+}
+
+static ms_status write_text(const ms_inference *n, char **text, size_t *length, ms_error *err)
+{
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a report");
+    ms_status status = ms_inference_write(n, "json", out, err);
+    if (fclose(out) != 0 && status == MS_OK)
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for a report");
+    return status;
+}
+
+/* Predicts the entry's deployment. The caller frees *text, the JSON of infer. `path`: of the
+ * budgets file. An error of a setting has its place. */
+static ms_status deployment_text(ms_arena *arena, const ms_budget *b, const char *path,
+                                 ms_inputs *inputs, char **text, size_t *length, ms_error *err)
+{
+    const char *model = NULL;
+    ms_inference *n = ms_inference_create();
+    if (!n)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a prediction of inference");
+    ms_inference_set_inputs(n, inputs);
+    ms_status status = set_members(arena, b, path, n, &model, err);
+    if (status == MS_OK)
+        status = ms_inference_predict(n, model, err);
+    if (status == MS_OK)
+        status = write_text(n, text, length, err);
+    ms_inference_free(n);
+    return status;
+}
+
+/* The same text as a report. */
+static ms_status deployment_report(ms_arena *arena, const char *text, size_t length,
+                                   ms_report *report, ms_error *err)
+{
+    ms_json *document = NULL;
+    const ms_json_source source = {"report", text, length};
+    ms_status status = ms_json_parse(&source, &document, err);
+    if (status == MS_OK && ms_json_kind_of(ms_json_root(document)) == MS_JSON_ARRAY)
+        status = ms_fail(err, MS_ERR_CONFIG, "a budget is of one deployment: it takes no lists");
+    if (status == MS_OK)
+        status = ms_report_read(arena, ms_json_root(document), report, err);
+    ms_json_free(document);
+    return status;
+}
+
+/* ---- check ---- */
 
 /* What one budget needs for itself, so that they can be worked on side by side. */
 typedef struct entry {
@@ -80,7 +243,7 @@ static ms_analysis *analyze_with(const ms_check *check, entry *e, const ms_budge
     ms_analysis *analysis =
         b->config ? ms_analyze_settings(settings, count, inputs, err)
                   : ms_analyze_value(b->run, check->path, settings, count, inputs, err);
-    ms_budget_point(e->arena, check->path, b, b->config_place, err);
+    budget_point(e->arena, check->path, b, b->config_place, err);
     return analysis;
 }
 
@@ -133,7 +296,7 @@ static ms_status read_baseline(const ms_check *check, ms_arena *arena, ms_verdic
         status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is a plan; a baseline is a report",
                          b->baseline);
     }
-    ms_budget_point(arena, check->path, b, b->baseline_place, &v->error);
+    budget_point(arena, check->path, b, b->baseline_place, &v->error);
     return status;
 }
 
@@ -165,8 +328,8 @@ static ms_status look_at_baseline(const ms_check *check, uint32_t index, entry *
 
 static ms_status judge_deployment(const ms_check *check, entry *e, ms_verdict *v)
 {
-    ms_status status = ms_deployment_report(e->arena, e->text, e->length, &v->report, &v->error);
-    ms_budget_point(e->arena, check->path, v->budget, v->budget->config_place, &v->error);
+    ms_status status = deployment_report(e->arena, e->text, e->length, &v->report, &v->error);
+    budget_point(e->arena, check->path, v->budget, v->budget->config_place, &v->error);
     v->device_bytes = v->report.budget_bytes;
     if (status == MS_OK)
         status = read_baseline(check, e->arena, v);
@@ -178,9 +341,9 @@ static ms_status judge_deployment(const ms_check *check, entry *e, ms_verdict *v
 static ms_status check_deployment(const ms_check *check, uint32_t index, entry *e, ms_verdict *v)
 {
     const ms_budget *b = v->budget;
-    ms_status status = ms_deployment_text(e->arena, b, check->path, ms_arena_inputs(check->arena),
-                                          &e->text, &e->length, &v->error);
-    ms_budget_point(e->arena, check->path, b, b->config_place, &v->error);
+    ms_status status = deployment_text(e->arena, b, check->path, ms_arena_inputs(check->arena),
+                                       &e->text, &e->length, &v->error);
+    budget_point(e->arena, check->path, b, b->config_place, &v->error);
     if (status != MS_OK)
         return status;
     if (!check->options.for_baselines)

@@ -8,7 +8,7 @@
 
 #include "decide/advise/advise.h"
 #include "base/error.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "decide/plan/settings.h"
 #include "decide/plan/search/step_plan.h"
 #include "decide/plan/trainers/target.h"

@@ -6,7 +6,7 @@
 
 #include "api/plan.h"
 #include "base/threads.h"
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 
 static ms_status no_memory(ms_error *err)
 {

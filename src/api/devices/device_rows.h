@@ -5,7 +5,7 @@
 #ifndef MS_API_DEVICES_DEVICE_ROWS_H
 #define MS_API_DEVICES_DEVICE_ROWS_H
 
-#include "api/devices/device_list.h"
+#include "api/devices/devices.h"
 #include "input/config/load/load.h"
 #include "memscope/plan.h"
 #include "report/runs/runs_view.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memscope/devices.h"
+#include "api/devices/devices.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,14 +8,88 @@
 #include "api/devices/device_rows.h"
 #include "api/plan.h"
 #include "api/run.h"
-#include "base/error.h"
+#include "base/arena.h"
+#include "input/config/resolve/device_named.h"
 #include "input/config/resolve/resolve_images.h"
 #include "input/config/run/optimizer.h"
+#include "memscope/devices.h"
 #include "model/load.h"
-#include "report/runs/runs_verdict.h"
 #include "report/others/fit_report.h"
+#include "report/runs/runs_verdict.h"
 #include "report/writers.h"
 #include "run/simulate/change.h"
+
+/* ---- device list ---- */
+
+typedef struct choosing {
+    const ms_device *devices;
+    bool *is_chosen;
+    uint32_t count;
+} choosing;
+
+static ms_status choose(const choosing *c, const char *name, ms_error *err)
+{
+    char hint[MS_DEVICE_HINT_BYTES];
+    if (strcmp(name, "all") == 0) {
+        for (uint32_t i = 0; i < c->count; i++)
+            c->is_chosen[i] = c->is_chosen[i] || !c->devices[i].is_cpu;
+        return MS_OK;
+    }
+    const ms_device *found = ms_device_named(c->devices, c->count, name, hint);
+    if (!found)
+        return ms_fail(err, MS_ERR_CONFIG, "device: unknown device '%.40s'%s", name, hint);
+    c->is_chosen[found - c->devices] = true;
+    return MS_OK;
+}
+
+static ms_status choose_each(const choosing *c, char *rest, ms_error *err)
+{
+    ms_status status = MS_OK;
+    while (rest && status == MS_OK) {
+        char *comma = strchr(rest, ',');
+        if (comma)
+            *comma++ = '\0';
+        status = choose(c, rest, err);
+        rest = comma;
+    }
+    return status;
+}
+
+static bool take_chosen(const choosing *c, ms_arena *arena, ms_device_list *list)
+{
+    const ms_device **order = ms_arena_array(arena, const ms_device *, c->count);
+    list->names = ms_arena_array(arena, const char *, c->count);
+    list->count = 0;
+    if (!order || !list->names)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->is_chosen[i])
+            order[list->count++] = &c->devices[i];
+    qsort(order, list->count, sizeof *order, ms_device_by_size);
+    for (uint32_t i = 0; i < list->count; i++)
+        list->names[i] = order[i]->name;
+    return true;
+}
+
+/* "all" leaves the cpu out. A device that is named twice is there once. Refuses what is unknown. */
+static ms_status device_list_read(ms_arena *arena, const char *text, ms_device_list *list,
+                                  ms_error *err)
+{
+    choosing c = {.count = 0};
+    ms_status status = ms_devices_load(arena, &c.devices, &c.count, err);
+    if (status != MS_OK)
+        return status;
+    char *copy = ms_arena_strdup(arena, text);
+    c.is_chosen = ms_arena_array(arena, bool, c.count);
+    if (!copy || !c.is_chosen)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for devices");
+    status = choose_each(&c, copy, err);
+    if (status == MS_OK && !take_chosen(&c, arena, list))
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for devices");
+    return status;
+}
+
+/* ---- devices ---- */
 
 struct ms_devices {
     ms_arena *arena;
@@ -199,7 +273,7 @@ static ms_status begin(ms_devices *t, const char *devices, ms_runs_question ques
                              .fields = fields,
                              .field_count = 1,
                              .arena = t->arena};
-    ms_status status = ms_device_list_read(t->arena, devices, &t->devices, err);
+    ms_status status = device_list_read(t->arena, devices, &t->devices, err);
     if (status != MS_OK)
         return status;
     t->rows = ms_arena_array(t->arena, ms_runs_row, t->devices.count);

@@ -9,6 +9,7 @@
 #include "api/backend.h"
 #include "api/run.h"
 #include "base/error.h"
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "report/stream/stream_view.h"
 #include "report/writers.h"

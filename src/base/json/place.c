@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/printable.h"
 #include "base/utf8.h"
 
 /* Characters shown of a long line, and how much of it comes before the place: the bytes leave room

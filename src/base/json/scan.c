@@ -12,7 +12,6 @@
 #include "base/utf8.h"
 #include "base/json/number.h"
 #include "base/json/place.h"
-#include "base/json/pointer.h"
 #include "base/json/string.h"
 
 typedef struct scanner {

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json/string.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json/number.h"
 #include "base/utf8.h"
+
+/* ---- string ---- */
 
 /* Pairs: letter behind the backslash, what it stands for. */
 static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
@@ -98,7 +102,8 @@ size_t ms_string_check(const char *text, size_t left, ms_string_fault *fault)
     return refuse(fault, "the text ends inside a string", 1);
 }
 
-uint32_t ms_string_next(const char **p)
+/* Decodes the character at *p of a checked string and advances *p. */
+static uint32_t string_next(const char **p)
 {
     const char *text = *p;
     if (*text == '\\' && text[1] != 'u') {
@@ -121,7 +126,7 @@ bool ms_string_equal(const char *a, size_t a_bytes, const char *b, size_t b_byte
 {
     const char *a_end = a + a_bytes, *b_end = b + b_bytes;
     while (a < a_end && b < b_end)
-        if (ms_string_next(&a) != ms_string_next(&b))
+        if (string_next(&a) != string_next(&b))
             return false;
     return a == a_end && b == b_end;
 }
@@ -130,6 +135,71 @@ uint64_t ms_string_hash(const char *text, size_t bytes, uint64_t seed)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ seed * 0x9e3779b97f4a7c15u;
     for (const char *end = text + bytes; text < end;)
-        hash = (hash ^ ms_string_next(&text)) * 0x100000001b3u;
+        hash = (hash ^ string_next(&text)) * 0x100000001b3u;
     return hash ^ hash >> 29;
+}
+
+/* ---- pointer ---- */
+
+/* A piece goes in whole or not at all. */
+static bool append(char *out, size_t size, size_t *used, const char *piece, size_t bytes)
+{
+    if (*used + bytes >= size)
+        return false;
+    memcpy(out + *used, piece, bytes);
+    *used += bytes;
+    out[*used] = '\0';
+    return true;
+}
+
+/* A character of a key of YAML: one that is written with an escape stays so. */
+static uint32_t next_raw(const char **key, const char *end)
+{
+    uint32_t code = (unsigned char)**key;
+    size_t bytes = ms_utf8_length(*key, (size_t)(end - *key));
+    if (bytes > 1)
+        return string_next(key);
+    (*key)++;
+    return bytes == 1 ? code : '?';
+}
+
+static bool append_key(char *out, size_t size, size_t *used, const char *key, size_t bytes,
+                       bool is_raw)
+{
+    const char *end = key + bytes;
+    bool fits = append(out, size, used, "/", 1);
+    while (fits && key < end) {
+        char piece[4] = "";
+        uint32_t code = is_raw ? next_raw(&key, end) : string_next(&key);
+        if (code == '~' || code == '/')
+            fits = append(out, size, used, code == '~' ? "~0" : "~1", 2);
+        else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+            fits = append(out, size, used, "?", 1);
+        else
+            fits = append(out, size, used, piece, ms_utf8_put(piece, code));
+    }
+    return fits;
+}
+
+void ms_json_pointer(const ms_json_source *source, const ms_json_spans *spans, uint32_t index,
+                     char *out, size_t size)
+{
+    uint32_t path[MS_JSON_MAX_NESTING + 1], depth = 0;
+    for (uint32_t i = index; spans->items[i].parent != i && depth <= MS_JSON_MAX_NESTING;
+         i = spans->items[i].parent)
+        path[depth++] = i;
+    size_t used = 0;
+    out[0] = '\0';
+    while (depth > 0) {
+        const ms_json_span *span = &spans->items[path[--depth]];
+        char number[16];
+        snprintf(number, sizeof number, "/%" PRIu32, span->item);
+        size_t quote = span->is_raw ? 0 : 1;
+        bool fits = span->key_bytes > 0
+                        ? append_key(out, size, &used, source->text + span->key_start + quote,
+                                     span->key_bytes - 2 * quote, span->is_raw)
+                        : append(out, size, &used, number, strlen(number));
+        if (!fits)
+            return;
+    }
 }

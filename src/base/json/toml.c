@@ -9,7 +9,7 @@
 #include "base/json/document.h"
 #include "base/json/number.h"
 #include "base/json/place.h"
-#include "base/json/pointer.h"
+#include "base/json/string.h"
 
 typedef struct reader {
     ms_json *document;

@@ -14,7 +14,7 @@
 #include "base/json/document.h"
 #include "base/json/number.h"
 #include "base/json/place.h"
-#include "base/json/pointer.h"
+#include "base/json/string.h"
 
 /* Longer values are named in messages, not shown. */
 enum { LONGEST_SHOWN = 40 };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "base/printable.h"
 #include "base/utf8.h"
 
 /* What stands for a character that JSON or a reader of logs would not take as it is. */

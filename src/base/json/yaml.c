@@ -11,7 +11,7 @@
 #include "base/json/document.h"
 #include "base/json/number.h"
 #include "base/json/place.h"
-#include "base/json/pointer.h"
+#include "base/json/string.h"
 #include "base/json/scan.h"
 #include "base/json/toml.h"
 #include "base/utf8.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 
 static const char digits[] = "0123456789";
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/capture/executable.h"
+#include "cli/capture/program.h"
 #include "cli/capture/ledger_report.h"
 #include "cli/capture/records.h"
 #include "cli/capture/scratch.h"

@@ -12,7 +12,6 @@
 #include "cli/capture/scratch.h"
 #include "cli/output/file.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
 #include "cli/output/terminal.h"
 
 enum { PATH_BYTES = 4096 };

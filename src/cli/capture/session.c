@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "cli/capture/attempt.h"
-#include "cli/capture/executable.h"
+#include "cli/capture/program.h"
 #include "cli/capture/ranks.h"
 #include "cli/capture/records.h"
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
-#include "cli/parse/command.h"
+#include "cli/output/file.h"
+#include "cli/parse/grammar.h"
 
 enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };
 enum { NODE_DEVICES = 8 };

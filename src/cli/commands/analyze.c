@@ -12,7 +12,6 @@
 #include "cli/output/file.h"
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"

@@ -10,7 +10,6 @@
 #include "cli/output/file.h"
 #include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
 

@@ -6,7 +6,7 @@
 #ifndef MS_CLI_COMMANDS_COMMANDS_H
 #define MS_CLI_COMMANDS_COMMANDS_H
 
-#include "cli/parse/command.h"
+#include "cli/parse/grammar.h"
 
 extern const ms_cli_command ms_cli_analyze, ms_cli_plan, ms_cli_fit, ms_cli_diff, ms_cli_check,
     ms_cli_baseline, ms_cli_sweep, ms_cli_merge, ms_cli_capture, ms_cli_compare, ms_cli_infer,

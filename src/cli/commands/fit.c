@@ -17,27 +17,9 @@
 
 static const char default_what[] = "batch";
 
-static const char *what_name(const void *list, size_t index)
-{
-    (void)list;
-    return ms_fit_what_name(index);
-}
-
-static ms_status set_what(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    char hint[MS_CLI_HINT_BYTES];
-    s->what = value;
-    for (size_t i = 0; ms_fit_what_name(i); i++)
-        if (strcmp(ms_fit_what_name(i), value) == 0)
-            return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE,
-                       "--what: no \"%.40s\"%s (batch, seq, rank, layers or gpus)", value,
-                       ms_cli_hint(value, what_name, NULL, "", hint));
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "the largest batch, seq, rank or layers, or the fewest gpus [batch]", .apply = set_what},
+    {"what",     0,   "NAME",  "the largest batch, seq, rank or layers, or the fewest gpus [batch]", MS_CLI_CHOICE(what, ms_fit_what_name)},
     {"step",     0,   "N",     "try only multiples of N [1, for seq 64]", MS_CLI_NUMBER(step, UINT64_MAX)},
     {"format",   0,   "NAME",  NULL, .apply = ms_cli_set_format},
     {"file",     'o', "FILE",  "output file; - is standard output", MS_CLI_PATH(file)},

@@ -9,7 +9,6 @@
 #include "cli/output/message.h"
 #include "cli/parse/completion.h"
 #include "cli/parse/help.h"
-#include "cli/parse/man.h"
 
 /* Pages of section 5, and the schemas they describe. */
 static const char *const file_pages[][2] = {

@@ -8,7 +8,6 @@
 #include "cli/output/file.h"
 #include "cli/output/message.h"
 #include "cli/output/terminal.h"
-#include "cli/parse/cached.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"

@@ -10,7 +10,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/devices.h"
 #include "cli/output/file.h"
-#include "cli/output/interrupt.h"
+#include "cli/output/guard.h"
 #include "cli/output/message.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/formats.h"

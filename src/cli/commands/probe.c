@@ -11,9 +11,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/output/file.h"
-#include "cli/output/interrupt.h"
+#include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/backend.h"
 #include "cli/parse/formats.h"

@@ -9,36 +9,18 @@
 
 #include "cli/commands/commands.h"
 #include "cli/output/file.h"
-#include "cli/output/interrupt.h"
+#include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/place.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/backend.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
 
-static const char *phase_name(const void *list, size_t index)
-{
-    (void)list;
-    return ms_streaming_phase_at(index);
-}
-
-static ms_status set_phase(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    char hint[MS_CLI_HINT_BYTES];
-    s->phase = value;
-    for (size_t i = 0; ms_streaming_phase_at(i); i++)
-        if (strcmp(ms_streaming_phase_at(i), value) == 0)
-            return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE, "--phase: no \"%.40s\"%s (prefill or decode)", value,
-                       ms_cli_hint(value, phase_name, NULL, "", hint));
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"prefetch", 0,   "LIST", "layers ahead: 2, 1:8, 1,2,4 or 1:64:*2 [1:8, with --run 1]", MS_CLI_TEXT(prefetch, NULL)},
-    {"phase",    0,   "NAME", "prefill (all tokens) or decode (the last one) [decode]", .apply = set_phase},
+    {"phase",    0,   "NAME", "prefill (all tokens) or decode (the last one) [decode]", MS_CLI_CHOICE(phase, ms_streaming_phase_at)},
     {"run",      0,   NULL,   "execute passes, and compare with the prediction", MS_CLI_FLAG(executes)},
     {"backend",  0,   "NAME", "of --run: cuda, or host: memory and threads of this machine [cuda]", .apply = ms_cli_set_backend},
     {"device-index", 0, "N",  "of --run: which of CUDA's devices [0]", .apply = ms_cli_set_device_index},

@@ -10,9 +10,9 @@
 
 #include "cli/commands/commands.h"
 #include "cli/output/file.h"
-#include "cli/output/interrupt.h"
+#include "cli/output/guard.h"
 #include "cli/output/message.h"
-#include "cli/output/progress.h"
+#include "cli/output/terminal.h"
 #include "cli/output/rows_file.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"

@@ -27,7 +27,9 @@ ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err);
 
 /* Files to write; no two may be the same file. */
 enum { MS_CLI_MAX_OUTPUTS = 16 }; /* of --output */
+
 enum { MS_CLI_MOST_TARGETS = MS_CLI_MAX_OUTPUTS + 8 };
+
 typedef struct ms_cli_targets {
     char *paths[MS_CLI_MOST_TARGETS];
     size_t count;
@@ -38,5 +40,14 @@ typedef struct ms_cli_targets {
 void ms_cli_targets_add(ms_cli_targets *targets, const char *folder, const char *name);
 /* Checks all of them, and frees the names. */
 ms_status ms_cli_targets_check(ms_cli_targets *targets, ms_error *err);
+
+/* ---- interrupt ---- */
+
+/* Signals that stop a running search. */
+
+/* The first such signal calls `stop`, a second one ends the program; NULL as `stop` restores the
+ * default. A signal that the parent process set to be ignored stays ignored. */
+typedef void (*ms_cli_stop)(void *what);
+void ms_cli_stop_on_signal(int number, ms_cli_stop stop, void *what);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/output/place.h"
+#include "cli/output/file.h"
 #include "memscope/error.h"
 
 /* Rows may take hours. They are appended to `PATH.part`, which is renamed when all are written.

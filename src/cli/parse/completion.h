@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/parse/command.h"
+#include "cli/parse/grammar.h"
 
 /* "zsh" or "fish": prints the completions of that shell. "words COMMAND --OPTION": prints the
  * values of the option on one line, with @models and @devices for those lists. False: other

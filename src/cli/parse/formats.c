@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "cli/output/message.h"
-#include "cli/output/place.h"
+#include "cli/output/file.h"
 
 static const char *format_name(const void *grammar, size_t index)
 {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "cli/parse/command.h"
+#include "cli/parse/grammar.h"
 
 /* For a call without arguments. */
 void ms_cli_print_short_help(FILE *out);
@@ -17,10 +17,11 @@ void ms_cli_print_help(FILE *out, const ms_cli_command *const *commands);
 
 void ms_cli_print_command_help(FILE *out, const ms_cli_command *command);
 
-/* Prints a row for each option of a command, without hidden ones; `heading` precedes the name of a
- * group. Letter 0: none. */
-typedef void (*ms_cli_row_printer)(FILE *out, char letter, const ms_run_field *row);
-void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *heading,
-                          ms_cli_row_printer print);
+/* ---- man ---- */
+
+/* Manual pages of the commands. */
+
+/* Prints the page of section 1. */
+void ms_cli_print_page(FILE *out, const ms_cli_command *command);
 
 #endif

@@ -14,6 +14,7 @@
 #define MS_CLI_FLAG(at) MS_CLI_AT(MS_CLI_IS_FLAG, at) /* bool */
 #define MS_CLI_PATH(at) MS_CLI_AT(MS_CLI_IS_PATH, at) /* const char *: ms_cli_path of the value */
 #define MS_CLI_TEXT(at, what) MS_CLI_AT(MS_CLI_IS_TEXT, at), .needs = what
+#define MS_CLI_CHOICE(at, name_at) MS_CLI_AT(MS_CLI_IS_CHOICE, at), .choice_at = name_at
 #define MS_CLI_NUMBER(at, largest) MS_CLI_AT(MS_CLI_IS_NUMBER, at), .most = largest
 
 /* Rows that most commands have; the last one ends the list. */
@@ -22,6 +23,7 @@
     {"color", 0, "WHEN", "auto, always or never", .apply = ms_cli_set_color}, \
     {"no-color", 0, NULL, "the same as --color=never", .apply = ms_cli_set_no_color}
 #define MS_CLI_HELP_ROW {"help", 'h', NULL, "print this help", MS_CLI_FLAG(help)}, {.name = NULL}
+
 /* clang-format on */
 
 /* Sets an option by its row. */
@@ -48,5 +50,14 @@ extern const ms_cli_fields ms_cli_run_fields[];
 
 /* For grammars without fields. */
 extern const ms_cli_fields ms_cli_no_fields[];
+
+/* ---- cached ---- */
+
+/* Models in the cache of huggingface_hub on this machine, whose place the environment says; the
+ * library reads no environment. */
+
+/* The config.json of "owner/name" in $HF_HUB_CACHE, $HF_HOME/hub or ~/.cache/huggingface/hub, valid
+ * until this is called twice more; `model` itself where it is built in, a path, or not there. */
+const char *ms_cli_cached(const char *model);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef MS_CLI_PARSE_RUN_H
 #define MS_CLI_PARSE_RUN_H
 
-#include "cli/parse/command.h"
+#include "cli/parse/grammar.h"
 #include "cli/parse/settings.h"
 
 /* What a command does; returns the exit code. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/device/device.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,38 @@
 #include "base/json/embedded.h"
 #include "base/json/number.h"
 #include "base/json/value.h"
+
+/* ---- title ---- */
+
+/* The first word of a title with a digit: "A100" of "NVIDIA A100 SXM 80 GB". */
+static const char *model_word(const char *title, size_t *length)
+{
+    for (const char *word = title; *word; word += strspn(word, " ")) {
+        *length = strcspn(word, " ");
+        if (strcspn(word, "0123456789") < *length)
+            return word;
+        word += *length;
+    }
+    return NULL;
+}
+
+static bool has_word(const char *text, const char *word, size_t length)
+{
+    for (const char *at = text; *at; at++)
+        if (strncmp(at, word, length) == 0 && (at == text || !isalnum((unsigned char)at[-1])) &&
+            !isalnum((unsigned char)at[length]))
+            return true;
+    return false;
+}
+
+bool ms_device_is_titled(const ms_device *device, const char *title)
+{
+    size_t length = 0;
+    const char *word = model_word(device->title, &length);
+    return word && has_word(title, word, length);
+}
+
+/* ---- device ---- */
 
 /* nvidia-smi's total less CUDA's: 440 to 730 MiB on the devices where both are known. */
 #define LARGEST_GAP_BYTES (UINT64_C(730) << 20)
@@ -21,6 +54,12 @@ typedef enum cell_kind {
     CELL_RATE,       /* double, times scale */
     CELL_LIST        /* of names, joined */
 } cell_kind;
+
+/* value * times / over, rounded down, for factors of a few millions. */
+static uint64_t scale(uint64_t value, uint64_t times, uint64_t over)
+{
+    return value / over * times + value % over * times / over;
+}
 
 typedef struct cell_row {
     const char *path;
@@ -62,6 +101,7 @@ static const cell_row cells[] = {
 };
 
 enum { CELL_COUNT_OF_ROWS = sizeof cells / sizeof cells[0] };
+
 _Static_assert(CELL_COUNT_OF_ROWS <= 32, "device_reader.seen has 32 bits");
 
 /* A getter reads one cell into the member at `member`. */
@@ -365,12 +405,6 @@ ms_device ms_device_assume_rates(const ms_device *device)
 /* ---- memory in use on top of reserved memory ---- */
 
 enum { MILLION = 1000000 };
-
-/* value * times / over, rounded down, for factors of a few millions. */
-static uint64_t scale(uint64_t value, uint64_t times, uint64_t over)
-{
-    return value / over * times + value % over * times / over;
-}
 
 uint64_t ms_device_used_bytes(const ms_device *device, uint64_t reserved_bytes,
                               uint64_t context_bytes)

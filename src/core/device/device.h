@@ -93,4 +93,12 @@ bool ms_device_has_rates(const ms_device *device);
  * assumed ones. */
 ms_device ms_device_assume_rates(const ms_device *device);
 
+/* ---- title ---- */
+
+/* Which device of the table a driver speaks of. */
+
+/* Whether a driver's name for a device can be this one's: it has the model of its title, "A100" of
+ * "NVIDIA A100 SXM 80 GB". Models of one name differ in memory. */
+bool ms_device_is_titled(const ms_device *device, const char *title);
+
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "core/trace/rows.h"
+#include "core/trace/members.h"
 #include "core/trace/words.h"
 
 /* ---- trace ---- */

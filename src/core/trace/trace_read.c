@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/json/place.h"
 #include "core/trace/build.h"
-#include "core/trace/rows.h"
+#include "core/trace/members.h"
 
 /* The number of rows that the head, the first line, announces. */
 typedef struct ms_trace_head {

@@ -78,7 +78,7 @@ static ms_status apply(const ms_job *job, const ms_found *found, ms_arena *arena
                        const char **option, ms_error *err)
 {
     ms_status status = ms_combination_apply(job, found->set, found->device, arena, v, option, err);
-    return status == MS_OK ? ms_ranks_settle(arena, &v->model, &v->run, err) : status;
+    return status == MS_OK ? ms_ranks_settle(arena, v->model, &v->run, err) : status;
 }
 
 ms_status ms_suggestion_apply(const ms_job *job, const ms_suggestion *suggestion, ms_arena *arena,

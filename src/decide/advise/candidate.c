@@ -5,9 +5,34 @@
 #include <string.h>
 
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/liger.h"
+#include "input/config/run/run_config.h"
 #include "input/config/treatment/technique.h"
+
+/* ---- kept ---- */
+
+ms_kept ms_kept_of(const ms_run_config *run, const ms_simulation *s)
+{
+    const ms_training *training = &run->training;
+    ms_kept kept = {.weight_bytes = s->weight_bytes};
+    if (run->parallel.layout.kind != MS_PARALLEL_NONE)
+        return kept;
+    if (training->optimizer_device == MS_OPTIMIZER_ON_DEVICE)
+        kept.state_bytes = s->optimizer_state_bytes;
+    if (!training->optimizer_in_backward && run->parameter_device == MS_PARAMETERS_ON_DEVICE)
+        kept.gradient_bytes = s->gradient_bytes;
+    return kept;
+}
+
+bool ms_kept_exceeds(const ms_run_config *run, uint64_t kept_bytes)
+{
+    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
+    return capacity && kept_bytes > capacity;
+}
+
+/* ---- candidate ---- */
 
 const char *const ms_advice_cost_names[] = {"none", "time", "rounding", "result", "device", NULL};
 
@@ -315,7 +340,9 @@ static const ms_candidate rows[] = {
     ROW("half the sequence length", RESULT, "half the tokens", PLAIN, has_tokens,
         MAKE("seq", half_sequence)),
 };
+
 enum { ROWS = sizeof rows / sizeof rows[0] };
+
 _Static_assert((int)ROWS <= (int)MS_MOST_CANDIDATES, "a candidate has no bit");
 
 const ms_candidate *ms_candidate_at(uint32_t index)

@@ -60,4 +60,21 @@ const ms_candidate *ms_candidate_at(uint32_t index);
 /* Whether both set the same field, so that one excludes the other. The field `treat` adds up. */
 bool ms_candidates_exclude(const ms_candidate *a, const ms_candidate *b);
 
+/* ---- kept ---- */
+
+/* Weights, their gradients and states of the optimizer that are on the device at once, in every
+ * step, whatever is done to layers; of several ranks the weights alone. */
+typedef struct ms_kept {
+    uint64_t weight_bytes, gradient_bytes, state_bytes;
+} ms_kept;
+
+ms_kept ms_kept_of(const ms_run_config *run, const ms_simulation *simulation);
+
+static inline uint64_t ms_kept_bytes(const ms_kept *kept)
+{
+    return kept->weight_bytes + kept->gradient_bytes + kept->state_bytes;
+}
+/* Whether so much alone is more than can be reserved. */
+bool ms_kept_exceeds(const ms_run_config *run, uint64_t kept_bytes);
+
 #endif

@@ -6,7 +6,6 @@
 #define MS_DECIDE_ADVISE_COMBINATION_H
 
 #include "decide/advise/candidate.h"
-#include "decide/advise/kept.h"
 #include "base/arena.h"
 #include "run/simulate/variation.h"
 

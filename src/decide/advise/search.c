@@ -3,9 +3,102 @@
 
 #include <string.h>
 
-#include "decide/advise/together.h"
 #include "base/reason.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
+
+/* ---- together ---- */
+
+/* Which candidates go together, and the largest sets of those that do. */
+
+typedef struct ms_together {
+    const ms_trials *trials;
+    ms_candidate_set against[MS_MOST_CANDIDATES]; /* what does not go with a candidate */
+    ms_candidate_set asked[MS_MOST_CANDIDATES];   /* what that is known of */
+} ms_together;
+
+enum { MS_MOST_MAXIMAL = 16 };
+
+typedef struct ms_maximal_sets {
+    ms_candidate_set items[MS_MOST_MAXIMAL];
+    uint32_t count;
+} ms_maximal_sets;
+
+static ms_status ask(ms_together *t, uint32_t a, uint32_t b, bool *is_against)
+{
+    ms_status status = MS_OK;
+    if (!(t->asked[a] & ms_bit(b))) {
+        bool no = ms_candidates_exclude(ms_candidate_at(a), ms_candidate_at(b));
+        if (!no)
+            status = ms_trials_resolve(t->trials, ms_bit(a) | ms_bit(b), &no);
+        t->asked[a] |= ms_bit(b);
+        t->asked[b] |= ms_bit(a);
+        t->against[a] |= no ? ms_bit(b) : 0;
+        t->against[b] |= no ? ms_bit(a) : 0;
+    }
+    *is_against = (t->against[a] & ms_bit(b)) != 0;
+    return status;
+}
+
+/* Whether a candidate does not go with one of a set. What goes together in pairs is taken to do so
+ * all together; trials find out where not. */
+static ms_status together_ask(ms_together *t, ms_candidate_set set, uint32_t with, bool *is_against)
+{
+    ms_status status = MS_OK;
+    *is_against = false;
+    for (uint32_t i = 0; set >> i && status == MS_OK && !*is_against; i++)
+        if (set & ms_bit(i))
+            status = ask(t, i, with, is_against);
+    return status;
+}
+
+/* Without those that a stronger one of the same kind and cost stands for. */
+static ms_candidate_set ms_strongest(ms_candidate_set set)
+{
+    ms_candidate_set strongest = set;
+    for (uint32_t i = 0; set >> i; i++)
+        for (uint32_t k = i + 1; (set >> i & 1) && set >> k; k++) {
+            const ms_candidate *weak = ms_candidate_at(i), *strong = ms_candidate_at(k);
+            if ((set >> k & 1) && weak->cost == strong->cost && ms_candidates_exclude(weak, strong))
+                strongest &= ~ms_bit(i);
+        }
+    return strongest;
+}
+
+/* Bron and Kerbosch: all sets that contain `set`, some of `may` and none of `done`. */
+static ms_status extend(ms_together *t, ms_candidate_set set, ms_candidate_set may,
+                        ms_candidate_set done, ms_maximal_sets *sets)
+{
+    ms_status status = MS_OK;
+    if (!may && !done && sets->count < MS_MOST_MAXIMAL)
+        sets->items[sets->count++] = set;
+    for (uint32_t i = 0; may >> i && status == MS_OK; i++) {
+        ms_candidate_set with_may = 0, with_done = 0;
+        bool is_against;
+        if (!(may & ms_bit(i)))
+            continue;
+        for (uint32_t k = 0; (may | done) >> k && status == MS_OK; k++) {
+            if (k == i || !((may | done) & ms_bit(k)))
+                continue;
+            status = ask(t, i, k, &is_against);
+            with_may |= is_against ? 0 : may & ms_bit(k);
+            with_done |= is_against ? 0 : done & ms_bit(k);
+        }
+        if (status == MS_OK)
+            status = extend(t, set | ms_bit(i), with_may, with_done, sets);
+        may &= ~ms_bit(i);
+        done |= ms_bit(i);
+    }
+    return status;
+}
+
+/* Lists the sets of `nodes` that go together and to which no other of them could be added. */
+static ms_status maximal_list(ms_together *together, ms_candidate_set nodes, ms_maximal_sets *sets)
+{
+    sets->count = 0;
+    return extend(together, 0, nodes, 0, sets);
+}
+
+/* ---- search ---- */
 
 typedef struct search {
     ms_trials *trials;
@@ -59,7 +152,7 @@ static ms_status list_maximal(search *s, const route *r, ms_maximal_sets *sets)
 {
     ms_maximal_sets all;
     const ms_candidate_set nodes = ms_strongest(r->allowed & ~(s->allocator | s->variant));
-    ms_status status = ms_maximal_list(&s->together, nodes, &all);
+    ms_status status = maximal_list(&s->together, nodes, &all);
     sets->count = 0;
     for (uint32_t i = 0; i < all.count; i++)
         if (all.items[i] && (!r->needed || (all.items[i] & r->needed)) &&
@@ -96,7 +189,7 @@ static ms_status weaken(search *s, uint32_t index, ms_fit_verdict wanted, ms_can
         if (!(s->applicable & ~s->variant & ms_bit(i)) || milder->cost != c->cost ||
             !ms_candidates_exclude(milder, c))
             continue;
-        status = ms_together_ask(&s->together, rest, i, &is_against);
+        status = together_ask(&s->together, rest, i, &is_against);
         if (status == MS_OK && !is_against)
             status = meets(s, rest | ms_bit(i), wanted, &yes);
         if (yes) {

@@ -6,10 +6,10 @@
 #define MS_DECIDE_ADVISE_TRIAL_H
 
 #include "base/vec.h"
+#include "decide/advise/candidate.h"
 #include "decide/advise/combination.h"
-#include "decide/advise/effect.h"
-#include "decide/advise/kept.h"
 #include "input/config/run/run_config.h"
+#include "run/simulate/change.h"
 
 /* ---- larger device ---- */
 
@@ -26,6 +26,16 @@ ms_status ms_other_devices_load(ms_arena *arena, const ms_run_config *run, ms_ot
  * NULL: there is none. */
 const ms_device *ms_larger_device(const ms_other_devices *others, const ms_run_config *run,
                                   uint64_t needed_bytes);
+
+typedef struct ms_effect {
+    bool is_beyond;        /* it reserves more than the job's limit; nothing else is known */
+    uint64_t device_bytes; /* expected */
+    uint64_t peak_bytes;   /* allocated */
+    uint64_t host_bytes;
+    ms_fit_reason reason;
+    ms_fit_reason told; /* the same, with what the run's files leave out of the figures */
+    double step_ms;     /* 0: unknown */
+} ms_effect;
 
 typedef struct ms_trial {
     ms_candidate_set set;
@@ -78,5 +88,22 @@ ms_status ms_trials_resolve(const ms_trials *trials, ms_candidate_set set, bool 
 /* Those of some candidates that apply to the job and are not refused. */
 ms_status ms_trials_candidates(const ms_trials *trials, ms_candidate_set among,
                                ms_candidate_set *applicable);
+
+/* ---- effect ---- */
+
+/* What a change comes to: the figures of a suggestion. */
+
+ms_status ms_effect_simulate(const ms_job *job, bool is_timed, ms_effect *effect, ms_error *err);
+
+/* The unchanged run, where its events are known. */
+typedef struct ms_unchanged {
+    const ms_simulated *simulated; /* all steps and their time; NULL: it isn't known */
+    const ms_variants *variants;   /* that were measured, or NULL */
+} ms_unchanged;
+
+/* A run that differs from it in its allocator alone has the same events. */
+bool ms_unchanged_has(const ms_unchanged *unchanged, const ms_run_config *run);
+ms_status ms_unchanged_play(const ms_unchanged *unchanged, const ms_run_config *run,
+                            ms_effect *effect, ms_error *err);
 
 #endif

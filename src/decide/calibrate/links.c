@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/device/title.h"
+#include "core/device/device.h"
 #include "core/tensor/dtype.h"
 
 #define LEAST_RATE 1e3 /* per second; less is a mistake, and no time is divided by it */

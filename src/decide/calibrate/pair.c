@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "decide/calibrate/points.h"
-#include "core/device/title.h"
+#include "core/device/device.h"
 #include "input/document/operators.h"
-#include "input/document/step_places.h"
 
 /* ---- whether it measures the predicted step ---- */
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "core/device/device.h"
-#include "input/document/step_places.h"
+#include "input/document/operators.h"
 #include "base/json/value.h"
 
 /* What is 0 was not predicted or not measured. */

@@ -17,6 +17,5 @@
 /* clang-format on */
 #define DECLARE(name) bool ms_compare_find_##name(ms_compare_evidence *e, ms_compare_cause *cause);
 MS_COMPARE_FINDERS(DECLARE)
-#undef DECLARE
 
 #endif

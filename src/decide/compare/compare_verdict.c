@@ -5,9 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "decide/compare/compare_causes.h"
-#include "decide/compare/compare_view.h"
 #include "base/text/number.h"
+#include "decide/compare/compare_causes.h"
 
 enum { NEAR_PER_MILLE = 5 };
 
@@ -16,7 +15,7 @@ const char *ms_compare_mode(const ms_recorded *r)
     return r->is_static ? "static" : r->mode;
 }
 
-const char *ms_residual_text(int64_t residual, char text[MS_RESIDUAL_TEXT])
+static const char *residual_text(int64_t residual, char text[MS_RESIDUAL_TEXT])
 {
     char bytes[MS_BYTES_TEXT];
     snprintf(text, MS_RESIDUAL_TEXT, "%s%s",
@@ -76,7 +75,7 @@ static const char *equal_text(const ms_compare_view *v)
                            "the peaks are equal to the byte, %s GiB; reserved memory "
                            "differs by %s",
                            ms_gib(v->first->peak_bytes, gib),
-                           ms_residual_text(reserved->residual, gap));
+                           residual_text(reserved->residual, gap));
 }
 
 static const char *decision(const ms_compare_view *v)
@@ -154,7 +153,7 @@ static const char *place_text(const ms_compare_view *v)
                                p->same_event, p->event, p->phase);
     if (p->is_known && p->from_start != 0)
         return ms_arena_printf(v->arena, "; the difference of %s is there from the start",
-                               ms_residual_text(p->from_start, gap));
+                               residual_text(p->from_start, gap));
     return "";
 }
 
@@ -199,12 +198,12 @@ static const char *why(const ms_compare_view *v)
         return "";
     if (v->module && *v->module->name != '(') /* what no module holds has no place */
         module = ms_arena_printf(v->arena, ", mostly in module %.120s (%s)", v->module->name,
-                                 ms_residual_text(v->module->residual, in_module));
+                                 residual_text(v->module->residual, in_module));
     const char *meaning = v->is_explained ? NULL : meaning_of(v, v->cause->name);
     return place && module && causes
                ? ms_arena_printf(v->arena, "%s%s: %.40s, %s (%s %% of the difference)%s%s%s%s",
                                  causes, lead_of(v), v->cause->name,
-                                 ms_residual_text(v->cause->residual, gap),
+                                 residual_text(v->cause->residual, gap),
                                  ms_fixed(100 * v->cause->of_residual, 0, percent), module,
                                  meaning ? ": " : "", meaning ? meaning : "", place)
                : NULL;

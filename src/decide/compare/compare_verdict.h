@@ -10,7 +10,7 @@
 /* "static", "null", "cuda". */
 const char *ms_compare_mode(const ms_recorded *r);
 bool ms_compare_verdict_make(ms_compare_view *view);
-const char *ms_residual_text(int64_t residual, char text[MS_RESIDUAL_TEXT]);
+
 const char *ms_compare_row_name(const ms_compare_row *row, char text[MS_ROW_TEXT]);
 
 #endif

@@ -19,4 +19,16 @@ ms_status ms_fit_search(ms_arena *arena, const ms_fit_question *question, ms_fit
 /* The same search for the value only, without figures. */
 ms_status ms_fit_find_value(const ms_fit_question *question, ms_fit_answer *answer, ms_error *err);
 
+/* ---- mixed ---- */
+
+/* The answer in mixed precision, for who said nothing of types, and with PEFT's checkpoints, for
+ * who said nothing of them. */
+
+/* Fills answer->mixed: the same question with fp32 weights, where something fits, weights and
+ * optimizer states are in half precision because no type was given, and no adapter is trained; else
+ * there are no options. answer->prepared: with the checkpoints of PEFT's preparation, where the run
+ * lacks them. Texts belong to the arena. */
+ms_status ms_fit_find_mixed(ms_arena *arena, const ms_fit_question *question, ms_fit_answer *answer,
+                            ms_error *err);
+
 #endif

@@ -2,9 +2,9 @@
 #include "decide/fit/trial.h"
 
 #include "base/size.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve_padding.h"
-#include "input/config/run/budget.h"
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 #include "decide/plan/costs/cost_model.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/search/search.h"
@@ -70,7 +70,7 @@ static ms_status apply_batch(ms_variation *v, uint64_t sequences, ms_error *err)
         run->batch = sequences;
     }
     scale_labels(run, sequences, given);
-    if (sequences > 1 && run->padding.is_alone && !ms_padding_refusal(&v->model, run)) {
+    if (sequences > 1 && run->padding.is_alone && !ms_padding_refusal(v->model, run)) {
         run->padding.given = MS_PADDING_UNKNOWN;
         run->padding.simulated = MS_PADDING_YES;
     }
@@ -116,14 +116,14 @@ static ms_status vary(const ms_fit_question *q, uint64_t value, ms_arena *arena,
     }
     if (status == MS_OK && !done)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a run");
-    return status == MS_OK ? ms_shares_resolve(arena, &v->model, &v->run, err) : status;
+    return status == MS_OK ? ms_shares_resolve(arena, v->model, &v->run, err) : status;
 }
 
 ms_status ms_fit_apply(const ms_fit_question *question, uint64_t value, ms_arena *arena,
                        ms_variation *v, ms_error *err)
 {
     ms_status status = vary(question, value, arena, v, err);
-    return status == MS_OK ? ms_ranks_settle(arena, &v->model, &v->run, err) : status;
+    return status == MS_OK ? ms_ranks_settle(arena, v->model, &v->run, err) : status;
 }
 
 static ms_status simulate(ms_fit_trials *t, const ms_variation *v, ms_fit_reason *reason)
@@ -156,7 +156,7 @@ static ms_status find_reason(ms_fit_trials *t, ms_arena *arena, uint64_t value,
         status = simulate(t, &v, reason);
     if (status != MS_OK || (is_gpus && (!ms_reason_fits(*reason) || value == 1)))
         return status;
-    status = ms_ranks_settle(arena, &v.model, &v.run, t->err);
+    status = ms_ranks_settle(arena, v.model, &v.run, t->err);
     if (status != MS_OK || (is_gpus && v.run.parallel.rank == 0))
         return status;
     return simulate(t, &v, reason);
@@ -192,7 +192,7 @@ ms_status ms_fit_look(ms_fit_trials *t, ms_arena *arena, uint64_t value, ms_step
     if (status != MS_OK)
         return status;
     t->answer->simulations++;
-    return ms_step_plan_simulate(arena, &v.model, &v.run, &v.run.treatments, figures, t->err);
+    return ms_step_plan_simulate(arena, v.model, &v.run, &v.run.treatments, figures, t->err);
 }
 
 uint32_t ms_fit_most_in_turn(const ms_fit_trials *t)

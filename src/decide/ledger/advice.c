@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "run/simulate/summary.h"
-#include "run/simulate/variants.h"
+#include "run/simulate/change.h"
 
 static ms_status check_variants(const ms_variants *list, ms_error *err)
 {

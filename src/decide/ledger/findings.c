@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/reason.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/resolve/resolve_padding.h"
 #include "decide/ledger/allocator_findings.h"
@@ -138,7 +139,7 @@ static uint64_t score_bytes(const ms_ledger *ledger)
 
 static bool avoids_math(const ms_variant *v)
 {
-    return ms_attention_choose(&v->variation.model, &v->variation.run) != MS_ATTENTION_MATH;
+    return ms_attention_choose(v->variation.model, &v->variation.run) != MS_ATTENTION_MATH;
 }
 
 static ms_status tell_math(ms_telling *f)

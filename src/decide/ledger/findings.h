@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "decide/ledger/ledger.h"
-#include "run/simulate/variants.h"
+#include "run/simulate/change.h"
 
 /* A setting that remedies a finding, and the device bytes with it. */
 typedef struct ms_remedy {

@@ -4,7 +4,7 @@
  * micro-step, or in the update. The first pass over the steady step hashes each group; the second
  * makes records of the first group of each class only.
  */
-#include "run/measure/clock.h"
+#include "run/measure/playback.h"
 #include "decide/ledger/owners.h"
 #include "decide/ledger/records.h"
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve_images.h"
 #include "base/text/size.h"
 

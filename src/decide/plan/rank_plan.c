@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "input/config/run/budget.h"
-#include "decide/plan/needs/margin.h"
+#include "input/config/run/run_config.h"
+#include "decide/plan/needs/needs.h"
 #include "decide/plan/search/simulate.h"
 #include "run/simulate/ranks.h"
 #include "run/simulate/variation.h"

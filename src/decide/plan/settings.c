@@ -5,12 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "input/config/fields/kinds.h"
-#include "memscope/plan.h"
 #include "decide/plan/search/step_plan.h"
 #include "decide/plan/trainers/target.h"
 #include "decide/plan/trainers/targets.h"
+#include "input/config/fields/kinds.h"
+#include "memscope/plan.h"
 
 /* ---- what a field needs ---- */
 
@@ -149,6 +148,7 @@ static const struct {
 
 static const char *const techniques[] = {"checkpoint", "selective", "offload",
                                          "tile",       "chunk",     NULL};
+
 _Static_assert(MS_MAY_ALL == (1 << (sizeof techniques / sizeof techniques[0] - 1)) - 1,
                "a technique has no name");
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_fields.h"
 #include "decide/fit/trial.h"
 #include "decide/plan/costs/measure.h"

@@ -7,9 +7,195 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/json/number.h"
 #include "base/json/value.h"
+#include "base/text/csv.h"
+#include "base/vec.h"
+
+/* ---- merge ---- */
+
+typedef struct merge {
+    ms_rows *shards;
+    size_t count;
+    const ms_rows *first; /* what the others are compared with: the first that has a row */
+    FILE *out;
+    ms_error *err;
+} merge;
+
+static ms_status check_shard(const merge *m, const ms_rows *rows)
+{
+    const ms_rows *first = m->first;
+    if (rows->is_cut)
+        return ms_fail(m->err, MS_ERR_CONFIG,
+                       "%s:%" PRIu64 ": its last row is incomplete: resume the sweep", rows->name,
+                       rows->line_number);
+    if (!rows->has_row)
+        return MS_OK;
+    bool has_same_header = !rows->header || !first->header
+                               ? rows->header == first->header
+                               : strcmp(rows->header, first->header) == 0;
+    if (rows->sweep != first->sweep || rows->point_count != first->point_count || !has_same_header)
+        return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": a row of a different sweep than %s",
+                       rows->name, rows->line_number, first->name);
+    return MS_OK;
+}
+
+/* The shard whose next row is that point. Shards take turns, so the one after the last is looked at
+ * first. */
+static ms_status find_shard(const merge *m, uint64_t point, size_t *shard)
+{
+    for (size_t i = 1; i <= m->count; i++) {
+        size_t index = (*shard + i) % m->count;
+        const ms_rows *rows = &m->shards[index];
+        if (rows->has_row && rows->point < point)
+            return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": point %" PRIu64 " appears twice",
+                           rows->name, rows->line_number, rows->point);
+        if (rows->has_row && rows->point == point) {
+            *shard = index;
+            return MS_OK;
+        }
+    }
+    return ms_fail(m->err, MS_ERR_CONFIG,
+                   "point %" PRIu64 " of %" PRIu64 " is in none of the files", point,
+                   m->first->point_count);
+}
+
+static ms_status write_row(const merge *m, ms_rows *rows)
+{
+    if (fwrite(rows->line, 1, rows->length, m->out) != rows->length)
+        return ms_fail(m->err, MS_ERR_IO, "writing rows: %s", strerror(errno));
+    ms_status status = ms_rows_next(rows, m->err);
+    return status == MS_OK ? check_shard(m, rows) : status;
+}
+
+/* Nothing may be left when every point was found. */
+static ms_status check_ends(const merge *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->shards[i].has_row)
+            return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": point %" PRIu64 " appears twice",
+                           m->shards[i].name, m->shards[i].line_number, m->shards[i].point);
+    return MS_OK;
+}
+
+ms_status ms_rows_merge(ms_rows *shards, size_t count, FILE *out, ms_error *err)
+{
+    merge m = {shards, count, NULL, out, err};
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < count && !m.first; i++)
+        m.first = shards[i].has_row ? &shards[i] : NULL;
+    if (!m.first)
+        return ms_fail(err, MS_ERR_CONFIG, "the files contain no rows");
+    const ms_rows first = *m.first; /* it moves on */
+    m.first = &first;
+    for (size_t i = 0; i < count && status == MS_OK; i++)
+        status = check_shard(&m, &shards[i]);
+    if (status == MS_OK && first.header)
+        fputs(first.header, out);
+    size_t shard = count - 1;
+    for (uint64_t point = 0; point < first.point_count && status == MS_OK; point++) {
+        status = find_shard(&m, point, &shard);
+        if (status == MS_OK)
+            status = write_row(&m, &shards[shard]);
+    }
+    return status == MS_OK ? check_ends(&m) : status;
+}
+
+/* ---- row texts ---- */
+
+enum { MS_ROW_TEXTS_MOST = 100000 };
+
+typedef struct cells {
+    const char **texts;
+    uint32_t count, room;
+} cells;
+
+static void take_cell(void *context, char *value)
+{
+    cells *c = context;
+    if (c->count < c->room)
+        c->texts[c->count++] = value;
+}
+
+/* A line of so many cells. */
+static const char **split(ms_arena *arena, const char *line, uint32_t count)
+{
+    char *copy = ms_arena_strdup(arena, line);
+    cells c = {.texts = ms_arena_array(arena, const char *, count), .room = count};
+    if (!copy || !c.texts)
+        return NULL;
+    ms_csv_chomp(copy, strlen(copy));
+    ms_csv_split(copy, take_cell, &c);
+    while (c.count < count)
+        c.texts[c.count++] = "";
+    return c.texts;
+}
+
+static ms_status no_memory(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for a table of rows");
+}
+
+/* Options lie between the status of a row and its model. */
+static ms_status read_names(ms_arena *arena, const ms_rows *rows, ms_row_texts *t, ms_error *err)
+{
+    if (!rows->header)
+        return ms_fail(err, MS_ERR_USAGE, "a table is made of rows in CSV, not of %s", rows->name);
+    t->column_count = rows->cell_count;
+    t->names = split(arena, rows->header, rows->cell_count);
+    if (!t->names)
+        return no_memory(err);
+    for (uint32_t i = 0; i < t->column_count; i++)
+        if (strcmp(t->names[i], "status") == 0)
+            t->first_input = i + 1;
+    for (uint32_t i = t->first_input; i < t->column_count && strcmp(t->names[i], "model") != 0; i++)
+        t->input_count++;
+    return MS_OK;
+}
+
+static ms_status add_row(ms_arena *arena, const ms_rows *rows, ms_row_texts *t, ms_error *err)
+{
+    if (t->rows.count == MS_ROW_TEXTS_MOST)
+        return ms_fail(err, MS_ERR_LIMIT,
+                       "a table for people has at most %d rows: write them as CSV",
+                       MS_ROW_TEXTS_MOST);
+    const char *const *row = split(arena, rows->line, t->column_count);
+    return row && ms_vec_push(&t->rows, row) ? MS_OK : no_memory(err);
+}
+
+ms_status ms_row_texts_read(ms_arena *arena, FILE *file, const char *name, ms_row_texts *t,
+                            ms_error *err)
+{
+    ms_rows rows = {.file = file};
+    *t = (ms_row_texts){0};
+    ms_status status = ms_rows_open(&rows, file, name, err);
+    if (status == MS_OK)
+        status = read_names(arena, &rows, t, err);
+    while (status == MS_OK && rows.has_row) {
+        status = add_row(arena, &rows, t, err);
+        if (status == MS_OK)
+            status = ms_rows_next(&rows, err);
+    }
+    ms_rows_free(&rows);
+    return status;
+}
+
+void ms_row_texts_free(ms_row_texts *texts)
+{
+    ms_vec_free(&texts->rows);
+}
+
+const char *ms_row_text(const ms_row_texts *t, uint32_t row, const char *column)
+{
+    for (uint32_t i = 0; i < t->column_count; i++)
+        if (strcmp(t->names[i], column) == 0)
+            return t->rows.items[row][i];
+    return "";
+}
+
+/* ---- rows ---- */
 
 void ms_rows_free(ms_rows *rows)
 {

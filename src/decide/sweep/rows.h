@@ -29,4 +29,32 @@ ms_status ms_rows_open(ms_rows *rows, FILE *file, const char *name, ms_error *er
 ms_status ms_rows_next(ms_rows *rows, ms_error *err);
 void ms_rows_free(ms_rows *rows);
 
+/* ---- merge ---- */
+
+/* Joining shards. */
+
+/* Joins the rows of shards in the order of the points, and checks that they are all rows of one
+ * sweep. An error names a row that is missing, foreign or duplicate. */
+ms_status ms_rows_merge(ms_rows *shards, size_t count, FILE *out, ms_error *err);
+
+/* ---- row texts ---- */
+
+/* The rows of a file in CSV as texts, by the names of their columns. */
+
+typedef struct ms_row_texts {
+    const char **names; /* of the columns */
+    uint32_t column_count;
+    uint32_t first_input, input_count; /* the columns of options */
+    ms_vec(const char *const *) rows;  /* the cells of each; "" where there is nothing */
+} ms_row_texts;
+
+/* Reads the file from its start. Texts are in the arena. MS_ERR_LIMIT: more rows than that; free
+ * also after a failure. */
+ms_status ms_row_texts_read(ms_arena *arena, FILE *file, const char *name, ms_row_texts *texts,
+                            ms_error *err);
+void ms_row_texts_free(ms_row_texts *texts);
+
+/* The cell of that name in a row; "" where there is no such column. */
+const char *ms_row_text(const ms_row_texts *texts, uint32_t row, const char *column);
+
 #endif

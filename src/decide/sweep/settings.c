@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "base/ordered.h"
-#include "input/config/fields/kinds.h"
-#include "decide/sweep/frontier.h"
 #include "base/json/number.h"
+#include "base/threads.h"
+#include "decide/sweep/frontier.h"
 #include "decide/sweep/rows.h"
+#include "input/config/fields/kinds.h"
 
 /* ---- kinds of a sweep's own ---- */
 
@@ -52,9 +52,11 @@ static ms_status set_objectives(const ms_config_field *field, const char *value,
 /* const ms_fit_what * */
 static const ms_config_kind ms_config_kind_largest = {
     .bytes = sizeof(const ms_fit_what *), .set = set_largest, .show = ms_config_show_nothing};
+
 /* uint64_t[2]: which, from 0, of how many */
 static const ms_config_kind ms_config_kind_share = {
     .bytes = 2 * sizeof(uint64_t), .set = set_share, .show = ms_config_show_nothing};
+
 /* const char * */
 static const ms_config_kind ms_config_kind_objectives = {
     .bytes = sizeof(const char *), .set = set_objectives, .show = ms_config_show_text};

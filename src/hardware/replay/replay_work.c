@@ -2,9 +2,243 @@
 #include "hardware/replay/replay_work.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/trace/busy.h"
 #include "hardware/replay/replay_operator.h"
-#include "hardware/replay/replay_warm_up.h"
+
+/* ---- replay warm up ---- */
+
+/* What only a first run takes is kept out of the step: libraries load the code of a product when
+ * its shape first comes. */
+
+typedef ms_vec(ms_backend_product) product_list;
+
+static bool has_shape(const product_list *list, const ms_backend_product *p)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const ms_backend_product *q = &list->items[i];
+        if (q->batches == p->batches && q->rows == p->rows && q->inner == p->inner &&
+            q->columns == p->columns && q->dtype == p->dtype && q->transposed == p->transposed)
+            return true;
+    }
+    return false;
+}
+
+/* Each at the beginning of a part of the scratch; returns how much of it that takes. */
+static uint64_t place_in(ms_backend_product *p, uint64_t scratch)
+{
+    enum { ALIGNMENT = 512 };
+    uint64_t unit = p->batches * ms_dtype_bytes(p->dtype);
+    const uint64_t sizes[] = {unit * p->rows * p->inner, unit * p->inner * p->columns,
+                              unit * p->rows * p->columns};
+    uint64_t *const places[] = {&p->a, &p->b, &p->c}, at = 0;
+    for (int i = 0; i < 3; i++) {
+        *places[i] = scratch + at;
+        at += (sizes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return at;
+}
+
+/* The shape of the whole parts, and those of what is left over in each direction. */
+static bool list_parts(const ms_gemm *whole, const ms_backend_product *most, product_list *list)
+{
+    enum { CORNERS = 16 };
+    const uint64_t left[] = {whole->batches % most->batches, whole->rows % most->rows,
+                             whole->inner % most->inner, whole->columns % most->columns};
+    bool ok = true;
+    for (unsigned corner = 0; corner < CORNERS && ok; corner++) {
+        ms_backend_product part = *most;
+        uint64_t *const sizes[] = {&part.batches, &part.rows, &part.inner, &part.columns};
+        for (unsigned i = 0; i < 4; i++)
+            *sizes[i] = corner >> i & 1 ? left[i] : *sizes[i];
+        bool is_empty = !part.batches || !part.rows || !part.inner || !part.columns;
+        ok = is_empty || has_shape(list, &part) || ms_vec_push(list, part);
+    }
+    return ok;
+}
+
+static bool list_products(const ms_replay_work *r, uint32_t op, product_list *list)
+{
+    const ms_op_exec *o = &r->trace->ops.items[op];
+    for (uint32_t i = 0; i < o->product_count; i++) {
+        const ms_gemm *whole = &r->trace->products.items[o->first_product + i];
+        ms_backend_product most;
+        if (ms_replay_operator_fit(r, o, whole, &most) && !list_parts(whole, &most, list))
+            return false;
+    }
+    return true;
+}
+
+/* As they will run: with the storages that have memory by then, and where the replay runs them. */
+static bool list_shapes(ms_replay_work *r, product_list *list)
+{
+    const ms_trace *trace = r->trace;
+    uint32_t op = MS_NONE;
+    bool ok = true;
+    for (uint32_t i = 0; i < trace->events.count && ok; i++) {
+        const ms_event event = trace->events.items[i];
+        if (event.kind == MS_EVENT_ALLOC)
+            r->addresses[event.id] = trace->storages.items[event.id].bytes > 0;
+        else if (event.kind == MS_EVENT_FREE)
+            r->addresses[event.id] = 0;
+        else if (event.kind == MS_EVENT_OP_BEGIN)
+            op = event.id;
+        else if (op != MS_NONE && (event.kind == MS_EVENT_OP_END || event.kind == MS_EVENT_WORK)) {
+            ok = list_products(r, op, list);
+            op = MS_NONE;
+        }
+    }
+    memset(r->addresses, 0, trace->storages.count * sizeof *r->addresses);
+    return ok;
+}
+
+static ms_status run_shape(const ms_replay_work *r, const ms_backend_product *product,
+                           ms_error *err)
+{
+    if (ms_stop_asked(r->stop))
+        return ms_fail(err, MS_ERR_STOPPED, "the replay was stopped");
+    return r->backend->calls->product(r->backend, r->lanes[MS_STREAM_OPERATORS].stream, product,
+                                      err);
+}
+
+static ms_status run_list(ms_replay_work *r, product_list *list, uint64_t bytes, ms_error *err)
+{
+    const ms_backend_calls *calls = r->backend->calls;
+    uint64_t scratch = 0;
+    ms_status status = calls->reserve(r->backend, MS_MEMORY_BACKED, bytes, &scratch, err);
+    if (status != MS_OK)
+        return status;
+    for (uint32_t i = 0; i < list->count && status == MS_OK; i++) {
+        (void)place_in(&list->items[i], scratch);
+        status = run_shape(r, &list->items[i], err);
+    }
+    if (status == MS_OK)
+        status = calls->synchronize(r->backend, NULL, err);
+    calls->release(r->backend, MS_MEMORY_BACKED, scratch, bytes);
+    return status;
+}
+
+/* Runs each shape of product of the trace once, uncounted, while no storage has memory. Nothing
+ * runs where the device has no room for the largest. */
+static ms_status replay_warm_up(ms_replay_work *r, ms_error *err)
+{
+    product_list list = {0};
+    ms_error failure = {0};
+    uint64_t most = 0;
+    bool is_listed = list_shapes(r, &list);
+    for (uint32_t i = 0; i < list.count; i++) {
+        uint64_t bytes = place_in(&list.items[i], 0);
+        most = bytes > most ? bytes : most;
+    }
+    ms_status status = is_listed ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for a replay");
+    if (status == MS_OK && most > 0)
+        status = run_list(r, &list, most, &failure);
+    ms_vec_free(&list);
+    if (status == MS_ERR_OVER_BUDGET)
+        return MS_OK; /* then the step says whether it fits */
+    if (failure.status != MS_OK)
+        *err = failure;
+    return status;
+}
+
+/* ---- replay clock ---- */
+
+static void replay_clock_free(ms_replay_clock *clock)
+{
+    for (uint32_t i = 0; i < clock->events.count; i++)
+        clock->backend->calls->close_event(clock->backend, clock->events.items[i]);
+    ms_vec_free(&clock->events);
+    ms_vec_free(&clock->marks);
+    ms_vec_free(&clock->spans);
+}
+
+/* An event that lives as long as the clock. */
+static ms_status replay_clock_event(ms_replay_clock *clock, ms_backend_event **event, ms_error *err)
+{
+    if (!ms_vec_reserve(&clock->events))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the events of a replay");
+    ms_status status = clock->backend->calls->open_event(clock->backend, event, err);
+    if (status == MS_OK)
+        (void)ms_vec_push(&clock->events, *event);
+    return status;
+}
+
+static bool does_that(const ms_replay_clock *clock, uint32_t phase, uint8_t what)
+{
+    uint32_t count = clock->marks.count;
+    return count > 0 && clock->marks.items[count - 1].phase == phase &&
+           clock->marks.items[count - 1].what == what;
+}
+
+ms_status ms_replay_clock_mark(ms_replay_clock *clock, ms_backend_stream *stream, uint32_t phase,
+                               uint8_t what, ms_error *err)
+{
+    ms_replay_mark mark = {.phase = phase, .what = what};
+    if (does_that(clock, phase, what))
+        return MS_OK;
+    ms_status status = replay_clock_event(clock, &mark.event, err);
+    if (status == MS_OK)
+        status = clock->backend->calls->record(clock->backend, mark.event, stream, err);
+    if (status == MS_OK && !ms_vec_push(&clock->marks, mark))
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the times of a replay");
+    return status;
+}
+
+/* From the first mark. */
+static ms_status add_copy(const ms_replay_clock *clock, const ms_replay_span *span,
+                          ms_busy_spans *copies, ms_error *err)
+{
+    const ms_backend_calls *calls = clock->backend->calls;
+    ms_backend_event *first = clock->marks.items[0].event;
+    ms_busy_span copy = {.weight = span->repeats};
+    ms_status status = calls->elapsed(clock->backend, first, span->begin, &copy.begin_ms, err);
+    if (status == MS_OK)
+        status = calls->elapsed(clock->backend, first, span->end, &copy.end_ms, err);
+    if (status == MS_OK && !ms_vec_push(copies, copy))
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the times of a replay");
+    return status;
+}
+
+static ms_status read_link(const ms_replay_clock *clock, ms_replay_result *result, ms_error *err)
+{
+    ms_busy_spans copies = {0};
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < clock->spans.count && status == MS_OK; i++)
+        if (!clock->spans.items[i].is_host)
+            status = add_copy(clock, &clock->spans.items[i], &copies, err);
+    if (status == MS_OK)
+        result->link_busy_ms = ms_busy_ms(&copies);
+    ms_vec_free(&copies);
+    return status;
+}
+
+ms_status ms_replay_clock_read(const ms_replay_clock *clock, ms_replay_result *result,
+                               ms_error *err)
+{
+    const ms_backend_calls *calls = clock->backend->calls;
+    double ms = 0;
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i + 1 < clock->marks.count && status == MS_OK; i++) {
+        const ms_replay_mark *mark = &clock->marks.items[i];
+        ms_replay_phase *phase = &result->phases.items[mark->phase];
+        status = calls->elapsed(clock->backend, mark->event, mark[1].event, &ms, err);
+        ms *= phase->repeats;
+        phase->ms += ms;
+        result->times_ms[mark->what] += ms;
+        result->step_ms += ms;
+    }
+    for (uint32_t i = 0; i < clock->spans.count && status == MS_OK; i++) {
+        const ms_replay_span *span = &clock->spans.items[i];
+        status = calls->elapsed(clock->backend, span->begin, span->end, &ms, err);
+        *(span->is_host ? &result->host_ms : &result->copy_ms) += ms * span->repeats;
+    }
+    if (status == MS_OK && clock->measures_link && clock->marks.count)
+        status = read_link(clock, result, err);
+    return status;
+}
+
+/* ---- replay work ---- */
 
 /* Larger copies go in pieces through buffers of this size. */
 #define STAGING_BYTES (UINT64_C(64) << 20)
@@ -72,10 +306,10 @@ ms_status ms_replay_work_open(ms_replay_work *r, ms_error *err)
     r->ends = calloc((size_t)r->trace->works.count + 1, sizeof *r->ends);
     if (!r->lanes || !r->ends)
         return no_memory(err);
-    ms_status status = ms_replay_clock_event(&r->clock, &r->issued, err);
+    ms_status status = replay_clock_event(&r->clock, &r->issued, err);
     for (uint32_t i = 0; i < r->trace->streams.count && status == MS_OK; i++)
         status = open_lane(r, i, err);
-    return status == MS_OK ? ms_replay_warm_up(r, err) : status;
+    return status == MS_OK ? replay_warm_up(r, err) : status;
 }
 
 static void close_lane(ms_replay_work *r, const ms_replay_lane *lane)
@@ -95,7 +329,7 @@ void ms_replay_work_close(ms_replay_work *r)
     (void)r->backend->calls->synchronize(r->backend, NULL, &ignored);
     for (uint32_t i = 0; r->lanes && i < r->trace->streams.count; i++)
         close_lane(r, &r->lanes[i]);
-    ms_replay_clock_free(&r->clock);
+    replay_clock_free(&r->clock);
     ms_vec_free(&r->flights);
     ms_vec_free(&r->uses);
     free(r->lanes);
@@ -116,7 +350,7 @@ static ms_status remember(ms_replay_work *r, const ms_use *use, ms_error *err)
     ms_replay_flight flight = {.address = r->addresses[use->storage],
                                .bytes = r->trace->storages.items[use->storage].bytes,
                                .stream = use->stream};
-    ms_status status = ms_replay_clock_event(&r->clock, &flight.event, err);
+    ms_status status = replay_clock_event(&r->clock, &flight.event, err);
     if (status == MS_OK)
         status =
             r->backend->calls->record(r->backend, flight.event, r->lanes[use->stream].stream, err);
@@ -302,13 +536,13 @@ ms_status ms_replay_work_begin(ms_replay_work *r, uint32_t id, uint32_t phase, m
     if (status == MS_OK)
         status = order(r, w, err);
     if (status == MS_OK)
-        status = ms_replay_clock_event(&r->clock, &span.begin, err);
+        status = replay_clock_event(&r->clock, &span.begin, err);
     if (status == MS_OK)
         status = calls->record(r->backend, span.begin, own, err);
     if (status == MS_OK)
         status = given ? copy_given(r, id, (uintptr_t)given, err) : run_work(r, w, memory, err);
     if (status == MS_OK)
-        status = ms_replay_clock_event(&r->clock, &span.end, err);
+        status = replay_clock_event(&r->clock, &span.end, err);
     if (status == MS_OK)
         status = calls->record(r->backend, span.end, own, err);
     if (status == MS_OK && !ms_vec_push(&r->clock.spans, span))

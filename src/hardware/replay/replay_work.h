@@ -7,7 +7,7 @@
 #define MS_HARDWARE_REPLAY_REPLAY_WORK_H
 
 #include "hardware/replay/host_copies.h"
-#include "hardware/replay/replay_clock.h"
+#include "hardware/replay/replay.h"
 
 /* Memory of the device that another stream than its own may still use. */
 typedef struct ms_replay_flight {
@@ -24,6 +24,27 @@ typedef struct ms_replay_lane {
     uint64_t landing, landing_bytes; /* the device's end where a copy has several tensors; of the
                                         first: where operators put what they only read */
 } ms_replay_lane;
+
+/* From here on the stream does this. */
+typedef struct ms_replay_mark {
+    ms_backend_event *event;
+    uint32_t phase; /* of the result */
+    uint8_t what;   /* ms_op_class, MS_REPLAY_WAITING or MS_REPLAY_BETWEEN */
+} ms_replay_mark;
+
+typedef struct ms_replay_span {
+    ms_backend_event *begin, *end;
+    uint32_t repeats;
+    bool is_host; /* an update by the host; else a copy */
+} ms_replay_span;
+
+typedef struct ms_replay_clock {
+    ms_backend *backend;
+    bool measures_link;                /* also when copies run, which takes more calls */
+    ms_vec(ms_backend_event *) events; /* all that were opened */
+    ms_vec(ms_replay_mark) marks;
+    ms_vec(ms_replay_span) spans;
+} ms_replay_clock;
 
 typedef struct ms_replay_work {
     ms_backend *backend;
@@ -68,5 +89,18 @@ ms_status ms_replay_work_use(ms_replay_work *work, const ms_use *use, ms_error *
 ms_status ms_replay_work_allocated(ms_replay_work *work, uint32_t storage, uint64_t bytes,
                                    ms_error *err);
 ms_status ms_replay_work_released(ms_replay_work *work, uint32_t storage, ms_error *err);
+
+/* ---- replay clock ---- */
+
+/* Events on the operators' stream that divide its time by phase and by what it does, and pairs of
+ * events around the work of other streams. Read when everything is done. */
+
+/* Nothing where the stream does that already. */
+ms_status ms_replay_clock_mark(ms_replay_clock *clock, ms_backend_stream *stream, uint32_t phase,
+                               uint8_t what, ms_error *err);
+
+/* Sums the times into the result, once every stream is done. The last mark ends the step. */
+ms_status ms_replay_clock_read(const ms_replay_clock *clock, ms_replay_result *result,
+                               ms_error *err);
 
 #endif

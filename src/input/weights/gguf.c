@@ -3,20 +3,96 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/inputs.h"
 #include "base/json/place.h"
-#include "input/weights/cursor.h"
+
+/* ---- cursor ---- */
+
+enum { MS_CURSOR_BLOCK = 1 << 16 };
+
+ms_status ms_cursor_fail(const ms_cursor *c, uint64_t at, const char *format, ...)
+{
+    ms_error sentence = {.status = MS_OK};
+    va_list args;
+    va_start(args, format);
+    ms_error_vset(&sentence, MS_ERR_CONFIG, format, args);
+    va_end(args);
+    ms_error_set(c->err, MS_ERR_CONFIG, "byte %" PRIu64 ": %.480s", at, sentence.text);
+    ms_json_place_file(c->source->name, c->err);
+    return MS_ERR_CONFIG;
+}
+
+static ms_status fill(ms_cursor *c)
+{
+    uint64_t left = c->source->bytes - c->at;
+    size_t bytes = left < MS_CURSOR_BLOCK ? (size_t)left : MS_CURSOR_BLOCK;
+    ms_status status = c->source->read(c->source->from, c->at, c->block, bytes, c->err);
+    c->block_at = c->at;
+    c->block_bytes = status == MS_OK ? bytes : 0;
+    return status;
+}
+
+static ms_status check(const ms_cursor *c, uint64_t bytes, const char *what)
+{
+    uint64_t left = c->source->bytes - c->at;
+    return bytes <= left ? MS_OK
+                         : ms_cursor_fail(c, c->at,
+                                          "the file ends within %s: %" PRIu64 " bytes, and %" PRIu64
+                                          " are left",
+                                          what, bytes, left);
+}
+
+/* Copies the next bytes; fails where the file ends. `what` is what is read, for the message. */
+static ms_status cursor_take(ms_cursor *c, void *to, size_t bytes, const char *what)
+{
+    ms_status status = check(c, bytes, what);
+    uint8_t *out = to;
+    while (bytes > 0 && status == MS_OK) {
+        bool is_in = c->at >= c->block_at && c->at - c->block_at < c->block_bytes;
+        if (!is_in && (status = fill(c)) != MS_OK)
+            return status;
+        size_t from = (size_t)(c->at - c->block_at), more = c->block_bytes - from;
+        more = more < bytes ? more : bytes;
+        memcpy(out, c->block + from, more);
+        out += more;
+        bytes -= more;
+        c->at += more;
+    }
+    return status;
+}
+
+/* Passes over them. */
+static ms_status cursor_skip(ms_cursor *c, uint64_t bytes, const char *what)
+{
+    ms_status status = check(c, bytes, what);
+    if (status == MS_OK)
+        c->at += bytes;
+    return status;
+}
+
+/* A whole number of 1, 2, 4 or 8 bytes. */
+static ms_status cursor_number(ms_cursor *c, size_t bytes, uint64_t *number, const char *what)
+{
+    uint8_t raw[8] = {0};
+    ms_status status = cursor_take(c, raw, bytes, what);
+    *number = 0;
+    for (size_t i = 0; i < sizeof raw; i++)
+        *number |= (uint64_t)raw[i] << (8 * i);
+    return status;
+}
 
 /* ---- gguf ---- */
 
 enum { MAX_KEY = 1 << 16, MAX_TEXT = 1 << 20, MAX_NAME = 1024, MAX_ITEMS = 1 << 20 };
+
 enum { USUAL_ALIGNMENT = 32, MAX_ALIGNMENT = 1 << 20 };
+
 enum { OLDEST = 2, NEWEST = 3 };
 
 /* clang-format off */
@@ -25,6 +101,7 @@ static const uint8_t kind_bytes[MS_GGUF_KINDS] = { /* 0: of no fixed size */
     [MS_GGUF_I32] = 4, [MS_GGUF_F32] = 4, [MS_GGUF_BOOL] = 1, [MS_GGUF_TEXT] = 0, [MS_GGUF_LIST] = 0,
     [MS_GGUF_U64] = 8, [MS_GGUF_I64] = 8, [MS_GGUF_F64] = 8,
 };
+
 /* clang-format on */
 
 static ms_status no_memory(ms_error *err)
@@ -38,18 +115,18 @@ static ms_status read_text(ms_cursor *c, ms_arena *arena, uint64_t most, const c
                            const char **text)
 {
     uint64_t length = 0, at = c->at;
-    ms_status status = ms_cursor_number(c, 8, &length, what);
+    ms_status status = cursor_number(c, 8, &length, what);
     if (status != MS_OK)
         return status;
     if (length > most)
         return ms_cursor_fail(c, at, "%s has %" PRIu64 " bytes, and %" PRIu64 " are the most", what,
                               length, most);
     if (length > c->source->bytes - c->at) /* before any memory is taken for it */
-        return ms_cursor_skip(c, length, what);
+        return cursor_skip(c, length, what);
     char *copy = ms_arena_array(arena, char, (size_t)length + 1);
     if (!copy)
         return no_memory(c->err);
-    status = ms_cursor_take(c, copy, (size_t)length, what);
+    status = cursor_take(c, copy, (size_t)length, what);
     if (status == MS_OK && strlen(copy) != length)
         status = ms_cursor_fail(c, at, "%s contains a zero byte", what);
     *text = copy;
@@ -59,8 +136,8 @@ static ms_status read_text(ms_cursor *c, ms_arena *arena, uint64_t most, const c
 static ms_status skip_text(ms_cursor *c, const char *what)
 {
     uint64_t length = 0;
-    ms_status status = ms_cursor_number(c, 8, &length, what);
-    return status == MS_OK ? ms_cursor_skip(c, length, what) : status;
+    ms_status status = cursor_number(c, 8, &length, what);
+    return status == MS_OK ? cursor_skip(c, length, what) : status;
 }
 
 static bool is_fraction(ms_gguf_kind kind)
@@ -71,7 +148,7 @@ static bool is_fraction(ms_gguf_kind kind)
 static ms_status read_kind(ms_cursor *c, ms_gguf_kind *kind, const char *what)
 {
     uint64_t number = 0, at = c->at;
-    ms_status status = ms_cursor_number(c, 4, &number, what);
+    ms_status status = cursor_number(c, 4, &number, what);
     if (status == MS_OK && number >= MS_GGUF_KINDS)
         status = ms_cursor_fail(c, at, "there is no type %" PRIu64 " of metadata", number);
     *kind = status == MS_OK ? (ms_gguf_kind)number : MS_GGUF_U8;
@@ -104,7 +181,7 @@ static ms_status read_numbers(ms_cursor *c, ms_arena *arena, ms_gguf_value *v)
     ms_status status = list ? MS_OK : no_memory(c->err);
     for (uint64_t i = 0; i < v->count && status == MS_OK; i++) {
         uint64_t raw = 0;
-        status = ms_cursor_number(c, kind_bytes[v->of], &raw, v->key);
+        status = cursor_number(c, kind_bytes[v->of], &raw, v->key);
         list[i] = whole(v->of, raw);
     }
     v->list = list;
@@ -116,7 +193,7 @@ static ms_status read_list(ms_cursor *c, ms_arena *arena, ms_gguf_value *v)
     uint64_t at = c->at;
     ms_status status = read_kind(c, &v->of, v->key);
     if (status == MS_OK)
-        status = ms_cursor_number(c, 8, &v->count, v->key);
+        status = cursor_number(c, 8, &v->count, v->key);
     if (status != MS_OK)
         return status;
     if (v->of == MS_GGUF_LIST)
@@ -133,7 +210,7 @@ static ms_status read_list(ms_cursor *c, ms_arena *arena, ms_gguf_value *v)
     }
     if (v->count <= MS_GGUF_MAX_LIST && !is_fraction(v->of))
         return read_numbers(c, arena, v);
-    return ms_cursor_skip(c, v->count * kind_bytes[v->of], v->key);
+    return cursor_skip(c, v->count * kind_bytes[v->of], v->key);
 }
 
 static ms_status read_value(ms_cursor *c, ms_arena *arena, ms_gguf_value *v)
@@ -149,7 +226,7 @@ static ms_status read_value(ms_cursor *c, ms_arena *arena, ms_gguf_value *v)
         return read_text(c, arena, MAX_TEXT, v->key, &v->text);
     if (v->kind == MS_GGUF_LIST)
         return read_list(c, arena, v);
-    status = ms_cursor_number(c, kind_bytes[v->kind], &raw, v->key);
+    status = cursor_number(c, kind_bytes[v->kind], &raw, v->key);
     if (is_fraction(v->kind))
         v->real = fraction(v->kind, raw);
     else
@@ -208,7 +285,7 @@ static ms_status read_alignment(const ms_cursor *c, ms_gguf *gguf)
 static ms_status read_shape(ms_cursor *c, ms_gguf_tensor *t)
 {
     uint64_t rank = 0, at = c->at;
-    ms_status status = ms_cursor_number(c, 4, &rank, t->name);
+    ms_status status = cursor_number(c, 4, &rank, t->name);
     if (status == MS_OK && rank > MS_GGUF_MAX_RANK)
         return ms_cursor_fail(c, at, "%.60s has %" PRIu64 " dimensions, and %d are the most",
                               t->name, rank, MS_GGUF_MAX_RANK);
@@ -217,7 +294,7 @@ static ms_status read_shape(ms_cursor *c, ms_gguf_tensor *t)
     for (uint32_t i = 0; i < MS_GGUF_MAX_RANK; i++)
         t->shape[i] = 1;
     for (uint32_t i = 0; i < t->rank && status == MS_OK; i++) {
-        status = ms_cursor_number(c, 8, &t->shape[i], t->name);
+        status = cursor_number(c, 8, &t->shape[i], t->name);
         if (status == MS_OK && (t->shape[i] == 0 || t->shape[i] > INT64_MAX ||
                                 __builtin_mul_overflow(t->elements, t->shape[i], &t->elements)))
             status = ms_cursor_fail(c, at, "%.60s has no elements, or more than 64 bits can count",
@@ -233,9 +310,9 @@ static ms_status read_tensor(ms_cursor *c, ms_arena *arena, ms_gguf_tensor *t)
     if (status == MS_OK)
         status = read_shape(c, t);
     if (status == MS_OK)
-        status = ms_cursor_number(c, 4, &number, t->name);
+        status = cursor_number(c, 4, &number, t->name);
     if (status == MS_OK)
-        status = ms_cursor_number(c, 8, &t->begin, t->name);
+        status = cursor_number(c, 8, &t->begin, t->name);
     if (status != MS_OK)
         return status;
     t->type = ms_stored_type_numbered(number);
@@ -333,18 +410,18 @@ static ms_status read_header(ms_cursor *c, ms_arena *arena, ms_gguf *gguf)
 {
     char magic[4];
     uint64_t version = 0, tensors = 0, values = 0;
-    ms_status status = ms_cursor_take(c, magic, sizeof magic, "the magic");
+    ms_status status = cursor_take(c, magic, sizeof magic, "the magic");
     if (status == MS_OK && memcmp(magic, "GGUF", sizeof magic) != 0)
         return ms_cursor_fail(c, 0, "no GGUF file: it does not begin with GGUF");
     if (status == MS_OK)
-        status = ms_cursor_number(c, 4, &version, "the version");
+        status = cursor_number(c, 4, &version, "the version");
     if (status == MS_OK && (version < OLDEST || version > NEWEST))
         return ms_cursor_fail(c, 4, "version %" PRIu64 " of GGUF; versions 2 and 3 are known%s",
                               version, version % 65536 == 0 ? " (big-endian files are not)" : "");
     if (status == MS_OK)
-        status = ms_cursor_number(c, 8, &tensors, "the number of tensors");
+        status = cursor_number(c, 8, &tensors, "the number of tensors");
     if (status == MS_OK)
-        status = ms_cursor_number(c, 8, &values, "the number of keys");
+        status = cursor_number(c, 8, &values, "the number of keys");
     if (status == MS_OK && (tensors > MAX_ITEMS || values > MAX_ITEMS))
         return ms_cursor_fail(c, 8, "%" PRIu64 " tensors and %" PRIu64 " keys; %d are the most",
                               tensors, values, MAX_ITEMS);

@@ -88,4 +88,21 @@ ms_status ms_gguf_files_open(ms_arena *arena, const char *path, ms_gguf *gguf, u
 /* Whether a file of that path, which the inputs admit, begins as a GGUF file does. */
 bool ms_gguf_files_is_one(ms_inputs *inputs, const char *path);
 
+/* ---- cursor ---- */
+
+/* Reads a binary header from its start on, in blocks; little-endian. A failure names the byte. */
+
+typedef struct ms_cursor {
+    const ms_gguf_source *source;
+    uint64_t at;        /* the next byte */
+    uint64_t block_at;  /* of the bytes in `block` */
+    size_t block_bytes; /* 0: none */
+    uint8_t *block;     /* of MS_CURSOR_BLOCK bytes */
+    ms_error *err;
+} ms_cursor;
+
+/* Fails with "byte N: ..." and the file's name. */
+__attribute__((format(printf, 3, 4))) ms_status ms_cursor_fail(const ms_cursor *c, uint64_t at,
+                                                               const char *format, ...);
+
 #endif

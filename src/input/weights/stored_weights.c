@@ -10,10 +10,9 @@
 #include "base/file.h"
 #include "base/json/place.h"
 #include "base/json/read.h"
-#include "input/weights/header_file.h"
 #include "input/weights/plain_text.h"
 #include "input/weights/safetensors.h"
-#include "input/weights/tensor_index.h"
+#include "input/weights/tensor_files.h"
 
 #define ENDING ".safetensors"
 

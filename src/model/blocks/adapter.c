@@ -6,6 +6,7 @@
 
 #include "base/text/nearest.h"
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/adapted.h"
 #include "model/blocks/model.h"
 #include "model/blocks/module_tree.h"

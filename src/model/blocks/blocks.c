@@ -4,6 +4,7 @@
  */
 #include "model/blocks/blocks.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/autograd/graph.h"
 #include "model/blocks/host/host_modules.h"
@@ -11,7 +12,7 @@
 #include "torch/ops/ops.h"
 #include "torch/treatments/recompute.h"
 #include "torch/treatments/offload.h"
-#include "torch/treatments/parts.h"
+#include "torch/treatments/tile.h"
 
 static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
 {

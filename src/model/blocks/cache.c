@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/cache.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/packed/cache_packed.h"
 #include "torch/ops/ops.h"
 #include "core/trace/build.h"

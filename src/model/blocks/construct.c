@@ -5,6 +5,7 @@
  */
 #include "model/blocks/construct.h"
 
+#include "input/config/model/model_config.h"
 #include "input/config/quantize/quantize.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/blocks/tensor_parallel.h"

@@ -10,6 +10,7 @@
 #include "model/blocks/losses/trl_loss.h"
 #include "model/blocks/losses/tune_loss.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/rows.h"

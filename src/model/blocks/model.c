@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/model.h"
 
+#include "input/config/model/model_config.h"
 #include "input/config/quantize/quantize.h"
 
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,

@@ -7,11 +7,12 @@
 #define MS_MODEL_BLOCKS_MODEL_H
 
 #include "base/arena.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/run/run_config.h"
 #include "torch/autograd/engine.h"
 #include "torch/autograd/tape.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* A module with its own parameters, which an adapter may change. */
 typedef enum ms_leaf_kind {

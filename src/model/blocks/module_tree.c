@@ -100,11 +100,3 @@ ms_status ms_module_tree_make(const ms_model *model, ms_module_tree *tree)
     ms_vec_free(&g.rows);
     return failed ? MS_ERR_NOMEM : MS_OK;
 }
-
-uint32_t ms_module_find(const ms_module_tree *tree, const char *name)
-{
-    for (uint32_t i = 0; i < tree->count; i++)
-        if (strcmp(tree->rows[i].name, name) == 0)
-            return i;
-    return MS_NONE;
-}

@@ -31,7 +31,4 @@ typedef struct ms_module_tree {
  * Fails only with MS_ERR_NOMEM. */
 ms_status ms_module_tree_make(const ms_model *model, ms_module_tree *tree);
 
-/* The first row with that full name, or MS_NONE. */
-uint32_t ms_module_find(const ms_module_tree *tree, const char *name);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/attention/masks.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/decoder_layer.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/tensor_parallel.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/decoder_mlp.h"
 
+#include "input/config/model/model_config.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "torch/ops/liger/liger.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/decoder_stage.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/decoder/decoder.h"
 #include "torch/ops/ops.h"

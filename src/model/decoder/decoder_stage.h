@@ -7,7 +7,7 @@
 #ifndef MS_MODEL_DECODER_DECODER_STAGE_H
 #define MS_MODEL_DECODER_DECODER_STAGE_H
 
-#include "input/config/run/pipeline.h"
+#include "input/config/run/layout.h"
 #include "model/blocks/model.h"
 
 enum { MS_STAGE_ARGUMENTS = 16 };

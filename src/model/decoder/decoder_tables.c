@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/decoder_tables.h"
 
+#include "input/config/model/model_config.h"
+
 ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer)
 {
     if (ms_layer_kind(model->config, layer) & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/expert_choice.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/hooks.h"
 #include "torch/ops/moe/routing.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/expert_sizes.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/ops.h"
 
 ms_dim ms_expert_count(ms_model *model)

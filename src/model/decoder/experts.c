@@ -7,6 +7,7 @@
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/packed/quantized.h"
 
+#include "input/config/model/model_config.h"
 #include "model/decoder/experts_eager.h"
 #include "model/decoder/router_loss.h"
 #include "torch/ops/liger/liger.h"
@@ -301,6 +302,11 @@ typedef struct sparse_mlp {
     ms_router_module router;
     ms_experts_module experts;
 } sparse_mlp;
+
+bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
+{
+    return ms_layer_kind(model->config, layer) & MS_LAYER_SPARSE;
+}
 
 void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order)
 {

@@ -71,10 +71,7 @@ void ms_routing_bind(ms_locals *f, const ms_routing *routing);
 
 typedef enum ms_block_order { MS_ROUTER_FIRST, MS_EXPERTS_FIRST } ms_block_order;
 
-static inline bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
-{
-    return ms_layer_kind(model->config, layer) & MS_LAYER_SPARSE;
-}
+bool ms_layer_is_sparse(const ms_model *model, uint64_t layer);
 
 /* Router and experts below a module "mlp", built in the given order. */
 void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order);

@@ -8,6 +8,7 @@
 #include "input/config/run/experts.h"
 #include "model/decoder/experts.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/rows.h"
 

@@ -3,6 +3,7 @@
 
 #include "model/decoder/experts.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/shared_expert.h"
 
+#include "input/config/model/model_config.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "torch/ops/ops.h"

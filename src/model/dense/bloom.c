@@ -2,7 +2,7 @@
  *
  * BLOOM: families/bloom.family has its keys, modules and calls.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 

@@ -4,6 +4,7 @@
  */
 #include "model/dense/gemma.h"
 
+#include "input/config/model/model_config.h"
 #include "model/family/family_list.h"
 
 ms_decoder_style ms_gemma_style(const ms_model_config *config)

@@ -4,7 +4,7 @@
  * models have a vision tower, which runs where there are images; their text model is here.
  */
 #include "input/config/model/layer_kinds.h"
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/attention/masks.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"

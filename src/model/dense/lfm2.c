@@ -2,10 +2,10 @@
  *
  * LFM2: most layers have a short convolution between two gates instead of attention.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
-#include "model/recurrent/short_convolution.h"
+#include "model/recurrent/state_cache.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "torch/ops/ops.h"

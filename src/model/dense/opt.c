@@ -4,7 +4,8 @@
  */
 #include <stdio.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "model/family/family_list.h"
 
 static ms_status check(const ms_model_config *config, ms_error *err)

@@ -2,6 +2,7 @@
  *
  * SmolLM3: families/smollm3.family has its keys, modules and calls.
  */
+#include "input/config/model/model_config.h"
 #include "model/family/family_list.h"
 
 /* Layers without rotary embedding slide. */

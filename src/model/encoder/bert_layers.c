@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/attention/masks.h"
 #include "torch/ops/ops.h"
 

@@ -2,6 +2,7 @@
 #include "model/encoder/encoder.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/packed/quantized.h"
 #include "torch/ops/ops.h"
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/evaluator/evaluate.h"
 #include "model/evaluator/primitive.h"
 #include "torch/ops/ops.h"

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "model/evaluator/family.h"
 #include "model/evaluator/primitive.h"

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
 #include "model/evaluator/evaluate.h"

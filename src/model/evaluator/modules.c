@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/evaluator/evaluate.h"
 #include "model/evaluator/mixture.h"

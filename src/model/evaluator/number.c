@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/evaluator/program.h"
 
 /* ---- facts ---- */

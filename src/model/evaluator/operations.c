@@ -8,7 +8,7 @@
 #include "torch/ops/einsum.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
-#include "torch/ops/stack.h"
+#include "torch/ops/split.h"
 
 enum { MOST_TENSORS = 64 };
 

@@ -6,6 +6,7 @@
 #ifndef MS_MODEL_EVALUATOR_PROGRAM_H
 #define MS_MODEL_EVALUATOR_PROGRAM_H
 
+#include "input/config/model/family.h"
 #include "input/config/model/model_config.h"
 #include "model/evaluator/syntax/syntax.h"
 

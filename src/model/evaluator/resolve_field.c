@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/evaluator/primitive.h"
 
 static const ms_family_class *class_of(const ms_family_text *text, const char *name)

@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_EVALUATOR_USER_FAMILIES_H
 #define MS_MODEL_EVALUATOR_USER_FAMILIES_H
 
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* ms_family_list's `find`, `with` and `in`. A folder's files have the name of the model type, with
  * ".family" behind it. */

@@ -7,7 +7,7 @@
 #define MS_MODEL_FAMILY_FAMILY_LIST_H
 
 #include "input/config/model/family_facts.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* clang-format off */
 #define MS_FAMILY_LIST(X)             \

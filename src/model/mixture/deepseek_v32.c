@@ -3,7 +3,7 @@
  * DeepSeek-V3.2: DeepSeek-V3 with an indexer in each layer, which chooses the tokens that attention
  * sees.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"

@@ -2,7 +2,7 @@
  *
  * ERNIE 4.5 with experts: families/ernie4_5_moe.family has its keys, modules and calls.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/indexer.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 

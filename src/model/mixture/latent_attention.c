@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/mixture/latent_attention.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/mixture/indexer.h"

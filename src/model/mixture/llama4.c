@@ -3,7 +3,7 @@
  * Llama 4's text model: layers that attend within chunks and layers without rotary embeddings,
  * heads turned as complex numbers and then normalised, and experts in all layers or every N-th.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"

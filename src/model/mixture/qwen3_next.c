@@ -3,11 +3,10 @@
  * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net; the others have attention
  * with an output gate.
  */
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
-#include "model/recurrent/delta.h"
 #include "model/recurrent/delta_net.h"
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

@@ -6,7 +6,13 @@
 #ifndef MS_MODEL_RECURRENT_DELTA_NET_H
 #define MS_MODEL_RECURRENT_DELTA_NET_H
 
-#include "model/recurrent/delta.h"
+#include "model/decoder/decoder.h"
+
+/* Projections of the hidden state. */
+typedef enum ms_delta_form {
+    MS_DELTA_BY_HEADS, /* two products, with parts interleaved by head */
+    MS_DELTA_BY_PARTS  /* four products, one per part */
+} ms_delta_form;
 
 /* The module "linear_attn" (delta_net.c): [B, S, H] to [B, S, H]. */
 void *ms_delta_net_new(ms_model *model, ms_delta_form form, uint32_t parent);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/ops.h"
 
 typedef struct mamba_layer {

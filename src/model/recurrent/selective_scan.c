@@ -5,7 +5,7 @@
 #include "model/blocks/blocks.h"
 #include "model/recurrent/mamba_model.h"
 #include "torch/ops/ops.h"
-#include "torch/ops/stack.h"
+#include "torch/ops/split.h"
 
 /* The function's locals, in its order. */
 typedef struct scan {

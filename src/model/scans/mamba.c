@@ -5,13 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/cache.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/recurrent/mamba_model.h"
 #include "model/recurrent/selective_scan.h"
-#include "model/recurrent/short_convolution.h"
 #include "model/recurrent/state_cache.h"
 #include "torch/ops/ops.h"
 

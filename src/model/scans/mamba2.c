@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/recurrent/mamba2_mixer.h"

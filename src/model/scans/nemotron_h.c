@@ -3,18 +3,139 @@
  * Nemotron-H: each layer is a norm and one mixer, which is Mamba 2's scan, attention without rotary
  * embeddings, an MLP or a mixture of experts.
  */
+#include "input/config/model/family.h"
 #include "input/config/model/layer_kinds.h"
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/model_config.h"
+#include "model/blocks/blocks.h"
+#include "model/blocks/model.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
+#include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/mixture/deepseek_moe.h"
 #include "model/recurrent/mamba2_mixer.h"
 #include "model/recurrent/mamba_model.h"
-#include "model/scans/nemotron_mlp.h"
 #include "torch/ops/ops.h"
+
+/* ---- nemotron mlp ---- */
+
+/* Nemotron-H's layers without attention or scan: an MLP without a gate, or a mixture of such, whose
+ * experts may read and write a narrower latent. */
+
+typedef struct plain_mlp {
+    uint32_t scope;
+    ms_linear_module up, down;
+} plain_mlp;
+
+typedef struct mixture {
+    uint32_t scope;
+    ms_experts_module experts;
+    ms_group_router router;
+    plain_mlp shared;
+    ms_linear_module into, out_of; /* the latent; weight 0: there is none */
+} mixture;
+
+static const ms_deepseek_form form = {.route = ms_route_by_sigmoid, .has_bias = true};
+
+/* ---- construction ---- */
+
+static plain_mlp mlp_new(ms_model *model, uint32_t parent, const char *name, ms_dim width)
+{
+    const bool bias = model->config->mlp_bias;
+    plain_mlp m = {.scope = ms_scope_add(model->tape, parent, name, MS_NONE)};
+    m.up = ms_linear_new(model, m.scope, "up_proj", model->hidden, width, bias);
+    m.down = ms_linear_new(model, m.scope, "down_proj", width, model->hidden, bias);
+    return m;
+}
+
+static bool mixture_new(ms_model *model, uint32_t parent, mixture *m)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    ms_experts_form experts = {.ungated = true};
+    if (c->expert_latent > 0)
+        experts.width = ms_dim_name(s, "He", c->expert_latent);
+    m->scope = ms_scope_add(model->tape, parent, "mixer", MS_NONE);
+    m->experts = ms_experts_new(model, m->scope, experts);
+    m->router = ms_group_router_new(model, m->scope, form);
+    m->shared =
+        mlp_new(model, m->scope, "shared_experts", ms_dim_name(s, "Fs", c->shared_expert_size));
+    if (c->expert_latent == 0)
+        return true;
+    const ms_dim latent = m->experts.width;
+    m->into = ms_linear_new(model, m->scope, "fc1_latent_proj", model->hidden, latent, c->mlp_bias);
+    m->out_of =
+        ms_linear_new(model, m->scope, "fc2_latent_proj", latent, model->hidden, c->mlp_bias);
+    return true;
+}
+
+/* The layer's module "mixer", in the arena, by the layer's kind; NULL when out of memory. */
+static void *nemotron_mlp_new(ms_model *model, uint32_t parent, uint64_t layer)
+{
+    if (ms_layer_is_sparse(model, layer)) {
+        mixture *m = ms_arena_array(model->arena, mixture, 1);
+        return m && mixture_new(model, parent, m) ? m : NULL;
+    }
+    plain_mlp *m = ms_arena_array(model->arena, plain_mlp, 1);
+    if (m)
+        *m = mlp_new(model, parent, "mixer", model->intermediate);
+    return m;
+}
+
+/* ---- forward ---- */
+
+/* down_proj(act(up_proj(x))), in one expression */
+static ms_tensor run_mlp(ms_model *model, const plain_mlp *m, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor middle = ms_activation_call(model, ms_linear_call(model, &m->up, *input));
+    ms_tensor *out = ms_local(&f, ms_linear_call(model, &m->down, middle));
+    ms_tensor result = ms_locals_end(&f, out);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor run_mixture(ms_model *model, const mixture *m, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x)
+        return 0;
+    const ms_shape shape = ms_info(tape, x)->shape;
+    const bool has_latent = m->into.weight != 0;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_routing routing;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_group_router_call(model, form, &m->router, *residual, &routing);
+    ms_routing_bind(&f, &routing);
+    ms_assign(&f, hidden, ms_as_tokens(model, *hidden));
+    if (has_latent)
+        ms_assign(&f, hidden, ms_linear_call(model, &m->into, *hidden));
+    ms_assign(&f, hidden, ms_experts_call(model, &m->experts, *hidden, &routing));
+    if (has_latent)
+        ms_assign(&f, hidden, ms_linear_call(model, &m->out_of, *hidden));
+    ms_assign(&f, hidden, ms_view(tape, *hidden, shape));
+    ms_assign(&f, hidden, ms_add(tape, *hidden, run_mlp(model, &m->shared, *residual)));
+    ms_tensor result = ms_locals_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+/* [B, S, H] to [B, S, H] */
+static ms_tensor nemotron_mlp_call(ms_model *model, const void *mlp, uint64_t layer,
+                                   ms_tensor hidden)
+{
+    return ms_layer_is_sparse(model, layer) ? run_mixture(model, mlp, hidden)
+                                            : run_mlp(model, mlp, hidden);
+}
+
+/* ---- nemotron h ---- */
 
 /* The text of letters, which the list of names overrules. */
 #define PATTERN(text, other, is_text)                                                              \
@@ -23,6 +144,7 @@
         .offset = MEMBER(num_layers), .default_value = 4, .maximum = MAX_LAYERS,                   \
         .is_other_spelling = is_text                                                               \
     }
+
 /* `text`, which overrules the newer spelling. */
 #define RENAMED(text, newer, member, value, most)                                                  \
     {                                                                                              \
@@ -79,6 +201,7 @@ static const ms_key keys[] = {
     IGNORED("time_step_limit"), IGNORED("time_step_rank"), IGNORED("partial_rotary_factor"),
     IGNORED("attention_bias"), /* the class has none, whatever it says */
 };
+
 /* clang-format on */
 
 /* ---- layers ---- */
@@ -91,7 +214,7 @@ static bool is_mlp(const ms_model *model, uint64_t layer)
 static void *build_mixer(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     if (is_mlp(model, number))
-        return ms_nemotron_mlp_new(model, parent, number);
+        return nemotron_mlp_new(model, parent, number);
     return ms_layer_is_token_mixer(model->config, number)
                ? ms_mamba2_mixer_new(model, parent)
                : ms_self_attention_new(model, d, parent, number);
@@ -107,7 +230,7 @@ static ms_tensor mix(ms_model *model, ms_decoder *d, const ms_decoder_layer *lay
                      ms_tensor *weights)
 {
     if (is_mlp(model, layer->number))
-        return ms_nemotron_mlp_call(model, layer->attention, layer->number, x);
+        return nemotron_mlp_call(model, layer->attention, layer->number, x);
     return ms_layer_is_token_mixer(model->config, layer->number)
                ? ms_mamba2_mixer_call(model, layer->attention, x)
                : ms_self_attention(model, d, layer, x, weights);

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/attention/masks.h"
 #include "model/encoder/encoder.h"
 #include "model/family/family_keys.h"

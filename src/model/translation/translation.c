@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/translation/translation.h"
 
+#include "input/config/model/model_config.h"
 #include "model/encoder/encoder.h"
 #include "torch/ops/ops.h"
 

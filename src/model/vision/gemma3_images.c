@@ -3,9 +3,127 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
+#include "model/blocks/blocks.h"
+#include "model/blocks/model.h"
 #include "model/vision/image_tokens.h"
-#include "model/vision/siglip.h"
+#include "model/vision/picture_layers.h"
 #include "torch/ops/ops.h"
+
+/* ---- siglip ---- */
+
+/* SigLIP's vision tower (SiglipVisionModel of transformers). */
+
+typedef struct tower {
+    uint32_t scope, embeddings_scope, patches_scope, positions_scope;
+    ms_tensor projection, projection_bias, positions, position_ids;
+    ms_picture_layers layers;
+    ms_norm_module norm;
+} tower;
+
+/* ---- construction ---- */
+
+static uint32_t child(ms_model *model, uint32_t parent, const char *name)
+{
+    return ms_scope_add(model->tape, parent, name, MS_NONE);
+}
+
+static void embeddings_new(ms_model *model, tower *t, ms_dim hidden)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_vision_config *vision = &model->config->vision;
+    uint64_t rows = ms_picture_side(vision);
+    ms_dim one = {.value = 1}, side = ms_dim_number(s, vision->patch_size);
+    ms_dim positions = ms_dim_number(s, rows * rows);
+    t->embeddings_scope = child(model, t->scope, "embeddings");
+    t->patches_scope = child(model, t->embeddings_scope, "patch_embedding");
+    t->projection =
+        ms_parameter_new(model, t->patches_scope, "weight",
+                         MS_SHAPE(hidden, ms_dim_number(s, vision->channels), side, side));
+    t->projection_bias = ms_parameter_new(model, t->patches_scope, "bias", MS_SHAPE(hidden));
+    t->positions =
+        ms_embedding_new(model, t->embeddings_scope, "position_embedding", positions, hidden);
+    t->positions_scope = model->tape->trace->scopes.count - 1;
+    t->position_ids = ms_buffer_new(model, MS_SHAPE(one, positions), MS_DTYPE_I64, "position_ids");
+}
+
+/* Pools the patches by one learned query. */
+static void head_new(ms_model *model, uint32_t parent, ms_dim width)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    ms_dim one = {.value = 1}, three = ms_dim_number(s, 3 * width.value);
+    ms_dim middle = ms_dim_name(s, "Iv", model->config->vision.intermediate_size);
+    uint32_t scope = child(model, parent, "head");
+    ms_parameter_new(model, scope, "probe", MS_SHAPE(one, one, width));
+    uint32_t attention = child(model, scope, "attention");
+    ms_parameter_new(model, attention, "in_proj_weight", MS_SHAPE(three, width));
+    ms_parameter_new(model, attention, "in_proj_bias", MS_SHAPE(three));
+    ms_linear_new(model, attention, "out_proj", width, width, true);
+    ms_norm_new(model, scope, "layernorm", width, true);
+    uint32_t mlp = child(model, scope, "mlp");
+    ms_linear_new(model, mlp, "fc1", width, middle, true);
+    ms_linear_new(model, mlp, "fc2", middle, width, true);
+}
+
+/* Creates the parameters below `parent`, from config->vision, and sets model->tower. False when out
+ * of memory. */
+static bool siglip_new(ms_model *model, uint32_t parent)
+{
+    ms_dim hidden =
+        ms_dim_name(&model->tape->trace->symbols, "Hv", model->config->vision.hidden_size);
+    tower *t = ms_arena_array(model->arena, tower, 1);
+    if (!t)
+        return false;
+    model->tower = t;
+    t->scope = child(model, parent, "vision_tower");
+    embeddings_new(model, t, hidden);
+    if (!ms_picture_layers_new(model, &t->layers, t->scope))
+        return false;
+    t->norm = ms_norm_new(model, t->scope, "post_layernorm", hidden, true);
+    if (model->config->vision.has_head)
+        head_new(model, t->scope, hidden);
+    return true;
+}
+
+/* ---- forward ---- */
+
+static ms_tensor embed(ms_model *model, const tower *t, ms_tensor pixels)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, t->embeddings_scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *patches = ms_local(
+        &f, ms_picture_project(model, t->patches_scope, t->projection, t->projection_bias, pixels));
+    ms_tensor *embedded = ms_local(&f, 0);
+    if (!ms_idle(tape) && *patches) {
+        ms_assign(&f, embedded, ms_picture_tokens(tape, *patches));
+        ms_scope_enter(tape, t->positions_scope);
+        ms_tensor positions = ms_embedding(tape, t->positions, t->position_ids);
+        ms_scope_enter(tape, t->embeddings_scope);
+        ms_assign(&f, embedded, ms_add(tape, *embedded, positions));
+    }
+    ms_tensor result = ms_locals_end(&f, embedded);
+    tape->scope = previous;
+    return result;
+}
+
+/* The last hidden states of pictures, [pictures, patches, Hv], floating. A pooling head has
+ * parameters only. */
+static ms_tensor siglip_run(ms_model *model, ms_tensor pixels)
+{
+    ms_tape *tape = model->tape;
+    tower *t = model->tower;
+    uint32_t previous = ms_scope_enter(tape, t->scope);
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_local(&f, embed(model, t, pixels));
+    ms_tensor *encoded = ms_local(
+        &f, ms_picture_layers_run(&t->layers, 0, model->config->vision.num_layers, *hidden));
+    ms_tensor *last = ms_local(&f, *encoded);
+    ms_assign(&f, last, ms_layer_norm_call(model, &t->norm, *last));
+    ms_tensor result = ms_locals_end(&f, last);
+    tape->scope = previous;
+    return result;
+}
 
 /* ---- places ---- */
 
@@ -51,7 +169,7 @@ bool ms_gemma3_towers_new(ms_model *model, uint32_t scope)
 {
     projector *p = ms_arena_array(model->arena, projector, 1);
     uint32_t first = model->tape->parameters.count;
-    if (!p || !ms_siglip_new(model, scope))
+    if (!p || !siglip_new(model, scope))
         return false;
     if (model->run->images.frozen && !model->run->adapter) /* which freezes by itself */
         ms_parameters_freeze(model, first, model->tape->parameters.count);
@@ -147,7 +265,7 @@ static forward_locals locals_of(ms_locals *f)
 static void find_features(ms_model *model, ms_locals *f, const forward_locals *l)
 {
     ms_tape *tape = model->tape;
-    ms_assign(f, l->last, ms_siglip_run(model, model->pixel_values));
+    ms_assign(f, l->last, siglip_run(model, model->pixel_values));
     ms_assign(f, l->features, project(model, *l->last));
     if (!ms_idle(tape))
         ms_assign(f, l->features,

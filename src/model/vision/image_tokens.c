@@ -4,7 +4,9 @@
 #include "model/blocks/packed/quantized.h"
 #include "torch/ops/ops.h"
 
-void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
+/* The sum of a mask of tokens, a local of `f`; `compares`: times the width it is compared with the
+ * number of features, and the answer is read. */
+static void count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
 {
     ms_tensor *count = ms_local(f, ms_count_mask(tape, mask));
     if (compares) {
@@ -19,7 +21,7 @@ ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids)
     ms_dim one = {.value = 1};
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *mask = ms_local(&f, ms_compare(tape, ids, 0));
-    ms_count_image_tokens(tape, &f, *mask, true);
+    count_image_tokens(tape, &f, *mask, true);
     ms_assign(&f, mask, ms_view(tape, *mask, MS_SHAPE(model->batch, model->seq, one)));
     return ms_locals_end(&f, mask);
 }
@@ -34,8 +36,8 @@ void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tenso
     of_videos = ms_compare(tape, ids, 0);
     ms_retain(tape, of_videos);
     ms_locals counts = ms_locals_begin(tape);
-    ms_count_image_tokens(tape, &counts, of_images, true);
-    ms_count_image_tokens(tape, &counts, of_videos, false);
+    count_image_tokens(tape, &counts, of_images, true);
+    count_image_tokens(tape, &counts, of_videos, false);
     ms_locals_end(&counts, NULL);
     ms_shape shape = MS_SHAPE(model->batch, model->seq, one);
     ms_assign(f, image, ms_view(tape, ms_unown(tape, of_images), shape));

@@ -7,10 +7,6 @@
 
 #include "model/decoder/decoder.h"
 
-/* The sum of a mask of tokens, a local of `f`; `compares`: times the width it is compared with the
- * number of features, and the answer is read. */
-void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares);
-
 /* get_placeholder_mask: which ids [B, S] are image tokens, [B, S, 1], floating; their number is
  * compared. */
 ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 
 typedef struct widths {

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "torch/autograd/graph.h"
 #include "torch/ops/ops.h"

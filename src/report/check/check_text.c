@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 #include "report/check/check_view.h"
 #include "report/kit/writer_list.h"
 #include "report/kit/escape.h"

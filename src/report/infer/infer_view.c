@@ -84,8 +84,9 @@ const char *ms_infer_title(const ms_infer_view *v)
     const char *quant = quant_of(v), *place = place_of(v), *load = load_of(v);
     if (!quant || !place || !load)
         return NULL;
+    bool is_text_only = v->input->config && ms_is_text_only(v->input->config, NULL);
     return ms_arena_printf(v->arena, "%s%s: %s%s%s%s", v->input->name, quant, engine->name, place,
-                           load, ms_is_text_only(&v->input->config, NULL) ? " without images" : "");
+                           load, is_text_only ? " without images" : "");
 }
 
 /* ", of which 12.20 are cached by PyTorch's allocator and free for more"; "" for a small part. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 
 static const ms_escape entities[] = {{'&', "&amp;"},  {'<', "&lt;"},   {'>', "&gt;"},
                                      {'"', "&quot;"}, {'\'', "&#39;"}, {'\0', NULL}};

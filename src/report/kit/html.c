@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "input/config/treatment/row.h"
-#include "input/config/treatment/treatment_text.h"
 #include "base/json/embedded.h"
 #include "memscope/memscope.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 
 /* ---- the page ---- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "base/printable.h"
+#include "base/utf8.h"
 
 enum { MIN_COLUMNS = 50, MAX_COLUMNS = 120, MAX_PIECE = 2048 };
 enum { INDENT = 4, LEAST_ROOM = 16, LEAST_NAME = 24 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 
 enum { MOST_WIDTH = 40, GAP = 2, LEAST_WRAPPED = 16 };
 

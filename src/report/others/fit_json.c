@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json/write.h"
+#include "input/config/model/model_config.h"
 #include "memscope/fit.h"
 #include "report/kit/writer_list.h"
 #include "report/others/fit_report.h"

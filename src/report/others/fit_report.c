@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/locale.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve_images.h"
 #include "base/text/size.h"
 #include "report/view/inputs.h"

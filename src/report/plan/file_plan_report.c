@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 #include "base/text/size.h"
 #include "base/json/write.h"
 #include "decide/plan/file_plan.h"

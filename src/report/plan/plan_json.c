@@ -5,8 +5,9 @@
  */
 #include <math.h>
 
-#include "input/config/run/tokens.h"
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/model/model_config.h"
+#include "input/config/run/run_config.h"
+#include "input/config/treatment/treatment.h"
 #include "base/json/write.h"
 #include "decide/plan/trainers/targets.h"
 #include "report/view/inputs.h"

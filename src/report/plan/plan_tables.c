@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 #include "report/view/fit_words.h"
 #include "report/view/suggestions.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "input/config/resolve/resolve_images.h"
 #include "decide/plan/settings.h"
@@ -15,7 +16,7 @@
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 
 /* ---- numbers ---- */
 

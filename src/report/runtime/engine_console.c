@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "base/printable.h"
+#include "base/utf8.h"
 #include "input/document/recorded.h"
 #include "report/view/view.h"
 

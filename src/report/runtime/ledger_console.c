@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "base/printable.h"
+#include "base/utf8.h"
 
 enum { KIND_COLUMNS = 12, COLUMN_COLUMNS = 13, MOST_DEVICES = 3, MIB_TEXT = 32 };
 #define BYTES_OF_MIB 1048576.0

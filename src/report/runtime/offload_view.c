@@ -3,6 +3,7 @@
 
 #include "base/locale.h"
 #include "base/text/number.h"
+#include "input/config/model/model_config.h"
 
 static const double saturated_share = 0.01;
 

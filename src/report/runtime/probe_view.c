@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+
 typedef struct rows {
     ms_probe_row *items;
     uint32_t count;

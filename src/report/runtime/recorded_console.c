@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/printable.h"
+#include "base/utf8.h"
 #include "report/kit/page.h"
 #include "report/runtime/engine_console.h"
 #include "report/runtime/ledger_console.h"

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "report/kit/category_id.h"
 #include "report/kit/tree/tree_writers.h"
 #include "report/kit/writer_list.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/json/write.h"
-#include "run/measure/lifetime.h"
+#include "run/measure/usage.h"
 #include "report/kit/writer_list.h"
 #include "report/ranks/communication.h"
 #include "report/view/view.h"

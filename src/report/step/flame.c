@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 #include "base/json/write.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"

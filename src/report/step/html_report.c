@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "input/config/model/model_config.h"
 #include "report/kit/html.h"
 #include "report/pictures/composition.h"
 #include "report/pictures/picture.h"

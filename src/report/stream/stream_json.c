@@ -3,6 +3,7 @@
  * A streamed model as JSON (schemas/stream.schema.json).
  */
 #include "base/json/write.h"
+#include "input/config/model/model_config.h"
 #include "memscope/stream.h"
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"

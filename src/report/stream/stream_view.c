@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "report/view/view.h"
 #include "base/text/number.h"
 

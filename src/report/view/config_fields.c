@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "input/config/model/layer_pattern.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "decide/ledger/ledger.h"
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/experts.h"
 
 /* A list, and what the fields that come next are about. */

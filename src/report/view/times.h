@@ -8,7 +8,7 @@
 #include "input/config/run/run_config.h"
 #include "core/device/device.h"
 #include "base/json/write.h"
-#include "run/measure/clock.h"
+#include "run/measure/playback.h"
 
 /* "times: products 0.78 of peak, ..."; "" where the device's rates are not known. NULL
  * when out of memory. */

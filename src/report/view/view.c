@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve_images.h"
 #include "decide/ledger/scope_findings.h"
 #include "report/view/verdict.h"

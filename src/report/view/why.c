@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/view/why.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/model/model_config.h"
+#include "input/config/treatment/treatment.h"
 
 #include <inttypes.h>
 #include <string.h>

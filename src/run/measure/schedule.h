@@ -65,4 +65,13 @@ ms_status ms_schedule_build(const ms_trace *trace, const ms_usage *usage, const 
                             ms_schedule *schedule, ms_error *err);
 void ms_schedule_free(ms_schedule *schedule);
 
+/* ---- link use ---- */
+
+/* How long the link between device and host is busy in the steady step. */
+
+/* While at least one copy runs, in either direction, including micro-steps that one stands for; 0
+ * on a device without rates. The trace has the operators of its last step. */
+ms_status ms_link_use_measure(const ms_trace *trace, const ms_usage *usage, const ms_device *device,
+                              double *busy_ms, ms_error *err);
+
 #endif

@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-#include "run/measure/lifetime.h"
 #include "run/measure/scopes.h"
 #include "run/measure/usage.h"
 #include "core/trace/trace.h"

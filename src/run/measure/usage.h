@@ -6,8 +6,8 @@
 #ifndef MS_RUN_MEASURE_USAGE_H
 #define MS_RUN_MEASURE_USAGE_H
 
-#include "core/allocator/allocator.h"
 #include "base/error.h"
+#include "core/allocator/allocator.h"
 #include "core/trace/trace.h"
 
 typedef struct ms_phase_usage {
@@ -102,5 +102,25 @@ static inline uint64_t ms_usage_rounded_bytes(const ms_trace *trace, const ms_us
     bool is_known = storage < usage->first_steady_storage;
     return is_known || rounded > block ? block : rounded;
 }
+
+/* ---- lifetime ---- */
+
+/* Lifetimes: the events between which each storage is alive. */
+
+typedef struct ms_lifetime {
+    uint32_t birth, death; /* event of the allocation and of the free; MS_NONE = never */
+} ms_lifetime;
+
+/* One per storage of the trace; the caller frees the array. NULL when out of memory. */
+ms_lifetime *ms_lifetimes_create(const ms_trace *trace);
+
+/* Whether the storage is alive after `event`. */
+static inline bool ms_lifetime_covers(ms_lifetime lifetime, uint32_t event)
+{
+    return lifetime.birth <= event && event < lifetime.death;
+}
+
+/* The most bytes requested at one time in the phases of the steps, after the build. */
+uint64_t ms_lifetimes_most(const ms_trace *trace);
 
 #endif

@@ -6,7 +6,7 @@
 #define MS_RUN_SIMULATE_JUDGE_H
 
 #include "base/reason.h"
-#include "input/config/run/budget.h"
+#include "input/config/run/run_config.h"
 #include "run/measure/usage.h"
 
 typedef struct ms_judgement {

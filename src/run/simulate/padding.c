@@ -2,6 +2,7 @@
 #include "run/simulate/padding.h"
 
 #include "base/threads.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "run/simulate/variation.h"
 

@@ -7,8 +7,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* What a step needs with a mask that masks nothing, and with one that masks a token. */
 typedef struct ms_padding_needs {

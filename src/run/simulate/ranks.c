@@ -6,9 +6,9 @@
 #include "base/threads.h"
 #include "base/vec.h"
 #include "input/config/model/model_config.h"
-#include "input/config/run/pipeline.h"
+#include "input/config/run/layout.h"
 #include "input/config/run/run_config.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
 #include "run/simulate/padding.h"
 #include "run/simulate/variation.h"
 

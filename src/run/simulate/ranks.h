@@ -8,9 +8,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
 #include "input/config/model/notes.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* Sets run->parallel.rank to the rank that needs most, unless the run names one, and fills
  * run->parallel.ranks, in the arena. Where nobody asked for it and more classes differ than are

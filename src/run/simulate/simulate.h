@@ -8,14 +8,15 @@
 #define MS_RUN_SIMULATE_SIMULATE_H
 
 #include "base/error.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+#include "memscope/memscope.h"
 #include "run/measure/peak.h"
 #include "run/measure/profile.h"
 #include "run/measure/usage.h"
-#include "memscope/memscope.h"
 #include "run/simulate/judge.h"
 #include "run/step/step.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* What to simulate. All members are borrowed. */
 typedef struct ms_job {
@@ -87,5 +88,13 @@ uint64_t ms_simulated_wanted_bytes(const ms_simulated *simulated);
 /* Peak requested bytes, a lower bound for any allocator. If the first step does not fit: of that
  * step. */
 uint64_t ms_simulated_least_bytes(const ms_simulated *simulated);
+
+/* ---- watch ---- */
+
+/* What calls do for those who watch them (memscope/watch.h). NULL: nobody does. */
+
+/* MS_ERR_STOPPED once the watch was stopped. */
+ms_status ms_watch_check(const ms_watch *watch, ms_error *err);
+void ms_watch_count(ms_watch *watch);
 
 #endif

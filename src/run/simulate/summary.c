@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "input/config/run/tokens.h"
-#include "run/measure/lifetime.h"
+#include "input/config/run/run_config.h"
+#include "run/measure/usage.h"
 #include "run/measure/scopes.h"
 #include "run/measure/source.h"
 

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+
 ms_variation ms_vary(const ms_job *job, ms_arena *arena)
 {
     ms_variation v = {
-        .model = *job->model, .run = *job->run, .evaluation = job->evaluation, .arena = arena};
+        .model = job->model, .run = *job->run, .evaluation = job->evaluation, .arena = arena};
     v.run.keys.compares = true;
     return v;
 }
@@ -18,12 +20,12 @@ ms_variation ms_vary_run(const ms_model_config *model, const ms_run_config *run,
 
 ms_job ms_variation_job(const ms_variation *v)
 {
-    return (ms_job){.model = &v->model, .run = &v->run, .evaluation = v->evaluation};
+    return (ms_job){.model = v->model, .run = &v->run, .evaluation = v->evaluation};
 }
 
 ms_treatment *ms_vary_treatments(ms_variation *v)
 {
-    uint64_t layers = v->model.num_layers;
+    uint64_t layers = v->model->num_layers;
     ms_treatment *treatments = ms_arena_array(v->arena, ms_treatment, layers);
     if (treatments)
         memcpy(treatments, v->run.treatments.layers, layers * sizeof *treatments);
@@ -33,8 +35,8 @@ ms_treatment *ms_vary_treatments(ms_variation *v)
 
 bool ms_vary_all_layers(ms_variation *v, const ms_treatment *treatment, uint32_t loss_chunks)
 {
-    ms_treatment *layers = ms_arena_array(v->arena, ms_treatment, v->model.num_layers);
-    for (uint64_t i = 0; layers && i < v->model.num_layers; i++)
+    ms_treatment *layers = ms_arena_array(v->arena, ms_treatment, v->model->num_layers);
+    for (uint64_t i = 0; layers && i < v->model->num_layers; i++)
         layers[i] = *treatment;
     v->run.treatments = (ms_treatments){layers, loss_chunks};
     return layers != NULL;
@@ -42,18 +44,21 @@ bool ms_vary_all_layers(ms_variation *v, const ms_treatment *treatment, uint32_t
 
 bool ms_vary_layers(ms_variation *v, uint64_t count)
 {
-    const ms_model_config *from = &v->model;
+    const ms_model_config *from = v->model;
+    ms_model_config *model = ms_arena_array(v->arena, ms_model_config, 1);
     uint8_t *kinds = ms_arena_array(v->arena, uint8_t, count);
     ms_treatment *treatments = ms_arena_array(v->arena, ms_treatment, count);
-    if (!kinds || !treatments)
+    if (!model || !kinds || !treatments)
         return false;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t as = i % from->num_layers;
         kinds[i] = ms_layer_kind(from, as);
         treatments[i] = v->run.treatments.layers[as];
     }
-    v->model.num_layers = count;
-    v->model.layer_kinds = kinds;
+    *model = *from;
+    model->num_layers = count;
+    model->layer_kinds = kinds;
+    v->model = model;
     v->run.treatments.layers = treatments;
     return true;
 }

@@ -12,7 +12,7 @@
 #include "run/simulate/simulate.h"
 
 typedef struct ms_variation {
-    ms_model_config model;
+    const ms_model_config *model;
     ms_run_config run;
     const ms_usage *evaluation; /* as of a job */
     ms_arena *arena;            /* for new data of the variation; NULL: none is needed */

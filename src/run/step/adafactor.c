@@ -5,9 +5,7 @@
  * second moment.
  */
 #include "torch/ops/ops.h"
-#include "run/step/optimizers/optimizer_lists.h"
 #include "run/step/optimizers/optimizer_row.h"
-#include "run/step/optimizers/reductions.h"
 
 static const ms_shape scalar = {.rank = 0};
 

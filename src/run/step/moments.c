@@ -4,10 +4,146 @@
  * kernels need no temporaries, foreach allocates whole lists, the loop handles one parameter at a
  * time.
  */
-#include "torch/ops/ops.h"
-#include "run/step/optimizers/optimizer_lists.h"
 #include "run/step/optimizers/optimizer_row.h"
 #include "run/step/run.h"
+#include "torch/ops/ops.h"
+
+/* ---- bitsandbytes ---- */
+
+/* bitsandbytes' optimizers: one kernel per parameter, without temporaries. States are in fp32, or
+ * in 8 bits with a scale per 256 numbers and one quantisation map; large states of paged optimizers
+ * are in unified memory, which migrates to the device on use. */
+
+enum { LEAST_ELEMENTS_IN_8_BITS = 4096, LEAST_PAGED_ELEMENTS = 100000, BLOCK_ELEMENTS = 256 };
+
+enum { CODES = 256, STATE_SCALES = 2, STATE_MAPS = 4 };
+
+static const char *const map_names[] = {"qmap1", "qmap2"};
+static const char *const scale_names[] = {"absmax1", "absmax2"};
+
+static uint64_t elements_of(ms_tape *tape, const ms_parameter *parameter)
+{
+    return ms_elements(&ms_info(tape, parameter->tensor)->shape);
+}
+
+static ms_dtype state_type(ms_tape *tape, const ms_optimizer_row *row,
+                           const ms_parameter *parameter)
+{
+    bool in_8_bits = row->state_bits == 8 && !(row->spares_embeddings && parameter->is_embedding) &&
+                     elements_of(tape, parameter) >= LEAST_ELEMENTS_IN_8_BITS;
+    return in_8_bits ? MS_DTYPE_U8 : MS_DTYPE_F32;
+}
+
+static bool is_paged(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter)
+{
+    return row->is_paged && elements_of(tape, parameter) >= LEAST_PAGED_ELEMENTS;
+}
+
+uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter)
+{
+    if (!is_paged(tape, row, parameter))
+        return 0;
+    return elements_of(tape, parameter) * ms_dtype_bytes(state_type(tape, row, parameter)) *
+           ms_optimizer_state_count(row);
+}
+
+/* The maps of codes to numbers go to the device before the first states in 8 bits. In backward each
+ * parameter has an optimizer of its own, with maps of its own. */
+static void make_code_maps(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
+{
+    ms_tensor *maps = ms_step_run(tape)->training.optimizer_in_backward
+                          ? parameter->states + STATE_MAPS
+                          : tape->code_maps;
+    for (uint32_t i = 0; i < 2; i++)
+        if (row->states[i] && !maps[i])
+            maps[i] =
+                ms_optimizer_state(tape, MS_SHAPE({.value = CODES}), MS_DTYPE_F32, map_names[i]);
+}
+
+void ms_make_blocks(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
+{
+    ms_dtype type = state_type(tape, row, parameter);
+    ms_shape shape = ms_info(tape, parameter->tensor)->shape;
+    if (type == MS_DTYPE_U8)
+        make_code_maps(tape, row, parameter);
+    for (uint32_t i = 0; i < 2; i++)
+        if (row->states[i] && !is_paged(tape, row, parameter))
+            parameter->states[i] = ms_optimizer_state(tape, shape, type, row->states[i]);
+    uint64_t blocks = (elements_of(tape, parameter) + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS;
+    for (uint32_t i = 0; i < 2 && type == MS_DTYPE_U8; i++)
+        if (row->states[i])
+            parameter->states[STATE_SCALES + i] =
+                ms_optimizer_state(tape, MS_SHAPE({.value = blocks}), MS_DTYPE_F32, scale_names[i]);
+}
+
+/* ---- muon ---- */
+
+/* torch.optim.Muon updates matrices of the layers; embeddings, the output head and parameters that
+ * are not matrices use AdamW, as its documentation advises. Each update is orthogonalised by five
+ * Newton-Schulz iterations in bf16, one matrix at a time. */
+
+enum { NEWTON_SCHULZ_STEPS = 5 };
+
+bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter)
+{
+    return ms_info(tape, parameter->tensor)->shape.rank == 2 &&
+           tape->trace->scopes.items[parameter->scope].layer != MS_NONE;
+}
+
+static ms_tensor product(ms_tape *tape, ms_dim rows, ms_dim inner, ms_dim columns)
+{
+    ms_op_product(tape, ms_op_running(tape),
+                  (ms_gemm){1, rows.value, inner.value, columns.value, false});
+    ms_tensor out = ms_empty(tape, MS_SHAPE(rows, columns), MS_DTYPE_BF16);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    return out;
+}
+
+/* X [s, l] with s <= l: A = X Xᵀ, B = b A + c A A, X = a X + B X. */
+static void orthogonalize_steps(ms_locals *f, ms_tensor *ortho, ms_dim small, ms_dim large)
+{
+    ms_tape *tape = f->tape;
+    ms_tensor *gram = ms_local(f, 0), *polynomial = ms_local(f, 0);
+    for (int i = 0; i < NEWTON_SCHULZ_STEPS; i++) {
+        ms_assign(f, gram, product(tape, small, large, small));
+        ms_assign(f, polynomial, product(tape, small, small, small));
+        ms_assign(f, ortho, product(tape, small, small, large));
+    }
+    double s = (double)small.value, l = (double)large.value;
+    ms_op_work(tape, ms_op_running(tape), NEWTON_SCHULZ_STEPS * (4 * s * s * l + 2 * s * s * s), 0,
+               MS_DTYPE_BF16);
+}
+
+static ms_tensor orthogonalize(ms_tape *tape, ms_tensor update)
+{
+    const ms_tensor_info info = *ms_info(tape, update);
+    ms_dim rows = info.shape.dims[0], columns = info.shape.dims[1];
+    bool is_tall = rows.value > columns.value;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *ortho = ms_local(&f, update);
+    if (info.dtype != MS_DTYPE_BF16)
+        ms_assign(&f, ortho, ms_empty_like(tape, update, MS_DTYPE_BF16));
+    ms_tensor norm = ms_reduce_all(tape, *ortho);
+    ms_tensor clamped = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_BF16);
+    ms_consume(tape, norm);
+    ms_consume(tape, clamped);
+    orthogonalize_steps(&f, ortho, is_tall ? columns : rows, is_tall ? rows : columns);
+    return ms_locals_end(&f, ortho);
+}
+
+void ms_muon_loop(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *update = ms_local(&f, 0);
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
+        ms_tensor grad = ms_stepped_at(tape, stepped, i)->grad;
+        ms_assign(&f, update, ms_empty_like(tape, grad, (ms_dtype)ms_info(tape, grad)->dtype));
+        ms_assign(&f, update, orthogonalize(tape, *update));
+    }
+    ms_locals_end(&f, NULL);
+}
+
+/* ---- moments ---- */
 
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {

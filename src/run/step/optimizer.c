@@ -5,7 +5,6 @@
  */
 #include "run/step/optimizer.h"
 
-#include "run/step/optimizers/optimizer_lists.h"
 #include "run/step/optimizers/optimizer_row.h"
 #include "run/step/run.h"
 #include "torch/autograd/work.h"

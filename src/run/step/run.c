@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/step/run.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/tape.h"
 #include "input/config/quantize/quantize.h"
 #include "model/blocks/adapter.h"

@@ -10,12 +10,12 @@
 
 #include "base/arena.h"
 #include "core/trace/build.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "model/blocks/adapter.h"
 #include "model/blocks/tensor_parallel.h"
 #include "run/step/batches.h"
 #include "run/step/clip.h"
-#include "run/step/evaluation.h"
 #include "run/step/figures.h"
 #include "run/step/forward.h"
 #include "run/step/optimizer.h"

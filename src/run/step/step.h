@@ -8,8 +8,9 @@
 
 #include "base/error.h"
 #include "core/trace/trace.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* How much is simulated. The second step is usually like the steady one. */
 typedef enum ms_step_detail {

@@ -5,6 +5,7 @@
 #ifndef MS_SERVE_INFER_ANSWER_H
 #define MS_SERVE_INFER_ANSWER_H
 
+#include "input/config/model/family.h"
 #include "input/config/model/notes.h"
 #include "serve/infer/engines.h"
 #include "serve/infer/files/explain.h"
@@ -22,8 +23,8 @@ typedef struct ms_infer_input {
         budget_bytes; /* of each device, or of the host for a device that is the host; 0: none */
     const char *name;
     const ms_family_list *families; /* that the model may be of */
-    ms_model_config config;
-    ms_json *document; /* of the config; NULL: a GGUF file */
+    ms_model_config *config;        /* of the arena; NULL: a GGUF file */
+    ms_json *document;              /* of the config; NULL likewise */
     char *text;
     ms_inventory inventory; /* of the config; no weights: it is not made */
     ms_stored stored;       /* beside the config: no files where there is no tensor */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/hf/hf.h"
 #include "serve/infer/llamacpp/fit.h"
 #include "serve/infer/llamacpp/llama.h"

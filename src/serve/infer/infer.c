@@ -10,12 +10,12 @@
 #include "input/config/model/family_facts.h"
 #include "input/config/model/input.h"
 #include "input/config/model/load_model.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "base/json/value.h"
 #include "model/families.h"
 #include "serve/infer/largest.h"
-#include "serve/infer/levers.h"
-#include "serve/infer/llama/metadata.h"
+#include "serve/infer/llama/model.h"
 #include "serve/infer/llamacpp/fit.h"
 #include "serve/infer/trial.h"
 #include "input/weights/gguf.h"
@@ -85,12 +85,12 @@ ms_status ms_infer_place(ms_infer_input *in, ms_infer_settings *s, ms_error *err
 /* The class's type where the config names none: that of the first weights, as in transformers. */
 static ms_status open_stored(const char *path, ms_infer_input *in, ms_error *err)
 {
-    ms_status status = ms_inventory_make(in->arena, &in->config, &in->inventory, err);
+    ms_status status = ms_inventory_make(in->arena, in->config, &in->inventory, err);
     if (status == MS_OK)
-        status = ms_stored_read(in->arena, path, &in->config, ms_json_root(in->document),
+        status = ms_stored_read(in->arena, path, in->config, ms_json_root(in->document),
                                 &in->inventory, &in->stored, err);
-    if (status == MS_OK && !in->config.has_dtype)
-        in->config.has_dtype = ms_stored_dtype(in->stored.first_type, &in->config.dtype);
+    if (status == MS_OK && !in->config->has_dtype)
+        in->config->has_dtype = ms_stored_dtype(in->stored.first_type, &in->config->dtype);
     return status;
 }
 
@@ -102,11 +102,14 @@ static ms_status open_config(const char *model, ms_infer_input *in, ms_error *er
         return status;
     in->text = config.text;
     in->name_note = config.note;
+    in->config = ms_arena_array(in->arena, ms_model_config, 1);
+    if (!in->config)
+        return ms_infer_no_memory(err);
     status = ms_json_parse(&config.source, &in->document, err);
     if (status == MS_OK)
         status = ms_model_load_value(in->arena, in->families, ms_json_root(in->document),
-                                     config.name, &in->config, &in->config_notes, err);
-    in->name = in->config.name;
+                                     config.name, in->config, &in->config_notes, err);
+    in->name = in->config->name;
     return status;
 }
 
@@ -205,7 +208,7 @@ static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error 
     const char *type = a->result.weights_type ? a->result.weights_type : a->settings.quant;
     a->loaded_bytes = loaded_bytes(&a->result);
     const char *loading = a->engine->loading, *packed = a->result.packed_type;
-    if (packed && !ms_is_packed(&in->config.quantization))
+    if (packed && !(in->config && ms_is_packed(&in->config->quantization)))
         loading = ms_arena_printf(in->arena, "weights of linear layers are packed as %s", packed);
     if (packed && !loading)
         return ms_infer_no_memory(err);
@@ -221,14 +224,14 @@ static ms_status explain(const ms_infer_input *in, ms_infer_answer *a, ms_error 
 /* The tokens that the model was trained with; 0: not known. */
 static uint64_t positions_of(const ms_infer_input *in)
 {
-    return in->document ? in->config.max_positions : ms_llama_metadata_positions(&in->gguf);
+    return in->document ? in->config->max_positions : ms_llama_metadata_positions(&in->gguf);
 }
 
 /* A context that is not given is no longer than the positions that the model has learned. A
  * ctx-size of 0 is, as in llama.cpp, all that the model was trained with. */
 static void resolve_context(const ms_infer_input *in, ms_infer_settings *s)
 {
-    uint64_t learned = in->document ? ms_model_learned_positions(&in->config) : UINT64_MAX;
+    uint64_t learned = in->document ? ms_model_learned_positions(in->config) : UINT64_MAX;
     if (!ms_infer_settings_has(s, "context") && s->context > learned)
         s->context = learned;
     uint64_t all = positions_of(in);
@@ -289,7 +292,7 @@ ms_status ms_infer_run(const ms_infer_input *in, const ms_infer_settings *settin
         status = check_prompt(settings, err);
     resolve_context(in, &a->settings);
     if (status == MS_OK && in->document)
-        status = ms_infer_engine_check(a->engine, &in->config, err);
+        status = ms_infer_engine_check(a->engine, in->config, err);
     if (status == MS_OK)
         status = ms_infer_choose(in, a->engine, &a->settings, &a->choice, err);
     if (status == MS_OK && settings->fit != MS_INFER_FIT_NONE)

@@ -164,7 +164,7 @@ ms_status ms_infer_rows_run(const ms_infer_input *in, const ms_infer_settings *s
     ms_error ignored = {.status = MS_OK}; /* the rows say it that need the inventory */
     bool is_made = in->document && in->inventory.weights.count == 0 &&
                    wants_inventory(settings, rows) &&
-                   ms_inventory_make(in->arena, &in->config, &shared.inventory, &ignored) == MS_OK;
+                   ms_inventory_make(in->arena, in->config, &shared.inventory, &ignored) == MS_OK;
     for (uint32_t first = 0; first < rows->rows.count && status == MS_OK; first += BATCH) {
         uint32_t left = rows->rows.count - first, count = left < BATCH ? left : BATCH;
         batch b = {.in = &shared, .settings = settings, .rows = rows, .first = first};

@@ -26,7 +26,7 @@ static ms_infer_job job_of(const ms_infer_input *in, const ms_infer_settings *se
                         .gguf = is_file ? &in->gguf : NULL,
                         .splits = in->splits,
                         .is_trial = is_trial,
-                        .config = is_file ? NULL : &in->config,
+                        .config = in->config,
                         .arena = arena};
     if (!is_file)
         job.file = ms_json_root(in->document);
@@ -127,7 +127,8 @@ static uint64_t floor_of(const ms_infer_result *result, int device, unsigned pha
     return sum;
 }
 
-bool ms_infer_floor_fits(const ms_infer_input *in, const ms_infer_result *result)
+/* The same for what never shrinks when more is asked for: all but what an allocator arranges. */
+static bool infer_floor_fits(const ms_infer_input *in, const ms_infer_result *result)
 {
     int end = end_of(in, result);
     for (int device = first_of(in); device < end; device++)
@@ -148,7 +149,7 @@ static ms_status try_job(const ms_infer_input *in, const ms_infer_job *job,
     trial->is_safe =
         ms_infer_result_fits(in, &result, !result.takes_all, &full) && !result.may_refuse;
     trial->fits = ms_infer_result_fits(in, &result, false, &full);
-    trial->has_floor = ms_infer_floor_fits(in, &result);
+    trial->has_floor = infer_floor_fits(in, &result);
     trial->needed_bytes =
         result.refusal ? 0 : ms_infer_total(&result, full, ms_infer_peak(&result, full)).expected;
     ms_infer_result_free(&result);

@@ -31,8 +31,6 @@ ms_status ms_infer_speed_of(const ms_infer_input *input, const ms_infer_settings
  * device that lacks most. */
 bool ms_infer_result_fits(const ms_infer_input *input, const ms_infer_result *result, bool is_safe,
                           int *full);
-/* The same for what never shrinks when more is asked for: all but what an allocator arranges. */
-bool ms_infer_floor_fits(const ms_infer_input *input, const ms_infer_result *result);
 
 /* What a run with another value of a setting shows. */
 typedef struct ms_infer_trial {

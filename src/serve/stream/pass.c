@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "run/measure/clock.h"
+#include "run/measure/playback.h"
 
 uint32_t ms_stream_layer_of(const ms_trace *trace, uint32_t storage)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/stream/table.h"
 
-#include "serve/stream/place_trace.h"
+#include "serve/stream/run_trace.h"
 
 /* ---- memory ---- */
 

@@ -6,12 +6,13 @@
 #ifndef MS_SERVE_STREAM_TABLE_H
 #define MS_SERVE_STREAM_TABLE_H
 
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
 #include "run/simulate/judge.h"
 #include "run/step/inference/inference.h"
 #include "serve/stream/clock.h"
 #include "serve/stream/prefetch.h"
+
+typedef struct ms_model_config ms_model_config;
 
 typedef struct ms_stream_row {
     uint64_t prefetch; /* clamped */

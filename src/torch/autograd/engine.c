@@ -12,8 +12,174 @@
 #include "core/trace/build.h"
 #include "torch/autograd/cuda_reduce.h"
 #include "torch/autograd/graph.h"
-#include "torch/autograd/split.h"
-#include "torch/autograd/tape.h"
+
+/* ---- split ---- */
+
+/* Runs a node for its parameters; out[i]: the gradient of input i, held, or 0. */
+typedef void (*ms_split_runner)(ms_tape *tape, uint32_t node, ms_tensor gradient, ms_tensor *out);
+
+static bool is_of_parameter(const ms_tape *tape, const ms_edge *edge)
+{
+    return edge->leaf != MS_NONE && tape->parameters.items[edge->leaf].scope != MS_NONE;
+}
+
+/* Keeps a node's edges to parameters, or the others. What was received is no parameter. */
+static void split_keep(const ms_tape *tape, ms_node *node, bool of_parameters)
+{
+    for (uint32_t i = 0; i < node->edge_count; i++)
+        if (is_of_parameter(tape, &node->edges[i]) != of_parameters)
+            node->edges[i] = (ms_edge){.node = MS_NONE, .leaf = MS_NONE};
+}
+
+static bool has_parameters(const ms_tape *tape, uint32_t node)
+{
+    const ms_node *n = &tape->nodes.items[node];
+    for (uint32_t i = 0; i < n->edge_count; i++)
+        if (is_of_parameter(tape, &n->edges[i]))
+            return true;
+    return false;
+}
+
+/* ---- what holds on to nodes ---- */
+
+static uint32_t *holders_of(const ms_backward_split *split, uint32_t node)
+{
+    return &split->holders[node - split->first];
+}
+
+static void split_begin(ms_backward_split *split, ms_tape *tape, uint32_t root)
+{
+    split->count = 0;
+    split->root = root;
+    for (uint32_t node = split->first; node < split->end; node++)
+        *holders_of(split, node) = node == root;
+    for (uint32_t node = split->first; node < split->end; node++) {
+        const ms_node *n = &tape->nodes.items[node];
+        for (uint32_t i = 0; i < n->edge_count; i++)
+            if (n->edges[i].leaf == MS_NONE && n->edges[i].node != MS_NONE)
+                ++*holders_of(split, n->edges[i].node);
+    }
+}
+
+/* One holder less; a node that none holds goes, with what it saved and held. */
+static void let_go(ms_backward_split *split, ms_tape *tape, uint32_t node)
+{
+    uint32_t base = tape->ready.count;
+    if (!ms_vec_push(&tape->ready, node))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    while (tape->ready.count > base && tape->status == MS_OK) {
+        uint32_t at = tape->ready.items[--tape->ready.count];
+        if (--*holders_of(split, at) > 0)
+            continue;
+        ms_node *n = &tape->nodes.items[at];
+        for (uint32_t i = 0; i < n->saved_count; i++)
+            ms_release(tape, n->saved[i]);
+        n->saved_count = 0;
+        for (uint32_t i = 0; i < n->edge_count; i++)
+            if (n->edges[i].leaf == MS_NONE && n->edges[i].node != MS_NONE &&
+                !ms_vec_push(&tape->ready, n->edges[i].node))
+                ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+/* A gradient arrives at a node: it is kept if the node has parameters. */
+static void split_capture(ms_backward_split *split, ms_tape *tape, uint32_t node,
+                          ms_tensor gradient)
+{
+    if (!has_parameters(tape, node))
+        return;
+    ms_retain(tape, gradient);
+    ++*holders_of(split, node);
+    split->groups[split->count++] = (ms_split_group){node, gradient};
+}
+
+/* The root is detached: what no node with parameters leads to is freed. */
+static void split_detach(ms_backward_split *split, ms_tape *tape)
+{
+    if (tape->status == MS_OK)
+        let_go(split, tape, split->root);
+}
+
+/* ---- gradients of parameters ---- */
+
+/* weight.grad = dw, or weight.grad += dw */
+static void add_gradient(ms_tape *tape, uint32_t leaf, ms_tensor gradient)
+{
+    ms_parameter *parameter = &tape->parameters.items[leaf];
+    parameter->is_reached = true;
+    if (parameter->grad || !gradient)
+        return;
+    uint32_t storage = ms_info(tape, gradient)->storage;
+    ms_trace_categorize(tape->trace, storage, MS_CATEGORY_GRADIENT);
+    ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
+    ms_retain(tape, gradient);
+    parameter->grad = gradient;
+}
+
+/* Variables of the loop: what each holds until it is assigned anew. */
+typedef struct variables {
+    uint32_t node;                 /* intermediate; MS_NONE: none yet */
+    ms_tensor gradient;            /* non_none_grads */
+    ms_tensor sum;                 /* summed_grad */
+    ms_tensor found[MS_MAX_EDGES]; /* dweights, dw */
+} variables;
+
+static void assign(ms_tape *tape, ms_tensor *variable, ms_tensor value)
+{
+    ms_tensor before = *variable;
+    *variable = value;
+    ms_release(tape, before);
+}
+
+static void run_group(ms_backward_split *split, ms_tape *tape, const ms_split_group *group,
+                      variables *v, ms_split_runner run)
+{
+    ms_tensor found[MS_MAX_EDGES] = {0};
+    if (v->node != MS_NONE)
+        let_go(split, tape, v->node);
+    v->node = group->node;
+    assign(tape, &v->gradient, group->gradient);
+    ms_tensor sum = ms_empty_like(tape, v->gradient, (ms_dtype)ms_info(tape, v->gradient)->dtype);
+    ms_retain(tape, sum); /* sum() begins with 0 */
+    assign(tape, &v->sum, sum);
+    run(tape, group->node, sum, found);
+    const ms_node *node = &tape->nodes.items[group->node];
+    for (uint32_t i = 0; i < MS_MAX_EDGES; i++) {
+        assign(tape, &v->found[i], found[i]);
+        if (i < node->edge_count && is_of_parameter(tape, &node->edges[i]))
+            add_gradient(tape, node->edges[i].leaf, found[i]);
+    }
+}
+
+static bool is_group_of(const ms_tape *tape, const ms_split_group *group, uint32_t leaf)
+{
+    const ms_node *node = &tape->nodes.items[group->node];
+    for (uint32_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].leaf == leaf)
+            return true;
+    return false;
+}
+
+/* The second part, in the order of parameters; afterwards nothing of the graph is left. */
+static void split_weights(ms_backward_split *split, ms_tape *tape, ms_split_runner run)
+{
+    variables v = {.node = MS_NONE};
+    for (uint32_t leaf = 0; leaf < tape->parameters.count && tape->status == MS_OK; leaf++)
+        for (uint32_t i = 0; i < split->count && tape->status == MS_OK; i++) {
+            ms_split_group *group = &split->groups[i];
+            if (!group->gradient || !is_group_of(tape, group, leaf))
+                continue;
+            run_group(split, tape, group, &v, run);
+            group->gradient = 0;
+        }
+    if (v.node != MS_NONE && tape->status == MS_OK)
+        let_go(split, tape, v.node);
+    assign(tape, &v.gradient, 0);
+    assign(tape, &v.sum, 0);
+    for (uint32_t i = 0; i < MS_MAX_EDGES; i++)
+        assign(tape, &v.found[i], 0);
+    split->count = 0;
+}
 
 /* ---- ready ---- */
 
@@ -327,8 +493,8 @@ static void run_node(ms_tape *tape, uint32_t base, uint32_t index, ms_backward_s
     if (run.node.hooks != MS_NONE)
         unpack_saved(tape, &run);
     if (split) {
-        ms_split_capture(split, tape, index, run.grads[0]);
-        ms_split_keep(tape, &run.node, false);
+        split_capture(split, tape, index, run.grads[0]);
+        split_keep(tape, &run.node, false);
     }
     compute(tape, &run);
     release_inputs(tape, &run);
@@ -355,7 +521,7 @@ static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root, bool
     while (tape->ready.count > base && !ms_idle(tape)) {
         ms_node node = tape->nodes.items[tape->ready.items[--tape->ready.count]];
         if (of_inputs)
-            ms_split_keep(tape, &node, false);
+            split_keep(tape, &node, false);
         for (uint32_t i = 0; i < node.edge_count; i++) {
             ms_edge edge = node.edges[i];
             if (edge.leaf != MS_NONE) {
@@ -401,9 +567,9 @@ void ms_backward_inputs(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backwa
 {
     if (ms_idle(tape) || !root)
         return;
-    ms_split_begin(split, tape, ms_info(tape, root)->node);
+    split_begin(split, tape, ms_info(tape, root)->node);
     run_graph(tape, root, grad, split);
-    ms_split_detach(split, tape);
+    split_detach(split, tape);
 }
 
 /* One node for its parameters alone; its saved tensors go. */
@@ -416,7 +582,7 @@ static void run_for_weights(ms_tape *tape, uint32_t index, ms_tensor grad, ms_te
     run.grads = run.few;
     run.grads[0] = grad;
     ms_retain(tape, grad);
-    ms_split_keep(tape, &run.node, true);
+    split_keep(tape, &run.node, true);
     compute(tape, &run);
     release_inputs(tape, &run);
     tape->nodes.items[index].saved_count = 0;
@@ -428,7 +594,7 @@ static void run_for_weights(ms_tape *tape, uint32_t index, ms_tensor grad, ms_te
 
 void ms_backward_weights(ms_tape *tape, ms_backward_split *split)
 {
-    ms_split_weights(split, tape, run_for_weights);
+    split_weights(split, tape, run_for_weights);
 }
 
 /* ---- rerun ---- */

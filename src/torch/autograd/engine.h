@@ -5,7 +5,6 @@
 #ifndef MS_TORCH_AUTOGRAD_ENGINE_H
 #define MS_TORCH_AUTOGRAD_ENGINE_H
 
-#include "torch/autograd/split.h"
 #include "torch/autograd/tape.h"
 
 /* ---- rerun ---- */
@@ -66,12 +65,35 @@ void ms_autocast_clear(ms_tape *tape);
  * descending order; gradients of parameters are accumulated in tape->parameters. */
 void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad);
 
+/* ---- a backward pass in two parts ---- */
+
+/* What lies between the parts: the graph, which the nodes with parameters hold on to, and the
+ * gradients that arrived at them. Source: PyTorch 2.11's torch/distributed/pipelining/_backward.py;
+ * names of its variables are in the comments. */
+
+/* A node with parameters (a param_group). */
+typedef struct ms_split_group {
+    uint32_t node;
+    ms_tensor gradient; /* of its output */
+} ms_split_group;
+
+/* Of one micro-batch. Its owner sets the range of nodes and gives the tables. */
+typedef struct ms_backward_split {
+    uint32_t first, end;    /* nodes of its forward */
+    uint32_t *holders;      /* by node of the range: how many hold on to it; room for all */
+    ms_split_group *groups; /* in the order in which backward ran; room for all nodes */
+    uint32_t count;
+    uint32_t root;
+} ms_backward_split;
+
 /* Backward in two parts, as torch.distributed.pipelining's stage_backward_input and
  * stage_backward_weight have it: first the gradients of what is no parameter, then, in one call
  * after it, those of parameters. Nodes with parameters must have one output, saved tensors no
  * hooks. */
 void ms_backward_inputs(ms_tape *tape, ms_tensor root, ms_tensor grad, ms_backward_split *split);
 void ms_backward_weights(ms_tape *tape, ms_backward_split *split);
+
+/* ---- gradients ---- */
 
 /* Sum a gradient to `shape`, and cast it to `dtype`, as the engine does before it passes a gradient
  * on; operators use them too. */

@@ -10,6 +10,232 @@
 #include "base/size.h"
 #include "core/trace/build.h"
 
+/* Names and modules. */
+
+/* ---- names: an open hash table of indices into trace->names ---- */
+
+static uint32_t hash_of(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    return hash;
+}
+
+/* The place of the name, or the free place where it belongs. */
+static uint32_t *name_place(ms_tape *tape, const char *text)
+{
+    uint32_t mask = tape->name_table.capacity - 1;
+    for (uint32_t i = hash_of(text) & mask;; i = (i + 1) & mask) {
+        uint32_t *place = &tape->name_table.items[i];
+        if (*place == 0 || strcmp(tape->trace->names.items[*place], text) == 0)
+            return place;
+    }
+}
+
+static bool grow_name_table(ms_tape *tape)
+{
+    uint32_t capacity = tape->name_table.capacity ? 2 * tape->name_table.capacity : 64;
+    uint32_t *items = calloc(capacity, sizeof *items);
+    if (!items)
+        return false;
+    free(tape->name_table.items);
+    tape->name_table.items = items;
+    tape->name_table.capacity = capacity;
+    for (uint32_t i = 1; i < tape->trace->names.count; i++)
+        *name_place(tape, tape->trace->names.items[i]) = i;
+    return true;
+}
+
+uint32_t ms_tape_name(ms_tape *tape, const char *text)
+{
+    ms_trace *trace = tape->trace;
+    if (2 * trace->names.count >= tape->name_table.capacity && !grow_name_table(tape)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return 0;
+    }
+    uint32_t *place = name_place(tape, text);
+    if (*place == 0) {
+        uint32_t name = ms_trace_add_name(trace, text);
+        if (name == MS_NONE) {
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+            return 0;
+        }
+        *place = name;
+    }
+    return *place;
+}
+
+/* ---- modules ---- */
+
+static void note_layer(ms_tape *tape, uint32_t layer, uint32_t scope)
+{
+    while (tape->layer_scopes.count <= layer)
+        if (!ms_vec_push(&tape->layer_scopes, MS_NONE)) {
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+            return;
+        }
+    tape->layer_scopes.items[layer] = scope;
+}
+
+uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer)
+{
+    ms_scope scope = {.parent = parent, .name = ms_tape_name(tape, name), .layer = layer};
+    uint32_t index = ms_trace_add_scope(tape->trace, scope);
+    if (index == MS_NONE) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return parent;
+    }
+    if (layer != MS_NONE)
+        note_layer(tape, layer, index);
+    return index;
+}
+
+uint32_t ms_layer_scope(const ms_tape *tape, uint32_t layer)
+{
+    return layer < tape->layer_scopes.count ? tape->layer_scopes.items[layer] : MS_NONE;
+}
+
+void ms_module_enter(ms_tape *tape, uint32_t scope)
+{
+    uint32_t layer = ms_scope_layer(tape, scope);
+    if (ms_scope_layer(tape, tape->module) != layer && !ms_idle(tape))
+        ms_trace_event(tape, MS_EVENT_LAYER, layer);
+    tape->module = scope;
+}
+
+void ms_module_begin(ms_tape *tape, uint32_t scope)
+{
+    ms_module_enter(tape, scope);
+    ms_hooks_forward_begins(tape, scope);
+}
+
+void ms_module_end(ms_tape *tape, uint32_t scope)
+{
+    ms_hooks_forward_ends(tape, scope);
+    ms_module_enter(tape, MS_NONE);
+}
+
+/* ---- frame ---- */
+
+/* Frames: references held by Python's locals and arguments. */
+
+ms_locals ms_locals_begin(ms_tape *tape)
+{
+    return (ms_locals){.tape = tape};
+}
+
+ms_tensor *ms_argument(ms_locals *frame, ms_tensor value)
+{
+    ms_retain(frame->tape, value);
+    frame->arguments[frame->argument_count++] = value;
+    return ms_local(frame, value);
+}
+
+ms_tensor *ms_local(ms_locals *frame, ms_tensor value)
+{
+    ms_retain(frame->tape, value);
+    ms_tensor *slot = &frame->slots[frame->count++];
+    *slot = value;
+    return slot;
+}
+
+void ms_assign(ms_locals *frame, ms_tensor *local, ms_tensor value)
+{
+    if (frame->tape->stopped)
+        return; /* an exception is on its way: nothing is bound */
+    ms_retain(frame->tape, value);
+    ms_tensor old = *local;
+    *local = value;
+    ms_release(frame->tape, old);
+}
+
+ms_tensor ms_locals_end(ms_locals *frame, const ms_tensor *result)
+{
+    ms_tape *tape = frame->tape;
+    ms_tensor value = result && !tape->stopped ? *result : 0;
+    ms_retain(tape, value);
+    for (uint32_t i = 0; i < frame->count; i++)
+        ms_release(tape, frame->slots[i]);
+    for (uint32_t i = 0; i < frame->argument_count; i++)
+        ms_release(tape, frame->arguments[i]);
+    return ms_unown(tape, value);
+}
+
+/* ---- shape ---- */
+
+/* Shapes and layouts. */
+
+ms_shape ms_shape_of(uint32_t rank, const ms_dim *dims)
+{
+    ms_shape shape = {.rank = rank};
+    memcpy(shape.dims, dims, rank * sizeof *dims);
+    return shape;
+}
+
+uint64_t ms_elements(const ms_shape *shape)
+{
+    ms_size n = ms_size_of(1);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        n = ms_size_mul(n, shape->dims[i].value);
+    return ms_size_capped(n);
+}
+
+uint64_t ms_tensor_bytes(ms_tape *tape, ms_tensor tensor)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    ms_size bytes =
+        ms_size_mul(ms_size_of(ms_elements(&info->shape)), ms_dtype_bytes((ms_dtype)info->dtype));
+    return ms_size_capped(bytes);
+}
+
+bool ms_same_shape(const ms_shape *a, const ms_shape *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (a->dims[i].value != b->dims[i].value)
+            return false;
+    return true;
+}
+
+bool ms_is_contiguous(const ms_tensor_info *info)
+{
+    uint64_t expected = 1;
+    for (uint32_t i = info->shape.rank; i-- > 0;) {
+        uint64_t size = info->shape.dims[i].value;
+        if (size == 1)
+            continue;
+        if (info->strides[i] != expected)
+            return false;
+        expected *= size;
+    }
+    return true;
+}
+
+bool ms_is_dense(const ms_tensor_info *info)
+{
+    if (ms_is_contiguous(info))
+        return true;
+    /* In some order of the dimensions, each begins where the smaller ones end. */
+    uint64_t expected = 1;
+    uint32_t rank = info->shape.rank, left = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        left |= (uint32_t)(info->shape.dims[i].value != 1) << i;
+    while (left) {
+        uint32_t next = 0;
+        while (next < rank && !((left >> next & 1) && info->strides[next] == expected))
+            next++;
+        if (next == rank)
+            return false;
+        left &= ~(1u << next);
+        expected *= info->shape.dims[next].value;
+    }
+    return true;
+}
+
+/* ---- tape ---- */
+
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options)
 {
     memset(tape, 0, sizeof *tape);

@@ -16,9 +16,9 @@
 #ifndef MS_TORCH_AUTOGRAD_TAPE_H
 #define MS_TORCH_AUTOGRAD_TAPE_H
 
+#include "core/device/device.h"
 #include "torch/autograd/hooks.h"
 #include "torch/autograd/records.h"
-#include "core/device/device.h"
 
 /* The settings of the run that autograd and operators depend on; the device is owned by the caller.
  */

@@ -4,8 +4,109 @@
  */
 #include <string.h>
 
-#include "torch/ops/ops.h"
 #include "torch/autograd/engine.h"
+#include "torch/ops/ops.h"
+
+/* ---- cast ---- */
+
+/* Casts: explicit ones, and those of autocast. */
+
+static void to_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    out[0] = ms_empty_like(tape, grads[0], (ms_dtype)ms_input_meta(tape, node, 0)->dtype);
+}
+
+static const ms_op to_op = {"to", "ToCopyBackward0", to_backward};
+
+ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype)
+{
+    if (ms_idle(tape) || ms_info(tape, a)->dtype == dtype)
+        return a;
+    ms_op_mark mark = ms_op_begin(tape, &to_op);
+    uint32_t node = ms_record(tape, &to_op, 1, &a);
+    return ms_op_finish(tape, mark, node, 1, &a, ms_empty_like(tape, a, dtype));
+}
+
+ms_tensor ms_to_contiguous(ms_tape *tape, ms_tensor a, ms_dtype dtype)
+{
+    if (ms_idle(tape) || ms_info(tape, a)->dtype == dtype)
+        return a;
+    ms_op_mark mark = ms_op_begin(tape, &to_op);
+    uint32_t node = ms_record(tape, &to_op, 1, &a);
+    ms_tensor out = ms_empty(tape, ms_info(tape, a)->shape, dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}
+
+/* ---- autocast ---- */
+
+static bool is_lowered(ms_tape *tape, ms_tensor a)
+{
+    return tape->has_autocast && a && !ms_idle(tape) && ms_info(tape, a)->dtype == MS_DTYPE_F32 &&
+           tape->autocast_dtype != MS_DTYPE_F32;
+}
+
+ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a)
+{
+    return is_lowered(tape, a) ? ms_to(tape, a, (ms_dtype)tape->autocast_dtype) : a;
+}
+
+ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
+{
+    if (!is_lowered(tape, a))
+        return a;
+    uint32_t leaf = ms_info(tape, a)->leaf;
+    if (leaf == MS_NONE || !ms_info(tape, a)->requires_grad ||
+        tape->parameters.items[leaf].is_captured || tape->parameters.items[leaf].is_view)
+        return ms_autocast_lower_view(tape, a);
+    if (tape->parameters.items[leaf].cast)
+        return tape->parameters.items[leaf].cast;
+    ms_tensor cast = ms_to(tape, a, (ms_dtype)tape->autocast_dtype);
+    ms_retain(tape, cast);
+    tape->parameters.items[leaf].cast = cast;
+    if (!ms_vec_push(&tape->casts, (ms_cast){leaf, cast}))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    return cast;
+}
+
+ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a)
+{
+    if (!tape->has_autocast || !a || ms_idle(tape) ||
+        !ms_dtype_info_of((ms_dtype)ms_info(tape, a)->dtype)->floating)
+        return a;
+    return ms_to(tape, a, MS_DTYPE_F32);
+}
+
+/* ---- dropout ---- */
+
+static void dropout_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    (void)node;
+    out[0] = ms_empty_like(tape, grads[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
+}
+
+static const ms_op dropout_op = {"native_dropout", "NativeDropoutBackward0", dropout_backward};
+static const ms_op cpu_dropout_op = {"dropout", "MulBackward0", dropout_backward};
+
+/* CUDA: one kernel that makes the mask, a byte an element, and the output. CPU: the input times
+ * noise of its own dtype. */
+ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p)
+{
+    if (p <= 0 || tape->is_evaluating || ms_idle(tape) || !x)
+        return x;
+    const ms_op *op = tape->on_cpu ? &cpu_dropout_op : &dropout_op;
+    ms_op_mark mark = ms_op_begin(tape, op);
+    ms_op_draws(tape, mark);
+    uint32_t node = ms_record(tape, op, 1, &x);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor mask = ms_empty_like(tape, x, tape->on_cpu ? dtype : MS_DTYPE_BOOL);
+    ms_tensor out = ms_empty_like(tape, x, dtype);
+    ms_save(tape, node, mask);
+    ms_op_operand(tape, mark, mask, true);
+    ms_consume(tape, mask);
+    return ms_op_finish(tape, mark, node, 1, &x, out);
+}
+
+/* ---- elementwise ---- */
 
 ms_dtype ms_promote(ms_dtype a, ms_dtype b)
 {

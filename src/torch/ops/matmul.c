@@ -5,6 +5,149 @@
  */
 #include "torch/ops/ops.h"
 
+/* ---- workspace ---- */
+
+/* cuBLAS workspaces, which PyTorch allocates through its caching allocator: up to 2.14 once per
+ * thread (forward, autograd) at its first product; from 2.15 on for each product, and freed after
+ * it. One row per change, newest first; each was observed in these releases' requests on the null
+ * device, for compute capabilities 8.0, 9.0, 10.0 and 12.0. */
+
+enum { HOPPER = 90, BLACKWELL = 100 };
+
+#define DEFAULT_BYTES 8519680u /* ":4096:2:16:8", CUBLAS_WORKSPACE_CONFIG's default */
+#define LARGE_BYTES 33554432u
+#define LT_BYTES 1048576u
+
+typedef struct workspace_row {
+    uint32_t major, minor; /* from this torch on */
+    uint64_t bytes, hopper_bytes, blackwell_bytes;
+    uint64_t lt_bytes; /* cuBLASLt's own, for products with a bias; 0: it shares the other */
+    bool kept;
+} workspace_row;
+
+/* clang-format off */
+static const workspace_row workspaces[] = {
+    {2, 15, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   LT_BYTES, false},
+    {2, 12, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   0,        true},
+    {0, 0,  DEFAULT_BYTES, LARGE_BYTES, DEFAULT_BYTES, LT_BYTES, true},
+};
+
+/* clang-format on */
+
+static const char *const names[] = {
+    [MS_WORKSPACE_CUBLAS] = "cuBLAS workspace",
+    [MS_WORKSPACE_CUBLASLT] = "cuBLASLt workspace",
+};
+
+static const workspace_row *row_of(const ms_tape_options *options)
+{
+    const workspace_row *row = workspaces;
+    while (options->torch_major < row->major ||
+           (options->torch_major == row->major && options->torch_minor < row->minor))
+        row++;
+    return row;
+}
+
+static uint64_t cublas_bytes(const workspace_row *row, uint32_t capability)
+{
+    if (capability >= BLACKWELL)
+        return row->blackwell_bytes;
+    return capability >= HOPPER ? row->hopper_bytes : row->bytes;
+}
+
+static void keep(ms_tape *tape, ms_workspace kind, uint64_t bytes)
+{
+    ms_tensor *slot = &tape->workspaces[tape->on_backward_thread][kind];
+    if (*slot || bytes == 0)
+        return;
+    uint32_t scope = ms_scope_enter(tape, MS_NONE);
+    *slot = ms_empty_bytes(tape, bytes, MS_DTYPE_U8);
+    tape->scope = scope;
+    ms_retain(tape, *slot);
+    ms_name_storage(tape, *slot, names[kind], MS_CATEGORY_WORKSPACE);
+}
+
+void ms_workspace_use(ms_tape *tape, ms_product product)
+{
+    if (tape->on_cpu || tape->muted || ms_idle(tape))
+        return;
+    const workspace_row *row = row_of(&tape->options);
+    uint64_t bytes = cublas_bytes(row, tape->options.device->compute_capability);
+    bool biased = product == MS_PRODUCT_BIASED;
+    if (row->kept) {
+        keep(tape, MS_WORKSPACE_CUBLAS, bytes);
+        if (biased)
+            keep(tape, MS_WORKSPACE_CUBLASLT, row->lt_bytes);
+    } else {
+        ms_transient(tape, biased ? row->lt_bytes : bytes, MS_DTYPE_U8);
+    }
+}
+
+/* ---- cpu gemm ---- */
+
+/* Scratch memory of oneDNN's bfloat16 matrix products on the CPU, as requested on a processor with
+ * AVX-512 and two threads: fitted to requests for some 120 shapes (docs/semantics/libraries.md).
+ * Other processors request other sizes, and runs on them differ only by these buffers. */
+
+enum {
+    THREADS = 2,
+    ROW_BLOCK = 256,
+    COLUMN_BLOCK = 64,
+    INNER_STEP = 32,
+    SMALLEST_WORK = 16 * 16 * 16,
+    PLAIN_BYTES = 1664,
+    TRANSPOSED_BYTES = 1792
+};
+
+static uint64_t rounded_up(uint64_t n, uint64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+/* Rows are cut into equal blocks of at most 256. */
+static uint64_t row_blocks(uint64_t rows)
+{
+    uint64_t blocks = (rows + ROW_BLOCK - 1) / ROW_BLOCK;
+    while (rows % blocks)
+        blocks++;
+    return blocks;
+}
+
+/* With a left side stored by columns, threads share the rows, one more for the first where they
+ * are odd, and each cuts its own into equal blocks. How numbers that cannot be cut so are shared is
+ * not known. */
+static uint64_t transposed_rows(uint64_t rows)
+{
+    enum { SMALLEST_BLOCK = 16 };
+    uint64_t own = (rows + THREADS - 1) / THREADS, block = own / row_blocks(own);
+    return block < SMALLEST_BLOCK ? rows : THREADS * block;
+}
+
+static uint64_t scratch_bytes(const ms_gemm *g)
+{
+    uint64_t inner = rounded_up(g->inner, INNER_STEP);
+    uint64_t columns = g->columns < COLUMN_BLOCK ? g->columns : COLUMN_BLOCK;
+    uint64_t packed = (uint64_t)THREADS * inner * COLUMN_BLOCK * 2;
+    if (g->transposed)
+        return transposed_rows(g->rows) * (4 * columns + 2 * inner) + packed + TRANSPOSED_BYTES;
+    uint64_t blocks = row_blocks(g->rows);
+    uint64_t tasks = g->batches * blocks * ((g->columns + COLUMN_BLOCK - 1) / COLUMN_BLOCK);
+    uint64_t threads = tasks % THREADS == 0 ? THREADS : 1;
+    return threads * (g->rows / blocks) * columns * 4 + packed + PLAIN_BYTES;
+}
+
+void ms_cpu_gemm_scratch(ms_tape *tape, ms_dtype dtype, ms_gemm gemm)
+{
+    if (!tape->on_cpu || dtype != MS_DTYPE_BF16 || ms_idle(tape) || gemm.rows == 0)
+        return;
+    if (gemm.rows < SMALLEST_WORK && gemm.inner < SMALLEST_WORK && gemm.columns < SMALLEST_WORK &&
+        gemm.rows * gemm.inner * gemm.columns <= SMALLEST_WORK)
+        return;
+    ms_transient(tape, scratch_bytes(&gemm), MS_DTYPE_U8);
+}
+
+/* ---- matmul ---- */
+
 /* oneDNN's bfloat16 product wants both sides contiguous. */
 static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b, ms_gemm gemm)
 {

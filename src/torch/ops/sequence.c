@@ -3,7 +3,7 @@
  * Padding, and repeated elements.
  */
 #include "torch/autograd/engine.h"
-#include "torch/ops/layout.h"
+#include "torch/ops/split.h"
 #include "torch/ops/ops.h"
 
 /* ---- padding: a copy; backward copies the part that was there ---- */

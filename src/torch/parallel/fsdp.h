@@ -83,9 +83,4 @@ void ms_fsdp_spread(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit);
 void ms_fsdp_post_backward(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit);
 void ms_fsdp_finalize(ms_tape *tape, ms_fsdp_unit *unit);
 
-/* What lives while whole gradients of a unit, 0 for those there are none of, are copied into the
- * input of its reduction (fsdp_cat.c): torch._chunk_cat. */
-void ms_fsdp_cat(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
-                 const ms_tensor *grads);
-
 #endif

@@ -4,10 +4,68 @@
  * that are copied out of it from that of the operators; reduced gradients come from the pool of the
  * reduce-scatters' stream.
  */
-#include "torch/parallel/fsdp.h"
-
-#include "torch/parallel/kit/packing.h"
 #include "core/trace/build.h"
+#include "torch/parallel/fsdp.h"
+#include "torch/parallel/kit/packing.h"
+
+/* ---- fsdp cat ---- */
+
+/* Whole gradients on their way into the input of a reduction (torch._chunk_cat, TensorShape.cu). */
+
+/* A kernel copies one type, or bf16 to fp32. In other types PyTorch concatenates. */
+static bool has_kernel(const ms_parallel *parallel, ms_dtype dtype)
+{
+    return dtype == parallel->reduce_dtype ||
+           (dtype == MS_DTYPE_BF16 && parallel->reduce_dtype == MS_DTYPE_F32);
+}
+
+typedef ms_vec(ms_tensor) tensors;
+
+static void push_padded(ms_tape *tape, tensors *padded, uint64_t elements, ms_dtype dtype)
+{
+    ms_tensor tensor = ms_empty_bytes(tape, elements * ms_dtype_bytes(dtype), dtype);
+    if (!ms_vec_push(padded, tensor))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* Gradients whose rows the ranks do not share evenly are padded first, all of them. */
+static void concatenate(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                        const ms_tensor *grads)
+{
+    tensors padded = {0};
+    for (uint32_t i = 0; i < unit->count && !ms_idle(tape); i++) {
+        const ms_fsdp_parameter *row = &all->parameters.items[unit->first + i];
+        const uint64_t whole = row->padded * all->parallel->layout.shards;
+        if (grads[i] && ms_elements(&ms_info(tape, grads[i])->shape) != whole)
+            push_padded(tape, &padded, whole, (ms_dtype)ms_info(tape, grads[i])->dtype);
+    }
+    for (uint32_t i = 0; i < padded.count; i++)
+        ms_consume(tape, padded.items[i]);
+    ms_vec_free(&padded);
+}
+
+/* What lives while whole gradients of a unit, 0 for those there are none of, are copied into the
+ * input of its reduction (fsdp_cat.c): torch._chunk_cat. */
+static void fsdp_cat(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_unit *unit,
+                     const ms_tensor *grads)
+{
+    const ms_parallel *parallel = all->parallel;
+    const uint64_t size = ms_dtype_bytes(parallel->reduce_dtype);
+    ms_packing packing = {.ranks = parallel->layout.shards};
+    ms_dtype dtype = parallel->reduce_dtype;
+    for (uint32_t i = 0; i < unit->count; i++) {
+        if (!grads[i])
+            continue;
+        dtype = (ms_dtype)ms_info(tape, grads[i])->dtype;
+        ms_packing_chunk(&packing, size * all->parameters.items[unit->first + i].padded);
+    }
+    if (has_kernel(parallel, dtype))
+        ms_consume(tape, ms_empty_bytes(tape, ms_packing_chunk_cat_bytes(&packing), MS_DTYPE_I64));
+    else
+        concatenate(tape, all, unit, grads);
+}
+
+/* ---- fsdp collectives ---- */
 
 static ms_fsdp_parameter *parameter_of(const ms_fsdp *all, const ms_fsdp_unit *unit, uint32_t i)
 {
@@ -345,7 +403,7 @@ static void reduce_gradients(ms_tape *tape, ms_fsdp *all, ms_fsdp_unit *unit, ms
         named_buffer(tape, unit, elements * all->parallel->layout.shards,
                      all->parallel->reduce_dtype, "reduce-scatter input", MS_CATEGORY_GRADIENT);
     ms_retain(tape, all->reduce_input);
-    ms_fsdp_cat(tape, all, unit, grads);
+    fsdp_cat(tape, all, unit, grads);
     for (uint32_t i = unit->count; i-- > 0;)
         if (grads[i] && i != last)
             ms_release(tape, grads[i]);

@@ -3,9 +3,182 @@
  * Shards: torch.chunk of the first dimension. Every rank's shard has the rows of the first one;
  * where there are fewer, the first forward copies them to a padded tensor.
  */
-#include "torch/parallel/fsdp_units.h"
-
 #include "core/trace/build.h"
+#include "torch/parallel/fsdp.h"
+
+/* ---- fsdp units ---- */
+
+/* Units of FSDP2: which parameters are taken together, and the rows of each that a rank has. */
+
+/* Rows of a shard, and those that this rank has. */
+typedef struct ms_fsdp_rows {
+    uint64_t padded, local, elements; /* elements: of a row */
+} ms_fsdp_rows;
+
+/* By torch.chunk of the first dimension of a whole parameter. */
+static ms_fsdp_rows fsdp_rows_of(const ms_fsdp *all, const ms_shape *shape)
+{
+    uint64_t ranks = all->parallel->layout.shards,
+             rank = all->parallel->rank / all->parallel->layout.tensor % ranks;
+    uint64_t count = shape->rank ? shape->dims[0].value : 1;
+    ms_fsdp_rows r = {.padded = count / ranks + (count % ranks != 0)};
+    uint64_t before = rank * r.padded;
+    r.local = before >= count ? 0 : count - before < r.padded ? count - before : r.padded;
+    r.elements = count ? ms_elements(shape) / count : 0;
+    return r;
+}
+
+/* ---- all parameters in the order of modules, frozen ones too ---- */
+
+/* All parameters in the order of modules, frozen ones too. */
+static uint32_t fsdp_count(const ms_tape *tape)
+{
+    return tape->in_order.count ? tape->in_order.count : tape->parameters.count;
+}
+
+static ms_placed fsdp_placed(const ms_tape *tape, uint32_t i)
+{
+    if (tape->in_order.count)
+        return tape->in_order.items[i];
+    const ms_parameter *parameter = &tape->parameters.items[i];
+    return (ms_placed){.tensor = parameter->tensor,
+                       .name = parameter->name,
+                       .scope = parameter->scope,
+                       .parameter = i,
+                       .is_embedding = parameter->is_embedding};
+}
+
+/* Whether its gradient is a DTensor that is placed otherwise; the optimizer sees what was reduced.
+ */
+static bool takes_placement(ms_tape *tape, uint32_t parameter)
+{
+    if (parameter == MS_NONE)
+        return false;
+    bool redistributes = tape->parameters.items[parameter].redistributes;
+    tape->parameters.items[parameter].redistributes = false;
+    return redistributes;
+}
+
+/* Whether a weight is packed, which leaves no floating-point number of its own. */
+static bool fsdp_is_packed(ms_tape *tape, ms_tensor weight)
+{
+    return !ms_dtype_info_of((ms_dtype)ms_info(tape, weight)->dtype)->floating;
+}
+
+/* The shape of what is divided; Params4bit is [numbers, 1]. */
+static ms_shape shape_of(ms_tape *tape, const ms_parallel *parallel, ms_tensor tensor)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    if (!fsdp_is_packed(tape, tensor))
+        return info->shape;
+    ms_symbols *symbols = &tape->trace->symbols;
+    uint64_t bytes = tape->trace->storages.items[info->storage].bytes;
+    uint64_t numbers = bytes / ms_dtype_bytes(parallel->packed_dtype);
+    return MS_SHAPE(ms_dim_number(symbols, numbers), ms_dim_number(symbols, 1));
+}
+
+static ms_dtype dtype_of(ms_tape *tape, const ms_parallel *parallel, const ms_placed *p)
+{
+    if (parallel->keeps_types)
+        return fsdp_is_packed(tape, p->tensor) ? parallel->packed_dtype
+                                               : (ms_dtype)ms_info(tape, p->tensor)->dtype;
+    return p->parameter == MS_NONE ? parallel->shard_dtype : parallel->trained_dtype;
+}
+
+static void add_parameter(ms_tape *tape, ms_fsdp *all, uint32_t place)
+{
+    const ms_parallel *parallel = all->parallel;
+    const ms_placed p = fsdp_placed(tape, place);
+    if (fsdp_is_packed(tape, p.tensor) && !parallel->shares_packed)
+        return; /* ignored_params: it stays whole */
+    const ms_shape shape = shape_of(tape, parallel, p.tensor);
+    const ms_fsdp_rows r = fsdp_rows_of(all, &shape);
+    const ms_fsdp_parameter row = {.index = p.parameter,
+                                   .name = p.name,
+                                   .scope = p.scope,
+                                   .dtype = dtype_of(tape, parallel, &p),
+                                   .shape = shape,
+                                   .full = p.tensor,
+                                   .padded = r.padded * r.elements,
+                                   .local = r.local * r.elements,
+                                   .redistributes = takes_placement(tape, p.parameter)};
+    all->by_place.items[place] = all->parameters.count;
+    if (!ms_vec_push(&all->parameters, row))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* What a unit is made of: a layer, or parameters of none. */
+typedef enum part_kind {
+    PART_LAYER,
+    PART_EMBEDDINGS,
+    PART_HEAD, /* what is in no layer and no embedding */
+    PART_ROOT
+} part_kind;
+
+static bool belongs(ms_tape *tape, const ms_fsdp *all, uint32_t index, part_kind kind,
+                    uint32_t layer)
+{
+    const ms_placed p = fsdp_placed(tape, index);
+    if (ms_scope_layer(tape, p.scope) != layer)
+        return false;
+    if (layer == MS_NONE && !all->stage.is_first && !all->stage.is_last)
+        return false; /* the ends are of other stages */
+    if (kind == PART_EMBEDDINGS || kind == PART_HEAD)
+        return p.is_embedding == (kind == PART_EMBEDDINGS);
+    return kind == PART_LAYER || !all->parallel->has_end_units;
+}
+
+/* The parameters of a layer are neighbours; those of the root are not. */
+static void add_parameters(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer,
+                           uint32_t *next)
+{
+    bool is_elsewhere = layer != MS_NONE && (layer < all->stage.first || layer >= all->stage.end);
+    uint32_t count = is_elsewhere ? 0 : fsdp_count(tape), first = all->parameters.count;
+    for (uint32_t i = layer == MS_NONE ? 0 : *next; i < count && tape->status == MS_OK; i++) {
+        bool is_here = belongs(tape, all, i, kind, layer);
+        if (is_here)
+            add_parameter(tape, all, i);
+        if (is_here && layer != MS_NONE)
+            *next = i + 1;
+        if (!is_here && layer != MS_NONE && all->parameters.count > first)
+            break;
+    }
+}
+
+static void add_unit(ms_tape *tape, ms_fsdp *all, part_kind kind, uint32_t layer, uint32_t *next)
+{
+    ms_fsdp_unit unit = {.first = all->parameters.count,
+                         .scope = layer == MS_NONE ? MS_NONE : ms_layer_scope(tape, layer),
+                         .reducing = MS_NONE};
+    if (kind == PART_ROOT && all->parallel->has_tied_ends) { /* fully_shard([norm, embedding]) */
+        add_parameters(tape, all, PART_HEAD, layer, next);
+        add_parameters(tape, all, PART_EMBEDDINGS, layer, next);
+    } else {
+        add_parameters(tape, all, kind, layer, next);
+    }
+    unit.count = all->parameters.count - unit.first;
+    if (!ms_vec_push(&all->units, unit))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* The units of all layers, of the ends and of the root; MS_ERR_NOMEM is the tape's. */
+static void fsdp_add_units(ms_tape *tape, ms_fsdp *all)
+{
+    uint32_t next = 0, count = fsdp_count(tape);
+    while (all->by_place.count < count && tape->status == MS_OK)
+        if (!ms_vec_push(&all->by_place, MS_NONE))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    bool has_ends = all->parallel->has_end_units;
+    if (has_ends)
+        add_unit(tape, all, PART_EMBEDDINGS, MS_NONE, NULL);
+    for (uint32_t layer = 0; layer < tape->layer_scopes.count && tape->status == MS_OK; layer++)
+        add_unit(tape, all, PART_LAYER, layer, &next);
+    if (has_ends)
+        add_unit(tape, all, PART_HEAD, MS_NONE, NULL);
+    add_unit(tape, all, PART_ROOT, MS_NONE, NULL);
+}
+
+/* ---- fsdp shards ---- */
 
 static ms_shape with_rows(ms_tape *tape, const ms_shape *shape, uint64_t count)
 {
@@ -41,7 +214,7 @@ static void materialise(ms_tape *tape, const ms_fsdp *all)
         if (all->by_place.items[i] == MS_NONE)
             continue; /* another stage's */
         ms_fsdp_parameter *row = &all->parameters.items[all->by_place.items[i]];
-        row->shard = new_shard(tape, all, row, ms_fsdp_rows_of(all, &row->shape).local);
+        row->shard = new_shard(tape, all, row, fsdp_rows_of(all, &row->shape).local);
     }
 }
 
@@ -54,8 +227,8 @@ static void move_buffers(ms_tape *tape)
 /* Nothing of the model is on the device. */
 static void leave_model(ms_tape *tape)
 {
-    for (uint32_t i = 0; i < ms_fsdp_count(tape); i++)
-        ms_storage_empty(tape, ms_fsdp_placed(tape, i).tensor);
+    for (uint32_t i = 0; i < fsdp_count(tape); i++)
+        ms_storage_empty(tape, fsdp_placed(tape, i).tensor);
     for (uint32_t i = 0; i < tape->module_buffers.count; i++)
         ms_storage_empty(tape, tape->module_buffers.items[i]);
     tape->is_meta = false;
@@ -66,7 +239,7 @@ static void shard_meta_model(ms_tape *tape, ms_fsdp *stages, uint64_t stage_coun
 {
     leave_model(tape);
     for (uint64_t k = 0; k < stage_count; k++) {
-        ms_fsdp_add_units(tape, &stages[k]);
+        fsdp_add_units(tape, &stages[k]);
         materialise(tape, &stages[k]);
         if (!k)
             move_buffers(tape);
@@ -77,7 +250,7 @@ static void shard_meta_model(ms_tape *tape, ms_fsdp *stages, uint64_t stage_coun
 
 static ms_tensor padded_shard(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
 {
-    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &row->shape);
+    const ms_fsdp_rows r = fsdp_rows_of(all, &row->shape);
     ms_tensor padded = new_shard(tape, all, row, r.padded);
     if (!padded || r.local == r.padded)
         return padded;
@@ -146,7 +319,7 @@ static void shard_device_model_of_accelerate(ms_tape *tape, ms_fsdp *all)
 
 static void shard_device_model(ms_tape *tape, ms_fsdp *all)
 {
-    ms_fsdp_add_units(tape, all);
+    fsdp_add_units(tape, all);
     if (all->parallel->units == MS_UNITS_ACCELERATE)
         shard_device_model_of_accelerate(tape, all);
     else
@@ -168,7 +341,7 @@ static ms_tensor moved(ms_tape *tape, const ms_fsdp_parameter *row)
 /* The shard of a whole parameter is made on the device, also if it goes to the host. */
 static ms_tensor divided(ms_tape *tape, const ms_fsdp *all, const ms_fsdp_parameter *row)
 {
-    uint64_t count = ms_fsdp_rows_of(all, &row->shape).padded;
+    uint64_t count = fsdp_rows_of(all, &row->shape).padded;
     if (all->parallel->offloads)
         ms_consume(tape, ms_empty(tape, with_rows(tape, &row->shape, count), row->dtype));
     return padded_shard(tape, all, row);
@@ -203,7 +376,7 @@ static void move_unit(ms_tape *tape, ms_fsdp *all, const ms_fsdp_unit *unit)
 static void shard_host_model(ms_tape *tape, ms_fsdp *all)
 {
     leave_model(tape);
-    ms_fsdp_add_units(tape, all);
+    fsdp_add_units(tape, all);
     uint32_t first = all->parallel->has_end_units;
     for (uint32_t i = first; i < tape->layer_scopes.count + first && tape->status == MS_OK; i++)
         move_unit(tape, all, &all->units.items[i]);
@@ -233,7 +406,7 @@ static void shard_broadcast_model(ms_tape *tape, ms_fsdp *all)
 {
     ms_tensor head = 0;
     leave_model(tape);
-    ms_fsdp_add_units(tape, all);
+    fsdp_add_units(tape, all);
     for (uint32_t i = 0; i < all->by_place.count && tape->status == MS_OK; i++)
         broadcast(tape, all, &all->parameters.items[all->by_place.items[i]]);
     if (all->parallel->has_tied_ends && tape->status == MS_OK) {
@@ -287,7 +460,7 @@ void ms_fsdp_make_units(ms_tape *tape, ms_fsdp *stages, uint64_t count)
 static void pad(ms_tape *tape, const ms_fsdp *all, ms_fsdp_parameter *row)
 {
     const ms_shape local = ms_info(tape, row->shard)->shape;
-    const ms_fsdp_rows r = ms_fsdp_rows_of(all, &row->shape);
+    const ms_fsdp_rows r = fsdp_rows_of(all, &row->shape);
     if (r.local == r.padded || tape->status != MS_OK)
         return;
     ms_tensor padded = new_shard(tape, all, row, r.padded);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 #include "torch/autograd/graph.h"
+#include "torch/treatments/recompute.h"
+
+/* ---- tile ---- */
 
 enum { TILE_REGION, TILE_PIECES }; /* a node's numbers */
 
@@ -127,7 +130,9 @@ static void tiled_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 
 static const ms_op tiled_op = {NULL, "TiledBackward", tiled_backward};
 
-ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces)
+/* Runs the region on `pieces` tiles of the rows of `input`, [rows, H], without a graph. Backward
+ * recomputes each tile and runs its backward. The region consumes its input. */
+static ms_tensor tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces)
 {
     if (ms_idle(tape) || !input)
         return 0;
@@ -159,4 +164,26 @@ ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, 
         return out;
     ms_consume(tape, out);
     return 0;
+}
+
+/* ---- parts ---- */
+
+static ms_tensor run_tiles(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces)
+{
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *whole = ms_argument(&f, input);
+    ms_tensor *out = ms_local(&f, tiled_run(tape, region, *whole, pieces));
+    return ms_locals_end(&f, out);
+}
+
+ms_tensor ms_part_call(ms_tape *tape, const ms_treatment *treatment, ms_part_module module,
+                       const ms_region *region, ms_tensor input)
+{
+    for (int i = 0; i < MS_PART_COUNT; i++) {
+        const ms_part_row *row = ms_treatment_parts[i];
+        if (treatment->parts[i] && row->module == module)
+            return row->has_pieces ? run_tiles(tape, region, input, treatment->parts[i])
+                                   : ms_checkpoint_run(tape, region, input);
+    }
+    return region->run(tape, region->context, region->number, input);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 typedef struct run_case {

@@ -7,6 +7,7 @@
 #include "decide/advise/trial.h"
 
 #include "base/reason.h"
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 typedef struct run_case {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "input/config/adapter/adapter.h"
-#include "input/config/adapter/adapter_parse.h"
 #include "input/config/adapter/adapter_text.h"
 #include "base/text/pattern.h"
 #include "model/family/family_list.h"

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "run/step/step.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "model/families.h"
 #include "unit/support.h"
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "input/config/model/model_config.h"
 #include "model/families.h"
 #include "model/load.h"
 #include "input/config/model/model_read.h"

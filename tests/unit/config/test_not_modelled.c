@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decide/ledger/ledger.h"
+#include "input/config/model/model_config.h"
 
 typedef struct note_case {
     const char *label;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_fields.h"
 #include "base/json/read.h"
 #include "base/json/value.h"

@@ -3,7 +3,7 @@
  * How quantised bases are said, what they hold, and which products need no whole weight.
  */
 #include "input/config/quantize/quantize.h"
-#include "torch/ops/quantized/fused_4bit.h"
+#include "torch/ops/quantized/dequantize.h"
 #include "run/step/step.h"
 
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 /* ---- the text ---- */

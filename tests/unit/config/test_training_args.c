@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 
 enum { MAX_CASES = 512, MAX_NAME = 64, MAX_FLAGS = 8, MAX_TEXT = 4096 };

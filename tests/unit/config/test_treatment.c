@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 
 #include <string.h>
 

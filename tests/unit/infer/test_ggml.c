@@ -6,7 +6,6 @@
 #include "unit/support.h"
 
 #include "serve/infer/ggml/graph_alloc.h"
-#include "serve/infer/ggml/pool.h"
 
 enum { WIDTH = 64, MOST_DEVICES = 2 };
 

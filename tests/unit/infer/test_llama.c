@@ -80,7 +80,7 @@ static uint64_t stored_bytes(const opened *o)
     uint64_t sum = 0;
     const ms_infer_job job = {.settings = &o->settings,
                               .device = o->input.device,
-                              .config = &o->input.config,
+                              .config = o->input.config,
                               .file = ms_json_root(o->input.document),
                               .arena = o->arena};
     assert_int_equal(ms_llama_model_load(&job, &model, &err), MS_OK);

@@ -5,7 +5,8 @@
  */
 #include "unit/support.h"
 
-#include "serve/infer/vllm/cache.h"
+#include "input/config/model/model_config.h"
+#include "serve/infer/vllm/start.h"
 
 enum { MOST_LAYERS = 48 };
 

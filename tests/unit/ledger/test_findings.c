@@ -5,8 +5,9 @@
  */
 #include "unit/support.h"
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
-#include "decide/ledger/cached.h"
+#include "decide/ledger/allocator_findings.h"
 
 #define MIB(n) (UINT64_C(1048576) * (n))
 enum { MOST_SETTINGS = 6 };

@@ -6,6 +6,7 @@
 
 #include "decide/plan/search/simulate.h"
 #include "decide/plan/search/step_plan.h"
+#include "input/config/model/model_config.h"
 #include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 

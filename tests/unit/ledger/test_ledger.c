@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "decide/ledger/ledger.h"
+#include "input/config/model/model_config.h"
 #include "run/simulate/summary.h"
 
 enum { LAYERS = 3 };

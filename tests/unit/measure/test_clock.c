@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/device/rates.h"
-#include "run/measure/clock.h"
 #include "run/measure/playback.h"
 #include "run/measure/profile.h"
 #include "core/trace/build.h"

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "base/json/read.h"
 #include "run/measure/usage.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json/value.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
 #include "model/evaluator/family.h"
 #include "model/families.h"

@@ -5,6 +5,7 @@
  */
 #include "model/vision/gemma3_images.h"
 
+#include "input/config/model/model_config.h"
 #include "unit/support.h"
 
 static ms_model_config config(void)

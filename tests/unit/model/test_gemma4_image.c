@@ -5,6 +5,7 @@
  */
 #include "model/dense/gemma4/image.h"
 
+#include "input/config/model/model_config.h"
 #include "unit/support.h"
 
 static ms_model_config config(uint64_t patch_size, uint64_t pool_size)

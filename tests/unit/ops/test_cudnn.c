@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "torch/autograd/engine.h"
-#include "torch/ops/attention/cudnn.h"
+#include "torch/ops/attention/sdpa.h"
 #include "torch/ops/ops.h"
 
 #include "unit/support.h"

@@ -8,9 +8,9 @@
 
 #include "torch/ops/einsum.h"
 #include "torch/ops/ops.h"
-#include "torch/ops/stack.h"
+#include "torch/ops/split.h"
 #include "torch/autograd/engine.h"
-#include "torch/ops/attention/bias.h"
+#include "torch/ops/attention/attention.h"
 #include "unit/support.h"
 
 typedef struct view_case {

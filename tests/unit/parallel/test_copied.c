@@ -3,6 +3,7 @@
  * Passes that are copies of others: the step has the events of one that was run, and what no copy
  * can do is found.
  */
+#include "input/config/model/model_config.h"
 #include "run/simulate/simulate.h"
 #include "run/step/pipeline/copied.h"
 #include "core/trace/trace.h"

@@ -2,6 +2,7 @@
  *
  * Layouts and options that are not predicted together: one sentence each.
  */
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 enum { MOST_SETTINGS = 4 };

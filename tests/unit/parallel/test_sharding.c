@@ -5,6 +5,7 @@
  */
 #include "run/step/step.h"
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 enum { MOST_SETTINGS = 10, LAYERS = 30 };

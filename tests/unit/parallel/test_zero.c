@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 enum { MOST_SETTINGS = 8, RANKS = 8, BUCKET = 1000000 };

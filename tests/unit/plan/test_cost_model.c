@@ -3,14 +3,15 @@
  * The cost model's sums against the step itself: a mix of treatments counted from its parts has the
  * peak and the time of the simulated step.
  */
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/costs/cost_model.h"
-#include "decide/plan/costs/layouts.h"
+#include "decide/plan/costs/option_list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "run/step/step.h"
 #include "unit/fixtures.h"
 

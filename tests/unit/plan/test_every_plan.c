@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "decide/plan/modules/checkpoints.h"
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 #include "unit/support.h"
 
 enum { MOST_MODULES = 10, MOST_CHOICES = 6, UNIT = 1000000, BUDGETS = 8, TREES = 250 };

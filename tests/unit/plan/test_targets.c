@@ -6,12 +6,13 @@
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
  * tests/oracle/test_pytorch_code.py
  */
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/trainers/target.h"
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "decide/plan/trainers/targets.h"
 #include "unit/support.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/locale.h"
-#include "run/measure/link_use.h"
+#include "run/measure/schedule.h"
 #include "hardware/replay/host_copies.h"
 #include "hardware/replay/host_memory.h"
 #include "torch/treatments/offload.h"

@@ -3,6 +3,7 @@
  * The CUDA backend on the null device, which counts memory and calls: replays take what the
  * simulation says, to the byte, on several devices of the table, and give everything back.
  */
+#include "input/config/model/model_config.h"
 #include "run/measure/usage.h"
 #include "hardware/replay/host_copies.h"
 #include "hardware/replay/replay.h"

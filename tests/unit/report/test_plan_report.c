@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "model/load.h"
 #include "base/json/value.h"
 #include "decide/plan/search/curve.h"

@@ -4,6 +4,7 @@
  */
 #include "run/simulate/ranks.h"
 
+#include "input/config/model/model_config.h"
 #include "run/simulate/simulate.h"
 #include "unit/fixtures.h"
 

@@ -4,10 +4,11 @@
  * simulated anew, an evaluation counts once, and budgets and capacities go both ways.
  */
 #include "run/simulate/summary.h"
-#include "run/simulate/variants.h"
+#include "run/simulate/change.h"
 
-#include "input/config/run/budget.h"
-#include "run/measure/lifetime.h"
+#include "input/config/model/model_config.h"
+#include "input/config/run/run_config.h"
+#include "run/measure/usage.h"
 #include "unit/fixtures.h"
 
 #define GIB(n) (UINT64_C(1) << 30) * (n)

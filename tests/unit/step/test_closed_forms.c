@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 typedef struct shape {

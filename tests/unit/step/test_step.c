@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "unit/fixtures.h"
 
 typedef struct step_case {

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "serve/stream/clock.h"
-#include "serve/stream/place_trace.h"
+#include "serve/stream/run_trace.h"
 #include "serve/stream/prefetch.h"
-#include "serve/stream/schedule.h"
 #include "serve/stream/table.h"
 #include "unit/fixtures.h"
 

@@ -4,6 +4,7 @@
  * take what is predicted, to the byte, in the calls that the schedule has, and everything is given
  * back.
  */
+#include "input/config/model/model_config.h"
 #include "serve/stream/execute.h"
 #include "unit/fixtures.h"
 #include "unit/null_device.h"

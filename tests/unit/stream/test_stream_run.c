@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "run/measure/playback.h"
 #include "sanitized.h"
 #include "serve/stream/execute.h"

@@ -6,6 +6,7 @@
  * ThreadSanitizer, a place that is filled while a layer computes in it, or used before it is
  * filled, is a race.
  */
+#include "input/config/model/model_config.h"
 #include "sanitized.h"
 #include "serve/stream/execute.h"
 #include "unit/fixtures.h"

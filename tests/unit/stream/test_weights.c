@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "input/config/model/model_config.h"
 #include "serve/stream/execute.h"
 #include "unit/backends.h"
 #include "unit/fixtures.h"

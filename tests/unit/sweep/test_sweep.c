@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "base/ordered.h"
+#include "base/threads.h"
 #include "decide/sweep/figures.h"
 #include "unit/support.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "decide/ledger/events.h"
+#include "input/config/model/model_config.h"
 #include "run/measure/profile.h"
 #include "run/measure/schedule.h"
 #include "run/step/step.h"

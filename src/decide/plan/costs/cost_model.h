@@ -13,7 +13,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
 #include "input/config/treatment/technique.h"
 #include "run/measure/profile.h"

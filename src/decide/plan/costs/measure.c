@@ -12,15 +12,173 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "decide/plan/costs/collectives.h"
 #include "decide/plan/costs/copies.h"
-#include "decide/plan/costs/cost_model.h"
 #include "decide/plan/costs/layer_profile.h"
-#include "decide/plan/costs/measurement.h"
-#include "decide/plan/costs/shared_activations.h"
+#include "decide/plan/costs/option_list.h"
 #include "input/config/adapter/adapter.h"
+#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "input/config/treatment/treatment.h"
+#include "run/measure/profile.h"
+#include "run/simulate/variation.h"
+
+/* ---- measurement ---- */
+
+/* Simulated steps for the cost model, in parallel threads. */
+
+/* One simulation, in its own thread. */
+typedef struct ms_measurement {
+    ms_variation variation;
+    ms_profile profile;
+    ms_op_list *ops; /* operators of the recomputation, if requested */
+    ms_status status;
+    ms_error err;
+} ms_measurement;
+
+static void measure_one(void *context, uint32_t index)
+{
+    ms_measurement *m = &((ms_measurement *)context)[index];
+    const ms_job job = ms_variation_job(&m->variation);
+    ms_simulated simulated;
+    m->status = ms_simulate(&job, MS_SIMULATE_PROFILE, &simulated, &m->err);
+    if (m->status != MS_OK)
+        return;
+    m->profile = simulated.profile;
+    simulated.profile = (ms_profile){0};
+    if (m->ops)
+        m->status =
+            ms_op_list_read(&simulated.simulation.trace, m->variation.run.device, m->ops, &m->err);
+    ms_simulated_free(&simulated);
+}
+
+/* Simulates all and fills the profiles; the first failure is in *err. */
+static ms_status measurements_run(ms_measurement *list, uint32_t count, ms_error *err)
+{
+    ms_threads_run(count, measure_one, list);
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].status != MS_OK) {
+            if (err && err->status == MS_OK)
+                *err = list[i].err;
+            return list[i].status;
+        }
+    return MS_OK;
+}
+
+static void measurements_free(ms_measurement *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ms_profile_free(&list[i].profile);
+}
+
+/* Sets up the run with all layers under one treatment; the layers are in the arena. */
+static ms_status measurement_set(ms_arena *arena, const ms_model_config *model,
+                                 const ms_run_config *run, const ms_treatment *treatment,
+                                 uint32_t loss_chunks, ms_measurement *m, ms_error *err)
+{
+    *m = (ms_measurement){.variation = ms_vary_run(model, run, arena)};
+    if (!ms_vary_all_layers(&m->variation, treatment, loss_chunks))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
+                       model->num_layers);
+    return MS_OK;
+}
+
+/* ---- shared activations ---- */
+
+/* Tensors made before the layers and freed after the last one, unless a layer keeps them for
+ * backward: a mask, position ids. Layers share them, so they are not in their figures, except for
+ * the first layer. */
+
+enum { MOST_HOLDERS = 3 };
+
+/* Options hold the same if they are of a kind, so one stands for them: MS_NONE where nothing is
+ * held. */
+static uint32_t holder_of(const ms_cost_model *costs, const ms_treatment *t)
+{
+    bool on_cpu =
+        t->input == MS_INPUT_SAVED_ON_CPU; /* takes a mask along, where it is positional */
+    if ((t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE) && !on_cpu)
+        return MS_OPTION_CHECKPOINT;
+    for (uint32_t o = 0;
+         (on_cpu || t->parts[MS_PART_TILE_ATTENTION] > 0) && o < costs->option_count; o++) {
+        const ms_treatment *other = &costs->options[o].treatment;
+        if (on_cpu && other->input == MS_INPUT_SAVED_ON_CPU)
+            return o;
+        if (!on_cpu && other->kind == MS_TREAT_KEEP && other->parts[MS_PART_TILE_ATTENTION] > 0)
+            return o;
+    }
+    return MS_NONE;
+}
+
+/* Copies shared_bytes to options added later, from options like them. */
+static void shared_activations_share(const ms_run_config *run, ms_cost_model *costs)
+{
+    bool is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
+    for (uint32_t o = 0; o < costs->option_count; o++) {
+        ms_cost_option *option = &costs->options[o];
+        uint32_t holder = holder_of(costs, &option->treatment);
+        option->shared_bytes = holder == MS_NONE ? 0 : costs->options[holder].shared_bytes;
+        option->holds_to_end = is_reentrant && holder == MS_OPTION_CHECKPOINT;
+    }
+}
+
+static ms_status read_held(ms_arena *arena, const ms_measurement *m, int64_t kept_level,
+                           uint32_t last, ms_cost_option *option, ms_error *err)
+{
+    uint64_t layers = m->variation.model->num_layers;
+    ms_pass_figures p;
+    ms_status status = ms_pass_read(arena, &m->profile, 0, layers, &p, err);
+    if (status == MS_OK)
+        option->shared_bytes = (int64_t)p.backward[layers - 1].begin - kept_level -
+                               option->fixed_bytes - ms_layer_saved(&option->layers[last], 0);
+    return status;
+}
+
+/* What is live when backward begins, but for what the last layer saved. */
+static int64_t level_without_last(const ms_layer_cost *kept, const ms_outer_cost *ends,
+                                  uint64_t layers)
+{
+    int64_t level = ends->before_backward[0];
+    for (uint64_t i = 0; i + 1 < layers; i++)
+        level += ms_layer_saved(&kept[i], 0);
+    return level;
+}
+
+/* Fills shared_bytes of all options, with one or two simulations. `reduced`: the model that the
+ * options were measured with; `kept` and `ends`: its layers and outer costs with all layers kept.
+ */
+static ms_status shared_activations_measure(ms_arena *arena, const ms_model_config *reduced,
+                                            const ms_run_config *run, const ms_layer_cost *kept,
+                                            const ms_outer_cost *ends, ms_cost_model *costs,
+                                            ms_error *err)
+{
+    static const ms_treatment keep = {.kind = MS_TREAT_KEEP};
+    ms_measurement m[MOST_HOLDERS] = {0};
+    uint32_t holders[MOST_HOLDERS], count = 0;
+    ms_status status = MS_OK;
+    for (uint32_t o = 0; o < costs->option_count && count < MOST_HOLDERS && status == MS_OK; o++) {
+        if (holder_of(costs, &costs->options[o].treatment) != o)
+            continue;
+        status = measurement_set(arena, reduced, run, &keep, 0, &m[count], err);
+        if (status == MS_OK)
+            m[count].variation.run.treatments.layers[reduced->num_layers - 1] =
+                costs->options[o].treatment;
+        holders[count++] = o;
+    }
+    if (status == MS_OK)
+        status = measurements_run(m, count, err);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++)
+        status = read_held(arena, &m[i], level_without_last(kept, ends, reduced->num_layers),
+                           costs->layer_count - 1, &costs->options[holders[i]], err);
+    costs->simulations += count;
+    measurements_free(m, count);
+    if (status == MS_OK)
+        shared_activations_share(run, costs);
+    return status;
+}
+
+/* ---- measure ---- */
 
 typedef struct ms_reduced_model {
     ms_model_config model;
@@ -281,13 +439,12 @@ static const ms_treatment keep = {.kind = MS_TREAT_KEEP},
 
 static ms_status set_first(builder *b, ms_measurement *first, ms_op_list *ops)
 {
-    ms_status status =
-        ms_measurement_set(b->arena, b->model, b->run, &keep, 0, &first[WHOLE], b->err);
+    ms_status status = measurement_set(b->arena, b->model, b->run, &keep, 0, &first[WHOLE], b->err);
     if (status == MS_OK)
-        status = ms_measurement_set(b->arena, b->reduced, b->run, &keep, 0, &first[KEPT], b->err);
+        status = measurement_set(b->arena, b->reduced, b->run, &keep, 0, &first[KEPT], b->err);
     if (status == MS_OK)
-        status = ms_measurement_set(b->arena, b->reduced, b->run, &checkpoint, 0,
-                                    &first[CHECKPOINTED], b->err);
+        status = measurement_set(b->arena, b->reduced, b->run, &checkpoint, 0, &first[CHECKPOINTED],
+                                 b->err);
     first[CHECKPOINTED].ops = ops;
     return status;
 }
@@ -300,15 +457,14 @@ static ms_status add_options(builder *b, const ms_option_list *list, const ms_me
     ms_measurement *m = ms_arena_array(b->arena, ms_measurement, count);
     ms_status status = m ? MS_OK : no_memory(b);
     for (uint32_t i = 0; i < list->option_count && status == MS_OK; i++)
-        status =
-            ms_measurement_set(b->arena, b->reduced, b->run, &list->options[i], 0, &m[i], b->err);
+        status = measurement_set(b->arena, b->reduced, b->run, &list->options[i], 0, &m[i], b->err);
     for (uint32_t i = 0; i < list->loss_count && status == MS_OK; i++)
-        status = ms_measurement_set(b->arena, b->reduced, b->run, &keep, list->losses[i],
-                                    &m[list->option_count + i], b->err);
+        status = measurement_set(b->arena, b->reduced, b->run, &keep, list->losses[i],
+                                 &m[list->option_count + i], b->err);
     if (status != MS_OK)
         return status;
     b->costs->simulations += count;
-    status = ms_measurements_run(m, count, b->err);
+    status = measurements_run(m, count, b->err);
     ms_layer_cost *costs;
     for (uint32_t i = 0; i < list->option_count && status == MS_OK; i++)
         status =
@@ -322,7 +478,7 @@ static ms_status add_options(builder *b, const ms_option_list *list, const ms_me
         shift_ends(&b->costs->losses[0], &reduced, &chunked, list->losses[i],
                    &b->costs->losses[b->costs->loss_count++]);
     }
-    ms_measurements_free(m, count);
+    measurements_free(m, count);
     return status;
 }
 
@@ -333,7 +489,7 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
     costs->ops = (ms_op_list){.arena = b->arena};
     ms_status status = set_first(b, first, &costs->ops);
     if (status == MS_OK)
-        status = ms_measurements_run(first, FIRST_COUNT, b->err);
+        status = measurements_run(first, FIRST_COUNT, b->err);
     first[CHECKPOINTED].ops = NULL; /* it is this function's */
     if (status != MS_OK)
         return status;
@@ -365,7 +521,7 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
         status = read_ends(b, &first[KEPT].profile, b->reduced->num_layers, kept, &ends);
     if (status == MS_OK)
         status =
-            ms_shared_activations_measure(b->arena, b->reduced, b->run, kept, &ends, costs, b->err);
+            shared_activations_measure(b->arena, b->reduced, b->run, kept, &ends, costs, b->err);
     return status == MS_OK ? cut_segments(b) : status;
 }
 
@@ -383,7 +539,7 @@ ms_status ms_cost_model_measure(ms_arena *arena, const ms_model_config *model,
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, costs, err};
     status = build(&b, techniques, first);
-    ms_measurements_free(first, FIRST_COUNT);
+    measurements_free(first, FIRST_COUNT);
     return status;
 }
 
@@ -405,19 +561,19 @@ ms_status ms_cost_model_add_option(ms_arena *arena, const ms_model_config *model
     ms_layer_cost *kept = ms_arena_array(arena, ms_layer_cost, reduced.model.num_layers), *treated;
     status = kept ? MS_OK : no_memory(&b);
     if (status == MS_OK)
-        status = ms_measurement_set(arena, b.reduced, run, &keep, 0, &m[0], err);
+        status = measurement_set(arena, b.reduced, run, &keep, 0, &m[0], err);
     if (status == MS_OK)
-        status = ms_measurement_set(arena, b.reduced, run, treatment, 0, &m[1], err);
+        status = measurement_set(arena, b.reduced, run, treatment, 0, &m[1], err);
     if (status == MS_OK)
-        status = ms_measurements_run(m, 2, err);
+        status = measurements_run(m, 2, err);
     costs->simulations += 2;
     if (status == MS_OK)
         status = read_costs(&b, &m[0].profile, kept);
     if (status == MS_OK)
         status = add_option(&b, treatment, &m[1].profile, &m[0].profile, kept, &treated);
     if (status == MS_OK)
-        ms_shared_activations_share(run, costs);
-    ms_measurements_free(m, 2);
+        shared_activations_share(run, costs);
+    measurements_free(m, 2);
     return status == MS_OK ? cut_segments(&b) : status;
 }
 
@@ -440,10 +596,10 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
         if (!wants_share(t))
             continue;
         if (!ops.items) {
-            status = ms_measurement_set(arena, &reduced.model, run, &checkpoint, 0, &m, err);
+            status = measurement_set(arena, &reduced.model, run, &checkpoint, 0, &m, err);
             m.ops = &ops;
             if (status == MS_OK)
-                status = ms_measurements_run(&m, 1, err);
+                status = measurements_run(&m, 1, err);
         }
         if (status == MS_OK)
             status = ms_selective_of_share(arena, &ops, t->share, &kept, err);
@@ -453,6 +609,6 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
             *t = kept;
         }
     }
-    ms_measurements_free(&m, 1);
+    measurements_free(&m, 1);
     return status;
 }

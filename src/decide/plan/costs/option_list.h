@@ -43,4 +43,13 @@ uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_con
 /* The shares of what a layer saves that are worth offloading, once all of it has been measured. */
 void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list);
 
+/* ---- layouts ---- */
+
+/* Layouts of several ranks: what a plan may do to their layers. */
+
+/* Refuses, in a sentence, a run whose layout has no plans. */
+ms_status ms_layout_check_plan(const ms_run_config *run, ms_error *err);
+/* ms_technique bits that a plan may use in the run's layout: their bytes and times are exact. */
+uint32_t ms_plan_techniques(const ms_run_config *run);
+
 #endif

@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 #include "base/deadline.h"
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 typedef enum ms_planner {
     MS_PLANNER_MILP,    /* least time, with a bound */

@@ -2,7 +2,6 @@
 #include "decide/plan/modules/adjust.h"
 
 #include "decide/plan/modules/candidates.h"
-#include "decide/plan/modules/recount.h"
 
 #include <math.h>
 

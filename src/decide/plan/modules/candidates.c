@@ -1,9 +1,60 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/plan/modules/candidates.h"
 
+#include <math.h>
 #include <string.h>
 
-#include "decide/plan/modules/recount.h"
+/* ---- recount ---- */
+
+/* floor(made * parts / MS_PARTS) without a product that could wrap. */
+static uint64_t share(uint64_t made, uint32_t parts)
+{
+    return made / MS_PARTS * parts + made % MS_PARTS * parts / MS_PARTS;
+}
+
+uint64_t ms_checkpoint_freed_bytes(const ms_module *module, uint32_t parts)
+{
+    /* What is made but was never kept must be discarded first, for nothing. */
+    uint64_t discarded = share(module->made_bytes, parts);
+    uint64_t never_kept = module->made_bytes - module->saved_bytes;
+    return discarded > never_kept ? discarded - never_kept : 0;
+}
+
+double ms_checkpoint_ms(const ms_module *module, uint32_t parts)
+{
+    double fraction = (double)parts / MS_PARTS, most = 0;
+    for (uint32_t i = 0; parts > 0 && i < module->segment_count; i++) {
+        double here = module->segments[i].slope * fraction + module->segments[i].intercept;
+        most = here > most ? here : most;
+    }
+    return most * module->operators_ms;
+}
+
+uint64_t ms_checkpoint_kept_bytes(const ms_checkpoint_task *task, uint32_t module)
+{
+    const ms_module *m = &task->graph->modules[module];
+    uint64_t sharded = task->graph->modules[0].param_bytes + m->grad_total_bytes;
+    uint64_t each = sharded / task->world_size + (sharded % task->world_size != 0);
+    return m->act_total_bytes + m->act_grad_bytes + each + task->reserve_bytes;
+}
+
+uint64_t ms_checkpoint_peak(const ms_checkpoint_task *task, const uint32_t *order,
+                            const uint32_t *parts, uint32_t *module)
+{
+    uint64_t freed = 0, peak = 0;
+    *module = order[0];
+    for (uint32_t i = 0; i < task->graph->count; i++) {
+        uint32_t m = order[i];
+        uint64_t kept = ms_checkpoint_kept_bytes(task, m);
+        uint64_t need = kept > freed ? kept - freed : 0;
+        if (need > peak) {
+            peak = need;
+            *module = m;
+        }
+        freed += ms_checkpoint_freed_bytes(&task->graph->modules[m], parts[m]);
+    }
+    return peak;
+}
 
 /* ---- curves ---- */
 
@@ -216,4 +267,84 @@ uint64_t ms_candidates_least(const ms_candidates *candidates, uint32_t *parts)
     }
     ms_candidates_fit(candidates, low, parts);
     return low;
+}
+
+/* ---- curves ---- */
+
+enum { MS_BITS = 46 };
+
+typedef struct builder {
+    const ms_candidate *candidate;
+    double quantum_ms;
+    ms_curve_point *points; /* of the candidate */
+    uint32_t count;
+} builder;
+
+static double corner_bytes(const ms_corner *corner)
+{
+    return corner->freed_mib * MS_MIB;
+}
+
+static double ms_at(const ms_candidate *candidate, double bytes)
+{
+    const ms_corner *from = candidate->corners, *last = from + candidate->corner_count - 1;
+    while (from < last && corner_bytes(from + 1) < bytes)
+        from++;
+    if (from == last || bytes <= corner_bytes(from))
+        return from->ms;
+    double share = (bytes - corner_bytes(from)) / (corner_bytes(from + 1) - corner_bytes(from));
+    return from->ms + share * (from[1].ms - from->ms);
+}
+
+static void add_point(builder *b, double bytes, double ms)
+{
+    double most = (double)b->candidate->module->saved_bytes;
+    bytes = bytes < most ? bytes : most;
+    if (b->count > 0 && b->points[b->count - 1].bytes >= bytes)
+        return;
+    ms = floor(ms / b->quantum_ms) * b->quantum_ms;
+    b->points[b->count++] = (ms_curve_point){bytes, ms};
+}
+
+static void add_candidate(builder *b)
+{
+    const ms_candidate *candidate = b->candidate;
+    bool is_small = candidate->module->made_bytes < MS_PARTS;
+    for (uint32_t i = 0; i < candidate->corner_count; i++) {
+        const ms_corner *corner = &candidate->corners[i];
+        double bytes = corner_bytes(corner), below = floor(bytes + 1e-3);
+        double above = ceil(bytes - 1e-3);
+        if (is_small && below < above) {
+            add_point(b, below, ms_at(candidate, below));
+            add_point(b, above, ms_at(candidate, above));
+        } else
+            add_point(b, above, corner->ms);
+    }
+    for (uint32_t i = b->count - 1; i-- > 0;) /* more may be discarded */
+        b->points[i].ms = fmin(b->points[i].ms, b->points[i + 1].ms);
+}
+
+ms_status ms_curves_make(ms_arena *arena, const ms_candidates *candidates, double most_ms,
+                         ms_curves *curves)
+{
+    size_t corners = 0;
+    int exponent;
+    for (uint32_t i = 0; i < candidates->count; i++)
+        corners += candidates->items[i].corner_count;
+    curves->points = ms_arena_array(arena, ms_curve_point, 2 * corners);
+    curves->first = ms_arena_array(arena, uint32_t, candidates->count + (size_t)1);
+    if (!curves->points || !curves->first)
+        return MS_ERR_NOMEM;
+    frexp(most_ms, &exponent);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        builder b = {.candidate = &candidates->items[i],
+                     .quantum_ms = ldexp(1, exponent - MS_BITS),
+                     .points = &curves->points[next]};
+        curves->first[i] = next;
+        add_candidate(&b);
+        next += b.count;
+    }
+    curves->first[candidates->count] = next;
+    return MS_OK;
 }

@@ -62,4 +62,36 @@ uint64_t ms_candidates_least(const ms_candidates *candidates, uint32_t *parts);
 /* The fewest parts that free that many bytes, at most MS_PARTS. */
 uint32_t ms_candidate_parts(const ms_module *module, uint64_t bytes);
 
+/* ---- recount ---- */
+
+/* Counts a plan in whole bytes, independently of the optimisation problem. */
+
+/* Bytes that a module frees when `parts` of its outputs are discarded. */
+uint64_t ms_checkpoint_freed_bytes(const ms_module *module, uint32_t parts);
+/* Bytes at the peak of a module's backward when nothing is discarded. */
+uint64_t ms_checkpoint_kept_bytes(const ms_checkpoint_task *task, uint32_t module);
+/* The peak over all modules; `order` lists them in the order in which forward leaves them. */
+uint64_t ms_checkpoint_peak(const ms_checkpoint_task *task, const uint32_t *order,
+                            const uint32_t *parts, uint32_t *module);
+/* Time to recompute the discarded parts of a module, ms. */
+double ms_checkpoint_ms(const ms_module *module, uint32_t parts);
+
+/* ---- curves ---- */
+
+/* What candidates free in which time, in whole bytes, as a plan is counted. */
+
+typedef struct ms_curve_point {
+    double bytes, ms; /* whole bytes; ms are rounded so that their sums are exact */
+} ms_curve_point;
+
+/* Each curve is convex, and rises in both figures; no plan takes less than what lies on it. */
+typedef struct ms_curves {
+    ms_curve_point *points; /* of all candidates */
+    uint32_t *first;        /* by candidate, and after the last one */
+} ms_curves;
+
+/* Sums of times below `most_ms` are exact. Allocates in the arena. */
+ms_status ms_curves_make(ms_arena *arena, const ms_candidates *candidates, double most_ms,
+                         ms_curves *curves);
+
 #endif

@@ -14,7 +14,6 @@
 #include "decide/plan/modules/choices.h"
 #include "decide/plan/modules/labels.h"
 #include "decide/plan/modules/prices.h"
-#include "decide/plan/modules/recount.h"
 
 /* Pieces that are continued, over all candidates. */
 enum {

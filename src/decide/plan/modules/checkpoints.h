@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/deadline.h"
 #include "decide/plan/modules/graph.h"
-#include "decide/plan/solver/outcome.h"
+#include "decide/plan/solver/problem.h"
 
 /* Discarded fractions are multiples of 1 / MS_PARTS, so that printed fractions are exact. */
 enum { MS_PARTS = 1000000 };

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 #include "decide/plan/solver/problem.h"
 #include "decide/plan/solver/solver.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 
 enum { MOST_RANGES = 256, HALVINGS = 60, NOTHING = 0 };
 #define HIGHEST_PRICE 1e15

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "decide/plan/modules/recount.h"
+#include "decide/plan/modules/candidates.h"
 
 #define NONE UINT32_MAX
 /* Sums in another order differ by less. */

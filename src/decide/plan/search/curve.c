@@ -11,7 +11,8 @@
 
 #include "base/deadline.h"
 #include "base/threads.h"
-#include "input/config/run/budget.h"
+#include "input/config/model/model_config.h"
+#include "input/config/run/run_config.h"
 #include "decide/plan/choose/choose.h"
 #include "decide/plan/search/search.h"
 #include "decide/plan/search/search_stages.h"

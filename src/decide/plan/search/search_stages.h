@@ -27,8 +27,6 @@ ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatment
 /* Simple assignments, tried in addition to the search's: all layers alike, all layers
  * checkpointed. */
 
-/* If nothing has fit so far: the first kind of checkpoint that fits when used in all layers. */
-ms_status ms_search_any_checkpoints(ms_search *s);
 /* If the best is slower than the bound because of the allocator: tries the heuristics, more of them
  * the larger the distance. */
 ms_status ms_search_restart(ms_search *s, double bound_ms);
@@ -47,5 +45,13 @@ ms_status ms_search_take_kept(ms_search *s);
 /* Simulates the best assignment into s->plan->plan, and sets its gap. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);
+
+/* ---- search whole ---- */
+
+/* The search for the fastest plan that fits, in all of its stages. */
+
+/* Sets the search's best, where anything fits; else the least budget that was found. *first: the
+ * first choice, with the bound. */
+ms_status ms_search_whole(ms_search *s, ms_chosen *first);
 
 #endif

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "input/config/treatment/treatment_text.h"
+#include "input/config/model/model_config.h"
+#include "input/config/treatment/treatment.h"
 #include "decide/plan/search/search.h"
 #include "run/simulate/variation.h"
 

@@ -9,19 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decide/advise/candidate.h"
 #include "base/arena.h"
-#include "base/error.h"
 #include "base/deadline.h"
+#include "base/error.h"
 #include "base/vec.h"
-#include "input/config/model/model_config.h"
-#include "input/config/run/run_config.h"
-#include "run/simulate/judge.h"
-#include "run/measure/profile.h"
-#include "memscope/memscope.h"
-#include "decide/plan/solver/outcome.h"
+#include "decide/advise/candidate.h"
 #include "decide/plan/costs/cost_model.h"
 #include "decide/plan/costs/step_task.h"
+#include "decide/plan/solver/problem.h"
+#include "input/config/run/run_config.h"
+#include "memscope/memscope.h"
+#include "run/measure/profile.h"
+#include "run/simulate/judge.h"
 
 /* A simulated step under some treatments. */
 typedef struct ms_step_figures {

@@ -3,6 +3,17 @@
 
 #include <stdlib.h>
 
+/* ---- outcome ---- */
+
+const char *const ms_plan_outcome_names[] = {
+    [MS_PLAN_OPTIMAL] = "optimal",
+    [MS_PLAN_INFEASIBLE] = "infeasible",
+    [MS_PLAN_LIMIT] = "limit",
+    [MS_PLAN_STOPPED] = "stopped",
+};
+
+/* ---- problem ---- */
+
 uint32_t ms_problem_column(ms_problem *problem, ms_problem_bounds bounds, double cost,
                            bool is_integer)
 {

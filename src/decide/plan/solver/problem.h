@@ -60,4 +60,16 @@ void ms_problem_term(ms_problem *problem, uint32_t column, double coefficient);
 void ms_problem_free(ms_problem *problem);
 void ms_solution_free(ms_solution *solution);
 
+/* ---- outcome ---- */
+
+/* How the search for a plan ended. */
+
+typedef enum ms_plan_outcome {
+    MS_PLAN_OPTIMAL, /* proven within the gap */
+    MS_PLAN_INFEASIBLE,
+    MS_PLAN_LIMIT,  /* out of time */
+    MS_PLAN_STOPPED /* on request */
+} ms_plan_outcome;
+extern const char *const ms_plan_outcome_names[]; /* by ms_plan_outcome */
+
 #endif

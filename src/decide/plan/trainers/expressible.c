@@ -4,13 +4,124 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
+#include "base/vec.h"
 #include "decide/plan/costs/measure.h"
 #include "decide/plan/costs/option_list.h"
-#include "decide/plan/trainers/layer_products.h"
+#include "decide/plan/costs/step_task.h"
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/treatment/treatment.h"
-#include "input/config/treatment/treatment_equal.h"
+#include "run/simulate/variation.h"
+
+/* ---- layer products ---- */
+
+/* The matrix products that each layer of a run executes, for policies that count them. */
+
+/* An execution of "mm" in a layer's forward: [rows, inner] times [inner, columns]. */
+typedef struct ms_layer_product {
+    const char *module; /* that executes it: "q_proj" */
+    uint64_t inner, columns;
+} ms_layer_product;
+
+/* Of one layer, in the order of execution; in the arena. */
+typedef struct ms_layer_products {
+    ms_layer_product *items;
+    uint32_t count;
+} ms_layer_products;
+
+static ms_status fail_nomem(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for a layer's products");
+}
+
+/* MS_NONE: no product of a layer. */
+static uint32_t layer_of(const ms_trace *trace, const ms_op_exec *op)
+{
+    bool is_product = strcmp(op->name, "mm") == 0 && op->product_count > 0 && op->scope != MS_NONE;
+    return is_product ? trace->scopes.items[op->scope].layer : MS_NONE;
+}
+
+/* The first forward pass of the step: operators before any of another pass. */
+static uint32_t forward_count(const ms_trace *trace)
+{
+    uint32_t count = 0;
+    while (count < trace->ops.count && trace->ops.items[count].pass == MS_PASS_FORWARD)
+        count++;
+    return count;
+}
+
+static ms_status read_products(ms_arena *arena, const ms_trace *trace, ms_layer_products *layers,
+                               uint64_t layer_count, ms_error *err)
+{
+    const uint32_t ops = forward_count(trace);
+    for (uint32_t i = 0; i < ops; i++) {
+        uint32_t layer = layer_of(trace, &trace->ops.items[i]);
+        if (layer < layer_count)
+            layers[layer].count++;
+    }
+    for (uint64_t i = 0; i < layer_count; i++) {
+        layers[i].items = ms_arena_array(arena, ms_layer_product, (size_t)layers[i].count + 1);
+        if (!layers[i].items)
+            return fail_nomem(err);
+        layers[i].count = 0;
+    }
+    for (uint32_t i = 0; i < ops; i++) {
+        const ms_op_exec *op = &trace->ops.items[i];
+        uint32_t layer = layer_of(trace, op);
+        if (layer >= layer_count)
+            continue;
+        const ms_gemm *gemm = &trace->products.items[op->first_product];
+        const char *name = trace->names.items[trace->scopes.items[op->scope].name];
+        ms_layer_product product = {ms_arena_strdup(arena, name), gemm->inner, gemm->columns};
+        if (!product.module)
+            return fail_nomem(err);
+        layers[layer].items[layers[layer].count++] = product;
+    }
+    return MS_OK;
+}
+
+/* Simulates the step with every layer kept, and reads the products of each layer: `layers` gets as
+ * many entries as the model has layers, in the arena. */
+static ms_status layer_products_read(ms_arena *arena, const ms_step_task *task,
+                                     ms_layer_products **layers, ms_error *err)
+{
+    static const ms_treatment keep = {.kind = MS_TREAT_KEEP};
+    ms_variation v = ms_vary_run(task->model, task->run, arena);
+    ms_simulated simulated;
+    *layers = ms_arena_array(arena, ms_layer_products, task->model->num_layers);
+    if (!*layers || !ms_vary_all_layers(&v, &keep, 0))
+        return fail_nomem(err);
+    const ms_job job = ms_variation_job(&v);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_PROFILE, &simulated, err);
+    if (status != MS_OK)
+        return status;
+    status =
+        read_products(arena, &simulated.simulation.trace, *layers, task->model->num_layers, err);
+    ms_simulated_free(&simulated);
+    return status;
+}
+
+typedef struct ms_expressible_list {
+    ms_arena *arena;
+    const ms_step_task *task;
+    ms_cost_model *costs;
+    ms_target_plans *plans;
+    ms_error *err;
+    ms_status status;
+} ms_expressible_list;
+
+/* In the place of an option: its treatment cannot be simulated for this model. */
+#define MS_OPTION_REFUSED UINT32_MAX
+
+/* Every `step`-th layer from `first` on, below `end`. */
+typedef struct ms_layer_range {
+    uint32_t first, step, end;
+} ms_layer_range;
+
+#define MS_NO_LAYERS ((ms_layer_range){0, 1, 0})
+#define MS_FIRST_LAYERS(n) ((ms_layer_range){0, 1, (n)})
 
 /* ---- expressible ---- */
 
@@ -124,6 +235,11 @@ static const save_set save_sets[] = {
      4},
 };
 
+static bool is_reentrant(const ms_expressible_list *list)
+{
+    return list->task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
+}
+
 static const char *checkpoint_keys(const ms_expressible_list *list)
 {
     bool is_reentrant = list->task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
@@ -212,6 +328,7 @@ ms_status ms_expressible_axolotl(MS_EXPRESSIBLE_ARGUMENTS)
 /* What SelectiveAC always saves. */
 static const char *const always_saved[] = {"flash_attention", "efficient_attention", "bmm",
                                            "addmm"};
+
 enum { ALWAYS_SAVED = sizeof always_saved / sizeof *always_saved };
 
 static bool is_router(const ms_layer_product *p)
@@ -306,7 +423,7 @@ ms_status ms_expressible_torchtitan(MS_EXPRESSIBLE_ARGUMENTS)
         task->run->parallel.layout.kind != MS_PARALLEL_NONE ||
         task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
         return list.status;
-    list.status = ms_layer_products_read(arena, task, &layers, err);
+    list.status = layer_products_read(arena, task, &layers, err);
     if (list.status == MS_OK)
         add_selective(&list, layers);
     return list.status;
@@ -317,11 +434,6 @@ ms_status ms_expressible_torchtitan(MS_EXPRESSIBLE_ARGUMENTS)
 /* Trainers that checkpoint whole layers by PyTorch's own function: Hugging Face Trainer,
  * DeepSpeed, torchtune. Names and rules were read in transformers 5.23, DeepSpeed 0.19 and
  * torchtune 0.6. */
-
-static bool is_reentrant(const ms_expressible_list *list)
-{
-    return list->task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
-}
 
 /* PyTorch's save_on_cpu around each checkpoint: "offload" in transformers. */
 static uint32_t save_on_cpu_option(ms_expressible_list *list, uint32_t tiles)

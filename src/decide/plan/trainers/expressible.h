@@ -8,26 +8,6 @@
 
 #include "decide/plan/trainers/target.h"
 
-typedef struct ms_expressible_list {
-    ms_arena *arena;
-    const ms_step_task *task;
-    ms_cost_model *costs;
-    ms_target_plans *plans;
-    ms_error *err;
-    ms_status status;
-} ms_expressible_list;
-
-/* In the place of an option: its treatment cannot be simulated for this model. */
-#define MS_OPTION_REFUSED UINT32_MAX
-
-/* Every `step`-th layer from `first` on, below `end`. */
-typedef struct ms_layer_range {
-    uint32_t first, step, end;
-} ms_layer_range;
-
-#define MS_NO_LAYERS ((ms_layer_range){0, 1, 0})
-#define MS_FIRST_LAYERS(n) ((ms_layer_range){0, 1, (n)})
-
 /* ---- the trainers' lists ---- */
 
 #define MS_EXPRESSIBLE_ARGUMENTS                                                                   \

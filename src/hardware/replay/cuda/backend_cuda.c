@@ -6,9 +6,131 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware/replay/backend.h"
-#include "hardware/replay/cuda/cuda_library.h"
-#include "hardware/replay/cuda/cuda_pages.h"
+#include "base/vec.h"
+#include "core/allocator/memory.h"
+
+/* ---- cuda pages ---- */
+
+/* Addresses and pages of CUDA's driver, for expandable segments. */
+
+typedef struct ms_cuda_page {
+    uint64_t address, bytes;
+    unsigned long long handle;
+} ms_cuda_page;
+
+/* The addresses that were asked for lie within those that the driver gave. */
+typedef struct ms_cuda_space {
+    uint64_t address, given, given_bytes;
+} ms_cuda_space;
+
+typedef struct ms_cuda_pages {
+    ms_vec(ms_cuda_page) pages;
+    ms_vec(ms_cuda_space) spaces;
+} ms_cuda_pages;
+
+static inline void *ms_replay_cuda_pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* What the allocator maps in: pages of this size for large blocks, else of a tenth of it. */
+#define LARGE_PAGE_BYTES MS_MEMORY_ALIGNMENT
+#define SMALL_PAGE_BYTES (LARGE_PAGE_BYTES / 10)
+
+static void replay_pages_free(ms_cuda_pages *pages)
+{
+    ms_vec_free(&pages->pages);
+    ms_vec_free(&pages->spaces);
+}
+
+/* Each returns CUDA's code; MS_CUDA_OUT_OF_MEMORY also when memscope itself is out of memory. */
+/* The driver aligns to powers of two only. */
+static int replay_pages_reserve(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t bytes,
+                                uint64_t *address)
+{
+    void *given = NULL;
+    uint64_t all = bytes + MS_MEMORY_ALIGNMENT;
+    if (!ms_vec_reserve(&pages->spaces))
+        return MS_CUDA_OUT_OF_MEMORY;
+    int code = cuda->reserve(&given, (size_t)all, 0, NULL, 0);
+    if (code != MS_CUDA_OK)
+        return code;
+    *address =
+        ((uintptr_t)given + MS_MEMORY_ALIGNMENT - 1) / MS_MEMORY_ALIGNMENT * MS_MEMORY_ALIGNMENT;
+    (void)ms_vec_push(&pages->spaces, (ms_cuda_space){*address, (uintptr_t)given, all});
+    return MS_CUDA_OK;
+}
+
+static void replay_pages_release(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address)
+{
+    uint32_t at = 0;
+    while (at < pages->spaces.count && pages->spaces.items[at].address != address)
+        at++;
+    if (at == pages->spaces.count)
+        return;
+    const ms_cuda_space space = pages->spaces.items[at];
+    cuda->unreserve(ms_replay_cuda_pointer(space.given), (size_t)space.given_bytes);
+    pages->spaces.items[at] = pages->spaces.items[--pages->spaces.count];
+}
+
+static int map_page(ms_cuda_pages *pages, const ms_cuda *cuda, int device, ms_cuda_page page)
+{
+    const ms_cuda_place place = {
+        .type = MS_CUDA_PINNED, .location_type = MS_CUDA_ON_DEVICE, .location = device};
+    const ms_cuda_access access = {MS_CUDA_ON_DEVICE, device, MS_CUDA_READ_WRITE};
+    void *address = ms_replay_cuda_pointer(page.address);
+    size_t bytes = (size_t)page.bytes;
+    if (!ms_vec_reserve(&pages->pages))
+        return MS_CUDA_OUT_OF_MEMORY;
+    int code = cuda->create(&page.handle, bytes, &place, 0);
+    if (code != MS_CUDA_OK)
+        return code;
+    code = cuda->map(address, bytes, 0, page.handle, 0);
+    if (code == MS_CUDA_OK) {
+        code = cuda->allow(address, bytes, &access, 1);
+        if (code != MS_CUDA_OK)
+            cuda->unmap(address, bytes);
+    }
+    if (code != MS_CUDA_OK) {
+        cuda->give_back(page.handle);
+        return code;
+    }
+    (void)ms_vec_push(&pages->pages, page);
+    return MS_CUDA_OK;
+}
+
+static void replay_pages_unmap(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address,
+                               uint64_t bytes)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < pages->pages.count; i++) {
+        const ms_cuda_page page = pages->pages.items[i];
+        if (page.address >= address && page.address + page.bytes <= address + bytes) {
+            cuda->unmap(ms_replay_cuda_pointer(page.address), (size_t)page.bytes);
+            cuda->give_back(page.handle);
+        } else {
+            pages->pages.items[left++] = page;
+        }
+    }
+    pages->pages.count = left;
+}
+
+/* Maps all of the range or nothing. */
+static int replay_pages_map(ms_cuda_pages *pages, const ms_cuda *cuda, int device, uint64_t address,
+                            uint64_t bytes)
+{
+    bool is_large = address % LARGE_PAGE_BYTES == 0 && bytes % LARGE_PAGE_BYTES == 0;
+    uint64_t page_bytes = is_large ? LARGE_PAGE_BYTES : SMALL_PAGE_BYTES;
+    for (uint64_t at = 0; at < bytes; at += page_bytes) {
+        int code = map_page(pages, cuda, device,
+                            (ms_cuda_page){.address = address + at, .bytes = page_bytes});
+        if (code != MS_CUDA_OK) {
+            replay_pages_unmap(pages, cuda, address, at);
+            return code;
+        }
+    }
+    return MS_CUDA_OK;
+}
 
 /* ---- cuda facts ---- */
 
@@ -137,7 +259,7 @@ static ms_status reserve(ms_backend *backend, ms_memory_kind kind, uint64_t byte
     cuda_device *d = of(backend);
     void *found = NULL;
     if (kind == MS_MEMORY_ADDRESSES)
-        return fail_memory(d, ms_replay_pages_reserve(&d->pages, &d->cuda, bytes, address), bytes,
+        return fail_memory(d, replay_pages_reserve(&d->pages, &d->cuda, bytes, address), bytes,
                            "cuMemAddressReserve", err);
     int code = d->cuda.allocate(&found, (size_t)bytes);
     *address = (uintptr_t)found;
@@ -150,7 +272,7 @@ static void release(ms_backend *backend, ms_memory_kind kind, uint64_t address, 
     (void)bytes;
     d->cuda.finish();
     if (kind == MS_MEMORY_ADDRESSES)
-        ms_replay_pages_release(&d->pages, &d->cuda, address);
+        replay_pages_release(&d->pages, &d->cuda, address);
     else
         d->cuda.release(ms_replay_cuda_pointer(address));
 }
@@ -158,7 +280,7 @@ static void release(ms_backend *backend, ms_memory_kind kind, uint64_t address, 
 static ms_status map(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)
 {
     cuda_device *d = of(backend);
-    int code = ms_replay_pages_map(&d->pages, &d->cuda, d->device, address, bytes);
+    int code = replay_pages_map(&d->pages, &d->cuda, d->device, address, bytes);
     return fail_memory(d, code, bytes, "cuMemMap", err);
 }
 
@@ -166,7 +288,7 @@ static void unmap(ms_backend *backend, uint64_t address, uint64_t bytes)
 {
     cuda_device *d = of(backend);
     d->cuda.finish();
-    ms_replay_pages_unmap(&d->pages, &d->cuda, address, bytes);
+    replay_pages_unmap(&d->pages, &d->cuda, address, bytes);
 }
 
 static ms_status pin(ms_backend *backend, uint64_t bytes, bool is_pinned, void **memory,
@@ -377,7 +499,7 @@ static void close_device(ms_backend *backend)
         d->cuda.finish(); /* jobs of the host run until then */
     if (d->products)
         d->cuda.close_products(d->products);
-    ms_replay_pages_free(&d->pages);
+    replay_pages_free(&d->pages);
     for (host_job *next; d->jobs; d->jobs = next) {
         next = d->jobs->next;
         free(d->jobs);

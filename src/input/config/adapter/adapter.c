@@ -15,7 +15,6 @@
 #include "base/text/plain_names.h"
 #include "input/config/adapter/adapter_keys.h"
 #include "input/config/model/family_facts.h"
-#include "input/config/model/model_config.h"
 
 /* ---- adapter ---- */
 

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/json/value.h"
 #include "core/tensor/dtype.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 typedef enum ms_adapter_kind {
     MS_ADAPTER_LORA, /* W x + B A x: two matrices of rank r next to a linear layer's */

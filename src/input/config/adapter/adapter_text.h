@@ -11,4 +11,11 @@
  * of memory. */
 const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter);
 
+/* ---- adapter parse ---- */
+
+/* The text of `--lora`. */
+
+/* Reads "r=16,targets=q_proj+v_proj,dropout=0.05,bias=lora_only,dora,save=embed_tokens". */
+ms_status ms_adapter_parse(ms_arena *arena, const char *text, ms_adapter *adapter, ms_error *err);
+
 #endif

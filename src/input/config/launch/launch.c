@@ -7,7 +7,6 @@
 #include "base/json/document.h"
 #include "base/json/read.h"
 #include "base/json/yaml.h"
-#include "input/config/launch/launch_class.h"
 #include "input/config/launch/launch_words.h"
 #include "input/config/launch/launchers.h"
 #include "input/config/launch/programs.h"

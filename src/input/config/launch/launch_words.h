@@ -5,9 +5,9 @@
 #ifndef MS_INPUT_CONFIG_LAUNCH_LAUNCH_WORDS_H
 #define MS_INPUT_CONFIG_LAUNCH_LAUNCH_WORDS_H
 
+#include "base/json/value.h"
 #include "input/config/launch/shell/shell_state.h"
 #include "input/config/model/notes.h"
-#include "base/json/value.h"
 
 enum { MS_LAUNCH_MOST_FILES = 8 };
 
@@ -71,5 +71,34 @@ typedef struct ms_launch_option {
 
 /* False: the word is no option. */
 bool ms_launch_option_at(const ms_launch *launch, uint32_t at, ms_launch_option *option);
+
+/* ---- launch class ---- */
+
+/* Which command of a script is a launch. */
+
+/* How sure it is that a command is a launch. */
+typedef enum ms_launch_class {
+    MS_LAUNCH_NONE,
+    MS_LAUNCH_PYTHON,  /* a program of one's own */
+    MS_LAUNCH_TRAINER, /* a launcher, or a trainer's command */
+    MS_LAUNCH_SCRIPT   /* a shell script, which has one if nothing else here is one */
+} ms_launch_class;
+ms_launch_class ms_launch_class_of(const ms_shell_words *words);
+
+/* What stands behind the last slash. */
+const char *ms_launch_base_name(const char *path);
+/* python, python3, python3.12 */
+bool ms_launch_is_python(const char *word);
+/* "env", "nohup" and others, behind which the command is. */
+bool ms_launch_is_wrapper(const char *word);
+
+/* ---- launch notes ---- */
+
+/* Notes about how many processes and devices a launch has. */
+
+/* Where only the machine decides how many processes the program has. */
+ms_status ms_launch_note_uncounted(const ms_launch *l);
+/* Where a process of ms-swift may see several devices. */
+ms_status ms_launch_note_devices(const ms_launch *l);
 
 #endif

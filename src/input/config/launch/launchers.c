@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/config/launch/launch_class.h"
+#include "input/config/launch/launch_words.h"
 #include "input/config/launch/shell/shell.h"
 #include "base/text/words.h"
 

@@ -5,14 +5,57 @@
  */
 #include "input/config/launch/programs.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/text/words.h"
-#include "input/config/launch/launch_class.h"
-#include "input/config/launch/launch_notes.h"
-#include "input/config/launch/launch_words.h"
-#include "input/config/launch/program_task.h"
+
+/* ---- program task ---- */
+
+/* The kind of training that the name of a program tells of. */
+
+/* Trainings with pairs, rewards, generations or a teacher. */
+static const char task_words[] =
+    " dpo kto grpo orpo cpo rloo ppo bco gkd gold reward prm xpo nash tpo "
+    "sdft sdpo gspo dapo simpo "
+    "ipo rlhf rl grpo distill distillation minillm papo ";
+
+/* "dpo" of "train_dpo.py", "sft" of TRL's own "trl/scripts/sft.py"; NULL: the name says nothing. */
+static const char *program_task(ms_arena *arena, const char *name)
+{
+    const char *base = ms_launch_base_name(name);
+    const bool is_of_trl = strstr(name, "trl/scripts/") || strstr(name, "examples/scripts/") ||
+                           strncmp(name, "scripts/", strlen("scripts/")) == 0 ||
+                           strncmp(name, "trl.scripts.", strlen("trl.scripts.")) == 0;
+    char *text = ms_arena_strdup(arena, base);
+    for (char *word = text; word && *word;) {
+        size_t bytes = 0;
+        while (isalnum((unsigned char)word[bytes]))
+            bytes++;
+        bool is_last = !word[bytes];
+        word[bytes] = '\0';
+        if (ms_words_have(task_words, word) || (is_of_trl && strcmp(word, "sft") == 0))
+            return word;
+        word += bytes + !is_last;
+    }
+    return NULL;
+}
+
+/* "sft" of swift/cli/sft.py and of swift.cli.sft, which launchers start; NULL: no training of
+ * ms-swift. Static text. */
+static const char *program_swift_task(const char *program)
+{
+    static const char *const programs[][2] = {
+        {"swift/cli/sft.py", "sft"}, {"swift/cli/pt.py", "pt"}, {"swift/cli/rlhf.py", "rlhf"},
+        {"swift.cli.sft", "sft"},    {"swift.cli.pt", "pt"},    {"swift.cli.rlhf", "rlhf"},
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (ms_text_ends_in(program, programs[i][0]))
+            return programs[i][1];
+    return NULL;
+}
 
 /* ---- foreign programs ---- */
 
@@ -363,14 +406,14 @@ static ms_status note_inside(const taking *t, uint32_t first, const char *name)
 /* Adds the kind of training that a program's name has. */
 static ms_status add_task(taking *t, uint32_t word, const char *name)
 {
-    const char *task = ms_program_task(t->l->arena, name);
+    const char *task = program_task(t->l->arena, name);
     t->has_task = task != NULL;
     return task ? ms_launch_add_constant(t->l, &t->l->trainer, "trl_task", word, task) : MS_OK;
 }
 
 static ms_status take_python(taking *t, uint32_t skipped, const char *name)
 {
-    const char *swift_task = ms_program_swift_task(name);
+    const char *swift_task = program_swift_task(name);
     if (swift_task)
         return take_swift(t, swift_task, skipped);
     ms_status status = launch_check_foreign(t->l, t->at, name);

@@ -9,7 +9,7 @@
 #include "base/json/yaml.h"
 #include "input/config/launch/join_settings.h"
 #include "input/config/launch/launch.h"
-#include "input/config/launch/launch_notes.h"
+#include "input/config/launch/launch_words.h"
 #include "input/config/model/input.h"
 #include "input/config/trainers/training_keys.h"
 

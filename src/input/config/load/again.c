@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "input/config/adapter/adapter_parse.h"
+#include "input/config/adapter/adapter_text.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolve.h"
 
 /* ---- adapters ---- */

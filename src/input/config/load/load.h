@@ -12,8 +12,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json/value.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/model/notes.h"
+#include "input/config/resolve/resolve.h"
 #include "input/config/run/run_config.h"
 
 /* One field and its value as on the command line: "batch" = "4". Later settings win over earlier
@@ -65,5 +66,13 @@ bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_j
 ms_status ms_config_load_run(ms_arena *arena, const ms_model_config *model,
                              const ms_run_setting *settings, size_t count, ms_run_config *run,
                              ms_error *err);
+
+/* ---- run file ---- */
+
+/* Run files: the fields of a run as JSON, and "model". The schema is schemas/run.schema.json. */
+
+/* Reads all keys except "model" into the draft. Unknown keys are errors. */
+ms_status ms_run_file_read(ms_arena *arena, ms_json_value root, ms_run_draft *draft,
+                           ms_run_origins *origins, ms_error *err);
 
 #endif

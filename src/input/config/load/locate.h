@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "base/json/value.h"
 
 /* The files of a run. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/model/family_facts.h"
 
+#include "input/config/model/model_config.h"
+
 const char *const ms_experts_of_qwen2_moe[] = {"gate", "gate_proj", "up_proj", "down_proj", NULL};
 const char *const ms_experts_of_mixtral[] = {"gate", "w1", "w2", "w3", NULL};
 

@@ -7,7 +7,7 @@
 #define MS_INPUT_CONFIG_MODEL_FAMILY_FACTS_H
 
 #include "input/config/model/liger_facts.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* The blocks of a decoder, which has an embedding, layers, a last norm and a head: bits of
  * ms_family_facts.blocks. */

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "input/config/model/key_lists.h"
-#include "input/config/model/layer_pattern.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
 #include "input/config/model/model_read.h"
 

@@ -5,8 +5,9 @@
 #ifndef MS_INPUT_CONFIG_MODEL_LAYER_KINDS_H
 #define MS_INPUT_CONFIG_MODEL_LAYER_KINDS_H
 
-#include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* Whether some layer has all of these flags; whether some layer lacks one. */
 bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);

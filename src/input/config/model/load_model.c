@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
 #include "input/config/names/no_config.h"
 #include "base/json/read.h"

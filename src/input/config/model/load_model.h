@@ -6,7 +6,7 @@
 #define MS_INPUT_CONFIG_MODEL_LOAD_MODEL_H
 
 #include "input/config/model/input.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/model/notes.h"
 #include "base/json/value.h"
 

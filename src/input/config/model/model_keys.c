@@ -1,13 +1,160 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/model/model_keys.h"
 
-#include "input/config/model/key_lists.h"
-#include "input/config/model/layer_pattern.h"
-#include "input/config/model/model_read.h"
-
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/error.h"
+#include "base/json/value.h"
+#include "input/config/model/model_config.h"
+
+/* ---- key lists ---- */
+
+/* The uint64_t member at that offset. */
+static uint64_t *key_count_at(ms_model_config *config, size_t offset)
+{
+    return (uint64_t *)(void *)((char *)config + offset);
+}
+
+ms_status ms_key_expect_layers(ms_json_value list, uint64_t count, const ms_model_config *config,
+                               ms_error *err)
+{
+    if (count == config->num_layers)
+        return MS_OK;
+    return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                        "%" PRIu64 " entries, but num_hidden_layers is %" PRIu64, count,
+                        config->num_layers);
+}
+
+/* Getters: one count for each layer, which must be alike; bits for numbers. */
+static ms_status key_get_alike(ms_json_value list, const ms_key *key, ms_model_config *config,
+                               ms_error *err)
+{
+    uint64_t *member = key_count_at(config, key->offset), count = 0, number = 0;
+    ms_status status = MS_OK;
+    ms_json_value v;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v), count++) {
+        status = ms_json_get_count(v, key->minimum, key->maximum, &number, err);
+        if (status == MS_OK && count > 0 && number != *member)
+            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "%" PRIu64 " after %" PRIu64
+                                ": layers that differ in it are not supported",
+                                number, *member);
+        *member = number;
+    }
+    return status == MS_OK ? ms_key_expect_layers(list, count, config, err) : status;
+}
+
+static ms_status key_get_numbers(ms_json_value value, const ms_key *key, ms_model_config *config,
+                                 ms_error *err)
+{
+    uint64_t *bits = key_count_at(config, key->offset), number = 0;
+    ms_json_value v;
+    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(value, &v); more && status == MS_OK;
+         more = ms_json_next(&v)) {
+        status = ms_json_get_count(v, 0, key->maximum, &number, err);
+        if (status == MS_OK)
+            bits[number / 64] |= UINT64_C(1) << number % 64;
+    }
+    return status;
+}
+
+/* ---- layer pattern ---- */
+
+/* By letter, by name, and by the name of earlier files. */
+static const struct pattern_row {
+    char letter;
+    const char *name, *other;
+    uint8_t kind;
+} pattern_rows[] = {
+    {'M', "linear_attention", "mamba", MS_LAYER_TOKEN_MIXER},
+    {'*', "full_attention", "attention", MS_LAYER_NO_ROTARY},
+    {'-', "mlp", "mlp", MS_LAYER_MLP_ALONE},
+    {'E', "moe", "moe", MS_LAYER_MLP_ALONE | MS_LAYER_SPARSE},
+};
+
+enum { PATTERN_ROWS = sizeof pattern_rows / sizeof *pattern_rows };
+
+char ms_layer_pattern_letter(uint8_t kind)
+{
+    for (size_t i = 0; i < PATTERN_ROWS; i++)
+        if (pattern_rows[i].kind == kind)
+            return pattern_rows[i].letter;
+    return '?';
+}
+
+/* The number of layers, from 1 to `maximum`; null leaves *count as it is. Fails at the value with
+ * MS_ERR_CONFIG. */
+static ms_status layer_pattern_count(ms_json_value value, uint64_t maximum, uint64_t *count,
+                                     ms_error *err)
+{
+    const char *text = NULL;
+    ms_status status = MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_STRING) {
+        status = ms_json_get_string(value, &text, err);
+        *count = text ? strlen(text) : 0;
+    } else {
+        status = ms_json_expect(value, MS_JSON_ARRAY, err);
+        *count = status == MS_OK ? ms_json_length(value) : 0;
+    }
+    if (status == MS_OK && (*count == 0 || *count > maximum))
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " layers; from 1 to %" PRIu64 " are supported", *count,
+                            maximum);
+    return status;
+}
+
+static ms_status read_text(ms_json_value value, uint8_t *kinds, ms_error *err)
+{
+    const char *text = NULL;
+    ms_status status = ms_json_get_string(value, &text, err);
+    for (size_t layer = 0; status == MS_OK && text[layer]; layer++) {
+        size_t row = 0;
+        while (row < PATTERN_ROWS && pattern_rows[row].letter != text[layer])
+            row++;
+        if (row == PATTERN_ROWS)
+            return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "layer %zu is none of M, *, - and E", layer);
+        kinds[layer] = pattern_rows[row].kind;
+    }
+    return status;
+}
+
+static ms_status read_name(ms_json_value value, uint8_t *kind, ms_error *err)
+{
+    const char *name = NULL;
+    ms_status status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    for (size_t i = 0; i < PATTERN_ROWS; i++)
+        if (strcmp(name, pattern_rows[i].name) == 0 || strcmp(name, pattern_rows[i].other) == 0) {
+            *kind = pattern_rows[i].kind;
+            return MS_OK;
+        }
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "'%.40s' is not supported; linear_attention, full_attention, mlp and moe "
+                        "are",
+                        name);
+}
+
+ms_status ms_layer_pattern_read(ms_json_value value, uint8_t *kinds, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = MS_OK;
+    if (ms_json_kind_of(value) == MS_JSON_STRING)
+        return read_text(value, kinds, err);
+    for (bool more = ms_json_first(value, &v); more && status == MS_OK; more = ms_json_next(&v))
+        status = read_name(v, kinds++, err);
+    return status;
+}
+
+/* ---- model keys ---- */
 
 static const struct activation_row {
     const char *name;
@@ -184,13 +331,13 @@ static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_conf
 {
     double number = 0;
     if (key->may_be_minus_one && ms_json_get_number(value, -1, -1, &number, NULL) == MS_OK) {
-        *ms_key_count_at(config, key->offset) = UINT64_MAX;
+        *key_count_at(config, key->offset) = UINT64_MAX;
         return MS_OK;
     }
     if (key->may_be_list && ms_json_kind_of(value) == MS_JSON_ARRAY)
-        return ms_key_get_alike(value, key, config, err);
-    return ms_json_get_count(value, key->minimum, key->maximum,
-                             ms_key_count_at(config, key->offset), err);
+        return key_get_alike(value, key, config, err);
+    return ms_json_get_count(value, key->minimum, key->maximum, key_count_at(config, key->offset),
+                             err);
 }
 
 static ms_status get_integer(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -214,7 +361,7 @@ static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_c
     ms_json_kind kind = ms_json_kind_of(value);
     if (kind != MS_JSON_NULL && !(key->may_be_text && kind == MS_JSON_STRING))
         return get_count(value, key, config, err);
-    *ms_key_count_at(config, key->offset) =
+    *key_count_at(config, key->offset) =
         default_count(config, key, key->null_kind, key->null_value);
     return MS_OK;
 }
@@ -222,7 +369,7 @@ static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_c
 static ms_status get_sides(ms_json_value value, const ms_key *key, ms_model_config *config,
                            ms_error *err)
 {
-    uint64_t *sides = ms_key_count_at(config, key->offset), count = 0;
+    uint64_t *sides = key_count_at(config, key->offset), count = 0;
     ms_json_value v;
     ms_status status = MS_OK;
     if (ms_json_kind_of(value) != MS_JSON_ARRAY) {
@@ -341,7 +488,7 @@ static ms_status get_pattern(ms_json_value value, const ms_key *key, ms_model_co
                              ms_error *err)
 {
     set_default(config, key);
-    return ms_layer_pattern_count(value, key->maximum, ms_key_count_at(config, key->offset), err);
+    return layer_pattern_count(value, key->maximum, key_count_at(config, key->offset), err);
 }
 
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -371,7 +518,7 @@ static const key_getter getters[] = {
     [MS_KEY_SPARSE_LAYERS] = get_nothing,
     [MS_KEY_SPARSE_GATES] = get_nothing,
     [MS_KEY_SIDES] = get_sides,
-    [MS_KEY_NUMBERS] = ms_key_get_numbers,
+    [MS_KEY_NUMBERS] = key_get_numbers,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

@@ -5,7 +5,7 @@
 #ifndef MS_INPUT_CONFIG_MODEL_MODEL_KEYS_H
 #define MS_INPUT_CONFIG_MODEL_MODEL_KEYS_H
 
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 #include "input/config/model/model_read.h"
 
 /* The name in config.json: "silu". */
@@ -24,5 +24,24 @@ uint64_t ms_model_learned_positions(const ms_model_config *config);
 /* Reads all keys of a table from their object; absent ones get their defaults. */
 ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
                              ms_model_config *config, ms_error *err);
+
+/* ---- key lists ---- */
+
+/* Keys of config.json whose values are lists. */
+
+/* Fails unless a list has an entry for each layer. */
+ms_status ms_key_expect_layers(ms_json_value list, uint64_t count, const ms_model_config *config,
+                               ms_error *err);
+
+/* ---- layer pattern ---- */
+
+/* Kinds of layers as a file lists them where a layer is one module: a letter each in one text, or a
+ * name each in a list. */
+
+/* Sets MS_LAYER_ flags of each of the layers that were counted. Fails at the unknown name or at the
+ * text with MS_ERR_CONFIG. */
+ms_status ms_layer_pattern_read(ms_json_value value, uint8_t *kinds, ms_error *err);
+/* The letter of a kind: M, *, - or E. */
+char ms_layer_pattern_letter(uint8_t kind);
 
 #endif

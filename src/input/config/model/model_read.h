@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
-#include "input/config/model/notes.h"
 #include "base/json/value.h"
+#include "input/config/model/family.h"
+#include "input/config/model/notes.h"
 
 /* The family of that model type; NULL: none, as for a name of NULL. */
 const ms_family *ms_family_named(const ms_family_list *families, const char *model_type);

@@ -10,10 +10,11 @@
 #include "base/error.h"
 #include "base/json/value.h"
 #include "input/config/adapter/adapter.h"
-#include "input/config/model/model_config.h"
 #include "input/config/model/notes.h"
 #include "input/config/run/run_config.h"
 #include "input/config/run/run_fields.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* ---- resolve adapter ---- */
 

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* ---- words ---- */
 

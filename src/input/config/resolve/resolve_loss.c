@@ -6,9 +6,10 @@
 
 #include <inttypes.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolving.h"
 #include "input/config/run/liger.h"
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 
 static ms_status check_head(const ms_resolving *c, const char *field)
 {

@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 static bool is_unpredicted(const ms_model_config *model, const ms_run_config *run)
 {

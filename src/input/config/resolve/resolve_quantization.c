@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/resolving.h"
 
 /* Packed weights need kernels: where there are none, transformers loads them dequantised. */

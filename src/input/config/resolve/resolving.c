@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/locale.h"
+#include "input/config/model/model_config.h"
 
 /* Where a file has the field, or what a field of ranks that is not set belongs to; NULL: nowhere.
  */

@@ -6,6 +6,8 @@
  */
 #include "input/config/run/attention.h"
 
+#include "input/config/model/model_config.h"
+
 enum { LARGEST_FLASH_HEAD = 256, HALF_ALIGNMENT = 8, FLOAT_ALIGNMENT = 4 };
 
 const char *const ms_attention_names[MS_ATTENTION_COUNT + 1] = {

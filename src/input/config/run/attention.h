@@ -5,8 +5,9 @@
 #ifndef MS_INPUT_CONFIG_RUN_ATTENTION_H
 #define MS_INPUT_CONFIG_RUN_ATTENTION_H
 
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* By ms_attention, as options spell them; ends with NULL. */
 extern const char *const ms_attention_names[];

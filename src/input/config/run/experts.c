@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "input/config/model/model_config.h"
+
 enum { ALIGNMENT = 16 }; /* bytes: rows of what grouped products take must be multiples */
 
 const char *const ms_experts_names[MS_EXPERTS_COUNT + 1] = {

@@ -5,8 +5,9 @@
 #ifndef MS_INPUT_CONFIG_RUN_EXPERTS_H
 #define MS_INPUT_CONFIG_RUN_EXPERTS_H
 
-#include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* By ms_experts, as options spell them; ends with NULL. */
 extern const char *const ms_experts_names[];
@@ -21,11 +22,5 @@ const char *ms_experts_refusal(ms_experts experts, const ms_model_config *model,
  * experts. */
 uint64_t ms_expert_rows(ms_routing_kind routing, uint64_t tokens, uint64_t each, uint64_t count,
                         uint64_t expert);
-
-/* An expert's intermediate size. */
-static inline uint64_t ms_expert_size(const ms_model_config *model)
-{
-    return model->expert_size > 0 ? model->expert_size : model->intermediate_size;
-}
 
 #endif

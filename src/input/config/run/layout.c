@@ -2,11 +2,138 @@
 #include "input/config/run/layout.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "input/config/treatment/technique.h"
 #include "base/json/number.h"
 #include "base/text/values.h"
+#include "input/config/treatment/technique.h"
+
+/* ---- pipeline ---- */
+
+enum { MS_PIPELINE_MOST = 4096 }; /* ranks, stages of each, micro-batches */
+
+static const ms_pipeline_traits kinds[MS_PIPELINE_KINDS] = {
+    [MS_PIPELINE_1F1B] = {.name = "1f1b"},
+    [MS_PIPELINE_GPIPE] = {.name = "gpipe", .is_same = true},
+    [MS_PIPELINE_INTERLEAVED] = {.name = "interleaved", .has_stages = true},
+    [MS_PIPELINE_LOOPED_BFS] = {.name = "loopedbfs", .has_stages = true, .is_same = true},
+    [MS_PIPELINE_INTERLEAVED_ZB] = {.name = "interleavedzb", .has_stages = true, .is_split = true},
+    [MS_PIPELINE_ZBV] = {.name = "zbv", .has_stages = true, .is_split = true, .is_v_shaped = true},
+};
+
+const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind)
+{
+    return &kinds[kind];
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static bool pipeline_read_count(const char *text, size_t length, uint64_t *count)
+{
+    bool is_new = *count == 0;
+    return is_new && length > 0 && ms_number_count(text, length, count) == MS_COUNT_OK &&
+           *count > 0 && *count <= MS_PIPELINE_MOST;
+}
+
+static bool read_kind(const char *text, size_t length, ms_pipeline_layout *pipeline)
+{
+    bool is_new = !pipeline->has_kind;
+    for (int i = 0; i < MS_PIPELINE_KINDS; i++) {
+        if (!is_word(text, length, kinds[i].name))
+            continue;
+        pipeline->kind = (ms_pipeline_kind)i;
+        pipeline->has_kind = true;
+    }
+    return is_new && pipeline->has_kind;
+}
+
+/* The number that a key stands for; NULL: none. */
+static uint64_t *count_of(const char *key, size_t length, ms_pipeline_layout *pipeline)
+{
+    const struct {
+        const char *key;
+        uint64_t *count;
+    } keys[] = {
+        {"pp", &pipeline->ranks},
+        {"microbatches", &pipeline->micro_batches},
+        {"stages_per_rank", &pipeline->stages},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (is_word(key, length, keys[i].key))
+            return keys[i].count;
+    return NULL;
+}
+
+/* Reads one part of a layout, "key=value", if its key is of a pipeline: *is_known. False: the value
+ * is no value of that key, or the key was there before. */
+static bool pipeline_read(const char *part, size_t length, ms_pipeline_layout *pipeline,
+                          bool *is_known)
+{
+    const char *equals = memchr(part, '=', length);
+    size_t key = equals ? (size_t)(equals - part) : length;
+    uint64_t *count = equals ? count_of(part, key, pipeline) : NULL;
+    bool is_kind = equals && is_word(part, key, "schedule");
+    *is_known = count || is_kind;
+    if (is_kind)
+        return read_kind(equals + 1, length - key - 1, pipeline);
+    return !count || pipeline_read_count(equals + 1, length - key - 1, count);
+}
+
+static bool is_too_large(const char *part, size_t length)
+{
+    ms_pipeline_layout none = {0};
+    uint64_t count = 0;
+    const char *equals = memchr(part, '=', length);
+    if (!equals || !count_of(part, (size_t)(equals - part), &none))
+        return false;
+    size_t digits = length - (size_t)(equals - part) - 1;
+    ms_count_result result = ms_number_count(equals + 1, digits, &count);
+    return result == MS_COUNT_TOO_LARGE || (result == MS_COUNT_OK && count > MS_PIPELINE_MOST);
+}
+
+/* Whether a number of a pipeline in the text of a layout is above MS_PIPELINE_MOST. */
+static bool pipeline_is_too_large(const char *layout)
+{
+    for (size_t length; *layout; layout += length + (layout[length] == ',')) {
+        length = strcspn(layout, ",");
+        if (is_too_large(layout, length))
+            return true;
+    }
+    return false;
+}
+
+/* The text of these parts, in the arena; NULL when out of memory. */
+static const char *pipeline_text(ms_arena *arena, const ms_pipeline_layout *pipeline)
+{
+    const char *stages = "", *micro_batches = "";
+    if (pipeline->micro_batches)
+        micro_batches = ms_arena_printf(arena, ",microbatches=%" PRIu64, pipeline->micro_batches);
+    if (pipeline->stages > 1)
+        stages = ms_arena_printf(arena, ",stages_per_rank=%" PRIu64, pipeline->stages);
+    if (!stages || !micro_batches)
+        return NULL;
+    return ms_arena_printf(arena, "pp=%" PRIu64 ",schedule=%s%s%s", pipeline->ranks,
+                           kinds[pipeline->kind].name, micro_batches, stages);
+}
+
+ms_pipeline_stage ms_pipeline_stage_of(const ms_pipeline_layout *pipeline, uint64_t rank,
+                                       uint64_t number, uint64_t layers)
+{
+    uint64_t stages = pipeline->ranks * (pipeline->stages ? pipeline->stages : 1);
+    bool counts_down = kinds[pipeline->kind].is_v_shaped && number > 0;
+    uint64_t index = counts_down ? stages - 1 - rank : rank + pipeline->ranks * number;
+    return (ms_pipeline_stage){.index = (uint32_t)index,
+                               .first = layers * index / stages,
+                               .end = layers * (index + 1) / stages,
+                               .is_first = index == 0,
+                               .is_last = index + 1 == stages};
+}
+
+/* ---- layout ---- */
 
 /* The layouts that are predicted, and what an unsupported key stands for. */
 typedef struct key_row {
@@ -186,7 +313,7 @@ static ms_status read_part(const char *text, const char *part, size_t length, ms
                            bool *is_read, ms_error *err)
 {
     bool is_of_pipeline;
-    *is_read = ms_pipeline_read(part, length, &layout->pipeline, &is_of_pipeline);
+    *is_read = pipeline_read(part, length, &layout->pipeline, &is_of_pipeline);
     if (is_of_pipeline)
         return MS_OK;
     const char *equals = memchr(part, '=', length);
@@ -231,7 +358,7 @@ static const char *number_fault(const char *text)
 /* A layout that could not be read. */
 static ms_status refuse_text(const char *text, ms_error *err)
 {
-    if (ms_pipeline_is_too_large(text))
+    if (pipeline_is_too_large(text))
         return ms_fail(err, MS_ERR_USAGE,
                        "found '%.40s': pp, microbatches and stages_per_rank are each at most %d",
                        text, (int)MS_PIPELINE_MOST);
@@ -315,7 +442,7 @@ const char *ms_layout_text(ms_arena *arena, const ms_layout *layout)
                                layout->shards / layout->context);
     const char *parts[] = {"", "", ""};
     if (ms_layout_has_stages(layout))
-        parts[0] = ms_pipeline_text(arena, &layout->pipeline);
+        parts[0] = pipeline_text(arena, &layout->pipeline);
     if (layout->tensor > 1)
         parts[1] = ms_arena_printf(arena, "tp=%" PRIu64, layout->tensor);
     if (ms_layout_shards(layout))

@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/run/pipeline.h"
 #include "core/tensor/dtype.h"
 
 /* The settings of DeepSpeed's `zero_optimization` that decide memory, under its own names. Sizes
@@ -59,6 +58,7 @@ typedef enum ms_fsdp_units {
     MS_UNITS_TORCHTITAN,
     MS_UNITS_ACCELERATE
 } ms_fsdp_units;
+
 /* Where a model is built. One that is sharded then is on the meta device unless something else is
  * given, another on the device. */
 typedef enum ms_build {
@@ -106,6 +106,26 @@ typedef struct ms_rank_table {
     uint32_t count;            /* 0: other ranks were not looked at */
     uint32_t worst;
 } ms_rank_table;
+
+/* The classes of torch.distributed.pipelining. */
+typedef enum ms_pipeline_kind {
+    MS_PIPELINE_1F1B,           /* Schedule1F1B */
+    MS_PIPELINE_GPIPE,          /* ScheduleGPipe */
+    MS_PIPELINE_INTERLEAVED,    /* ScheduleInterleaved1F1B */
+    MS_PIPELINE_LOOPED_BFS,     /* ScheduleLoopedBFS */
+    MS_PIPELINE_INTERLEAVED_ZB, /* ScheduleInterleavedZeroBubble */
+    MS_PIPELINE_ZBV,            /* ScheduleZBVZeroBubble */
+    MS_PIPELINE_KINDS
+} ms_pipeline_kind;
+
+/* Zeroed: no pipeline. */
+typedef struct ms_pipeline_layout {
+    uint64_t ranks;         /* that follow each other; 0: no pipeline */
+    uint64_t stages;        /* of each rank; 0: not given */
+    uint64_t micro_batches; /* of a step; 0: not given */
+    ms_pipeline_kind kind;
+    bool has_kind; /* it was given */
+} ms_pipeline_layout;
 
 /* The layout that `--parallel` describes. */
 typedef struct ms_layout {
@@ -231,5 +251,35 @@ const char *ms_layout_name(const ms_layout *layout);
 uint32_t ms_parallel_techniques(const ms_parallel *parallel);
 /* The same in words, as "checkpoint and selective". */
 const char *ms_parallel_treatments(const ms_parallel *parallel);
+
+/* ---- pipeline ---- */
+
+/* Pipeline parallelism: the layers of a model are divided among ranks, and a step is made of
+ * micro-batches. The part of the layout that says how, and what each rank has. */
+
+/* What is particular to a schedule. Each also has a row in run/step/pipeline/schedule.c: its order.
+ */
+typedef struct ms_pipeline_traits {
+    const char *name; /* of schedule=NAME */
+    bool has_stages;  /* several on each rank; else one */
+    bool is_same;     /* all ranks run the same passes in the same order */
+    bool is_split;    /* backward in two parts: of inputs, then of weights */
+    bool is_v_shaped; /* two stages on each rank, the second of which count down */
+} ms_pipeline_traits;
+
+const ms_pipeline_traits *ms_pipeline_traits_of(ms_pipeline_kind kind);
+
+/* One stage of the model: layers from `first` up to, without, `end`. */
+typedef struct ms_pipeline_stage {
+    uint32_t index;
+    uint64_t first, end;
+    bool is_first; /* it has the embedding */
+    bool is_last;  /* it has the norm, the head and the loss */
+} ms_pipeline_stage;
+
+/* The stage with this number among those of one rank of the pipeline, from 0, in a model of so many
+ * layers: stage s of n has the layers from layers*s/n, as whole numbers. */
+ms_pipeline_stage ms_pipeline_stage_of(const ms_pipeline_layout *pipeline, uint64_t rank,
+                                       uint64_t number, uint64_t layers);
 
 #endif

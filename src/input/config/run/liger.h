@@ -6,8 +6,10 @@
 #define MS_INPUT_CONFIG_RUN_LIGER_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "input/config/model/liger_facts.h"
-#include "input/config/model/model_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* Parses "none", "all", or names joined by "+". */
 ms_status ms_liger_parse(const char *text, uint64_t *kernels, ms_error *err);

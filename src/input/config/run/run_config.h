@@ -11,19 +11,20 @@
 #include <stdint.h>
 
 #include "core/allocator/allocator.h"
-#include "memscope/watch.h"
-#include "input/config/adapter/adapter.h"
-#include "input/config/keys/read_keys.h"
-#include "input/config/model/liger_facts.h"
-#include "input/config/model/model_config.h"
-#include "input/config/model/notes.h"
-#include "input/config/run/optimizer.h"
-#include "input/config/run/layout.h"
-#include "input/config/treatment/offload_tags.h"
-#include "input/config/treatment/treatment.h"
 #include "core/device/calibration.h"
 #include "core/device/device.h"
 #include "core/tensor/dtype.h"
+#include "input/config/adapter/adapter.h"
+#include "input/config/keys/read_keys.h"
+#include "input/config/model/family.h"
+#include "input/config/model/liger_facts.h"
+#include "input/config/model/notes.h"
+#include "input/config/quantize/quantize.h"
+#include "input/config/run/layout.h"
+#include "input/config/run/optimizer.h"
+#include "input/config/treatment/offload_tags.h"
+#include "input/config/treatment/treatment.h"
+#include "memscope/watch.h"
 
 typedef enum ms_optimizer_device {
     MS_OPTIMIZER_ON_DEVICE,
@@ -80,6 +81,7 @@ typedef enum ms_padding {
     MS_PADDING_UNKNOWN, /* it gets one, and either may be */
     MS_PADDING_COUNT
 } ms_padding;
+
 /* The loop around the step: which tensors of batches and losses the device has beside it. */
 typedef enum ms_loop {
     MS_LOOP_FIXED,  /* one batch, which stays; the labels are its ids */
@@ -240,5 +242,53 @@ static inline bool ms_parameters_may_move(const ms_run_config *run)
            run->training.accumulation == MS_ACCUMULATE_SAME &&
            ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;
 }
+
+/* ---- budget ---- */
+
+/* Budgets: converts a budget of the process to a capacity of its allocator, and back.
+ * `budget_bytes` is the memory of the whole process on the device, CUDA context included, as the
+ * user gives it or the device has it; `capacity_bytes` is the part that the allocator may reserve.
+ * 0 means no budget and no limit. */
+
+/* Memory of a process on the device, including the CUDA context, which is an estimate. */
+typedef struct ms_device_bytes {
+    uint64_t low, expected, high;
+} ms_device_bytes;
+
+/* The device bytes for these reserved bytes. */
+ms_device_bytes ms_budget_device_bytes(const ms_device *device, uint64_t reserved_bytes);
+
+/* Groups of ranks that speak to each other, one communicator each. */
+uint32_t ms_communicators_of(const ms_layout *layout);
+/* What NCCL's buffers take at most, outside the allocator: 688 MB for each communicator of more
+ * than two ranks, as users of PyTorch measured them on four A100. They grow with the channels and
+ * peers that are in use. */
+uint64_t ms_budget_nccl_bytes(const ms_run_config *run);
+
+/* The bytes that may be reserved within a budget, with the expected context: at least 1, as 0 would
+ * be no limit. */
+uint64_t ms_budget_capacity(const ms_device *device, uint64_t budget_bytes);
+
+/* Sets the budget of the run and the resulting capacity of its allocator; the raw allocator has no
+ * limit. */
+void ms_budget_set(ms_run_config *run, uint64_t budget_bytes);
+/* Removes only the allocator's limit; exceeding the budget is then detected afterwards. */
+void ms_budget_lift(ms_run_config *run);
+
+/* ---- tokens ---- */
+
+/* What a run trains: its tokens, of all ranks together. */
+
+/* Of a step, of all ranks and micro-batches; 0: too many to count. Ranks of tensor, context and
+ * pipeline parallelism share theirs. */
+uint64_t ms_run_tokens(const ms_run_config *run);
+/* Those of a micro-batch that may have a label: all but the first of each row or document; and
+ * those that have one, as given, else all that may. */
+uint64_t ms_run_most_labels(const ms_run_config *run);
+uint64_t ms_run_labels(const ms_run_config *run);
+/* Of all ranks together, at this time of a step; 0: not known. */
+double ms_run_tokens_per_s(const ms_run_config *run, double step_ms);
+/* The same, divided by the number of ranks. */
+double ms_run_tokens_per_s_per_gpu(const ms_run_config *run, double step_ms);
 
 #endif

@@ -95,4 +95,11 @@ const char *ms_run_field_report(size_t index, const ms_run_seen *seen, ms_arena 
 const char *ms_run_field_detail(size_t index, const ms_run_seen *seen, ms_arena *arena,
                                 ms_config_shown *shown);
 
+/* ---- run words ---- */
+
+/* What trainers and engines call settings that are fields here under another name. */
+
+/* Row by row; NULL past the last. A word with two rows means the first whose field there is. */
+const ms_run_word *ms_run_words_row(size_t index);
+
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "input/config/adapter/adapter.h"
-#include "input/config/adapter/adapter_parse.h"
+#include "input/config/adapter/adapter_text.h"
 #include "input/config/quantize/quantize.h"
 #include "input/config/model/unsupported.h"
 #include "input/config/run/liger.h"

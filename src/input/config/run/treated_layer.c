@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/run/treated_layer.h"
 
+#include "input/config/model/model_config.h"
+
 bool ms_layers_share_states(const ms_model_config *model)
 {
     return model->layer_input_size > 0 || model->sharing_layers > 0;

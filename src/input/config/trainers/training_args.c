@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/keys/key_walk.h"
 #include "input/config/trainers/keys/versions.h"
 #include "input/config/trainers/others/training_axolotl.h"
@@ -16,7 +17,6 @@
 #include "input/config/trainers/others/training_sft.h"
 #include "input/config/trainers/others/training_swift.h"
 #include "input/config/trainers/others/training_v1.h"
-#include "input/config/trainers/recipes/training_tune.h"
 #include "input/config/trainers/sharding/training_config.h"
 #include "input/config/trainers/sharding/training_v1_ranks.h"
 #include "input/config/trainers/step/training_checkpoints.h"

@@ -8,11 +8,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "input/config/model/model_config.h"
 #include "input/config/model/notes.h"
 #include "input/config/resolve/resolve.h"
 #include "input/config/run/run_fields.h"
 #include "base/json/value.h"
+
+typedef struct ms_model_config ms_model_config;
 
 /* What a reader tells of its files; all of it belongs to the arena. */
 typedef struct ms_told {

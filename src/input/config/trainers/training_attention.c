@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "core/tensor/dtype.h"
 
 static const struct {

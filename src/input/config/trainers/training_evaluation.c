@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/keys/allocator_conf.h"
 #include "input/config/trainers/others/training_swift.h"
 #include "input/config/trainers/step/training_checkpoints.h"

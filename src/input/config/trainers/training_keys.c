@@ -8,7 +8,6 @@
 #include "input/config/trainers/others/training_foreign.h"
 #include "base/text/nearest.h"
 #include "input/config/trainers/training_sharding.h"
-#include "input/config/trainers/keys/format_bits.h"
 
 enum { ALL = TRAINER | AXOLOTL | TORCHTUNE };
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/liger.h"
 #include "input/config/trainers/others/training_sft.h"
 #include "input/config/trainers/training_reading.h"

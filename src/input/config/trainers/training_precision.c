@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/keys/key_walk.h"
 #include "input/config/trainers/keys/versions.h"
 #include "input/config/trainers/adapters/training_adapter.h"

@@ -7,9 +7,193 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/size.h"
+#include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
+#include "input/config/resolve/resolve_loss.h"
+#include "input/config/trainers/adapters/training_adapter.h"
 #include "input/config/trainers/keys/key_walk.h"
-#include "input/config/trainers/recipes/titan_checkpoints.h"
 #include "input/config/trainers/sharding/training_mesh.h"
+#include "input/config/trainers/training_loss.h"
+#include "input/config/trainers/training_reading.h"
+
+/* ---- titan checkpoints ---- */
+
+/* activation_checkpoint in torchtitan's files of 2025. */
+
+static const char mode_key[] = "/activation_checkpoint/mode";
+static const char option_key[] = "/activation_checkpoint/selective_ac_option";
+
+static bool is_chosen(const ms_training_ranks *t)
+{
+    const ms_run_draft *draft = t->r->draft;
+    return ms_run_field_is_set(draft, "checkpointing") || ms_run_field_is_set(draft, "treat") ||
+           ms_run_field_is_set(draft, "plan");
+}
+
+enum { MOST_LAYERS = 1 << 20 };
+
+/* Each n-th layer, of layers that count from 1: "1,3,5". */
+static ms_status set_every(const ms_training_ranks *t, uint64_t n)
+{
+    const char *layers = n > t->r->model->num_layers ? "none" : n <= 1 ? "all" : "";
+    for (uint64_t i = n; layers && n > 1 && i <= t->r->model->num_layers; i += n)
+        layers = ms_arena_printf(t->r->arena, "%s%s%" PRIu64, layers, *layers ? "," : "", i - 1);
+    return ms_training_set_option(t, "checkpointing", layers);
+}
+
+/* Layers of seven products without a bias, in the order in which torchtitan's own run them. */
+static bool has_seven_products(const ms_model_config *model)
+{
+    const ms_family_facts *facts = ms_family_facts_of(model->family);
+    return facts->has_seven_matrices && !facts->has_fixed_biases && !model->attention_bias &&
+           !model->mlp_bias && !model->num_experts;
+}
+
+/* The results of attention, and of each second product from the first on. */
+static ms_status set_operators(const ms_training_ranks *t)
+{
+    static const char *const keeps_all[] = {"checkpointing", "none", NULL};
+    static const char kept[] = "all=selective:cudnn_attention+mm#0+mm#2+mm#4+mm#6";
+    ms_json_value value;
+    ms_status status = MS_OK;
+    if (has_seven_products(t->r->model) && !ms_training_on_cpu(t->r))
+        return ms_training_set_option(t, "treat", kept);
+    if (ms_json_find_pointer(t->root, option_key, &value))
+        status = ms_training_add_read_key(
+            t->r, value, NULL,
+            (ms_read_key){.meaning = "operators whose results are kept; in the figures each layer "
+                                     "is recomputed as a whole",
+                          .reading = MS_KEY_NOT_PREDICTED,
+                          .effect = MS_EFFECT_ADDS,
+                          .other_end = keeps_all});
+    return status == MS_OK ? ms_training_set_option(t, "checkpointing", "all") : status;
+}
+
+static ms_status set_selective(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    const char *option = "2";
+    double number = 2;
+    if (ms_json_find_pointer(t->root, option_key, &value)) {
+        option = ms_training_value_text(value);
+        number = ms_training_value_number(value);
+    }
+    if (is_chosen(t))
+        return MS_OK;
+    if (strcmp(option, "op") == 0)
+        return set_operators(t);
+    if (number < 0 || number > MOST_LAYERS || number != (double)(uint64_t)number)
+        return ms_training_refuse(t, value, "expected op or a number of layers");
+    return set_every(t, (uint64_t)number);
+}
+
+/* Sets the layers that are checkpointed, or the operators that they keep. Where these are not
+ * predicted each layer is recomputed as a whole, and the key says so. */
+static ms_status training_read_titan_checkpoints(const ms_training_ranks *t)
+{
+    ms_json_value value;
+    bool is_said = ms_json_find_pointer(t->root, mode_key, &value);
+    const char *mode = is_said ? ms_training_value_text(value) : "selective";
+    if (strcmp(mode, "none") == 0)
+        return ms_training_set_option(t, "checkpointing", "none");
+    if (strcmp(mode, "full") == 0)
+        return ms_training_set_option(t, "checkpointing", "all");
+    if (strcmp(mode, "selective") == 0)
+        return set_selective(t);
+    return ms_training_refuse(t, value, "'%.20s': none, full and selective are predicted", mode);
+}
+
+/* ---- training tune ---- */
+
+static bool has_ranks(const ms_training_reading *r)
+{
+    return r->draft->run.parallel.layout.kind != MS_PARALLEL_NONE;
+}
+
+/* ---- the loss ---- */
+
+/* Models without the last layer hand their states on, and the loss applies it. */
+static ms_status set_loss(ms_training_reading *r)
+{
+    const char *name = ms_training_last_name(ms_training_text(r, MS_TOPIC_LOSS, ""));
+    if (!*name || strcmp(name, "CrossEntropyLoss") == 0 || ms_training_has_own_loss(r) ||
+        ms_run_field_is_set(r->draft, "liger"))
+        return MS_OK;
+    if (strcmp(name, "LinearCrossEntropyLoss") == 0 &&
+        !ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_TORCHTUNE))
+        return ms_training_offer(r, "loss", "torchtune", MS_TOPIC_LOSS);
+    if (strcmp(name, "LinearCrossEntropyLoss") == 0)
+        return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
+                                     "head and loss in pieces; here they are of all tokens at "
+                                     "once");
+    if (strcmp(name, "CEWithChunkedOutputLoss") == 0)
+        return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
+                                     "logits that are widened piece by piece; here all at once");
+    return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_EITHER, "another loss");
+}
+
+/* ---- the optimizer ---- */
+
+static ms_status set_in_backward(ms_training_reading *r)
+{
+    static const char field[] = "optimizer-in-backward";
+    const ms_training_topic topic = MS_TOPIC_IN_BACKWARD;
+    if (!ms_training_flag(r, topic, false) || ms_run_field_is_set(r->draft, field))
+        return MS_OK;
+    if (ms_training_has_adapter(r))
+        return ms_training_leave_out(r, topic, MS_EFFECT_NONE,
+                                     "recipes for adapters do not read it");
+    if (has_ranks(r) || ms_training_on_cpu(r))
+        return ms_training_leave_out(r, topic, MS_EFFECT_SAVES,
+                                     "optimizer steps in the backward pass");
+    return ms_training_offer(r, field, "yes", topic);
+}
+
+/* ---- saved tensors on the host ---- */
+
+/* With a stream of its own, copies keep five tensors in forward; as many may come back. */
+static uint64_t most_on_the_way(const ms_model_config *model, const struct ms_run_config *run)
+{
+    enum { STASH = 5, BACK = 5 };
+    const ms_size tokens = ms_size_mul(ms_size_of(run->batch), run->seq_tokens);
+    const ms_size input =
+        ms_size_mul(ms_size_mul(tokens, model->hidden_size), ms_dtype_info_of(run->dtype)->bytes);
+    return ms_size_capped(ms_size_mul(input, STASH + BACK));
+}
+
+static ms_status set_offloading(ms_training_reading *r)
+{
+    const ms_training_topic topic = MS_TOPIC_OFFLOADING;
+    if (!ms_training_flag(r, topic, false))
+        return MS_OK;
+    if (!ms_training_flag(r, MS_TOPIC_CHECKPOINTING, false))
+        return ms_training_fail(r, topic,
+                                "torchtune refuses it without enable_activation_checkpointing");
+    if (has_ranks(r) || ms_training_on_cpu(r) || ms_run_field_is_set(r->draft, "treat") ||
+        ms_run_field_is_set(r->draft, "plan"))
+        return ms_training_leave_out_host(r, topic, "saved tensors on the host");
+    ms_status status = ms_training_offer_inputs_on_host(r, topic);
+    if (status != MS_OK || !ms_training_flag(r, MS_TOPIC_STREAMS, true))
+        return status;
+    return ms_training_leave_out_bounded(r, topic,
+                                         "inputs of layers that are on their way to the host or "
+                                         "back: copies have a stream of their own",
+                                         most_on_the_way);
+}
+
+ms_status ms_training_set_tune(ms_training_reading *r)
+{
+    static ms_status (*const steps[])(ms_training_reading *) = {
+        set_loss, set_in_backward, set_offloading, ms_training_expand_segments};
+    ms_status status = MS_OK;
+    bool is_tune = r->file.format == MS_TRAINING_TORCHTUNE;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && is_tune && status == MS_OK; i++)
+        status = steps[i](r);
+    return status;
+}
+
+/* ---- training recipes ---- */
 
 /* A value, or false. */
 static bool find(const ms_training_ranks *t, const char *pointer, ms_json_value *value)
@@ -238,7 +422,7 @@ static ms_status note_experts(const ms_training_ranks *t)
 
 ms_status ms_training_read_titan_step(const ms_training_ranks *t)
 {
-    ms_status status = ms_training_read_titan_checkpoints(t);
+    ms_status status = training_read_titan_checkpoints(t);
     if (status == MS_OK)
         status = note_experts(t);
     return status == MS_OK ? set_optimizer(t) : status;

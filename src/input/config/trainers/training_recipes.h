@@ -28,4 +28,12 @@ ms_status ms_training_set_titan_types(ms_training_reading *r);
 ms_status ms_training_layout_of(const ms_training_ranks *t, const char *replicate,
                                 const char *shard, const char **layout);
 
+/* ---- training tune ---- */
+
+/* What torchtune's recipes (0.7) have of their own: the loss in pieces, optimizers that step in
+ * backward, saved tensors on the host. */
+
+/* Of torchtune's files, once checkpointing and the ranks are known. Options of the run win. */
+ms_status ms_training_set_tune(ms_training_reading *r);
+
 #endif

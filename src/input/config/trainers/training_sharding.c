@@ -12,7 +12,7 @@
 #include "input/config/model/input.h"
 #include "input/config/run/layout.h"
 #include "input/config/trainers/others/swift_configs.h"
-#include "input/config/trainers/keys/format_bits.h"
+#include "input/config/trainers/keys/format_marks.h"
 #include "base/json/read.h"
 
 static const char ddp[] = "DistributedDataParallel", fsdp[] = "FSDP", zero[] = "DeepSpeed";

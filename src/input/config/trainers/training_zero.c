@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #include "input/config/trainers/zero/training_zero_keys.h"
-#include "input/config/trainers/zero/training_zero_numbers.h"
 
 /* DeepSpeed's own optimizers. */
 static ms_status take_optimizer(const ms_training_ranks *t)

@@ -9,6 +9,5 @@
 
 #define MS_PART_ROW(constant, name) extern const ms_part_row ms_part_##name;
 MS_PART_LIST(MS_PART_ROW)
-#undef MS_PART_ROW
 
 #endif

@@ -5,11 +5,170 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "input/config/treatment/layer_items.h"
+#include "base/json/number.h"
 #include "input/config/treatment/layers.h"
 #include "input/config/treatment/row.h"
-#include "input/config/treatment/treatment_text.h"
-#include "base/json/number.h"
+
+/* ---- layer items ---- */
+
+/* Items "layers=treatment" of a specification as they are applied, one after another. */
+
+/* `chosen` and `sizes` have room for each layer, and begin zeroed. */
+typedef struct ms_layer_items {
+    ms_treatments *out;
+    uint64_t count; /* of layers */
+    bool *chosen;
+    uint64_t *sizes; /* by layer: how many layers the item names that named it last; 0: none */
+} ms_layer_items;
+
+/* The failure of an item that is there twice, with two treatments. */
+static ms_status layer_items_refuse(const char *layers, ms_error *err)
+{
+    return ms_fail(err, MS_ERR_USAGE,
+                   "'%.40s' is given twice, with two treatments; a later item may only name some "
+                   "of the layers of an earlier one",
+                   layers);
+}
+
+static bool may_follow(const ms_layer_items *items, const ms_treatment *treatment, uint64_t size)
+{
+    bool replaces = false, has_new = false;
+    for (uint64_t i = 0; i < items->count; i++) {
+        if (!items->chosen[i])
+            continue;
+        has_new = has_new || items->sizes[i] == 0;
+        if (items->sizes[i] == 0 || ms_treatment_equal(&items->out->layers[i], treatment))
+            continue;
+        replaces = true;
+        if (items->sizes[i] <= size)
+            return false;
+    }
+    return !replaces || !has_new;
+}
+
+/* Treats the layers that the text names (layers.h). Fails where an earlier item gave one of them
+ * another treatment, unless this is an exception from it: that item names more layers, and earlier
+ * ones name all of these. */
+static ms_status layer_items_treat(ms_layer_items *items, const char *layers,
+                                   const ms_treatment *treatment, ms_error *err)
+{
+    uint64_t size = 0;
+    ms_status status = ms_layer_list_select(layers, items->count, items->chosen, err);
+    if (status != MS_OK)
+        return status;
+    for (uint64_t i = 0; i < items->count; i++)
+        size += items->chosen[i];
+    if (!may_follow(items, treatment, size))
+        return layer_items_refuse(layers, err);
+    for (uint64_t i = 0; i < items->count; i++) {
+        if (!items->chosen[i])
+            continue;
+        items->out->layers[i] = *treatment;
+        items->sizes[i] = size;
+    }
+    return MS_OK;
+}
+
+/* ---- treatment equal ---- */
+
+bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)
+{
+    if (a->kind != b->kind || a->input != b->input ||
+        memcmp(a->parts, b->parts, sizeof a->parts) != 0 || a->kept_count != b->kept_count ||
+        a->share < b->share || a->share > b->share)
+        return false;
+    for (uint32_t i = 0; i < a->kept_count; i++)
+        if (strcmp(a->kept_ops[i].name, b->kept_ops[i].name) != 0 ||
+            a->kept_ops[i].occurrence != b->kept_ops[i].occurrence)
+            return false;
+    return true;
+}
+
+/* ---- treatment text ---- */
+
+/* The words of the loss's treatment in a specification: "loss=chunk:8". */
+#define MS_LOSS_WORD "loss"
+#define MS_CHUNK_WORD "chunk:"
+
+static const char *share_text(const ms_treatment *t, ms_arena *arena)
+{
+    uint64_t parts = (uint64_t)(t->share * 1e6 + 0.5);
+    char digits[16];
+    snprintf(digits, sizeof digits, "%06" PRIu64, parts % 1000000);
+    for (size_t i = strlen(digits); i > 0 && digits[i - 1] == '0'; i--)
+        digits[i - 1] = '\0';
+    return ms_arena_printf(arena, "%s:%" PRIu64 "%s%s", ms_treatment_kinds[t->kind].word,
+                           parts / 1000000, *digits ? "." : "", digits);
+}
+
+static const char *kept_text(const ms_treatment *t, ms_arena *arena)
+{
+    const char *text = ms_arena_printf(arena, "%s:", ms_treatment_kinds[t->kind].word);
+    for (uint32_t i = 0; text && i < t->kept_count; i++) {
+        const ms_kept_op *op = &t->kept_ops[i];
+        if (op->occurrence == UINT32_MAX)
+            text = ms_arena_printf(arena, "%s%s%s", text, i ? "+" : "", op->name);
+        else
+            text = ms_arena_printf(arena, "%s%s%s#%" PRIu32, text, i ? "+" : "", op->name,
+                                   op->occurrence);
+    }
+    return text;
+}
+
+/* "text+tile:4"; parts of a layer that is kept stand alone. */
+static const char *with_part(const char *text, const ms_part_row *row, uint32_t count,
+                             ms_arena *arena)
+{
+    if (!text || count == 0)
+        return text;
+    bool is_kept = strcmp(text, ms_treatment_kinds[MS_TREAT_KEEP].word) == 0;
+    const char *before = is_kept ? "" : text, *plus = is_kept ? "" : "+";
+    if (!row->has_pieces)
+        return ms_arena_printf(arena, "%s%s%s", before, plus, row->word);
+    return ms_arena_printf(arena, "%s%s%s:%" PRIu32, before, plus, row->word, count);
+}
+
+const char *ms_treatment_text(const ms_treatment *t, ms_arena *arena)
+{
+    const char *text = t->kept_count > 0 ? kept_text(t, arena)
+                       : t->share > 0    ? share_text(t, arena)
+                                         : ms_treatment_kinds[t->kind].word;
+    if (text && t->input != MS_INPUT_ON_DEVICE)
+        text = ms_arena_printf(arena, "%s+%s", text, ms_input_places[t->input].word);
+    for (int i = 0; i < MS_PART_COUNT; i++)
+        text = with_part(text, ms_treatment_parts[i], t->parts[i], arena);
+    return text;
+}
+
+const char *ms_treatments_text(const ms_treatments *treatments, uint64_t num_layers,
+                               ms_arena *arena)
+{
+    static const ms_treatment keep = {.kind = MS_TREAT_KEEP};
+    const char *text = "";
+    for (uint64_t i = 0, end; text && i < num_layers; i = end) {
+        const ms_treatment *t = &treatments->layers[i];
+        for (end = i + 1; end < num_layers && ms_treatment_equal(t, &treatments->layers[end]);)
+            end++;
+        if (ms_treatment_equal(t, &keep))
+            continue;
+        const char *what = ms_treatment_text(t, arena), *comma = *text ? "," : "";
+        if (!what)
+            return NULL;
+        if (end - i == 1)
+            text = ms_arena_printf(arena, "%s%s%" PRIu64 "=%s", text, comma, i, what);
+        else
+            text = ms_arena_printf(arena, "%s%s%" PRIu64 "-%" PRIu64 "=%s", text, comma, i, end - 1,
+                                   what);
+    }
+    if (!text || treatments->loss_chunks == 0)
+        return text;
+    return ms_arena_printf(arena, "%s%s%s=%s%" PRIu32, text, *text ? "," : "", MS_LOSS_WORD,
+                           MS_CHUNK_WORD, treatments->loss_chunks);
+}
+
+/* ---- treatment ---- */
+
+enum { MS_MOST_TILES = 1024, MS_MOST_KEPT_OPS = 256 };
 
 /* A stretch of the specification. */
 typedef struct piece {
@@ -269,7 +428,7 @@ static ms_status apply_item(reader *r, const char *layers, piece action, ms_laye
         if (!piece_starts(action, MS_CHUNK_WORD, &rest) || !read_pieces(rest, &chunks))
             return fail_wording(r, action);
         if (r->loss_chunks && r->loss_chunks != chunks)
-            return ms_layer_items_refuse(layers, r->err);
+            return layer_items_refuse(layers, r->err);
         r->loss_chunks = chunks;
         if (set)
             set->out->loss_chunks = chunks;
@@ -278,7 +437,7 @@ static ms_status apply_item(reader *r, const char *layers, piece action, ms_laye
     ms_status status = read_treatment(r, action);
     if (status != MS_OK)
         return status;
-    return set ? ms_layer_items_treat(set, layers, &r->treatment, r->err)
+    return set ? layer_items_treat(set, layers, &r->treatment, r->err)
                : ms_layer_list_check(layers, r->err);
 }
 

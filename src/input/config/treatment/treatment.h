@@ -77,8 +77,6 @@ typedef struct ms_treatment {
     uint32_t kept_count;
 } ms_treatment;
 
-enum { MS_MOST_TILES = 1024, MS_MOST_KEPT_OPS = 256 };
-
 /* Whether the MLP is tiled and attention is not. */
 static inline bool ms_treatment_tiles_mlp_alone(const ms_treatment *t)
 {
@@ -100,5 +98,23 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
 
 /* Whether the treatment offloads anything to the host. */
 bool ms_treatment_sends(const ms_treatment *treatment);
+
+/* ---- treatment equal ---- */
+
+/* Comparing treatments of layers. */
+
+bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b);
+
+/* ---- treatment text ---- */
+
+/* Converts treatments to specifications. */
+
+/* "offload:0.5+tile:4" into the arena; NULL when out of memory. */
+const char *ms_treatment_text(const ms_treatment *treatment, ms_arena *arena);
+
+/* "0-7=checkpoint,loss=chunk:8": the specification of these treatments; "" if everything is kept.
+ * In the arena; NULL when out of memory. */
+const char *ms_treatments_text(const ms_treatments *treatments, uint64_t num_layers,
+                               ms_arena *arena);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "model/blocks/attention/attend.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"

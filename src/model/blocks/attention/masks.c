@@ -2,13 +2,14 @@
 #include "model/blocks/attention/masks.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
 #include "torch/ops/attention/attention_math.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
-#include "torch/ops/moe/masked.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 /* find_packed_sequence_indices: the number of each token's document, [B, S], which the caller

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/losses/cut_loss.h"
 
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 #include "torch/ops/cut/cut_cross_entropy.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"

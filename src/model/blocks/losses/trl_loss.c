@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/losses/trl_loss.h"
 
-#include "input/config/run/tokens.h"
+#include "input/config/run/run_config.h"
 #include "torch/ops/ops.h"
 #include "torch/ops/trl/chunked_logprob.h"
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/cuda_reduce.h"
 #include "torch/ops/ops.h"
 #include "core/trace/build.h"

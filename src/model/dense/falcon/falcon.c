@@ -6,7 +6,7 @@
  */
 #include "model/dense/falcon/falcon.h"
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"

@@ -4,6 +4,7 @@
 #include "model/blocks/cache.h"
 #include "model/dense/falcon/falcon.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/moe/experts.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"

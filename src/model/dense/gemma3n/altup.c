@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/dense/gemma3n/altup.h"
 
+#include "input/config/model/model_config.h"
 #include "model/dense/gemma4/attention.h"
 #include "torch/ops/einsum.h"
 #include "torch/ops/ops.h"

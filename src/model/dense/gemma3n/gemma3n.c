@@ -4,7 +4,7 @@
  */
 #include "model/dense/gemma3n/gemma3n.h"
 
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/dense/gemma.h"
 #include "model/dense/gemma3n/layer.h"
 #include "model/dense/gemma3n/mlp.h"

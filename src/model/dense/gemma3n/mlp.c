@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/dense/gemma3n/mlp.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/ops.h"
 
 typedef struct mlp {

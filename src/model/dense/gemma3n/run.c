@@ -4,11 +4,12 @@
 #include <stdio.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/dense/gemma4/attention.h"
 #include "torch/ops/ops.h"
-#include "torch/ops/stack.h"
+#include "torch/ops/split.h"
 
 /* ---- modules ---- */
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/ops.h"
 
 typedef struct widths {

@@ -5,7 +5,7 @@
 #include "model/dense/gemma4/gemma4.h"
 
 #include "input/config/model/layer_kinds.h"
-#include "input/config/model/unpredicted.h"
+#include "input/config/model/family.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/dense/gemma.h"
 #include "model/dense/gemma4/attention.h"

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "input/config/model/model_config.h"
+
 enum { MOST_TOKENS = 280 }; /* max_soft_tokens of the published processors */
 
 static ms_status check_tower(const ms_vision_config *vision, ms_error *err)

@@ -5,7 +5,7 @@
 #ifndef MS_MODEL_DENSE_GEMMA4_IMAGE_H
 #define MS_MODEL_DENSE_GEMMA4_IMAGE_H
 
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* A family's `place_image`: as large as 280 tokens allow, with the sides' ratio kept and each side
  * a multiple of a pooled square of patches (get_aspect_ratio_preserving_size of

@@ -5,6 +5,7 @@
 #include "model/dense/gemma4/layer.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/cache.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_layer.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 
 static uint64_t first_sharing(const ms_model_config *config)
 {

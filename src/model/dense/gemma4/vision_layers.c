@@ -4,6 +4,7 @@
  */
 #include "model/dense/gemma4/vision_layers.h"
 
+#include "input/config/model/model_config.h"
 #include "input/config/run/attention.h"
 #include "model/dense/gemma4/attention.h"
 #include "torch/ops/ops.h"

@@ -4,12 +4,12 @@
  */
 #include "model/dense/gemma4/vision_run.h"
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/cuda_reduce.h"
 #include "model/dense/gemma4/vision_layers.h"
 #include "model/vision/image_tokens.h"
-#include "torch/ops/attention/bias.h"
+#include "torch/ops/attention/attention.h"
 #include "torch/ops/moe/routing.h"
-#include "torch/ops/moe/masked.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 

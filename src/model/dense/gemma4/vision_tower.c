@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/ops.h"
 
 static uint32_t child(ms_model *model, uint32_t parent, const char *name)

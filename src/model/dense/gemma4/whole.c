@@ -2,6 +2,7 @@
 #include "model/dense/gemma4/whole.h"
 
 #include "input/config/model/layer_kinds.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/attention/masks.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/audio_tower.h"

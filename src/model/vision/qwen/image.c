@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "input/config/model/model_config.h"
+
 enum { MOST_RATIO = 200 };
 
 /* Of the published preprocessor_config.json. */

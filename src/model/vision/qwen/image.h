@@ -6,7 +6,7 @@
 #define MS_MODEL_VISION_QWEN_IMAGE_H
 
 #include "base/error.h"
-#include "input/config/model/model_config.h"
+#include "input/config/model/family.h"
 
 /* A family's `place_image`: the sides, each rounded to a multiple of a merged patch, within 3,136
  * and 12,845,056 pixels (smart_resize of Qwen2VLImageProcessor, with the limits of the published

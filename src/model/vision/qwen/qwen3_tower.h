@@ -7,8 +7,8 @@
 #ifndef MS_MODEL_VISION_QWEN_QWEN3_TOWER_H
 #define MS_MODEL_VISION_QWEN_QWEN3_TOWER_H
 
-#include "model/family/family_keys.h"
 #include "model/blocks/model.h"
+#include "model/family/family_keys.h"
 
 /* Creates the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
 bool ms_qwen_vision_new(ms_model *model, uint32_t parent);

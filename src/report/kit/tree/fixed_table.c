@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 
 enum { NARROW = 72 }; /* pages with fewer columns are narrow */
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 #include "report/kit/text_table.h"
 #include "report/kit/tree/fixed_table.h"
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/utf8.h"
 #include "report/kit/escape.h"
 
 /* Parts are apart by an empty line. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/autograd/engine.h"
 #include "input/config/run/attention.h"
 #include "model/blocks/host/host_modules.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/step/inference/inference.h"
 
+#include "input/config/model/model_config.h"
 #include "model/blocks/cache.h"
 #include "torch/ops/ops.h"
 #include "run/step/figures.h"

@@ -64,4 +64,28 @@ bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter);
 /* Bytes of a parameter's states in unified memory, which does not count as device memory. */
 uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter);
 
+/* ---- optimizer lists ---- */
+
+/* Helpers for optimizer updates: states, and lists of tensors. */
+
+/* Creates a state of that name, to be owned by its parameter. */
+ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name);
+
+/* A list of tensors; dropped from its end, as in Python. */
+typedef ms_vec(ms_tensor) ms_tensor_list;
+void ms_list_push(ms_tape *tape, ms_tensor_list *list, ms_tensor tensor);
+void ms_list_drop(ms_tape *tape, ms_tensor_list *list);
+/* One new tensor per state (0 or 1) or gradient of the parameters. */
+enum { MS_LIST_OF_GRADIENTS = -1 };
+ms_tensor_list ms_list_like(ms_tape *tape, const ms_stepped *stepped, int state);
+
+/* ---- reductions ---- */
+
+/* Reductions. Each allocates its result and its kernel's partial results. */
+
+/* ---- sums ---- */
+ms_tensor ms_reduce_all(ms_tape *tape, ms_tensor a);  /* to a scalar */
+ms_tensor ms_reduce_rows(ms_tape *tape, ms_tensor a); /* [M, N] to [M]: over the last dimension */
+ms_tensor ms_reduce_columns(ms_tape *tape, ms_tensor a); /* [M, N] to [N] */
+
 #endif

@@ -6,7 +6,7 @@
 #ifndef MS_RUN_STEP_PIPELINE_SCHEDULE_H
 #define MS_RUN_STEP_PIPELINE_SCHEDULE_H
 
-#include "input/config/run/pipeline.h"
+#include "input/config/run/layout.h"
 
 typedef enum ms_pipeline_pass {
     MS_PIPELINE_BACKWARD, /* all of it */

@@ -5,6 +5,7 @@
 #ifndef MS_SERVE_INFER_FILES_EXPLAIN_H
 #define MS_SERVE_INFER_FILES_EXPLAIN_H
 
+#include "core/tensor/dtype.h"
 #include "serve/infer/files/stored.h"
 
 /* The engine loads so many bytes; `type` is that of its weights in floating point ("bf16"), or of a

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json/place.h"
+#include "input/config/model/model_config.h"
 
 typedef struct reading {
     const ms_model_config *config;

@@ -6,7 +6,7 @@
 #ifndef MS_SERVE_INFER_FILES_STORED_H
 #define MS_SERVE_INFER_FILES_STORED_H
 
-#include "serve/infer/files/names.h"
+#include "serve/infer/files/inventory.h"
 #include "serve/infer/kit/result.h"
 #include "base/json/value.h"
 #include "input/weights/stored_weights.h"

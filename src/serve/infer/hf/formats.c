@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 
 /* ---- what is refused ---- */
 

@@ -6,9 +6,94 @@
 #include <string.h>
 
 #include "input/config/load/load.h"
+#include "input/config/model/model_config.h"
 #include "serve/infer/hf/formats.h"
-#include "serve/infer/hf/tokens.h"
-#include "serve/infer/hf/translation.h"
+
+/* ---- tokens ---- */
+
+/* How a context is divided into a prompt and an answer. */
+
+/* How many tokens are generated after a prompt: `generate`, or what the context leaves.
+ * MS_ERR_USAGE where the two disagree, or nothing is left. */
+static ms_status hf_count_tokens(const ms_infer_settings *s, uint64_t prompt, uint64_t *tokens,
+                                 ms_error *err)
+{
+    *tokens = s->hf.generate;
+    if (*tokens > 0 && ms_infer_settings_has(s, "context") && prompt + *tokens != s->context)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "generate: %" PRIu64 " tokens after a prompt of %" PRIu64
+                       " are not a context of %" PRIu64 ": leave out one of them",
+                       *tokens, prompt, s->context);
+    if (*tokens > 0)
+        return MS_OK;
+    if (prompt >= s->context)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "context: %" PRIu64 " tokens leave none to generate after a prompt of "
+                       "%" PRIu64 "; a longer context, or generate, says how many",
+                       s->context, prompt);
+    *tokens = s->context - prompt;
+    return MS_OK;
+}
+
+/* ---- translation ---- */
+
+bool ms_hf_translates(const ms_model_config *config)
+{
+    return config->is_encoder_decoder;
+}
+
+static uint64_t prompt_of(const ms_infer_job *job)
+{
+    enum { SOUND = 4 }; /* what begins a text, its language, the task, and no times */
+    const ms_infer_settings *s = job->settings;
+    if (ms_infer_settings_has(s, "prompt"))
+        return s->prompt;
+    uint64_t most = (s->context + 1) / 2;
+    uint64_t usual = job->config->source_positions ? SOUND : s->prompt;
+    return usual < most ? usual : most;
+}
+
+uint64_t ms_hf_source(const ms_infer_job *job)
+{
+    return job->config->source_positions ? job->config->source_positions : prompt_of(job);
+}
+
+static ms_status translation_refuse(const ms_infer_job *job, ms_error *err)
+{
+    const ms_infer_settings *s = job->settings;
+    const struct {
+        bool applies;
+        const char *field;
+    } rows[] = {
+        {s->hf.loop == MS_HF_LOOP_GENERATE, "loop generate"},
+        {s->hf.cache == MS_HF_CACHE_STATIC, "cache static"},
+        {s->hf.cache != MS_HF_CACHE_DYNAMIC, "a quantised cache"},
+        {ms_infer_settings_has(s, "gpu-layers") && s->gpu_layers <= job->config->num_layers,
+         "gpu-layers"},
+        {s->hf.quantize != NULL, "quantize"},
+        {s->fit == MS_INFER_FIT_GPU_LAYERS, "fit gpu-layers"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].applies)
+            return ms_fail(err, MS_ERR_USAGE,
+                           "%s: of %s plain weights on the device and calls of the model with a "
+                           "dynamic cache are predicted",
+                           rows[i].field, job->config->model_type);
+    return MS_OK;
+}
+
+/* Refuses what is not predicted of such a model. Text is the prompt itself, and the decoder begins
+ * with one token; behind sounds the prompt is the decoder's, and has four tokens if it is not
+ * given. MS_ERR_USAGE, MS_ERR_CONFIG. */
+static ms_status hf_translation_tokens(const ms_infer_job *job, ms_generation *g, ms_error *err)
+{
+    uint64_t prompt = prompt_of(job);
+    g->prompt = job->config->source_positions ? prompt : 1;
+    ms_status status = hf_count_tokens(job->settings, prompt, &g->tokens, err);
+    return status == MS_OK ? translation_refuse(job, err) : status;
+}
+
+/* ---- run ---- */
 
 enum { MOST_LAYERS = 1024 };
 
@@ -177,12 +262,12 @@ static ms_status resolve_tokens(const ms_infer_job *job, ms_generation *g, ms_er
         return resolve_reading(job, g, err);
     g->most_layers = job->is_trial ? LAYERS_TRIED : LAYERS_RUN;
     if (ms_hf_translates(job->config))
-        return ms_hf_translation_tokens(job, g, err);
+        return hf_translation_tokens(job, g, err);
     g->is_call = s->hf.loop == MS_HF_LOOP_GENERATE;
     g->prompt = s->prompt;
     if (!ms_infer_settings_has(s, "prompt") && g->prompt > (s->context + 1) / 2)
         g->prompt = (s->context + 1) / 2;
-    return ms_hf_count_tokens(s, g->prompt, &g->tokens, err);
+    return hf_count_tokens(s, g->prompt, &g->tokens, err);
 }
 
 /* ---- the run ---- */

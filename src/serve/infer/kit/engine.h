@@ -6,7 +6,6 @@
 #ifndef MS_SERVE_INFER_KIT_ENGINE_H
 #define MS_SERVE_INFER_KIT_ENGINE_H
 
-#include "input/config/model/model_config.h"
 #include "core/device/device.h"
 #include "serve/infer/kit/choice.h"
 #include "serve/infer/kit/result.h"
@@ -14,6 +13,8 @@
 #include "serve/infer/kit/work.h"
 #include "base/json/value.h"
 #include "input/weights/gguf.h"
+
+typedef struct ms_model_config ms_model_config;
 
 struct ms_inventory; /* serve/infer/files/inventory.h */
 

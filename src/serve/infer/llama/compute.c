@@ -2,7 +2,6 @@
 #include "serve/infer/llama/compute.h"
 
 #include "serve/infer/ggml/graph_alloc.h"
-#include "serve/infer/ggml/pool.h"
 #include "serve/infer/llama/attention.h"
 #include "serve/infer/llama/plan.h"
 

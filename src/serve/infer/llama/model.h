@@ -64,4 +64,11 @@ static inline uint64_t ms_llama_pad(uint64_t value, uint64_t step)
 /* Whether the layer keeps a recurrent state in place of keys and values. */
 bool ms_llama_is_recurrent(const ms_llama_model *model, uint64_t layer);
 
+/* ---- metadata ---- */
+
+/* Hyperparameters from a GGUF file's metadata. */
+
+/* The context that the model was trained with; 0: the file does not say it. */
+uint64_t ms_llama_metadata_positions(const ms_gguf *gguf);
+
 #endif

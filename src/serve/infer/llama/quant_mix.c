@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+#include "input/config/quantize/quantize.h"
 #include "serve/infer/llama/tensors.h"
 #include "base/text/nearest.h"
 #include "base/text/values.h"

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
+#include "input/config/quantize/quantize.h"
 #include "serve/infer/llama/buffers.h"
 #include "serve/infer/llama/compute.h"
 #include "serve/infer/llama/quant_mix.h"

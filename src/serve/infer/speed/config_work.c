@@ -4,8 +4,10 @@
 #include <limits.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+#include "input/config/quantize/quantize.h"
 #include "serve/infer/files/inventory.h"
-#include "run/measure/clock.h"
+#include "run/measure/playback.h"
 
 /* ---- types ---- */
 

@@ -6,7 +6,8 @@
 #define MS_SERVE_INFER_VLLM_ARCH_H
 
 #include "input/config/model/family_facts.h"
-#include "input/config/model/model_config.h"
+
+typedef struct ms_model_config ms_model_config;
 
 bool ms_vllm_has_bias(ms_vllm_bias bias, const ms_model_config *config);
 

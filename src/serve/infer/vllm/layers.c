@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/layers.h"
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/vllm/quantized/marlin.h"
 #include "serve/infer/vllm/quantized/marlin_linear.h"
 #include "serve/infer/vllm/quantized/mxfp4.h"

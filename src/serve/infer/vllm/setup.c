@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "serve/infer/kit/rotary.h"
 
 enum { VOCAB_STEP = 64, MOST_POSITIONS = 1 << 28 };

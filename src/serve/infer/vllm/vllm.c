@@ -5,6 +5,7 @@
 
 #include "base/text/number.h"
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "serve/infer/vllm/start.h"
 
 /* ---- utilization ---- */

@@ -6,8 +6,90 @@
 #include "torch/ops/attention/attention.h"
 
 #include "torch/ops/attention/attention_math.h"
-#include "torch/ops/attention/bias.h"
 #include "torch/ops/ops.h"
+
+/* ---- where ---- */
+
+/* where(condition, grad, 0): the number is a tensor for the call. */
+static void where_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    out[0] = ms_elementwise_out(tape, 2, (ms_tensor[]){node->saved[0], grads[0]}, dtype);
+    ms_consume(tape, zero);
+}
+
+static const ms_op where_op = {"where", "WhereBackward0", where_backward};
+
+ms_tensor ms_where_number(ms_tape *tape, ms_tensor condition, ms_tensor a)
+{
+    if (ms_idle(tape) || !condition || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &where_op);
+    uint32_t node = ms_record(tape, &where_op, 1, &a);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, a)->dtype;
+    ms_save(tape, node, condition);
+    ms_tensor number = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    ms_tensor out = ms_elementwise_out(tape, 2, (ms_tensor[]){condition, a}, dtype);
+    ms_consume(tape, number);
+    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){a, condition}, out);
+}
+
+/* ---- for the kernels ---- */
+
+enum { BIAS_ALIGNMENT = 8, GRADIENT_ALIGNMENT = 16 };
+
+/* Pads the rows and cuts them again, which leaves them aligned; then one for every head and
+ * sequence. */
+static ms_tensor differentiable_bias(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor mask)
+{
+    ms_dim keys = ms_info(tape, mask)->shape.dims[3];
+    ms_tensor bias = mask;
+    if (!tape->on_cpu && keys.value % BIAS_ALIGNMENT != 0) {
+        ms_dim wide = ms_dim_ceil(&tape->trace->symbols, keys, BIAS_ALIGNMENT);
+        bias = ms_narrow(tape, ms_pad(tape, mask, 3, wide), 3, keys);
+    }
+    const ms_shape queries = ms_info(tape, q)->shape;
+    ms_shape all = MS_SHAPE(queries.dims[0], queries.dims[1], queries.dims[2],
+                            ms_info(tape, k)->shape.dims[2]);
+    return ms_expand(tape, bias, all);
+}
+
+/* The mask as the kernels take it: additive in the type of q, in CUDA's with rows of a multiple of
+ * 8 numbers; one with a gradient also expanded to [B, H, S, keys]. 0: no mask. Borrows both. */
+static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor mask)
+{
+    if (!mask || ms_idle(tape))
+        return 0;
+    if (ms_needs_grad(tape, mask))
+        return differentiable_bias(tape, q, k, mask);
+    ms_tensor bias = ms_mask_as_bias(tape, q, mask);
+    if (ms_idle(tape) || tape->on_cpu)
+        return bias;
+    ms_shape shape = ms_info(tape, bias)->shape;
+    if (shape.dims[3].value % BIAS_ALIGNMENT == 0)
+        return bias;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, bias)->dtype;
+    shape.dims[3] = ms_dim_ceil(&tape->trace->symbols, shape.dims[3], BIAS_ALIGNMENT);
+    ms_tensor wide = ms_empty(tape, shape, dtype);
+    ms_consume(tape, bias);
+    return wide;
+}
+
+/* The memory-efficient kernel's gradient of such a bias: rows of a multiple of 16 numbers, of which
+ * a view is returned, floating. */
+static ms_tensor efficient_bias_gradient(ms_tape *tape, const ms_shape *bias, ms_dtype dtype)
+{
+    ms_shape shape = *bias;
+    shape.dims[3] = ms_dim_ceil(&tape->trace->symbols, shape.dims[3], GRADIENT_ALIGNMENT);
+    ms_tensor whole = ms_empty(tape, shape, dtype);
+    if (ms_idle(tape))
+        return 0;
+    const ms_tensor_info info = *ms_info(tape, whole);
+    ms_tensor part = ms_alias(tape, whole, *bias, info.strides);
+    ms_consume(tape, whole);
+    return part;
+}
 
 /* ---- attention sizes ---- */
 
@@ -278,8 +360,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     ms_shape rows = MS_SHAPE(s.batch, s.heads, s.seq);
     if (node->edge_count > BIAS)
-        out[BIAS] =
-            ms_efficient_bias_gradient(tape, &ms_input_meta(tape, node, BIAS)->shape, dtype);
+        out[BIAS] = efficient_bias_gradient(tape, &ms_input_meta(tape, node, BIAS)->shape, dtype);
     const spread_gradients each = spread(tape, &s, dtype);
     ms_tensor delta;
     if (dtype == MS_DTYPE_F32) { /* the sum of grad * out; the kernel does it for half inputs */
@@ -333,6 +414,7 @@ static const kernel kernels[] = {
     {{"flash_attention_for_cpu", "ScaledDotProductFlashAttentionForCpuBackward0", cpu_flash_backward},
      MS_ATTENTION_CPU_FLASH, 1, false},
 };
+
 /* clang-format on */
 
 static const kernel *kernel_of(ms_attention backend)
@@ -370,6 +452,55 @@ ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor
     return result;
 }
 
+/* What a kernel's forward makes and keeps. */
+typedef struct kept {
+    ms_tensor out, lse, state[2];
+    bool has_seed; /* the state is on the device, though nothing is drawn */
+} kept;
+
+/* The kernel itself: its result of `shape`, what it keeps, and its buffers, which are gone. */
+static kept run_kernel(ms_tape *tape, const kernel *row, uint32_t node, ms_tensor q,
+                       const ms_attention_sizes *s, ms_shape shape, double dropout)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    bool is_efficient = row->backend == MS_ATTENTION_EFFICIENT;
+    bool training = is_efficient ? node != MS_NONE
+                                 : tape->grad_enabled || row->has_random_state || tape->on_cpu;
+    kept k = {.has_seed = is_efficient && is_efficient_late(tape) && dropout <= 0};
+    for (uint32_t i = 0; k.has_seed && i < 2; i++)
+        k.state[i] = ms_empty_bytes(tape, SEED_BYTES, MS_DTYPE_U64);
+    k.out = is_efficient ? like_query(tape, shape, dtype) : ms_empty_like(tape, q, dtype);
+    ms_dim rows = row->lse_step > 1 ? padded(tape, s->seq, row->lse_step) : s->seq;
+    k.lse = training ? ms_empty(tape, MS_SHAPE(s->batch, s->heads, rows), MS_DTYPE_F32) : 0;
+    split_buffers splits = {0};
+    if (row->backend == MS_ATTENTION_FLASH)
+        splits = flash_split_buffers(tape, s, dropout);
+    if (row->has_random_state)
+        random_state(tape, dropout, k.state);
+    ms_consume(tape, splits.lse);
+    ms_consume(tape, splits.out);
+    if (row->backend == MS_ATTENTION_CPU_FLASH)
+        attention_cpu_forward_buffers(tape, s->seq.value, s->keys.value, s->head_dim.value, dtype);
+    if (is_efficient && dtype != MS_DTYPE_F32 &&
+        (s->head_dim.value > 128 || s->value_dim.value > 128))
+        ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
+    return k;
+}
+
+/* The node keeps the result and what the kernel made; of what an efficient one draws on the host,
+ * hooks that save tensors have a copy. */
+static void save_kept(ms_tape *tape, const kernel *row, uint32_t node, const kept *k)
+{
+    ms_attach(tape, node, 1, &k->out);
+    ms_save(tape, node, k->lse);
+    ms_save(tape, node, k->out);
+    ms_save(tape, node, k->state[0]);
+    ms_save(tape, node, k->state[1]);
+    if (row->backend == MS_ATTENTION_EFFICIENT && !k->has_seed && node != MS_NONE &&
+        ms_hooks_saving(tape) == MS_SAVING_TENSORS)
+        tape->host_saved_bytes += HOST_SEED_BYTES;
+}
+
 ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
                               ms_tensor v, ms_attention_call_args c)
 {
@@ -377,66 +508,36 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_op_mark work = ms_op_begin(tape, &row->op);
     if (c.dropout > 0)
         ms_op_draws(tape, work);
-    ms_tensor bias = ms_attention_bias(tape, q, k, c.mask);
+    ms_tensor bias = attention_bias(tape, q, k, c.mask);
     bool learns_bias = ms_needs_grad(tape, bias);
     uint32_t node = ms_record(tape, &row->op, learns_bias ? 4 : 3, (ms_tensor[]){q, k, v, bias});
     ms_node_numbers(tape, node, 1, (uint64_t[]){c.both_ways ? 2 : 1});
-    ms_save(tape, node, bias);
-    ms_save(tape, node, k);
-    ms_save(tape, node, q);
-    ms_save(tape, node, v);
+    const ms_tensor saved[] = {bias, k, q, v};
+    for (int i = 0; i < 4; i++)
+        ms_save(tape, node, saved[i]);
     if (ms_idle(tape)) {
         ms_op_end(tape, work);
         ms_consume(tape, bias);
         return 0;
     }
     ms_shape shape = ms_info(tape, q)->shape;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     ms_attention_sizes s =
         ms_attention_sizes_of(&shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
     shape.dims[3] = s.value_dim;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    bool is_efficient = row->backend == MS_ATTENTION_EFFICIENT;
-    bool training = is_efficient ? node != MS_NONE
-                                 : tape->grad_enabled || row->has_random_state || tape->on_cpu;
-    ms_tensor state[2] = {0};
-    bool has_seed = is_efficient && is_efficient_late(tape) && c.dropout == 0;
-    for (uint32_t i = 0; has_seed && i < 2; i++)
-        state[i] = ms_empty_bytes(tape, SEED_BYTES, MS_DTYPE_U64);
-    ms_tensor out = is_efficient ? like_query(tape, shape, dtype) : ms_empty_like(tape, q, dtype);
-    ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
-    ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
-    split_buffers splits = {0};
-    if (row->backend == MS_ATTENTION_FLASH)
-        splits = flash_split_buffers(tape, &s, c.dropout);
-    if (row->has_random_state)
-        random_state(tape, c.dropout, state);
-    ms_consume(tape, splits.lse);
-    ms_consume(tape, splits.out);
-    if (row->backend == MS_ATTENTION_CPU_FLASH)
-        attention_cpu_forward_buffers(tape, s.seq.value, s.keys.value, s.head_dim.value, dtype);
-    if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 &&
-        (s.head_dim.value > 128 || s.value_dim.value > 128))
-        ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
-    ms_attach(tape, node, 1, &out);
-    ms_save(tape, node, lse);
-    ms_save(tape, node, out);
-    ms_save(tape, node, state[0]);
-    ms_save(tape, node, state[1]);
-    if (is_efficient && !has_seed && node != MS_NONE && ms_hooks_saving(tape) == MS_SAVING_TENSORS)
-        tape->host_saved_bytes += HOST_SEED_BYTES;
-    ms_op_operand(tape, work, q, false);
-    ms_op_operand(tape, work, k, false);
-    ms_op_operand(tape, work, v, false);
-    ms_op_operand(tape, work, out, true);
+    const kept made = run_kernel(tape, row, node, q, &s, shape, c.dropout);
+    save_kept(tape, row, node, &made);
+    const ms_tensor read[] = {q, k, v};
+    for (int i = 0; i < 3; i++)
+        ms_op_operand(tape, work, read[i], false);
+    ms_op_operand(tape, work, made.out, true);
     ms_attention_work(tape, work, &s, c.both_ways ? 4 : 2, dtype);
     ms_op_end(tape, work);
-    ms_consume(tape, lse);
-    ms_consume(tape, bias);
-    ms_consume(tape, state[0]);
-    ms_consume(tape, state[1]);
-    if (tape->stopped) {
-        ms_consume(tape, out);
-        return 0;
-    }
-    return out;
+    const ms_tensor gone[] = {made.lse, bias, made.state[0], made.state[1]};
+    for (int i = 0; i < 4; i++)
+        ms_consume(tape, gone[i]);
+    if (!tape->stopped)
+        return made.out;
+    ms_consume(tape, made.out);
+    return 0;
 }

@@ -52,4 +52,11 @@ ms_flash_result ms_flash_call(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor
 void ms_flash_gradients(ms_tape *tape, const ms_flash_saved *saved, ms_tensor grad, bool both_ways,
                         ms_tensor *out);
 
+/* ---- bias ---- */
+
+/* Biases of attention scores that are learned: what makes them, and their gradients. */
+
+/* where(condition, a, number): [..] of the type of `a`; `condition`, bools, broadcasts to it. */
+ms_tensor ms_where_number(ms_tape *tape, ms_tensor condition, ms_tensor a);
+
 #endif

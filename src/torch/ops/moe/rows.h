@@ -31,4 +31,13 @@ ms_tensor ms_one_hot(ms_tape *tape, ms_tensor a, ms_dim classes);
 /* nonzero() of a tensor of that shape with `count` non-zero elements: int64 [rank, count]. */
 ms_tensor ms_nonzero(ms_tape *tape, const ms_shape *shape, bool is_contiguous, ms_dim count);
 
+/* ---- masked ---- */
+
+/* Reading and writing the rows that a mask selects. */
+
+/* a[mask] with a bool mask of a's first dimensions that selects `count` places: [count, ..] */
+ms_tensor ms_index_mask(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_dim count);
+/* a[mask] = source, [count, ..], in place. */
+ms_tensor ms_put_mask(ms_tape *tape, ms_tensor a, ms_tensor mask, ms_tensor source);
+
 #endif

@@ -104,8 +104,6 @@ void ms_zero_offload_build(ms_tape *tape, ms_zero12 *all);
 void ms_zero_offload_gradient(ms_tape *tape, ms_zero12 *all, uint32_t parameter);
 void ms_zero_offload_update(ms_tape *tape, ms_zero12 *all);
 uint64_t ms_zero_offload_host_bytes(const ms_zero12 *all, uint64_t states);
-/* Elements of a parameter that lie in this rank's partition of its group. */
-uint64_t ms_zero_elements_in_partition(const ms_zero12 *all, uint32_t parameter);
 
 /* What precedes and follows the optimizer (zero_step.c); true: it steps another group. */
 void ms_zero_prepare_update(ms_tape *tape, ms_zero12 *all);

@@ -8,7 +8,7 @@
 #define MS_PARALLEL_ZERO3_H
 
 #include "torch/parallel/zero/zero.h"
-#include "torch/parallel/zero/zero3_events.h"
+#include "torch/parallel/zero/zero3_gather.h"
 
 enum { MS_ZERO3_USERS = 4, MS_ZERO3_DEPTH = 16, MS_ZERO3_TYPES = 2 };
 
@@ -137,9 +137,6 @@ uint32_t ms_zero3_whole(const ms_zero3 *all);
 /* The number of the parameters that a module gathers, its own or that of another which it uses, and
  * of a leaf module all in it; sets the first. */
 uint32_t ms_zero3_parameters_of(const ms_zero3 *all, uint32_t module, uint32_t *first);
-/* The same without, or with, those of the modules in it. */
-uint32_t ms_zero3_parameters_in(const ms_zero3 *all, uint32_t module, bool with_those_below,
-                                uint32_t *first);
 /* Whether DeepSpeed has no hooks in this module: a block of experts that it knows by its class. */
 bool ms_zero3_is_leaf(const ms_zero3 *all, uint32_t module);
 /* Parameters of an adapted layer's own: those of its base layer. */
@@ -155,17 +152,6 @@ void ms_zero3_gather_alone(ms_tape *tape, ms_zero3 *all, uint32_t parameter);
  * or without, as when it is copied out of a gather of several. */
 void ms_zero3_pad(ms_tape *tape, ms_zero3 *all, uint32_t parameter, bool is_padded);
 
-/* The trace (zero3_trace.c): all uses of parameters by the modules in it. */
-void ms_zero3_list_uses(ms_tape *tape, ms_zero3 *all);
-/* The uses of the parameters of the module that runs leave the queue. */
-void ms_zero3_pass_uses(ms_zero3 *all, uint32_t first, uint32_t count);
-/* Whether a parameter stays when a module is left: the trace has another use within the distance,
- * or a prefetch passed over one. DeepSpeed remembers what it decided for the module and the step,
- * also for an evaluation, before which other things were fetched. */
-bool ms_zero3_stays(ms_tape *tape, ms_zero3 *all, uint32_t module, uint32_t parameter);
-/* How many elements may still be gathered. */
-uint64_t ms_zero3_room(const ms_zero3 *all);
-
 /* The coordinator (zero3_gather.c). */
 void ms_zero3_begin_pass(ms_tape *tape, ms_zero3 *all);
 void ms_zero3_fetch(ms_tape *tape, ms_zero3 *all, uint32_t module);
@@ -179,17 +165,6 @@ void ms_zero3_gather_persistent(ms_tape *tape, ms_zero3 *all);
 
 /* Construction (zero3_build.c). */
 void ms_zero3_build(ms_tape *tape, ms_zero3 *all);
-/* Sorts parameters by when they were made. */
-void ms_zero3_sort(const ms_tape *tape, const ms_zero3 *all, uint32_t *members, uint32_t count);
-/* Whether the graph has views of the parameter's memory, as products of stacked experts save them;
- * then they keep what it gives up. */
-bool ms_zero3_is_shared(const ms_tape *tape, const ms_zero3_parameter *row);
-void ms_zero3_part(ms_tape *tape, const ms_zero3_parameter *row);
-/* A tensor that a recomputation has saved keeps the memory that the parameter gives up. */
-void ms_zero3_hold(ms_tape *tape, ms_zero3_parameter *row);
-/* The node of a product with a packed weight has a view of its memory, which no hook of saved
- * tensors sees: it stays as long as the graph, that of a recomputation until backward goes on. */
-void ms_zero3_keep(ms_tape *tape, ms_zero3 *all, ms_zero3_parameter *row);
 void ms_zero3_drop_kept(ms_tape *tape, ms_zero3 *all);
 
 #endif

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "input/config/launch/shell/shell_number.h"
 #include "input/config/launch/shell/shell_state.h"
 #include "input/config/launch/shell/shell_word.h"
 

@@ -11,4 +11,12 @@
  */
 ms_status ms_shell_word_read(ms_shell *shell, bool *is_one);
 
+/* ---- shell number ---- */
+
+/* Numbers that a shell computes: $(expr 16 / $N) and $((16 / N)). */
+
+/* What a variable that is declared as a number takes of a text: the number that the text is, or
+ * comes to as in (( )). NULL: that is not known, or there was no memory. */
+const char *ms_shell_integer(const ms_shell *s, const char *text);
+
 #endif

@@ -35,4 +35,14 @@ bool ms_has_idle_part(const ms_resolving *c);
  */
 bool ms_has_idle_layers(const ms_resolving *c);
 
+/* ---- compared ---- */
+
+/* What was compared with PyTorch's and DeepSpeed's own among which ranks; one rank has it all. */
+
+typedef struct ms_model_config ms_model_config;
+
+/* Reentrant checkpoints, each of which has a backward pass of its own, and evaluations between
+ * steps. */
+bool ms_knows_passes(const ms_model_config *model, const ms_run_config *run, bool has_adapter);
+
 #endif

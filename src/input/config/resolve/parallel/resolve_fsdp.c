@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 
 /* Ranks that keep a layer between forward and backward: some, but not all, of those that share it.
  */

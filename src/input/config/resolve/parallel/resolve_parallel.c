@@ -4,16 +4,242 @@
 #include <inttypes.h>
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/parallel/refusals.h"
 #include "input/config/resolve/parallel/resolve_fsdp.h"
-#include "input/config/resolve/parallel/resolve_pipeline.h"
 #include "input/config/resolve/parallel/resolve_ranks.h"
-#include "input/config/resolve/parallel/resolve_tensor.h"
 #include "input/config/resolve/parallel/resolve_zero.h"
 #include "input/config/resolve/resolve_images.h"
-#include "input/config/resolve/resolving.h"
 #include "input/config/run/attention.h"
 #include "input/config/treatment/row.h"
+
+/* ---- resolve pipeline ---- */
+
+/* What is not predicted with pipeline parallelism. */
+
+/* The micro-batches of the layout are those of the step, and the other way round. */
+static ms_status resolve_micro_batches(const ms_resolving *c)
+{
+    ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
+    uint64_t *steps = &c->run->training.accumulate;
+    if (!pipeline->ranks)
+        return MS_OK;
+    bool is_set = ms_resolve_is_set(c, "accumulate");
+    if (!pipeline->micro_batches && !is_set)
+        return ms_resolve_fail(c, "parallel", "with pp=N, microbatches=M is needed");
+    if (!pipeline->micro_batches)
+        pipeline->micro_batches = *steps;
+    if (is_set && *steps != pipeline->micro_batches)
+        return ms_resolve_fail(c, "accumulate",
+                               "%" PRIu64 ", but parallel has microbatches=%" PRIu64, *steps,
+                               pipeline->micro_batches);
+    *steps = pipeline->micro_batches;
+    return MS_OK;
+}
+
+/* ---- the schedule ---- */
+
+static ms_status check_stages(const ms_resolving *c)
+{
+    const ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
+    uint64_t stages = pipeline->ranks * pipeline->stages;
+    bool has_stages = ms_pipeline_traits_of(pipeline->kind)->has_stages;
+    if (pipeline->ranks == 1)
+        return ms_resolve_fail(c, "parallel", "pp=1 divides nothing: leave it out");
+    if (ms_pipeline_traits_of(pipeline->kind)->is_v_shaped && pipeline->stages != 2)
+        return ms_resolve_fail(c, "parallel", "zbv has two stages on each rank");
+    if (has_stages && pipeline->stages < 2)
+        return ms_resolve_fail(c, "parallel",
+                               "this schedule needs stages_per_rank=N, and more than one");
+    if (!has_stages && pipeline->stages > 1)
+        return ms_resolve_fail(c, "parallel", "this schedule has one stage on each rank");
+    if (stages <= c->model->num_layers)
+        return MS_OK;
+    return ms_resolve_fail(c, "parallel",
+                           "%" PRIu64 " stages, but the model has %" PRIu64 " layers", stages,
+                           c->model->num_layers);
+}
+
+/* As PyTorch's classes refuse. */
+static ms_status check_micro_batches(const ms_resolving *c)
+{
+    const ms_pipeline_layout *pipeline = &c->run->parallel.layout.pipeline;
+    uint64_t count = pipeline->micro_batches;
+    uint64_t rounds = count / pipeline->ranks ? count / pipeline->ranks : 1;
+    if (pipeline->kind == MS_PIPELINE_1F1B && count < pipeline->ranks)
+        return ms_resolve_fail(
+            c, "parallel", "1f1b needs as many micro-batches as stages, %" PRIu64, pipeline->ranks);
+    bool has_rounds =
+        pipeline->kind == MS_PIPELINE_INTERLEAVED || pipeline->kind == MS_PIPELINE_INTERLEAVED_ZB;
+    if (has_rounds && count % rounds != 0)
+        return ms_resolve_fail(c, "parallel", "%s needs a multiple of %" PRIu64 " micro-batches",
+                               ms_pipeline_traits_of(pipeline->kind)->name, rounds);
+    return MS_OK;
+}
+
+/* ---- model and run ---- */
+
+static bool splits_backward_beside(const ms_resolving *c)
+{
+    const ms_layout *layout = &c->run->parallel.layout;
+    return ms_pipeline_traits_of(layout->pipeline.kind)->is_split && layout->kind != MS_PARALLEL_PP;
+}
+
+static bool empties_cache(const ms_resolving *c)
+{
+    return c->run->training.empty_cache_steps != 0;
+}
+
+static const ms_rank_refusal resolve_pipeline_refusals[] = {
+    {ms_has_other_head, "with a head that is no causal language model"},
+    {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
+    {ms_any_layer_slides, "with sliding windows"},
+    {splits_backward_beside, "with a zero bubble schedule beside other layouts"},
+    {ms_has_other_loss, "with another loss than the model's own"},
+    {empties_cache, "with empty-cache-steps"},
+    {ms_uses_liger, "with Liger's kernels"},
+    {ms_uses_autocast, "with autocast"},
+    {ms_attends_eagerly, "with this attention"},
+    {ms_asks_reentrant, "with reentrant checkpoints"},
+    {ms_optimizes_elsewhere, "with this optimizer"},
+    {NULL, NULL},
+};
+
+/* How the schedules call fully_shard leaves no choice in these. */
+static ms_status resolve_pipeline_check_options(const ms_resolving *c)
+{
+    static const char *const options[] = {"no-sync",       "reshard-after-backward",
+                                          "reshard-ranks", "fsdp-units",
+                                          "build",         "fsdp-offload"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (ms_resolve_is_set(c, options[i]))
+            return ms_resolve_fail(c, options[i], "it is not predicted with pipeline parallelism");
+    if (ms_resolve_is_set(c, "reshard-after-forward") && c->draft->reshards)
+        return ms_resolve_fail(c, "reshard-after-forward",
+                               "with pipeline parallelism layers stay gathered: give no");
+    return MS_OK;
+}
+
+/* Refuses what is not predicted with the layout's stages; with fully_shard, sets how the schedules
+ * call it. Without stages it does nothing. */
+static ms_status resolve_pipeline(const ms_resolving *c)
+{
+    ms_parallel *parallel = &c->run->parallel;
+    ms_pipeline_layout *pipeline = &parallel->layout.pipeline;
+    if (!ms_layout_has_stages(&parallel->layout))
+        return MS_OK;
+    if (!ms_is_compared(c->model, MS_WITH_PIPELINE))
+        return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted for %s, %s",
+                               c->model->model_type,
+                               ms_why_not_compared(c->model, MS_WITH_PIPELINE));
+    const char *why = ms_rank_refusal_of(c, resolve_pipeline_refusals);
+    if (why)
+        return ms_resolve_fail(c, "parallel", "pipeline parallelism is not predicted %s", why);
+    if (!pipeline->stages)
+        pipeline->stages = ms_pipeline_traits_of(pipeline->kind)->is_v_shaped ? 2 : 1;
+    ms_status status = check_stages(c);
+    if (status == MS_OK)
+        status = check_micro_batches(c);
+    if (status == MS_OK)
+        status = resolve_pipeline_check_options(c);
+    parallel->keeps_unsharded = parallel->keeps_after_backward = parallel->syncs_last_only =
+        parallel->layout.kind == MS_PARALLEL_FSDP2;
+    return status;
+}
+
+/* ---- resolve tensor ---- */
+
+/* What is not predicted with tensor parallelism. */
+
+/* The first and the last stage of a pipeline have a table each. */
+static bool ties_whole_model(const ms_resolving *c)
+{
+    return c->model->tie_word_embeddings && !ms_layout_has_stages(&c->run->parallel.layout);
+}
+
+static bool has_copies(const ms_resolving *c)
+{
+    return c->run->parallel.layout.copies > 1;
+}
+
+static bool optimizes_otherwise(const ms_resolving *c)
+{
+    const ms_training *training = &c->run->training;
+    bool is_fused = training->optimizer_impl == MS_OPTIMIZER_FUSED;
+    return !(training->optimizer == MS_OPTIMIZER_ADAMW
+                 ? training->optimizer_impl != MS_OPTIMIZER_LOOP
+                 : training->optimizer == MS_OPTIMIZER_ADAM && is_fused);
+}
+
+static const ms_rank_refusal resolve_tensor_refusals[] = {
+    {ms_has_other_head, "with a head that is no causal language model"},
+    {ties_whole_model, "with tied embeddings"},
+    {ms_any_layer_slides, "with sliding windows"},
+    {has_copies, "with HSDP"},
+    {optimizes_otherwise,
+     "with an optimizer other than the fused adamw and adam, and the foreach adamw"},
+    {ms_has_other_loss, "with another loss"},
+    {ms_uses_liger, "with Liger's kernels"},
+    {ms_uses_autocast, "with autocast"},
+    {ms_attends_eagerly, "with this attention"},
+    {ms_asks_reentrant, "with reentrant checkpoints"},
+    {NULL, NULL},
+};
+
+static ms_status check_size(const ms_resolving *c, const char *what, uint64_t size)
+{
+    uint64_t ranks = c->run->parallel.layout.tensor;
+    if (size % ranks == 0)
+        return MS_OK;
+    return ms_resolve_fail(c, "parallel",
+                           "tensor parallelism is predicted for even shards alone: %s, %" PRIu64
+                           ", is no multiple of tp, %" PRIu64,
+                           what, size, ranks);
+}
+
+static ms_status check_sizes(const ms_resolving *c)
+{
+    const ms_model_config *model = c->model;
+    const struct {
+        const char *what;
+        uint64_t size;
+    } sizes[] = {
+        {"the number of heads", model->num_heads},
+        {"the number of key and value heads", model->num_kv_heads},
+        {"the intermediate size", model->intermediate_size},
+        {"the vocabulary", model->vocab_size},
+        {"the sequence", c->run->parallel.splits_sequence ? c->run->seq_tokens : 0},
+    };
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == MS_OK; i++)
+        status = check_size(c, sizes[i].what, sizes[i].size);
+    return status;
+}
+
+static ms_status resolve_tensor_check_options(const ms_resolving *c)
+{
+    static const char *const options[] = {"sequence-parallel", "loss-parallel"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (ms_resolve_is_set(c, options[i]))
+            return ms_resolve_fail(c, options[i], "it is an option of tp=N, but parallel is %s",
+                                   ms_layout_text(c->arena, &c->run->parallel.layout));
+    return MS_OK;
+}
+
+/* Refuses what is not predicted with the layout's tensor parallelism, and its options without it.
+ */
+static ms_status resolve_tensor_parallel(const ms_resolving *c)
+{
+    if (c->run->parallel.layout.tensor <= 1)
+        return resolve_tensor_check_options(c);
+    if (!ms_is_compared(c->model, MS_WITH_TENSOR))
+        return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted for %s, %s",
+                               c->model->model_type, ms_why_not_compared(c->model, MS_WITH_TENSOR));
+    const char *why = ms_rank_refusal_of(c, resolve_tensor_refusals);
+    if (why)
+        return ms_resolve_fail(c, "parallel", "tensor parallelism is not predicted %s", why);
+    return check_sizes(c);
+}
 
 /* ---- resolve context ---- */
 
@@ -233,7 +459,7 @@ ms_status ms_resolve_parallel_types(const ms_resolving *c)
         parallel->zero.overlap_comm = parallel->layout.stage == 3;
     if (ms_layout_shards(&parallel->layout))
         c->run->dtype = parallel->param_dtype;
-    return ms_resolve_micro_batches(c);
+    return resolve_micro_batches(c);
 }
 
 /* A number of ranks that was given apart from the layout. */
@@ -288,66 +514,83 @@ static ms_status resolve_build(const ms_resolving *c)
                : MS_OK;
 }
 
+/* Options that contradict one another, the first that holds is told. */
+static ms_status check_together(const ms_resolving *c)
+{
+    const ms_parallel *p = &c->run->parallel;
+    const struct {
+        bool holds;
+        const char *option, *why;
+    } rows[] = {
+        {p->has_parameter_views && !p->has_zero_optimizer, "parameters-as-bucket-view",
+         "it is an option of zero-optimizer, which is not set"},
+        {p->has_static_graph && c->run->training.label_smoothing > 0, "static-graph",
+         "it is not predicted with label-smoothing"},
+        {p->has_static_graph && p->finds_unused, "find-unused-parameters",
+         "with static-graph it is not predicted"},
+        {p->has_static_graph && p->syncs_last_only, "static-graph",
+         "it is not predicted with no-sync"},
+        {p->finds_unused && ms_resolve_is_reentrant(c), "find-unused-parameters",
+         "DistributedDataParallel stops at reentrant checkpoints, whose parameters it takes for "
+         "unused: give no"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].holds)
+            return ms_resolve_fail(c, rows[i].option, "%s", rows[i].why);
+    const char *left = left_without_gradients(c);
+    return left ? ms_resolve_fail(c, "find-unused-parameters",
+                                  "%s gets no gradients, for which DistributedDataParallel waits: "
+                                  "yes lets it go on",
+                                  left)
+                : MS_OK;
+}
+
+static ms_status check_ranks(const ms_resolving *c)
+{
+    const char *why = ms_unsupported_by_ranks(c);
+    return why ? ms_resolve_fail(c, "parallel", "%s is not predicted %s",
+                                 ms_layout_name(&c->run->parallel.layout), why)
+               : MS_OK;
+}
+
+/* What follows from the options, the model and the run together. */
+static ms_status take_settings(const ms_resolving *c)
+{
+    ms_parallel *p = &c->run->parallel;
+    const ms_training *training = &c->run->training;
+    p->keeps_unsharded = !c->draft->reshards;
+    p->zero.offloads_optimizer = training->optimizer_device == MS_OPTIMIZER_ON_HOST;
+    p->zero.has_leaf_blocks = ms_family_facts_of(c->model->family)->has_leaf_experts;
+    p->zero.accumulates_f32 =
+        training->accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
+    p->zero.contiguous_gradients |= p->zero.offloads_optimizer;
+    p->keeps_after_backward = !c->draft->reshards_after_backward;
+    p->has_tied_ends = p->units == MS_UNITS_ACCELERATE && c->model->tie_word_embeddings;
+    p->has_end_units = p->units != MS_UNITS_LAYERS && !p->has_tied_ends;
+    p->has_flat_parameters = !c->draft->keeps_orig_params;
+    return MS_OK;
+}
+
+typedef ms_status (*step)(const ms_resolving *c);
+
+/* In turn, up to the first that fails. */
+static ms_status run_steps(const ms_resolving *c, const step *steps, size_t count)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < count && status == MS_OK; i++)
+        status = steps[i](c);
+    return status;
+}
+
 ms_status ms_resolve_parallel(const ms_resolving *c)
 {
-    ms_parallel *parallel = &c->run->parallel;
-    ms_status status = check_options(c);
-    if (status == MS_OK)
-        status = resolve_build(c);
-    if (status == MS_OK)
-        status = check_world(c);
-    if (status == MS_OK)
-        status = check_rank(c);
-    if (status == MS_OK)
-        status = check_shards(c);
-    if (status == MS_OK)
-        status = ms_resolve_tensor_parallel(c);
-    if (status != MS_OK || parallel->layout.kind == MS_PARALLEL_NONE)
+    static const step always[] = {check_options, resolve_build, check_world,
+                                  check_rank,    check_shards,  resolve_tensor_parallel};
+    static const step of_ranks[] = {check_together,           check_ranks,     check_treatments,
+                                    ms_resolve_packed_zero3,  take_settings,   ms_resolve_fsdp,
+                                    resolve_context_parallel, resolve_pipeline};
+    ms_status status = run_steps(c, always, sizeof always / sizeof always[0]);
+    if (status != MS_OK || c->run->parallel.layout.kind == MS_PARALLEL_NONE)
         return status;
-    if (parallel->has_parameter_views && !parallel->has_zero_optimizer)
-        return ms_resolve_fail(c, "parameters-as-bucket-view",
-                               "it is an option of zero-optimizer, which is not set");
-    if (parallel->has_static_graph && c->run->training.label_smoothing > 0)
-        return ms_resolve_fail(c, "static-graph", "it is not predicted with label-smoothing");
-    if (parallel->has_static_graph && parallel->finds_unused)
-        return ms_resolve_fail(c, "find-unused-parameters",
-                               "with static-graph it is not predicted");
-    if (parallel->has_static_graph && parallel->syncs_last_only)
-        return ms_resolve_fail(c, "static-graph", "it is not predicted with no-sync");
-    if (parallel->finds_unused && ms_resolve_is_reentrant(c))
-        return ms_resolve_fail(c, "find-unused-parameters",
-                               "DistributedDataParallel stops at reentrant checkpoints, whose "
-                               "parameters it takes for unused: give no");
-    const char *left = left_without_gradients(c);
-    if (left)
-        return ms_resolve_fail(c, "find-unused-parameters",
-                               "%s gets no gradients, for which DistributedDataParallel waits: yes "
-                               "lets it go on",
-                               left);
-    const char *why = ms_unsupported_by_ranks(c);
-    if (why)
-        return ms_resolve_fail(c, "parallel", "%s is not predicted %s",
-                               ms_layout_name(&parallel->layout), why);
-    status = check_treatments(c);
-    if (status == MS_OK)
-        status = ms_resolve_packed_zero3(c);
-    if (status != MS_OK)
-        return status;
-    parallel->keeps_unsharded = !c->draft->reshards;
-    parallel->zero.offloads_optimizer = c->run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
-    parallel->zero.has_leaf_blocks = ms_family_facts_of(c->model->family)->has_leaf_experts;
-    parallel->zero.accumulates_f32 =
-        c->run->training.accumulation == MS_ACCUMULATE_F32 && c->run->dtype != MS_DTYPE_F32;
-    parallel->zero.contiguous_gradients |= parallel->zero.offloads_optimizer;
-    parallel->keeps_after_backward = !c->draft->reshards_after_backward;
-    bool is_tied = c->model->tie_word_embeddings;
-    parallel->has_tied_ends = parallel->units == MS_UNITS_ACCELERATE && is_tied;
-    parallel->has_end_units = parallel->units != MS_UNITS_LAYERS && !parallel->has_tied_ends;
-    parallel->has_flat_parameters = !c->draft->keeps_orig_params;
-    status = ms_resolve_fsdp(c);
-    if (status == MS_OK)
-        status = resolve_context_parallel(c);
-    if (status == MS_OK)
-        status = ms_resolve_pipeline(c);
-    return status;
+    return run_steps(c, of_ranks, sizeof of_ranks / sizeof of_ranks[0]);
 }

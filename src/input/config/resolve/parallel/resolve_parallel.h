@@ -2,8 +2,8 @@
  *
  * Settings of ranks that train together, and what is not predicted with them.
  */
-#ifndef MS_CONFIG_RESOLVE_RESOLVE_PARALLEL_H
-#define MS_CONFIG_RESOLVE_RESOLVE_PARALLEL_H
+#ifndef MS_INPUT_CONFIG_RESOLVE_PARALLEL_RESOLVE_PARALLEL_H
+#define MS_INPUT_CONFIG_RESOLVE_PARALLEL_RESOLVE_PARALLEL_H
 
 #include "input/config/resolve/resolving.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/config/resolve/parallel/resolve_ranks.h"
 
-#include "input/config/resolve/parallel/compared.h"
 #include "input/config/resolve/parallel/refusals.h"
 #include "input/config/resolve/parallel/resolve_zero.h"
 

@@ -2,6 +2,7 @@
 #include "input/config/resolve/parallel/resolve_zero.h"
 
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/resolve/parallel/refusals.h"
 #include "input/config/run/experts.h"
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+
 /* ---- types ---- */
 
 const char *ms_training_short_type(const char *name)

@@ -13,11 +13,6 @@ static const char *const format_names[] = {
     [MS_TRAINING_V1] = "LLaMA-Factory's new format",
 };
 
-const char *ms_training_format_name(ms_training_format format)
-{
-    return format_names[format];
-}
-
 /* Keys that only one of them has. TrainingArguments are recognised by any of their own. */
 static const struct {
     ms_training_format format;
@@ -51,6 +46,11 @@ static const struct {
     {MS_TRAINING_TITAN, "/activation_checkpoint/mode"},
     {MS_TRAINING_TITAN, "/parallelism/data_parallel_shard_degree"},
 };
+
+const char *ms_training_format_name(ms_training_format format)
+{
+    return format_names[format];
+}
 
 /* Keys of LLaMA-Factory's newer format, which has names of others besides. */
 static bool has_v1_key(ms_json_value root)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "input/config/trainers/adapters/training_adapter.h"
-#include "input/config/trainers/keys/format_bits.h"
+#include "input/config/trainers/keys/format_marks.h"
 
 enum { TRAINERS = TRAINER | AXOLOTL }; /* those that run transformers' Trainer */
 

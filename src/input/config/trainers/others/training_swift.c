@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/adapters/training_bits.h"
 #include "input/config/trainers/keys/key_walk.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/size.h"
 #include "input/config/model/family_facts.h"
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/adapters/training_bits.h"
 #include "input/config/trainers/keys/key_walk.h"
 

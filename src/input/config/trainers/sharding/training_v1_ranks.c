@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "input/config/trainers/keys/key_walk.h"
 #include "input/config/trainers/training_recipes.h"
 

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "input/config/resolve/parallel/compared.h"
+#include "input/config/model/model_config.h"
+#include "input/config/resolve/parallel/refusals.h"
 #include "input/config/trainers/adapters/training_adapter.h"
 #include "input/config/trainers/keys/versions.h"
 

@@ -7,9 +7,6 @@
 
 #include "input/config/trainers/training_ranks.h"
 
-/* Whether a value is left to the training arguments. */
-bool ms_training_zero_is_auto(ms_json_value value);
-
 /* Reads the keys beside zero_optimization, those in it, and accelerate's short ones. Values that
  * are not predicted are left out of the figures; a key that is not known is noted. */
 ms_status ms_training_zero_take_outer(const ms_training_ranks *t);
@@ -18,5 +15,17 @@ ms_status ms_training_zero_take_short(const ms_training_ranks *t);
 
 /* Whether FSDP2 stands for ZeRO-3 here, which has none of its options. */
 bool ms_training_zero_is_sharded(const ms_training_ranks *t);
+
+/* ---- training zero numbers ---- */
+
+/* What DeepSpeed's configuration and the training arguments both say: batches and types. */
+
+/* Sets micro-batch, accumulation and clipping: train_batch_size decides what is missing of the
+ * first two. Refuses numbers that contradict each other, as DeepSpeed and Trainer do. */
+ms_status ms_training_zero_take_numbers(const ms_training_ranks *t);
+
+/* Takes the type that the configuration trains in. Refuses both, and another than that of the
+ * training arguments. */
+ms_status ms_training_zero_take_types(const ms_training_ranks *t);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/quantized/marlin.h"
 
+#include "input/config/model/model_config.h"
+
 enum { INT32 = 4, INT16 = 2, FLOAT = 4, PACKED = 8 /* weights of 4 bits in an int32 */ };
 
 /* One of an expert's two products: from `in` to `out`. */

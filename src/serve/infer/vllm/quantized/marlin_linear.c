@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/quantized/marlin_linear.h"
 
+#include "input/config/quantize/quantize.h"
+
 enum { INT32 = 4, INT64 = 8, FLOAT = 4, PACKED = 8 /* weights of 4 bits in an int32 */ };
 /* Orders of scales: of groups, or of whole columns; of zeros. */
 enum { GROUP_ORDER = 64, COLUMN_ORDER = 32, ZERO_ORDER = 8 };

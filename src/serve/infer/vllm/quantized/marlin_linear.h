@@ -6,7 +6,7 @@
 #ifndef MS_SERVE_INFER_VLLM_QUANTIZED_MARLIN_LINEAR_H
 #define MS_SERVE_INFER_VLLM_QUANTIZED_MARLIN_LINEAR_H
 
-#include "serve/infer/vllm/weights.h"
+#include "serve/infer/vllm/load.h"
 
 /* Whether the kernel takes a layer without padding. */
 bool ms_vllm_marlin_linear_takes(uint64_t out, uint64_t in);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "serve/infer/vllm/quantized/mxfp4.h"
 
+#include "input/config/model/model_config.h"
+
 enum { INT16 = 2, INT32 = 4, FLOAT = 4, PAIR = 2 /* weights of 4 bits in a byte */, GROUP = 32 };
 
 /* One of an expert's two products: from `in` to `out`. */

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "input/config/model/model_config.h"
+#include "input/config/quantize/quantize.h"
+
 #define UNKNOWN_EXCEPTION "vllm: modules that are not quantised among others are not known: %.60s"
 
 enum { AMPERE = 80, ADA = 89, HOPPER = 90, ANY = UINT16_MAX };
