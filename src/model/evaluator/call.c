@@ -17,12 +17,14 @@ static ms_value run_function(ms_model *model, ms_object *o, const ms_family_func
 
 /* A layer's states are the first of what it returns; what is behind them waits for call_layer(),
  * unless this is a call again, of which nobody takes it. */
-static ms_value first_of(ms_model *model, ms_value result)
+static ms_value first_of(ms_model *model, const ms_object *o, ms_value result)
 {
     ms_tape *tape = model->tape;
     ms_family_program *program = model->modules;
     const ms_value first = result.items->count ? result.items->values[0] : (ms_value){0};
-    if (ms_hooks_saving(tape) != MS_SAVING_AGAIN && !tape->stopped && result.items->count > 1) {
+    const bool is_layer = o->klass->role == MS_ROLE_LAYER;
+    if (is_layer && ms_hooks_saving(tape) != MS_SAVING_AGAIN && !tape->stopped &&
+        result.items->count > 1) {
         program->handed = (ms_value){.kind = MS_VALUE_LIST,
                                      .items = ms_items_new(&program->pool, result.items->count)};
         if (!program->handed.items)
@@ -62,7 +64,7 @@ static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_ten
             o->second = result.items->values[1].tensor;
             ms_retain(tape, o->second);
         }
-        result = first_of(p->model, result);
+        result = first_of(p->model, o, result);
     }
     if (result.kind != MS_VALUE_TENSOR && !ms_idle(tape)) {
         ms_frame f = {.model = p->model, .self = o};

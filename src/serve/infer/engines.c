@@ -105,9 +105,9 @@ ms_status ms_infer_engine_check(const ms_infer_engine *engine, const ms_model_co
     if (*takers && config->family->user_text)
         return ms_fail(
             err, MS_ERR_CONFIG,
-            "engine %s has a program of its own, which knows no type %.60s; where it runs "
-            "the model as another family, the text says so (known_as = \"llama\"); or try "
-            "--engine %s",
+            "engine %s has a program of its own, and none for type %.60s; a text that changes no "
+            "module of the family that it imports can name that family (known_as = \"llama\"); or "
+            "try --engine %s",
             engine->name, type, takers);
     if (*takers)
         return ms_fail(err, MS_ERR_CONFIG,
