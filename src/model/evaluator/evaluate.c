@@ -50,13 +50,20 @@ static bool is_in(ms_value value, ms_value list)
 
 /* ---- operators ---- */
 
+static bool is_literal(const ms_symbols *symbols, ms_dim dim)
+{
+    return symbols->table.items[dim.symbol].kind == MS_SYMBOL_NUMBER;
+}
+
 static ms_value of_sizes(ms_frame *f, const ms_text_node *node, ms_value a, ms_value b)
 {
     ms_symbols *s = &f->model->tape->trace->symbols;
     const ms_dim x = ms_size_of_value(f, a), y = ms_size_of_value(f, b);
     switch ((int)node->kind) {
     case MS_NODE_ADD:
-        return ms_value_of_dim(ms_dim_add(s, x, y));
+        return ms_value_of_dim(is_literal(s, x) && is_literal(s, y)
+                                   ? ms_dim_number(s, x.value + y.value)
+                                   : ms_dim_add(s, x, y));
     case MS_NODE_SUBTRACT:
         return ms_value_of_dim(ms_dim_rest(s, x, y));
     case MS_NODE_MULTIPLY:

@@ -6,6 +6,7 @@
 
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/packed/quantized.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/ops/ops.h"
@@ -57,6 +58,21 @@ FUNCTION(run_sliding_mask)
 {
     (void)call;
     r->items[0] = ms_causal_mask(f->model, a[0], true);
+}
+
+FUNCTION(run_full_mask)
+{
+    (void)call, (void)a;
+    r->items[0] = ms_full_mask(f->model);
+}
+
+/* where(mask, 0, lowest) */
+FUNCTION(run_additive_mask)
+{
+    ms_model *m = f->model;
+    (void)call, (void)a;
+    r->items[0] =
+        ms_additive_mask(m->tape, m->batch, m->seq, ms_cache_keys(m, 0), ms_unpacked_dtype(m));
 }
 
 /* ---- attention ---- */
@@ -141,6 +157,13 @@ FUNCTION(run_attention)
     r->items[1] = 0;
     r->items[0] =
         ms_attention_call(f->model, f->self->number, a[0], a[1], a[2], a[3], &r->items[1]);
+}
+
+FUNCTION(run_scaled_attention)
+{
+    ms_model *m = f->model;
+    r->items[0] = ms_sdpa(m->tape, m->backends[0].masked, a[0], a[1], a[2], a[3],
+                          ms_frame_number(f, call->items[4], 0));
 }
 
 FUNCTION(run_sink_attention)
@@ -269,6 +292,24 @@ static const ms_primitive functions[] = {
      .types = "tttt",
      .results = 2,
      .run = run_attention},
+    {.name = "full_mask",
+     .shape = MS_SHAPE_POSITIONS,
+     .parameters = "",
+     .types = "",
+     .results = 1,
+     .run = run_full_mask},
+    {.name = "additive_mask",
+     .shape = MS_SHAPE_POSITIONS,
+     .parameters = "",
+     .types = "",
+     .results = 1,
+     .run = run_additive_mask},
+    {.name = "scaled_dot_product_attention",
+     .shape = MS_SHAPE_ATTENTION,
+     .parameters = "query key value attn_mask dropout_p",
+     .types = "tttt|n",
+     .results = 1,
+     .run = run_scaled_attention},
     {.name = "sink_attention",
      .shape = MS_SHAPE_ATTENTION,
      .parameters = "query key value mask sinks",

@@ -150,6 +150,14 @@ static void take_rows(taking *t, const ms_text_node *node, ms_tensor rows, bool 
     t->is_view = true;
 }
 
+/* [-1]: a list of one place, which keeps the dimension. */
+static bool is_one(ms_value value, double count)
+{
+    return value.kind == MS_VALUE_LIST && value.items->count == 1 &&
+           value.items->values[0].kind == MS_VALUE_NUMBER &&
+           value.items->values[0].number < count && value.items->values[0].number >= -count;
+}
+
 static void take(taking *t, const ms_text_node *node, bool is_only)
 {
     ms_tape *tape = t->frame->model->tape;
@@ -175,7 +183,10 @@ static void take(taking *t, const ms_text_node *node, bool is_only)
     const double count = ms_idle(tape) ? 0 : (double)dim_at(t).value;
     if (ms_idle(tape))
         return;
-    if (value.kind == MS_VALUE_TENSOR) {
+    if (is_one(value, count)) {
+        t->tensor = ms_index_one(tape, t->tensor, t->dim++);
+        t->is_view = true;
+    } else if (value.kind == MS_VALUE_TENSOR) {
         take_rows(t, node, value.tensor, is_only);
     } else if (value.kind == MS_VALUE_NUMBER && value.number < count && value.number >= -count) {
         t->tensor = ms_select(tape, t->tensor, t->dim);

@@ -35,6 +35,7 @@ static const struct {
     KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
           MS_FAMILY_DIM_POSITIONS),
     KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
+    KNOWN("num_ln_in_parallel_attn", parallel_norms, OF_COUNTS, 2, PLAIN),
     KNOWN("sliding_window", sliding_window, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
@@ -65,6 +66,10 @@ static const struct {
     KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
     KNOWN("use_parallel_residual", parallel_residual, OF_TRUTHS, 1, PLAIN),
     KNOWN("layerdrop", layer_drop, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("new_decoder_architecture", groups_kv, OF_TRUTHS, 1, PLAIN),
+    KNOWN("multi_query", shares_kv, OF_TRUTHS, 1, PLAIN),
+    KNOWN("parallel_attn", is_parallel, OF_TRUTHS, 1, PLAIN),
+    KNOWN("alibi", alibi, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_dropout", attention_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
@@ -115,6 +120,10 @@ const ms_family_key *ms_family_key_derived(const char *name)
         {.name = "intermediate_size",
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
          .dim = MS_FAMILY_DIM_INTERMEDIATE},
+        {.name = "mixing_dropout",
+         .row = {.name = "attention_dropout",
+                 .kind = MS_KEY_FRACTION,
+                 .offset = MEMBER(mixing_dropout)}},
     };
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
         if (strcmp(name, derived[i].name) == 0)

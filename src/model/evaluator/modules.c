@@ -31,6 +31,28 @@ CALL(call_linear)
     r->items[0] = ms_linear_call(f->model, &p->linear, a[0]);
 }
 
+/* x @ weight.T, and the bias added by an operator of its own. Of a view autocast keeps no cast. */
+static ms_tensor times_transposed(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    if (ms_idle(tape)) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    const ms_tensor out =
+        ms_linear(tape, x, ms_view(tape, weight, ms_info(tape, weight)->shape), 0);
+    if (!bias)
+        return out;
+    ms_retain(tape, out);
+    const ms_tensor sum = ms_add(tape, out, bias);
+    ms_release(tape, out);
+    return sum;
+}
+
+CALL(call_linear_apart)
+{
+    r->items[0] = ms_linear_call_by(f->model, &p->linear, a[0], times_transposed);
+}
+
 static void make_conv1d(const ms_making *m)
 {
     m->part->linear =
@@ -309,6 +331,8 @@ CALL(call_head)
 static const ms_primitive modules[] = {
     MODULE("linear", LINEAR, "in_features out_features bias", "dd|n", make_linear, call_linear,
            "t"),
+    MODULE("linear_apart", LINEAR, "in_features out_features bias", "dd|n", make_linear,
+           call_linear_apart, "t"),
     MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
     MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
     MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
