@@ -177,8 +177,11 @@ FUNCTION(run_sink_attention)
 FUNCTION(run_logits)
 {
     const ms_family_program *p = f->model->modules;
-    (void)call;
-    r->items[0] = ms_linear_call(f->model, &p->head->linear, a[0]);
+    r->items[0] = 0;
+    if (p->head)
+        r->items[0] = ms_linear_call(f->model, &p->head->linear, a[0]);
+    else
+        ms_frame_fail(f, call, "the class has no head");
 }
 
 /* ---- the MLP ---- */

@@ -129,7 +129,9 @@ static void take_slice(taking *t, const ms_text_node *slice)
         t->is_view = true;
     } else if (step < 1 || step > 1 || end < first) {
         ms_frame_fail(f, slice, "no elements are left, or steps that are not known here");
-    } else if (end - first < count) {
+    } else if (end - first < count || (slice->items[1]->kind != MS_NODE_NONE &&
+                                       ms_info(tape, t->tensor)->dtype == MS_DTYPE_I64)) {
+        /* of ids, of which all have the symbol of the bound */
         t->tensor = ms_narrow(tape, t->tensor, t->dim, length_of(t, slice, first, end));
         t->is_view = true;
     }

@@ -51,6 +51,8 @@ static const struct {
     KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("embedding_size", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_TABLE),
+    KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
@@ -65,6 +67,7 @@ static const struct {
     KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
     KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
     KNOWN("use_parallel_residual", parallel_residual, OF_TRUTHS, 1, PLAIN),
+    KNOWN("classifier_dropout", classifier_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("layerdrop", layer_drop, OF_FRACTIONS, 1, PLAIN),
     KNOWN("new_decoder_architecture", groups_kv, OF_TRUTHS, 1, PLAIN),
     KNOWN("multi_query", shares_kv, OF_TRUTHS, 1, PLAIN),
@@ -120,6 +123,9 @@ const ms_family_key *ms_family_key_derived(const char *name)
         {.name = "intermediate_size",
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
          .dim = MS_FAMILY_DIM_INTERMEDIATE},
+        {.name = "num_labels",
+         .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
+         .dim = MS_FAMILY_DIM_LABELS},
         {.name = "mixing_dropout",
          .row = {.name = "attention_dropout",
                  .kind = MS_KEY_FRACTION,
@@ -189,6 +195,23 @@ static bool read_activation(ms_resolver *r, const ms_text_node *node, ms_key *ro
     return false;
 }
 
+/* A number, or a fraction above. */
+static bool read_fraction(ms_resolver *r, const ms_text_node *node, ms_key *row)
+{
+    const ms_family_key *other =
+        node->kind == MS_NODE_NAME ? ms_family_key_find(r->text, node->text) : NULL;
+    row->default_value = node->number;
+    if (node->kind == MS_NODE_NUMBER && node->number <= 1)
+        return true;
+    if (other && other->row.kind == MS_KEY_FRACTION) {
+        row->default_kind = MS_DEFAULT_SAME_AS;
+        row->default_offset = other->row.offset;
+        return true;
+    }
+    ms_family_fail(r->reading, node, "a number from 0 to 1, or a fraction above, is wanted here");
+    return false;
+}
+
 static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     switch ((int)row->kind) {
@@ -197,11 +220,7 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
     case MS_KEY_ACTIVATION:
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
-        row->default_value = node->number;
-        if (node->kind == MS_NODE_NUMBER && node->number <= 1)
-            return true;
-        ms_family_fail(r->reading, node, "a number from 0 to 1 is wanted here");
-        return false;
+        return read_fraction(r, node, row);
     default:
         row->default_value = node->number;
         if (node->kind == MS_NODE_TRUTH)
@@ -217,6 +236,13 @@ static bool read_null(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     double value = 0;
     const size_t other = row->default_offset;
+    if (row->kind == MS_KEY_FRACTION && row->default_kind == MS_DEFAULT_SAME_AS) {
+        row->null_kind = MS_DEFAULT_SAME_AS;
+        if (read_fraction(r, node, row) && row->default_offset == other)
+            return true;
+        ms_family_fail(r->reading, node, "absent and null are the same fraction above");
+        return false;
+    }
     if (row->kind != MS_KEY_COUNT && row->kind != MS_KEY_OPTIONAL) {
         ms_family_fail(r->reading, node, "only a count may be null");
         return false;

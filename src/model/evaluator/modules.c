@@ -277,26 +277,9 @@ CALL(call_rotary_by_kind_fp32)
 
 /* ---- the head ---- */
 
-/* The part that a path leads to: model.embed_tokens. NULL: there is none such. */
-static const ms_family_part *follow(const ms_object *root, const ms_text_node *path)
-{
-    const char *name = path->text;
-    const ms_object *in = root;
-    if (path->kind == MS_NODE_MEMBER) {
-        const ms_family_part *outer = follow(root, path->items[0]);
-        in = outer && outer->objects ? outer->objects : NULL;
-    } else if (path->kind != MS_NODE_NAME) {
-        return NULL;
-    }
-    for (uint32_t i = 0; in && i < in->klass->field_count; i++)
-        if (strcmp(in->klass->fields[i].name, name) == 0)
-            return &in->parts[i];
-    return NULL;
-}
-
 static void make_head(const ms_making *m)
 {
-    const ms_family_part *embedding = follow(m->root, m->call->items[0]);
+    const ms_family_part *embedding = ms_making_follow(m, 0);
     if (!embedding || !embedding->tensors[0]) { /* see check.c */
         ms_tape_fail(m->model->tape, MS_ERR_CONFIG);
         return;
@@ -373,8 +356,10 @@ const ms_primitive *ms_primitive_at(uint32_t i)
     if (i < count)
         return &modules[i];
     i -= count;
-    return i < ms_mixture_row_count ? &ms_mixture_rows[i]
-                                    : ms_function_at(i - ms_mixture_row_count);
+    if (i < ms_mixture_row_count)
+        return &ms_mixture_rows[i];
+    i -= ms_mixture_row_count;
+    return i < ms_head_row_count ? &ms_head_rows[i] : ms_function_at(i - ms_head_row_count);
 }
 
 const ms_primitive *ms_primitive_find(const char *name, bool is_module)
