@@ -41,19 +41,3 @@ ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
             *ms_local(f, ms_as_heads(model, ms_linear_call(model, q_k_v[i], hidden), model->heads));
     return ms_attend_merged(model, f, number, heads, model->mask, weights);
 }
-
-void ms_encoder_end(ms_model *model, ms_locals *f, const ms_tensor *hidden, const ms_tensor *logits,
-                    ms_tensor (*words_loss)(ms_model *model, ms_tensor scores, ms_tensor labels),
-                    const ms_model_inputs *in, ms_model_outputs *out)
-{
-    ms_tensor *loss = ms_local(f, 0);
-    if (in->keeps_hidden)
-        out->hidden = ms_hand_out(model->tape, *hidden);
-    if (in->keeps_logits || !in->labels)
-        out->logits = ms_hand_out(model->tape, *logits);
-    if (in->labels)
-        ms_assign(f, loss,
-                  model->config->head == MS_HEAD_MASKED_LM ? words_loss(model, *logits, in->labels)
-                                                           : ms_class_loss(model, *logits));
-    ms_forward_end(f, loss, out);
-}

@@ -29,11 +29,4 @@ ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
                          const ms_linear_module *const q_k_v[3], ms_tensor hidden,
                          ms_tensor *weights);
 
-/* The end of a forward pass with one head: hands out what is asked for, and makes the loss of
- * classes, or by `words_loss` that of masked words. *hidden and *logits are locals of `f`, which it
- * ends. */
-void ms_encoder_end(ms_model *model, ms_locals *f, const ms_tensor *hidden, const ms_tensor *logits,
-                    ms_tensor (*words_loss)(ms_model *model, ms_tensor scores, ms_tensor labels),
-                    const ms_model_inputs *in, ms_model_outputs *out);
-
 #endif

@@ -182,6 +182,13 @@ static ms_tensor matrix_product(ms_frame *f, const ms_text_node *node, ms_tensor
     return 0;
 }
 
+/* Of the same type, or whole numbers. */
+static bool is_divisor(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    const uint32_t type = ms_info(tape, b)->dtype;
+    return type == ms_info(tape, a)->dtype || type == MS_DTYPE_I64;
+}
+
 static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, ms_tensor b)
 {
     ms_tape *tape = f->model->tape;
@@ -206,7 +213,7 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
             break;
         return in_place ? ms_mul_(tape, a, b) : ms_mul(tape, a, b);
     case MS_NODE_DIVIDE:
-        if (in_place || !covers(f, a, b) || ms_info(tape, a)->dtype != ms_info(tape, b)->dtype)
+        if (in_place || !covers(f, a, b) || !is_divisor(tape, a, b))
             break;
         return ms_div(tape, a, b);
     case MS_NODE_EQUAL:

@@ -192,6 +192,12 @@ FUNCTION(run_activation)
     r->items[0] = ms_activation_call(f->model, a[0]);
 }
 
+FUNCTION(run_activation_of_head)
+{
+    (void)call;
+    r->items[0] = ms_activate(f->model->tape, f->model->config->head_activation, a[0]);
+}
+
 FUNCTION(run_liger_gate)
 {
     (void)call;
@@ -374,6 +380,7 @@ static const ms_primitive functions[] = {
     {                                                                                              \
         .name = name_, .parameters = "x", .types = "t", .results = 1, .run = run_                  \
     }
+    OPERATES("activation_of_head", run_activation_of_head),
     OPERATES("silu", run_silu),
     OPERATES("gelu", run_gelu),
     OPERATES("relu", run_relu),

@@ -36,6 +36,7 @@ static const struct {
           MS_FAMILY_DIM_POSITIONS),
     KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
     KNOWN("num_ln_in_parallel_attn", parallel_norms, OF_COUNTS, 2, PLAIN),
+    KNOWN("local_attention", local_attention, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("sliding_window", sliding_window, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
@@ -78,6 +79,7 @@ static const struct {
     KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("partial_rotary_factor", rotary_share, OF_FRACTIONS, 1, PLAIN),
     KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("classifier_activation", head_activation, OF_ACTIVATIONS, 1, PLAIN),
     KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
 };
 
@@ -94,6 +96,7 @@ static const struct {
     {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
     {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
     {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
+    {"choice", MS_KEY_CHOICE, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
@@ -409,7 +412,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
                    "dense_layers(), "
-                   "rope() or ignored(...)%s",
+                   "rope() choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }
@@ -432,6 +435,25 @@ static bool has_size(const ms_key *row)
            (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
 }
 
+/* choice("cls", "mean", "classifier_pooling"): true for the second word. */
+static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
+{
+    uint32_t spellings = 0;
+    bool is_right = call->count >= 3;
+    for (uint32_t i = 1; i < call->count && is_right; i++)
+        is_right = call->items[i]->kind == MS_NODE_STRING && !call->items[i]->keyword;
+    if (!is_right) {
+        ms_family_fail(r->reading, call, "two words are wanted here, and spellings of the key");
+        return false;
+    }
+    row->choices[0] = call->items[1]->text;
+    row->choices[1] = call->items[2]->text;
+    for (uint32_t i = 3; i < call->count; i++)
+        if (!read_spelling(r, call->items[i], row, &spellings))
+            return false;
+    return true;
+}
+
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
     const ms_text_node *call = s->value;
@@ -451,7 +473,8 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     }
     if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))
         return false;
-    if (!read_arguments(r, call, kinds[i].has_default, &key.row))
+    if (key.row.kind == MS_KEY_CHOICE ? !read_choice(r, call, &key.row)
+                                      : !read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
     if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");

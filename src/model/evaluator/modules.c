@@ -91,10 +91,12 @@ static void make_rms_norm(const ms_making *m)
 
 static void make_layer_norm(const ms_making *m)
 {
-    if (ms_making_truth(m, 2, true))
+    if (!ms_making_truth(m, 2, true))
+        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+    else if (ms_making_truth(m, 3, true))
         make_norm(m, true);
     else
-        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+        m->part->norm = ms_layer_norm_new(m->model, m->scope, m->name, ms_making_dim(m, 0), false);
 }
 
 CALL(call_rms_norm)
@@ -325,7 +327,7 @@ static const ms_primitive modules[] = {
            call_weight_last_rms_norm, "t"),
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
-    MODULE("layer_norm", NORM, "width rows elementwise_affine", "d|dn", make_layer_norm,
+    MODULE("layer_norm", NORM, "width rows elementwise_affine bias", "d|dnn", make_layer_norm,
            call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
     MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
