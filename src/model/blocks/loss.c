@@ -202,6 +202,22 @@ ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled)
     return ms_cross_entropy(tape, ms_view(tape, pooled, MS_SHAPE(rows, model->labels)), labels);
 }
 
+ms_tensor ms_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
+{
+    ms_tape *tape = model->tape;
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    ms_tensor flat = ms_view(tape, labels, MS_SHAPE(tokens));
+    return ms_cross_entropy(tape, ms_view(tape, scores, MS_SHAPE(tokens, model->vocab)), flat);
+}
+
+ms_tensor ms_wide_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
+{
+    ms_locals f = ms_locals_begin(model->tape);
+    ms_tensor *wide = ms_local(&f, ms_to(model->tape, scores, MS_DTYPE_F32));
+    ms_tensor *loss = ms_local(&f, ms_words_loss(model, *wide, labels));
+    return ms_locals_end(&f, loss);
+}
+
 /* The logits of one token of each sequence, bound. */
 static ms_tensor *last_token_logits(ms_model *model, ms_locals *f, const ms_linear_module *head,
                                     ms_tensor hidden, ms_tensor ids)

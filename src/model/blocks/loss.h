@@ -24,4 +24,9 @@ ms_dim ms_kept_tokens(ms_model *model, uint64_t kept);
 /* The loss of a classifier's logits, [B, C] or [B, S, C], which stay owned by the caller. */
 ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled);
 
+/* cross_entropy(scores.view(-1, V), labels.view(-1)) */
+ms_tensor ms_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels);
+/* The same of scores.float(). */
+ms_tensor ms_wide_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels);
+
 #endif

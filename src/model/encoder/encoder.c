@@ -32,12 +32,6 @@ ms_tensor ms_learned_table_call(ms_model *model, const ms_learned_table *table, 
     return out;
 }
 
-void ms_remake_position_ids(ms_model *model)
-{
-    if (!ms_is_made_on_host(model))
-        ms_transient(model->tape, 8 * model->config->max_positions, MS_DTYPE_I64);
-}
-
 ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
                          const ms_linear_module *const q_k_v[3], ms_tensor hidden,
                          ms_tensor *weights)
@@ -47,36 +41,4 @@ ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
         heads[i] =
             *ms_local(f, ms_as_heads(model, ms_linear_call(model, q_k_v[i], hidden), model->heads));
     return ms_attend_merged(model, f, number, heads, model->mask, weights);
-}
-
-ms_tensor ms_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
-{
-    ms_tape *tape = model->tape;
-    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
-    ms_tensor flat = ms_view(tape, labels, MS_SHAPE(tokens));
-    return ms_cross_entropy(tape, ms_view(tape, scores, MS_SHAPE(tokens, model->vocab)), flat);
-}
-
-ms_tensor ms_wide_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
-{
-    ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor *wide = ms_local(&f, ms_to(model->tape, scores, MS_DTYPE_F32));
-    ms_tensor *loss = ms_local(&f, ms_words_loss(model, *wide, labels));
-    return ms_locals_end(&f, loss);
-}
-
-void ms_encoder_end(ms_model *model, ms_locals *f, const ms_tensor *hidden, const ms_tensor *logits,
-                    ms_tensor (*words_loss)(ms_model *model, ms_tensor scores, ms_tensor labels),
-                    const ms_model_inputs *in, ms_model_outputs *out)
-{
-    ms_tensor *loss = ms_local(f, 0);
-    if (in->keeps_hidden)
-        out->hidden = ms_hand_out(model->tape, *hidden);
-    if (in->keeps_logits || !in->labels)
-        out->logits = ms_hand_out(model->tape, *logits);
-    if (in->labels)
-        ms_assign(f, loss,
-                  model->config->head == MS_HEAD_MASKED_LM ? words_loss(model, *logits, in->labels)
-                                                           : ms_class_loss(model, *logits));
-    ms_forward_end(f, loss, out);
 }

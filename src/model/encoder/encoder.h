@@ -23,25 +23,10 @@ ms_learned_table ms_learned_table_of(ms_model *model, uint32_t parent, const cha
                                      ms_dim rows, ms_dim width);
 ms_tensor ms_learned_table_call(ms_model *model, const ms_learned_table *table, ms_tensor ids);
 
-/* Initialising the weights makes the position ids once more. */
-void ms_remake_position_ids(ms_model *model);
-
 /* Attention of every token to all, by three linear layers for queries, keys and values: [B, S, H],
  * a local of `f`. The probabilities are retained until the caller releases them. */
 ms_tensor *ms_attend_all(ms_model *model, ms_locals *f, uint64_t number,
                          const ms_linear_module *const q_k_v[3], ms_tensor hidden,
                          ms_tensor *weights);
-
-/* cross_entropy(scores.view(-1, V), labels.view(-1)) */
-ms_tensor ms_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels);
-/* The same of scores.float(). */
-ms_tensor ms_wide_words_loss(ms_model *model, ms_tensor scores, ms_tensor labels);
-
-/* The end of a forward pass with one head: hands out what is asked for, and makes the loss of
- * classes, or by `words_loss` that of masked words. *hidden and *logits are locals of `f`, which it
- * ends. */
-void ms_encoder_end(ms_model *model, ms_locals *f, const ms_tensor *hidden, const ms_tensor *logits,
-                    ms_tensor (*words_loss)(ms_model *model, ms_tensor scores, ms_tensor labels),
-                    const ms_model_inputs *in, ms_model_outputs *out);
 
 #endif

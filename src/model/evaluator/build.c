@@ -27,6 +27,28 @@ bool ms_making_truth(const ms_making *m, uint32_t argument, bool otherwise)
     return node ? ms_family_truth(&facts, node) : otherwise;
 }
 
+/* The part that a path leads to: model.embed_tokens. NULL: there is none such. */
+static ms_family_part *follow(const ms_object *root, const ms_text_node *path)
+{
+    const char *name = path->text;
+    const ms_object *in = root;
+    if (path->kind == MS_NODE_MEMBER) {
+        const ms_family_part *outer = follow(root, path->items[0]);
+        in = outer && outer->objects ? outer->objects : NULL;
+    } else if (path->kind != MS_NODE_NAME) {
+        return NULL;
+    }
+    for (uint32_t i = 0; in && i < in->klass->field_count; i++)
+        if (strcmp(in->klass->fields[i].name, name) == 0)
+            return &in->parts[i];
+    return NULL;
+}
+
+ms_family_part *ms_making_follow(const ms_making *m, uint32_t argument)
+{
+    return follow(m->root, m->call->items[argument]);
+}
+
 /* ---- modules ---- */
 
 static bool build_object(ms_model *model, ms_object *root, ms_object *o);
@@ -55,6 +77,8 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
             ms_scope_add(model->tape, scope, is_list ? number : m->name, is_list ? i : MS_NONE);
         if (!build_object(model, m->root, o))
             return false;
+        if (o->klass->is_group)
+            o->scope = MS_NONE;
     }
     return p->objects && model->tape->status == MS_OK;
 }
@@ -118,13 +142,16 @@ bool ms_family_text_build(ms_model *model)
                              .root = {.klass = &text->root, .scope = MS_NONE, .number = MS_NONE},
                              .end = (uint32_t)model->config->num_layers};
     model->modules = p;
-    model->softmax_in_fp32 = !text->softmax_as_input;
+    model->softmax_in_fp32 = !text->softmax_as_input && !text->softmax_uncast;
+    model->softmax_uncast = text->softmax_uncast;
     if (text->multiplies_logits || text->divides_logits)
         model->scale_logits = text->multiplies_logits ? ms_mul_scalar : ms_div_scalar;
     if (!build_object(model, &p->root, &p->root))
         return false;
-    p->model = &p->root.parts[text->model_field];
-    p->head = &p->root.parts[text->head_field];
+    if (!text->root.forward) {
+        p->model = &p->root.parts[text->model_field];
+        p->head = &p->root.parts[text->head_field];
+    }
     initialise(model, &p->root);
     return true;
 }

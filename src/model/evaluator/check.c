@@ -117,7 +117,7 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     }
     if (status == MS_OK)
         status = check_class(&facts, &text->root, err);
-    return status == MS_OK ? check_table(&facts, text->table, err) : status;
+    return status == MS_OK && text->table ? check_table(&facts, text->table, err) : status;
 }
 
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "model/blocks/cache.h"
+#include "model/blocks/packed/quantized.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
@@ -119,6 +120,23 @@ MS_OPERATION(apply_gather)
     return ms_value_of_tensor(out);
 }
 
+/* x, with a number where a mask is true; of what is smaller than the mask, without gradients. */
+MS_OPERATION(apply_masked_fill)
+{
+    ms_tape *tape = f->model->tape;
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
+        ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients, and a mask, are wanted here");
+    if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
+        return (ms_value){0};
+    const ms_tensor both[] = {a[0].tensor, a[1].tensor};
+    const ms_tensor out =
+        ms_elementwise_out(tape, 2, both, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[1].tensor);
+    return ms_value_of_tensor(out);
+}
+
 /* The products of two rows of numbers. */
 MS_OPERATION(apply_outer)
 {
@@ -140,7 +158,7 @@ MS_OPERATION(apply_outer)
 MS_OPERATION(apply_default_dtype)
 {
     (void)call, (void)a;
-    return ms_value_of_type(f->model->run->dtype);
+    return ms_value_of_type(ms_unpacked_dtype(f->model));
 }
 
 /* ---- the pass ---- */
@@ -175,6 +193,12 @@ MS_OPERATION(apply_key_tokens)
     return ms_value_of_dim(ms_cache_keys(f->model, 0));
 }
 
+MS_OPERATION(apply_is_eager)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(f->model->attention == MS_ATTENTION_EAGER);
+}
+
 MS_OPERATION(apply_seen_tokens)
 {
     (void)call, (void)a;
@@ -191,12 +215,14 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("arange", "start end step dtype device", "v|vvvv", apply_arange),
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
+    MS_OPERATION_ROW("masked_fill", "x mask value", "vvv", apply_masked_fill),
     MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
     MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),
     MS_OPERATION_ROW("given_positions", "", "", apply_given_positions),
     MS_OPERATION_ROW("given_mask", "", "", apply_given_mask),
     MS_OPERATION_ROW("count_seen", "", "", apply_count_seen),
     MS_OPERATION_ROW("key_tokens", "", "", apply_key_tokens),
+    MS_OPERATION_ROW("attention_is_eager", "", "", apply_is_eager),
     MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
 };
 

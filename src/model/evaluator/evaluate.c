@@ -50,13 +50,20 @@ static bool is_in(ms_value value, ms_value list)
 
 /* ---- operators ---- */
 
+static bool is_literal(const ms_symbols *symbols, ms_dim dim)
+{
+    return symbols->table.items[dim.symbol].kind == MS_SYMBOL_NUMBER;
+}
+
 static ms_value of_sizes(ms_frame *f, const ms_text_node *node, ms_value a, ms_value b)
 {
     ms_symbols *s = &f->model->tape->trace->symbols;
     const ms_dim x = ms_size_of_value(f, a), y = ms_size_of_value(f, b);
     switch ((int)node->kind) {
     case MS_NODE_ADD:
-        return ms_value_of_dim(ms_dim_add(s, x, y));
+        return ms_value_of_dim(is_literal(s, x) && is_literal(s, y)
+                                   ? ms_dim_number(s, x.value + y.value)
+                                   : ms_dim_add(s, x, y));
     case MS_NODE_SUBTRACT:
         return ms_value_of_dim(ms_dim_rest(s, x, y));
     case MS_NODE_MULTIPLY:
@@ -175,6 +182,13 @@ static ms_tensor matrix_product(ms_frame *f, const ms_text_node *node, ms_tensor
     return 0;
 }
 
+/* Of the same type, or whole numbers. */
+static bool is_divisor(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    const uint32_t type = ms_info(tape, b)->dtype;
+    return type == ms_info(tape, a)->dtype || type == MS_DTYPE_I64;
+}
+
 static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, ms_tensor b)
 {
     ms_tape *tape = f->model->tape;
@@ -199,7 +213,7 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
             break;
         return in_place ? ms_mul_(tape, a, b) : ms_mul(tape, a, b);
     case MS_NODE_DIVIDE:
-        if (in_place || !covers(f, a, b) || ms_info(tape, a)->dtype != ms_info(tape, b)->dtype)
+        if (in_place || !covers(f, a, b) || !is_divisor(tape, a, b))
             break;
         return ms_div(tape, a, b);
     case MS_NODE_EQUAL:

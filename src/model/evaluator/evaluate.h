@@ -15,6 +15,8 @@ typedef struct ms_family_program {
     /* Of the layers, those that loops go over: all, or those of a stage. */
     uint32_t first, end;
     bool is_first_stage, is_last_stage;
+    const ms_model_inputs *in; /* of the pass that runs */
+    ms_model_outputs *out;
     ms_items_pool pool;
     ms_value handed; /* what the layer that ran returned behind its states, retained; or none */
     ms_value (*evaluate)(ms_frame *frame, const ms_text_node *node); /* ms_family_evaluate */

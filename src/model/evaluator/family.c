@@ -97,7 +97,7 @@ static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *
     if (text->slides || text->sparse)
         family->layer_kind = ms_family_text_kind;
     family->program = &program;
-    family->stages = &ms_family_text_stages;
+    family->stages = text->root.forward ? NULL : &ms_family_text_stages;
     family->text = text;
     return family;
 }

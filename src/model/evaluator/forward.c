@@ -23,9 +23,16 @@ static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
+    p->steps = p->frames = 0;
+    p->in = in;
+    p->out = out;
+    if (p->text->root.forward) {
+        out->loss = ms_hand_out(
+            model->tape, ms_family_call_tensor(model, &p->root, p->text->root.forward, in->ids));
+        return;
+    }
     ms_object *whole = p->model->objects;
     ms_locals f = ms_locals_begin(model->tape);
-    p->steps = p->frames = 0;
     ms_tensor *hidden =
         ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
     check_hidden(model, whole, *hidden);

@@ -7,6 +7,7 @@
 #include "input/config/model/model_config.h"
 #include "model/blocks/attention/masks.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/packed/quantized.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/ops/ops.h"
@@ -58,6 +59,21 @@ FUNCTION(run_sliding_mask)
 {
     (void)call;
     r->items[0] = ms_causal_mask(f->model, a[0], true);
+}
+
+FUNCTION(run_full_mask)
+{
+    (void)call, (void)a;
+    r->items[0] = ms_full_mask(f->model);
+}
+
+/* where(mask, 0, lowest) */
+FUNCTION(run_additive_mask)
+{
+    ms_model *m = f->model;
+    (void)call, (void)a;
+    r->items[0] =
+        ms_additive_mask(m->tape, m->batch, m->seq, ms_cache_keys(m, 0), ms_unpacked_dtype(m));
 }
 
 /* ---- attention ---- */
@@ -144,6 +160,13 @@ FUNCTION(run_attention)
         ms_attention_call(f->model, f->self->number, a[0], a[1], a[2], a[3], &r->items[1]);
 }
 
+FUNCTION(run_scaled_attention)
+{
+    ms_model *m = f->model;
+    r->items[0] = ms_sdpa(m->tape, m->backends[0].masked, a[0], a[1], a[2], a[3],
+                          ms_frame_number(f, call->items[4], 0));
+}
+
 FUNCTION(run_sink_attention)
 {
     (void)call;
@@ -155,8 +178,11 @@ FUNCTION(run_sink_attention)
 FUNCTION(run_logits)
 {
     const ms_family_program *p = f->model->modules;
-    (void)call;
-    r->items[0] = ms_linear_call(f->model, &p->head->linear, a[0]);
+    r->items[0] = 0;
+    if (p->head)
+        r->items[0] = ms_linear_call(f->model, &p->head->linear, a[0]);
+    else
+        ms_frame_fail(f, call, "the class has no head");
 }
 
 /* ---- the MLP ---- */
@@ -165,6 +191,12 @@ FUNCTION(run_activation)
 {
     (void)call;
     r->items[0] = ms_activation_call(f->model, a[0]);
+}
+
+FUNCTION(run_activation_of_head)
+{
+    (void)call;
+    r->items[0] = ms_activate(f->model->tape, f->model->config->head_activation, a[0]);
 }
 
 FUNCTION(run_liger_gate)
@@ -270,6 +302,24 @@ static const ms_primitive functions[] = {
      .types = "tttt",
      .results = 2,
      .run = run_attention},
+    {.name = "full_mask",
+     .shape = MS_SHAPE_POSITIONS,
+     .parameters = "",
+     .types = "",
+     .results = 1,
+     .run = run_full_mask},
+    {.name = "additive_mask",
+     .shape = MS_SHAPE_POSITIONS,
+     .parameters = "",
+     .types = "",
+     .results = 1,
+     .run = run_additive_mask},
+    {.name = "scaled_dot_product_attention",
+     .shape = MS_SHAPE_ATTENTION,
+     .parameters = "query key value attn_mask dropout_p",
+     .types = "tttt|n",
+     .results = 1,
+     .run = run_scaled_attention},
     {.name = "sink_attention",
      .shape = MS_SHAPE_ATTENTION,
      .parameters = "query key value mask sinks",
@@ -331,6 +381,7 @@ static const ms_primitive functions[] = {
     {                                                                                              \
         .name = name_, .parameters = "x", .types = "t", .results = 1, .run = run_                  \
     }
+    OPERATES("activation_of_head", run_activation_of_head),
     OPERATES("silu", run_silu),
     OPERATES("gelu", run_gelu),
     OPERATES("relu", run_relu),

@@ -129,7 +129,9 @@ static void take_slice(taking *t, const ms_text_node *slice)
         t->is_view = true;
     } else if (step < 1 || step > 1 || end < first) {
         ms_frame_fail(f, slice, "no elements are left, or steps that are not known here");
-    } else if (end - first < count) {
+    } else if (end - first < count || (slice->items[1]->kind != MS_NODE_NONE &&
+                                       ms_info(tape, t->tensor)->dtype == MS_DTYPE_I64)) {
+        /* of ids, of which all have the symbol of the bound */
         t->tensor = ms_narrow(tape, t->tensor, t->dim, length_of(t, slice, first, end));
         t->is_view = true;
     }
@@ -148,6 +150,14 @@ static void take_rows(taking *t, const ms_text_node *node, ms_tensor rows, bool 
     }
     t->tensor = ms_index_rows(tape, t->tensor, rows);
     t->is_view = true;
+}
+
+/* [-1]: a list of one place, which keeps the dimension. */
+static bool is_one(ms_value value, double count)
+{
+    return value.kind == MS_VALUE_LIST && value.items->count == 1 &&
+           value.items->values[0].kind == MS_VALUE_NUMBER &&
+           value.items->values[0].number < count && value.items->values[0].number >= -count;
 }
 
 static void take(taking *t, const ms_text_node *node, bool is_only)
@@ -175,7 +185,10 @@ static void take(taking *t, const ms_text_node *node, bool is_only)
     const double count = ms_idle(tape) ? 0 : (double)dim_at(t).value;
     if (ms_idle(tape))
         return;
-    if (value.kind == MS_VALUE_TENSOR) {
+    if (is_one(value, count)) {
+        t->tensor = ms_index_one(tape, t->tensor, t->dim++);
+        t->is_view = true;
+    } else if (value.kind == MS_VALUE_TENSOR) {
         take_rows(t, node, value.tensor, is_only);
     } else if (value.kind == MS_VALUE_NUMBER && value.number < count && value.number >= -count) {
         t->tensor = ms_select(tape, t->tensor, t->dim);

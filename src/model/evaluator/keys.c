@@ -35,6 +35,8 @@ static const struct {
     KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
           MS_FAMILY_DIM_POSITIONS),
     KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
+    KNOWN("num_ln_in_parallel_attn", parallel_norms, OF_COUNTS, 2, PLAIN),
+    KNOWN("local_attention", local_attention, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("sliding_window", sliding_window, OF_COUNTS, MAX_POSITIONS, PLAIN),
     KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
@@ -50,6 +52,8 @@ static const struct {
     KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
     KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("embedding_size", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_TABLE),
+    KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
@@ -65,12 +69,18 @@ static const struct {
     KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
     KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
     KNOWN("use_parallel_residual", parallel_residual, OF_TRUTHS, 1, PLAIN),
+    KNOWN("classifier_dropout", classifier_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("layerdrop", layer_drop, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("new_decoder_architecture", groups_kv, OF_TRUTHS, 1, PLAIN),
+    KNOWN("multi_query", shares_kv, OF_TRUTHS, 1, PLAIN),
+    KNOWN("parallel_attn", is_parallel, OF_TRUTHS, 1, PLAIN),
+    KNOWN("alibi", alibi, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_dropout", attention_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("partial_rotary_factor", rotary_share, OF_FRACTIONS, 1, PLAIN),
     KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("classifier_activation", head_activation, OF_ACTIVATIONS, 1, PLAIN),
     KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
 };
 
@@ -87,6 +97,7 @@ static const struct {
     {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
     {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
     {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
+    {"choice", MS_KEY_CHOICE, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
@@ -116,6 +127,13 @@ const ms_family_key *ms_family_key_derived(const char *name)
         {.name = "intermediate_size",
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
          .dim = MS_FAMILY_DIM_INTERMEDIATE},
+        {.name = "num_labels",
+         .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
+         .dim = MS_FAMILY_DIM_LABELS},
+        {.name = "mixing_dropout",
+         .row = {.name = "attention_dropout",
+                 .kind = MS_KEY_FRACTION,
+                 .offset = MEMBER(mixing_dropout)}},
     };
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
         if (strcmp(name, derived[i].name) == 0)
@@ -181,6 +199,23 @@ static bool read_activation(ms_resolver *r, const ms_text_node *node, ms_key *ro
     return false;
 }
 
+/* A number, or a fraction above. */
+static bool read_fraction(ms_resolver *r, const ms_text_node *node, ms_key *row)
+{
+    const ms_family_key *other =
+        node->kind == MS_NODE_NAME ? ms_family_key_find(r->text, node->text) : NULL;
+    row->default_value = node->number;
+    if (node->kind == MS_NODE_NUMBER && node->number <= 1)
+        return true;
+    if (other && other->row.kind == MS_KEY_FRACTION) {
+        row->default_kind = MS_DEFAULT_SAME_AS;
+        row->default_offset = other->row.offset;
+        return true;
+    }
+    ms_family_fail(r->reading, node, "a number from 0 to 1, or a fraction above, is wanted here");
+    return false;
+}
+
 static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     switch ((int)row->kind) {
@@ -192,11 +227,7 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
     case MS_KEY_ACTIVATION:
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
-        row->default_value = node->number;
-        if (node->kind == MS_NODE_NUMBER && node->number <= 1)
-            return true;
-        ms_family_fail(r->reading, node, "a number from 0 to 1 is wanted here");
-        return false;
+        return read_fraction(r, node, row);
     default:
         row->default_value = node->number;
         if (node->kind == MS_NODE_TRUTH)
@@ -212,6 +243,13 @@ static bool read_null(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     double value = 0;
     const size_t other = row->default_offset;
+    if (row->kind == MS_KEY_FRACTION && row->default_kind == MS_DEFAULT_SAME_AS) {
+        row->null_kind = MS_DEFAULT_SAME_AS;
+        if (read_fraction(r, node, row) && row->default_offset == other)
+            return true;
+        ms_family_fail(r->reading, node, "absent and null are the same fraction above");
+        return false;
+    }
     if (row->kind != MS_KEY_COUNT && row->kind != MS_KEY_OPTIONAL) {
         ms_family_fail(r->reading, node, "only a count may be null");
         return false;
@@ -381,7 +419,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
                    "dense_layers(), "
-                   "rope() or ignored(...)%s",
+                   "rope() choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }
@@ -404,6 +442,25 @@ static bool has_size(const ms_key *row)
            (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
 }
 
+/* choice("cls", "mean", "classifier_pooling"): true for the second word. */
+static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
+{
+    uint32_t spellings = 0;
+    bool is_right = call->count >= 3;
+    for (uint32_t i = 1; i < call->count && is_right; i++)
+        is_right = call->items[i]->kind == MS_NODE_STRING && !call->items[i]->keyword;
+    if (!is_right) {
+        ms_family_fail(r->reading, call, "two words are wanted here, and spellings of the key");
+        return false;
+    }
+    row->choices[0] = call->items[1]->text;
+    row->choices[1] = call->items[2]->text;
+    for (uint32_t i = 3; i < call->count; i++)
+        if (!read_spelling(r, call->items[i], row, &spellings))
+            return false;
+    return true;
+}
+
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
     const ms_text_node *call = s->value;
@@ -423,7 +480,8 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     }
     if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))
         return false;
-    if (!read_arguments(r, call, kinds[i].has_default, &key.row))
+    if (key.row.kind == MS_KEY_CHOICE ? !read_choice(r, call, &key.row)
+                                      : !read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
     if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");

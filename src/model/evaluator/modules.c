@@ -32,6 +32,28 @@ CALL(call_linear)
     r->items[0] = ms_linear_call(f->model, &p->linear, a[0]);
 }
 
+/* x @ weight.T, and the bias added by an operator of its own. Of a view autocast keeps no cast. */
+static ms_tensor times_transposed(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    if (ms_idle(tape)) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    const ms_tensor out =
+        ms_linear(tape, x, ms_view(tape, weight, ms_info(tape, weight)->shape), 0);
+    if (!bias)
+        return out;
+    ms_retain(tape, out);
+    const ms_tensor sum = ms_add(tape, out, bias);
+    ms_release(tape, out);
+    return sum;
+}
+
+CALL(call_linear_apart)
+{
+    r->items[0] = ms_linear_call_by(f->model, &p->linear, a[0], times_transposed);
+}
+
 static void make_conv1d(const ms_making *m)
 {
     m->part->linear =
@@ -70,10 +92,12 @@ static void make_rms_norm(const ms_making *m)
 
 static void make_layer_norm(const ms_making *m)
 {
-    if (ms_making_truth(m, 2, true))
+    if (!ms_making_truth(m, 2, true))
+        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+    else if (ms_making_truth(m, 3, true))
         make_norm(m, true);
     else
-        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+        m->part->norm = ms_layer_norm_new(m->model, m->scope, m->name, ms_making_dim(m, 0), false);
 }
 
 CALL(call_rms_norm)
@@ -256,26 +280,9 @@ CALL(call_rotary_by_kind_fp32)
 
 /* ---- the head ---- */
 
-/* The part that a path leads to: model.embed_tokens. NULL: there is none such. */
-static const ms_family_part *follow(const ms_object *root, const ms_text_node *path)
-{
-    const char *name = path->text;
-    const ms_object *in = root;
-    if (path->kind == MS_NODE_MEMBER) {
-        const ms_family_part *outer = follow(root, path->items[0]);
-        in = outer && outer->objects ? outer->objects : NULL;
-    } else if (path->kind != MS_NODE_NAME) {
-        return NULL;
-    }
-    for (uint32_t i = 0; in && i < in->klass->field_count; i++)
-        if (strcmp(in->klass->fields[i].name, name) == 0)
-            return &in->parts[i];
-    return NULL;
-}
-
 static void make_head(const ms_making *m)
 {
-    const ms_family_part *embedding = follow(m->root, m->call->items[0]);
+    const ms_family_part *embedding = ms_making_follow(m, 0);
     if (!embedding || !embedding->tensors[0]) { /* see check.c */
         ms_tape_fail(m->model->tape, MS_ERR_CONFIG);
         return;
@@ -310,6 +317,8 @@ CALL(call_head)
 static const ms_primitive modules[] = {
     MODULE("linear", LINEAR, "in_features out_features bias", "dd|n", make_linear, call_linear,
            "t"),
+    MODULE("linear_apart", LINEAR, "in_features out_features bias", "dd|n", make_linear,
+           call_linear_apart, "t"),
     MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
     MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
     MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
@@ -319,7 +328,7 @@ static const ms_primitive modules[] = {
            call_weight_last_rms_norm, "t"),
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
-    MODULE("layer_norm", NORM, "width rows elementwise_affine", "d|dn", make_layer_norm,
+    MODULE("layer_norm", NORM, "width rows elementwise_affine bias", "d|dnn", make_layer_norm,
            call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
     MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
@@ -350,8 +359,10 @@ const ms_primitive *ms_primitive_at(uint32_t i)
     if (i < count)
         return &modules[i];
     i -= count;
-    return i < ms_mixture_row_count ? &ms_mixture_rows[i]
-                                    : ms_function_at(i - ms_mixture_row_count);
+    if (i < ms_mixture_row_count)
+        return &ms_mixture_rows[i];
+    i -= ms_mixture_row_count;
+    return i < ms_head_row_count ? &ms_head_rows[i] : ms_function_at(i - ms_head_row_count);
 }
 
 const ms_primitive *ms_primitive_find(const char *name, bool is_module)

@@ -21,7 +21,11 @@ static const struct {
              {"head_is_tied", MS_FACT_IS_TIED, false},
              {"liger_swiglu", MS_FACT_LIGER_SWIGLU, false},
              {"is_first_stage", MS_FACT_FIRST_STAGE, false},
-             {"is_last_stage", MS_FACT_LAST_STAGE, false}};
+             {"is_last_stage", MS_FACT_LAST_STAGE, false},
+             {"predicts_words", MS_FACT_PREDICTS_WORDS, false},
+             {"classifies_sequence", MS_FACT_OF_SEQUENCE, false},
+             {"classifies_tokens", MS_FACT_OF_TOKENS, false},
+             {"is_pretraining", MS_FACT_IS_PRETRAINING, false}};
 
 bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer)
 {
@@ -84,6 +88,14 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return facts->is_first_stage;
     case MS_FACT_LAST_STAGE:
         return facts->is_last_stage;
+    case MS_FACT_PREDICTS_WORDS:
+        return config->head == MS_HEAD_MASKED_LM || config->head == MS_HEAD_PRETRAINING;
+    case MS_FACT_OF_SEQUENCE:
+        return config->head == MS_HEAD_FIRST_TOKEN;
+    case MS_FACT_OF_TOKENS:
+        return config->head == MS_HEAD_EACH_TOKEN;
+    case MS_FACT_IS_PRETRAINING:
+        return config->head == MS_HEAD_PRETRAINING;
     }
     return 0;
 }

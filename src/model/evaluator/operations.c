@@ -643,6 +643,7 @@ static const ms_primitive operations[] = {
     MS_OPERATION_ROW("reshape", "x *sizes", "vv", apply_reshape),
     MS_OPERATION_ROW("flatten", "x start_dim end_dim", "v|vv", apply_flatten),
     MS_OPERATION_ROW("expand", "x *sizes", "vv", apply_expand),
+    MS_OPERATION_ROW("broadcast_to", "x size", "vv", apply_expand),
     MS_OPERATION_ROW("transpose", "x dim0 dim1", "vvv", apply_transpose),
     MS_OPERATION_ROW("permute", "x *dims", "vv", apply_permute),
     MS_OPERATION_ROW("unsqueeze", "x dim", "vv", apply_unsqueeze),

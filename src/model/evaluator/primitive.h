@@ -151,6 +151,11 @@ ms_dim ms_size_of_value(ms_frame *frame, ms_value value);
 ms_value ms_shape_value(ms_frame *frame, const ms_shape *shape);
 ms_dim ms_making_dim(const ms_making *making, uint32_t argument);
 bool ms_making_truth(const ms_making *making, uint32_t argument, bool otherwise);
+/* The part that an argument leads to, a path from the root; NULL: there is none such. */
+ms_family_part *ms_making_follow(const ms_making *making, uint32_t argument);
+/* head_rows.c: what encoders and their heads have beside the rows of other models. */
+extern const ms_primitive ms_head_rows[];
+extern const uint32_t ms_head_row_count;
 /* The local that an argument names. */
 ms_tensor *ms_frame_local(ms_frame *frame, const ms_text_node *node);
 

@@ -25,6 +25,9 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_EXPERT,
     MS_FAMILY_DIM_SHARED,
     MS_FAMILY_DIM_EMBEDDING,
+    MS_FAMILY_DIM_TABLE,
+    MS_FAMILY_DIM_TYPES,
+    MS_FAMILY_DIM_LABELS,
     MS_FAMILY_DIM_ROTARY, /* or 0 */
     MS_FAMILY_DIM_NUMBER  /* without a symbol */
 } ms_family_dim;
@@ -53,7 +56,11 @@ typedef enum ms_family_fact {
     MS_FACT_IS_TIED,
     MS_FACT_LIGER_SWIGLU,
     MS_FACT_FIRST_STAGE,
-    MS_FACT_LAST_STAGE
+    MS_FACT_LAST_STAGE,
+    MS_FACT_PREDICTS_WORDS, /* these: of the class that the config names */
+    MS_FACT_OF_SEQUENCE,
+    MS_FACT_OF_TOKENS,
+    MS_FACT_IS_PRETRAINING
 } ms_family_fact;
 
 /* What a with statement does: `index` of its value. */
@@ -111,6 +118,7 @@ typedef struct ms_family_class {
     uint32_t field_count, function_count;
     uint32_t size;                 /* modules that one has, itself and all below, a list's once */
     bool is_measured, is_open;     /* while it is found */
+    bool is_group;                 /* its own operators count as its caller's */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
     const ms_family_function *forward, *stage, *init_weights; /* of these; NULL: none */
@@ -120,7 +128,8 @@ typedef struct ms_family_text ms_family_text;
 
 struct ms_family_text {
     ms_arena *arena;
-    ms_family_class root;      /* its fields: the model and its head */
+    /* Its fields: the model and its head; or, if it has a function `forward`, all of the class. */
+    ms_family_class root;
     ms_family_class functions; /* those of no class */
     ms_family_class *classes[MS_FAMILY_CLASSES_OF_TEXT];
     uint32_t class_count;
@@ -137,6 +146,7 @@ struct ms_family_text {
     uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
     const ms_text_node *table;                 /* what made the embedding that the head names */
     bool uses_numbers;                         /* conditions on the numbers of layers */
+    bool softmax_uncast;                       /* the same; its output is made contiguous */
     bool softmax_as_input;                     /* of eager attention; else in fp32 */
     bool multiplies_logits, divides_logits;    /* by a number of the config */
     bool balances_experts;                     /* routers have an auxiliary loss */

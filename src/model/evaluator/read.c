@@ -174,6 +174,7 @@ static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *
 static bool inherit(merge *m, const ms_family_class *base, ms_family_class *c)
 {
     c->role = base->role;
+    c->is_group = base->is_group;
     for (uint32_t i = 0; i < base->field_count; i++) {
         ms_text_node *value = copy_node(m->reading, base->fields[i].value);
         c->fields[c->field_count++] = (ms_family_field){base->fields[i].name, value};
@@ -200,7 +201,8 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
     const ms_family_class *base = class_of(m->text, name->text, &place);
     if (base)
         return inherit(m, base, c);
-    if (strcmp(name->text, "Module") == 0) /* nn.Module */
+    c->is_group = strcmp(name->text, "group") == 0;
+    if (c->is_group || strcmp(name->text, "Module") == 0) /* nn.Module */
         return true;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (strcmp(roles[i].name, name->text) == 0) {
@@ -208,8 +210,8 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
             return true;
         }
     return fail(m, name,
-                "no class above has this name; decoder_layer, token_mixer and "
-                "feed_forward are memscope's own");
+                "no class above has this name; decoder_layer, token_mixer, "
+                "feed_forward and group are memscope's own");
 }
 
 static bool read_class(merge *m, const ms_text_statement *s)
@@ -357,10 +359,11 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
     if (strcmp(name, "architectures") == 0)
         return read_architectures(m, s->value);
     if (strcmp(name, "eager_softmax") == 0) {
-        m->text->softmax_as_input =
-            s->value->kind == MS_NODE_STRING && strcmp(s->value->text, "input") == 0;
-        return m->text->softmax_as_input ||
-               fail(m, s->value, "eager_softmax is \"input\", or is not given");
+        const char *type = s->value->kind == MS_NODE_STRING ? s->value->text : "";
+        m->text->softmax_as_input = strcmp(type, "input") == 0;
+        m->text->softmax_uncast = strcmp(type, "uncast") == 0;
+        return m->text->softmax_as_input || m->text->softmax_uncast ||
+               fail(m, s->value, "eager_softmax is \"input\" or \"uncast\", or is not given");
     }
     if (strcmp(name, "router_loss") == 0)
         return read_router_loss(m, s->value);
@@ -414,6 +417,8 @@ static bool read_statement(merge *m, const ms_text_statement *s)
     case MS_STATEMENT_PASS:
         return true;
     case MS_STATEMENT_DEF:
+        if (strcmp(s->text, "forward") == 0) /* of the class that the config names */
+            return set_function(m, &m->text->root, s, true);
         return set_function(m, &m->text->functions, s, false);
     default:
         return fail(m, s->place, "a family has imports, classes, functions and NAME = ... here");

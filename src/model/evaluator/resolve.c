@@ -250,15 +250,24 @@ static ms_family_type resolve_value_call(ms_resolver *r, ms_text_node *node)
 
 /* A call of a field that a row made: self.q_proj(x). */
 static ms_family_type resolve_part(ms_resolver *r, ms_text_node *node, const ms_primitive *row,
-                                   uint32_t wanted)
+                                   const ms_text_node *value, uint32_t wanted)
 {
     const size_t takes = strlen(row->call_types);
+    const ms_family_class *other = ms_made_class(value); /* where a condition decides */
+    const ms_family_function *callee = other ? ms_class_find(other, "forward") : NULL;
+    if (other && (!callee || callee->parameter_count != takes || callee->results != row->results)) {
+        ms_family_fail(r->reading, node, "%s and %s are called in other ways", row->name,
+                       other->name);
+        return MS_TYPE_WRONG;
+    }
     if (node->count - 1 != takes) {
         ms_family_fail(r->reading, node, "a call of %s takes %zu tensor%s", row->name, takes,
                        takes == 1 ? "" : "s");
         return MS_TYPE_WRONG;
     }
-    for (uint32_t i = 1; i < node->count; i++)
+    if (callee && !place_arguments(r, node, callee))
+        return MS_TYPE_WRONG;
+    for (uint32_t i = 1; !callee && i < node->count; i++)
         if (!is_typed(r, node->items[i], 't'))
             return MS_TYPE_WRONG;
     node->kind = MS_NODE_MODULE;
@@ -339,7 +348,7 @@ static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, 
         return resolve_value_call(r, node);
     const ms_text_node *value = r->klass->fields[called->index].value;
     const ms_primitive *row = made_row(value);
-    return row && row->call ? resolve_part(r, node, row, wanted)
+    return row && row->call ? resolve_part(r, node, row, value, wanted)
                             : resolve_module(r, node, value, wanted);
 }
 

@@ -156,7 +156,11 @@ static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
 static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
                          const ms_family_file *file)
 {
+    const ms_family_function *whole = ms_class_find(&text->root, "forward");
     text->model_field = text->head_field = MS_FAMILY_FIELDS;
+    if (whole)
+        return (whole->parameter_count == 1 && whole->results == 1) ||
+               fail_at_root(reading, file, "forward gets the ids, and returns the loss");
     for (uint32_t i = 0; i < text->root.field_count; i++) {
         const ms_text_node *value = text->root.fields[i].value;
         if (value->kind == MS_NODE_CLASS && text->model_field == MS_FAMILY_FIELDS)
@@ -221,11 +225,13 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!resolve_functions(&r, text->classes[i]))
             return false;
-    if (!resolve_functions(&r, &text->functions))
+    if (!resolve_functions(&r, &text->functions) || !resolve_functions(&r, &text->root))
         return false;
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!measure(reading, text->classes[i], NULL))
             return false;
+    if (!measure(reading, &text->root, NULL))
+        return false;
     r.klass = NULL;
     for (uint32_t i = 0; i < text->checks.count; i++) {
         ms_text_statement *check = text->checks.items[i];

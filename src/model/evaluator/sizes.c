@@ -27,9 +27,16 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
     case MS_FAMILY_DIM_ROTARY:
         return ms_dim_name(s, "R", model->config->rotary_width);
     case MS_FAMILY_DIM_EMBEDDING:
+    case MS_FAMILY_DIM_TABLE:
         if (model->config->embedding_width == model->config->hidden_size)
             return model->hidden;
-        return ms_dim_name(s, "W", model->config->embedding_width);
+        return ms_dim_name(s, key->dim == MS_FAMILY_DIM_TABLE ? "E" : "W",
+                           model->config->embedding_width);
+    case MS_FAMILY_DIM_TYPES: /* positions have their symbol first */
+        (void)ms_dim_name(s, "P", model->config->max_positions);
+        return ms_dim_name(s, "T", model->config->sentence_types);
+    case MS_FAMILY_DIM_LABELS:
+        return model->labels;
     case MS_FAMILY_DIM_EXPERTS:
         return ms_dim_name(s, "E", model->config->num_experts);
     case MS_FAMILY_DIM_CHOSEN:

@@ -61,9 +61,9 @@ struct ms_model_config {
     double wide_rotary_share;    /* gemma4: of a wide head, the share whose frequencies are not 0 */
     uint64_t max_positions;      /* rows of a learned position table; otherwise without effect */
     uint64_t skipped_positions;  /* rows of that table, the first ones, that no token has */
+    uint64_t local_attention;    /* modernbert: width of the window around a token */
     uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
     uint64_t max_window_layers;  /* qwen: layers from this one on slide by default */
-    uint64_t local_attention;    /* modernbert: width of the window around a token */
     uint64_t sliding_pattern;    /* every N-th layer does not slide */
     uint64_t no_rotary_interval; /* smollm3: every N-th layer has no rotary embedding */
     const uint8_t *layer_kinds;  /* of each layer, MS_LAYER_ flags */
@@ -101,8 +101,6 @@ struct ms_model_config {
     bool outputs_router_logits; /* adds the auxiliary loss, if its coefficient is not 0 */
     bool use_sliding_window, tie_word_embeddings;
     bool attention_bias, output_bias, mlp_bias;
-    bool norm_bias, head_bias;     /* modernbert: of norms, and of the layer before the head */
-    bool pools_mean;               /* modernbert: a classifier reads the mean of all tokens */
     bool head_norms;               /* phi, cohere: norms over each head's query and key */
     bool scale_attn_weights;       /* gpt2 */
     bool caps_scores, caps_logits; /* soft caps c * tanh(x / c) of attention scores and of logits */
@@ -110,7 +108,6 @@ struct ms_model_config {
     bool parallel_residual;        /* gpt_neox: attention and MLP both read the layer's input */
     uint64_t embedding_width;      /* opt, electra: width of word embeddings and head; projected to
                                       hidden_size */
-    bool residual_of_norm;         /* bloom: the residual is the norm of what it would be */
     bool groups_kv, shares_kv;     /* falcon: new_decoder_architecture, multi_query */
     bool is_parallel;              /* falcon: attention and MLP in parallel */
     bool alibi;              /* falcon: positions as a bias of the scores, instead of rotary */
