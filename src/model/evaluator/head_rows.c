@@ -116,26 +116,6 @@ static void call_decoder(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_
     r->items[0] = ms_linear_call(f->model, &p->linear, a[0]);
 }
 
-static bool is_below(const ms_tape *tape, uint32_t scope, uint32_t parent)
-{
-    while (scope != MS_NONE && scope != parent)
-        scope = tape->trace->scopes.items[scope].parent;
-    return scope == parent;
-}
-
-/* A parameter that stands before the others of its module. */
-static void make_leading_parameter(const ms_making *m)
-{
-    const ms_tape *tape = m->model->tape;
-    uint32_t first = 0;
-    while (first < tape->parameters.count &&
-           !is_below(tape, tape->parameters.items[first].scope, m->scope))
-        first++;
-    m->part->tensors[0] =
-        ms_parameter_new(m->model, m->scope, m->name, MS_SHAPE(ms_making_dim(m, 0)));
-    ms_parameter_move_last(m->model, first);
-}
-
 /* ---- losses ---- */
 
 static const ms_model_inputs *inputs_of(const ms_frame *f)
@@ -202,12 +182,6 @@ const ms_primitive ms_head_rows[] = {
      .make = make_table_decoder,
      .call = call_decoder,
      .call_types = "t"},
-    {.name = "leading_parameter",
-     .shape = MS_SHAPE_PARAMETER,
-     .parameters = "size",
-     .types = "d",
-     .results = 1,
-     .make = make_leading_parameter},
     {.name = "ids",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "size",
