@@ -570,7 +570,7 @@ ms_tensor ms_family_call_tensor(ms_model *model, ms_object *o, const ms_family_f
 {
     const ms_value args[MS_FAMILY_NAMES] = {ms_value_of_tensor(input)};
     const ms_value result = run_function(model, o, function, args);
-    if (result.kind == MS_VALUE_TENSOR || ms_idle(model->tape))
+    if (result.kind <= MS_VALUE_TENSOR || ms_idle(model->tape))
         return result.kind == MS_VALUE_TENSOR ? result.tensor : 0;
     ms_frame f = {.model = model, .self = o};
     ms_frame_fail(&f, function->text->place, "the result of this function is a tensor");

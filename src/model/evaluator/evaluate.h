@@ -37,7 +37,8 @@ ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts,
  * for the first, that may float. The result floats unless something else has it. */
 ms_value ms_family_call(ms_model *model, ms_object *object, const ms_family_function *function,
                         const ms_value *args);
-/* The same where a tensor is given and wanted: MS_ERR_CONFIG for anything else. */
+/* The same where a tensor is given, and a tensor or None (0) wanted: MS_ERR_CONFIG for anything
+ * else. */
 ms_tensor ms_family_call_tensor(ms_model *model, ms_object *object,
                                 const ms_family_function *function, ms_tensor input);
 

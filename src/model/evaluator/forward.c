@@ -97,6 +97,8 @@ static ms_tensor run_stage(ms_model *model, const ms_pipeline_stage *stage, ms_t
     ms_module_begin(model->tape, MS_NONE);
     p->steps = p->frames = 0;
     const ms_tensor out = ms_family_call_tensor(model, whole, whole->klass->stage, input);
+    if (!out && !ms_idle(model->tape))
+        ms_tape_refuse(model->tape, "the function stage of a family's text returns a tensor");
     ms_module_end(model->tape, MS_NONE);
     model->tape->scope = previous;
     const ms_object *layer = layers ? &layers->objects[stage->first] : NULL;
