@@ -178,7 +178,7 @@ def plain_losses():
         for name, facts in re.findall(r"ms_family_facts (\w+) = \{(.*?)\n\};", text, re.S):
             if "MS_WITH_CHUNKED_LOSS" in facts:
                 named = re.findall(rf'\.model_type = "([^"]+)",\s+\.facts = &{name}\b', text)
-                types += named or re.findall(rf'\w+\("([^"]+)", \w+, &{name}\)', text)
+                types += named or re.findall(rf'\w+\("([^"]+)", [^;()]*&{name}\b', text)
     return sorted(types)
 
 

@@ -419,7 +419,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
                    "dense_layers(), "
-                   "rope() choice(...) or ignored(...)%s",
+                   "rope(), choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }

@@ -73,10 +73,10 @@ typedef struct text_case {
 
 static const text_case text_cases[] = {
     {"a pipe", "a|b", MARKDOWN, "| a\\|b | 1.50 | tight |", "a|b"},
-    {"markup", "*a* _b_ `c`", MARKDOWN, "- note \\*a\\* \\_b\\_ \\`c\\`", "*a*"},
-    {"a link", "[a](http://b)", MARKDOWN, "## \\[a\\](http:\\//b) (\\[a\\]", "[a]("},
+    {"markup", "*a* _b_ `c`", MARKDOWN, "- Note: \\*a\\* \\_b\\_ \\`c\\`", "*a*"},
+    {"a link", "[a](http://b)", MARKDOWN, "## \\[a\\](http:\\//b) (\\[a\\]", " [a]("},
     {"a tag", "<b>", MARKDOWN, "**\\<b>**", "*<b>"},
-    {"a mention", "@all", MARKDOWN, "@<!-- -->all", "@all"},
+    {"a mention", "@all", MARKDOWN, "@<!-- -->all", " @all"},
     {"a line break", "a\nb", MARKDOWN, "a\\\\nb", "a\nb"},
     {"a heading", "# a", MARKDOWN, "\n\\# a\n", "\n# a\n"},
     {"a script", "<script>x</script>", PAGE, "<th scope=\"row\">&lt;script&gt;x", "<script>x"},
