@@ -48,7 +48,7 @@ typedef struct ms_tree_column {
     uint8_t off;           /* where the column is not shown: MS_ON_... */
 } ms_tree_column;
 
-enum { MS_NO_ROW_HEAD = UINT32_MAX };
+enum { MS_NO_ROW_HEAD = INT32_MAX };
 
 typedef struct ms_tree_table {
     const char *caption; /* on a page */
