@@ -547,7 +547,9 @@ static ms_value run_function(ms_model *model, ms_object *o, const ms_family_func
     program->frames++;
     const bool enters = !function->is_plain && o->scope != MS_NONE;
     const uint32_t previous = enters ? ms_scope_enter(tape, o->scope) : tape->scope;
-    const ms_fetched fetched = function->is_plain ? (ms_fetched){0} : fetch_own(model, o);
+    ms_fetched fetched = {0};
+    if (!function->is_plain)
+        fetched = fetch_own(model, o);
     begin_frame(&f, function, args);
     if (!ms_idle(tape))
         (void)run_block(&f, &function->text->body, &returned);

@@ -35,12 +35,13 @@ void ms_frame_bind(ms_frame *f, uint32_t slot, ms_value value)
     ms_tape *tape = f->model->tape;
     if (tape->stopped)
         return; /* an exception is on its way: nothing is bound */
+    const ms_value none = {0};
     ms_tensor *tensor = &f->locals.slots[slot];
     const ms_value other = f->others[slot];
     const ms_tensor old = *tensor;
     ms_value_retain(tape, value);
     *tensor = value.kind == MS_VALUE_TENSOR ? value.tensor : 0;
-    f->others[slot] = value.kind == MS_VALUE_TENSOR ? (ms_value){0} : value;
+    f->others[slot] = value.kind == MS_VALUE_TENSOR ? none : value;
     ms_release(tape, old);
     ms_value_release(tape, ms_frame_pool(f), other);
 }
