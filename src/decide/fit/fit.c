@@ -226,7 +226,7 @@ static ms_status find_changed(ms_arena *arena, const ms_fit_question *question,
     if (!alone || (is_of_gpus && !sharing))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory");
     const ms_fit_question changed = {question->what, question->step, question->model, &one.run,
-                                     is_of_gpus ? &shared.run : NULL};
+                                     is_of_gpus ? &shared.run : question->shared};
     ms_status status = ms_fit_find_value(&changed, &found, err);
     if (status == MS_OK)
         *answer = (ms_fit_mixed){is_of_gpus && found.value != 1 ? sharing : alone, found.value,
