@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 
 static bool is_same(ms_value a, ms_value b)
@@ -75,34 +76,6 @@ static ms_value of_sizes(ms_frame *f, const ms_text_node *node, ms_value a, ms_v
     }
 }
 
-static double of_numbers(ms_node_kind kind, double a, double b)
-{
-    switch ((int)kind) {
-    case MS_NODE_ADD:
-        return a + b;
-    case MS_NODE_SUBTRACT:
-        return a - b;
-    case MS_NODE_MULTIPLY:
-        return a * b;
-    case MS_NODE_DIVIDE:
-        return a / b;
-    case MS_NODE_DIVIDE_WHOLE:
-        return floor(a / b);
-    case MS_NODE_REMAINDER:
-        return a - b * floor(a / b);
-    case MS_NODE_POWER:
-        return pow(a, b);
-    case MS_NODE_LESS:
-        return a < b;
-    case MS_NODE_AT_MOST:
-        return a <= b;
-    case MS_NODE_GREATER:
-        return a > b;
-    default:
-        return a >= b;
-    }
-}
-
 static bool is_whole(ms_value value)
 {
     return value.number >= 0 && value.number < 1e15 && !(floor(value.number) < value.number);
@@ -122,7 +95,7 @@ static ms_value operate_numbers(ms_frame *f, const ms_text_node *node, ms_value 
                             (node->kind == MS_NODE_SUBTRACT && a.number >= b.number);
     if (are_sizes && has_symbol)
         return of_sizes(f, node, a, b);
-    return ms_value_of_number(of_numbers(node->kind, a.number, b.number));
+    return ms_value_of_number(ms_numbers_operate(node->kind, a.number, b.number));
 }
 
 /* A tensor with a number, in this order or the other. */
@@ -213,7 +186,9 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
             break;
         return in_place ? ms_mul_(tape, a, b) : ms_mul(tape, a, b);
     case MS_NODE_DIVIDE:
-        if (in_place || !covers(f, a, b) || !is_divisor(tape, a, b))
+        if (in_place)
+            return ms_div_into(tape, a, b);
+        if (!covers(f, a, b) || !is_divisor(tape, a, b))
             break;
         return ms_div(tape, a, b);
     case MS_NODE_EQUAL:

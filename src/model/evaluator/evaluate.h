@@ -48,8 +48,11 @@ ms_value ms_family_evaluate(ms_frame *frame, const ms_text_node *node);
 ms_value ms_frame_call(ms_frame *frame, const ms_text_node *node);
 /* The list of self that has a module; NULL: none. */
 ms_family_part *ms_frame_part_of(ms_frame *frame, const ms_object *object);
-/* rows.c: a call of a row; the value that its results are: a tensor, or a tuple of several. */
+/* rows.c: a call of a row; a tuple of tensors; the value that results are: a tensor, or a tuple of
+ * several. */
 ms_value ms_row_call(ms_frame *frame, const ms_text_node *node);
+ms_value ms_frame_tensors(ms_frame *frame, const ms_text_node *node, uint32_t count,
+                          const ms_tensor *tensors);
 ms_value ms_frame_results(ms_frame *frame, const ms_text_node *node, const ms_results *results);
 /* As many values as names are bound. *keeper has them, if it is a list; it is consumed once they
  * are bound. */

@@ -46,98 +46,10 @@ FUNCTION(run_as_sequences)
 
 /* ---- routers ---- */
 
-/* F.linear(x, weight): the weight is the caller's until the call returns. */
-FUNCTION(run_linear_of)
-{
-    ms_tape *tape = f->model->tape;
-    (void)call;
-    r->items[0] = 0;
-    if (is_idle(f, a[0]))
-        return;
-    ms_retain(tape, a[1]);
-    r->items[0] = ms_linear(tape, a[0], a[1], 0);
-    ms_release(tape, a[1]);
-}
-
-FUNCTION(run_softmax_fp32)
-{
-    (void)call;
-    r->items[0] = ms_softmax_in(f->model->tape, a[0], MS_DTYPE_F32);
-}
-
-FUNCTION(run_sum_last)
-{
-    ms_tape *tape = f->model->tape;
-    (void)call;
-    r->items[0] = 0;
-    if (!is_idle(f, a[0]))
-        r->items[0] = ms_sum_dim(tape, a[0], ms_info(tape, a[0])->shape.rank - 1, true);
-}
-
-FUNCTION(run_divide_into)
-{
-    (void)call;
-    r->items[0] = ms_div_into(f->model->tape, a[0], a[1]);
-}
-
-/* F.linear(x.float(), weight.float()) where autocast is off */
-FUNCTION(run_linear_fp32)
-{
-    ms_tape *tape = f->model->tape;
-    const bool had_autocast = tape->has_autocast;
-    (void)call;
-    tape->has_autocast = false;
-    r->items[0] = 0;
-    if (!is_idle(f, a[0])) {
-        const ms_tensor x = ms_to(tape, a[0], MS_DTYPE_F32);
-        r->items[0] = ms_linear(tape, x, ms_to(tape, a[1], MS_DTYPE_F32), 0);
-    }
-    tape->has_autocast = had_autocast;
-}
-
-/* scores + bias, of which only the order is used: no gradient comes here */
-FUNCTION(run_biased)
-{
-    ms_tape *tape = f->model->tape;
-    const bool grad_enabled = tape->grad_enabled;
-    (void)call;
-    tape->grad_enabled = false;
-    r->items[0] = ms_add(tape, a[0], a[1]);
-    tape->grad_enabled = grad_enabled;
-}
-
-/* topk() of such scores */
-FUNCTION(run_choose)
-{
-    ms_tape *tape = f->model->tape;
-    const bool grad_enabled = tape->grad_enabled;
-    tape->grad_enabled = false;
-    ms_topk(tape, a[0], ms_frame_dim(f, call->items[1]), r->items);
-    tape->grad_enabled = grad_enabled;
-}
-
 FUNCTION(run_choose_by_pairs)
 {
     (void)call;
     ms_choose_by_pairs(f->model, a[0], a[1], r->items);
-}
-
-FUNCTION(run_gather_last)
-{
-    (void)call;
-    r->items[0] = ms_gather_last(f->model->tape, a[0], a[1]);
-}
-
-FUNCTION(run_divide)
-{
-    (void)call;
-    r->items[0] = ms_div_by(f->model->tape, a[0], a[1]);
-}
-
-FUNCTION(run_clamp_least)
-{
-    (void)call;
-    r->items[0] = ms_clamp(f->model->tape, a[0], 1);
 }
 
 FUNCTION(run_router_logits)
@@ -271,21 +183,6 @@ FITS(fits_sequences)
            ms_check_fail(f, node, a[0], "as many tokens as as_tokens() got are wanted");
 }
 
-FITS(fits_weight)
-{
-    (void)maker;
-    return (a[0] && rank(f, a[1]) == 2 &&
-            last(f, a[0]) == ms_info(f->model->tape, a[1])->shape.dims[1].value) ||
-           ms_check_fail(f, node, a[1], "a weight [out, in] of the width in is wanted");
-}
-
-FITS(fits_topk)
-{
-    const uint64_t count = ms_frame_dim(f, maker->items[1]).value;
-    return (a[0] && count > 0 && count <= last(f, a[0])) ||
-           ms_check_fail(f, node, a[0], "a tensor with at least that many elements is wanted");
-}
-
 FITS(fits_pairs)
 {
     const ms_model_config *c = f->model->config;
@@ -300,13 +197,6 @@ FITS(fits_pairs)
                       "n_group groups of two or more experts are wanted here, of which "
                       "topk_group have enough");
     return !ms_idle(f->model->tape);
-}
-
-FITS(fits_gather)
-{
-    (void)maker;
-    return (a[0] && rank(f, a[0]) == rank(f, a[1])) ||
-           ms_check_fail(f, node, a[1], "places in the last dimension of the first are wanted");
 }
 
 FITS(fits_experts)
@@ -339,12 +229,6 @@ const ms_primitive ms_mixture_rows[] = {
      .types = "t",
      .results = 1,
      .run = run_as_sequences},
-    {.name = "linear_of",
-     .fits = fits_weight,
-     .parameters = "x weight",
-     .types = "tt",
-     .results = 1,
-     .run = run_linear_of},
     {.name = "rotate_halves",
      .shape = MS_SHAPE_ROTATE,
      .parameters = "query key cos sin",
@@ -359,49 +243,12 @@ const ms_primitive ms_mixture_rows[] = {
      .make = make_rotary_halves,
      .call = call_rotary_halves,
      .call_types = "tt"},
-    {.name = "softmax_fp32",
-     .parameters = "x",
-     .types = "t",
-     .results = 1,
-     .run = run_softmax_fp32},
-    {.name = "sum_last",
-     .shape = MS_SHAPE_MEAN,
-     .parameters = "x",
-     .types = "t",
-     .results = 1,
-     .run = run_sum_last},
-    {.name = "divide_into",
-     .parameters = "x by",
-     .types = "tt",
-     .results = 1,
-     .run = run_divide_into},
-    {.name = "choose",
-     .fits = fits_topk,
-     .parameters = "x count",
-     .types = "td",
-     .results = 2,
-     .run = run_choose},
     {.name = "choose_by_pairs",
      .fits = fits_pairs,
      .parameters = "scores bias",
      .types = "tt",
      .results = MS_CHOICE_VALUES,
      .run = run_choose_by_pairs},
-    {.name = "biased", .parameters = "scores bias", .types = "tt", .results = 1, .run = run_biased},
-    {.name = "gather_last",
-     .fits = fits_gather,
-     .parameters = "x places",
-     .types = "tt",
-     .results = 1,
-     .run = run_gather_last},
-    {.name = "divide", .parameters = "x by", .types = "tt", .results = 1, .run = run_divide},
-    {.name = "at_least", .parameters = "x", .types = "t", .results = 1, .run = run_clamp_least},
-    {.name = "linear_fp32",
-     .fits = fits_weight,
-     .parameters = "x weight",
-     .types = "tt",
-     .results = 1,
-     .run = run_linear_fp32},
     {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
     {.name = "buffer",
      .parameters = "size fp32",

@@ -106,6 +106,40 @@ static double divided(double a, double b)
     return b < 0 || b > 0 ? a / b : 0;
 }
 
+double ms_numbers_operate(ms_node_kind kind, double a, double b)
+{
+    switch ((int)kind) {
+    case MS_NODE_ADD:
+        return a + b;
+    case MS_NODE_SUBTRACT:
+        return a - b;
+    case MS_NODE_MULTIPLY:
+        return a * b;
+    case MS_NODE_DIVIDE:
+        return divided(a, b);
+    case MS_NODE_DIVIDE_WHOLE:
+        return floor(divided(a, b));
+    case MS_NODE_REMAINDER:
+        return a - b * floor(divided(a, b));
+    case MS_NODE_POWER:
+        return pow(a, b);
+    case MS_NODE_EQUAL:
+        return !(a < b || a > b);
+    case MS_NODE_UNEQUAL:
+        return a < b || a > b;
+    case MS_NODE_LESS:
+        return a < b;
+    case MS_NODE_AT_MOST:
+        return a <= b;
+    case MS_NODE_GREATER:
+        return a > b;
+    case MS_NODE_AT_LEAST:
+        return a >= b;
+    default: /* and, or: the second decides */
+        return b;
+    }
+}
+
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
 {
     if (node->kind == MS_NODE_NUMBER || node->kind == MS_NODE_TRUTH)
@@ -130,34 +164,7 @@ double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
         (node->kind == MS_NODE_OR || node->kind == MS_NODE_AND))
         return a;
     const double b = ms_family_number(facts, node->items[1]);
-    switch ((int)node->kind) {
-    case MS_NODE_ADD:
-        return a + b;
-    case MS_NODE_SUBTRACT:
-        return a - b;
-    case MS_NODE_MULTIPLY:
-        return a * b;
-    case MS_NODE_DIVIDE:
-        return divided(a, b);
-    case MS_NODE_DIVIDE_WHOLE:
-        return floor(divided(a, b));
-    case MS_NODE_REMAINDER:
-        return a - b * floor(divided(a, b));
-    case MS_NODE_EQUAL:
-        return !(a < b || a > b);
-    case MS_NODE_UNEQUAL:
-        return a < b || a > b;
-    case MS_NODE_LESS:
-        return a < b;
-    case MS_NODE_AT_MOST:
-        return a <= b;
-    case MS_NODE_GREATER:
-        return a > b;
-    case MS_NODE_AT_LEAST:
-        return a >= b;
-    default: /* and, or: the second decides */
-        return b;
-    }
+    return ms_numbers_operate(node->kind, a, b);
 }
 
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node)

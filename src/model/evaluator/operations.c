@@ -269,18 +269,6 @@ MS_OPERATION(apply_size)
 
 /* ---- parts ---- */
 
-static ms_value list_of(ms_frame *f, const ms_text_node *call, uint32_t count,
-                        const ms_tensor *tensors)
-{
-    ms_value out = {.kind = MS_VALUE_LIST, .items = ms_items_new(ms_frame_pool(f), count)};
-    if (!out.items)
-        return ms_frame_failed(f, call, "there are too many parts");
-    for (uint32_t i = 0; i < count; i++)
-        (void)ms_items_add(f->model->tape, ms_frame_pool(f), out.items,
-                           ms_value_of_tensor(tensors[i]), NULL);
-    return out;
-}
-
 /* Parts of the given sizes. */
 static ms_value split_into(ms_frame *f, const ms_text_node *call, ms_tensor x, uint32_t dim,
                            const ms_items *sizes)
@@ -301,7 +289,7 @@ static ms_value split_into(ms_frame *f, const ms_text_node *call, ms_tensor x, u
         return (ms_value){0};
     }
     ms_split_sizes(f->model->tape, x, dim, sizes->count, lengths, parts);
-    return list_of(f, call, sizes->count, parts);
+    return ms_frame_tensors(f, call, sizes->count, parts);
 }
 
 /* Equal parts of that size. */
@@ -315,7 +303,7 @@ static ms_value split_equal(ms_frame *f, const ms_text_node *call, ms_tensor x, 
         return (ms_value){0};
     }
     ms_split(f->model->tape, x, dim, part, (uint32_t)(whole / part.value), parts);
-    return list_of(f, call, (uint32_t)(whole / part.value), parts);
+    return ms_frame_tensors(f, call, (uint32_t)(whole / part.value), parts);
 }
 
 MS_OPERATION(apply_split)
@@ -362,7 +350,7 @@ MS_OPERATION(apply_unbind)
     if (count == 0 || count > MOST_TENSORS)
         return ms_frame_failed(f, call, "up to 64 parts are wanted here");
     ms_unbind(f->model->tape, a[0].tensor, dim, (uint32_t)count, parts);
-    return list_of(f, call, (uint32_t)count, parts);
+    return ms_frame_tensors(f, call, (uint32_t)count, parts);
 }
 
 /* ---- joins ---- */
@@ -537,7 +525,7 @@ MS_OPERATION(apply_topk)
         return ms_frame_failed(f, argument(call, 1),
                                "as many as there are, or fewer, are wanted here");
     ms_topk(f->model->tape, a[0].tensor, k, out);
-    return list_of(f, call, 2, out);
+    return ms_frame_tensors(f, call, 2, out);
 }
 
 MS_OPERATION(apply_clamp)
@@ -635,7 +623,12 @@ MS_OPERATION(apply_linear)
                             "as many elements as the weight reads are wanted");
         return (ms_value){0};
     }
-    return ms_value_of_tensor(ms_linear(tape, a[0].tensor, a[1].tensor, a[2].tensor));
+    for (int i = 1; i < 3; i++) /* the caller's until the call returns: they go behind x */
+        ms_retain(tape, a[i].tensor);
+    const ms_tensor out = ms_linear(tape, a[0].tensor, a[1].tensor, a[2].tensor);
+    for (int i = 1; i < 3; i++)
+        ms_release(tape, a[i].tensor);
+    return ms_value_of_tensor(out);
 }
 
 static const ms_primitive operations[] = {

@@ -179,6 +179,8 @@ typedef struct ms_text_facts {
     bool liger_swiglu, is_first_stage, is_last_stage;
 } ms_text_facts;
 
+/* What an operator makes of two numbers; 0 where it divides by 0. */
+double ms_numbers_operate(ms_node_kind kind, double a, double b);
 /* A number: of counts, truths and fractions of the config, and of facts. */
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);

@@ -6,18 +6,22 @@
 
 #include "model/evaluator/evaluate.h"
 
+ms_value ms_frame_tensors(ms_frame *f, const ms_text_node *node, uint32_t count,
+                          const ms_tensor *tensors)
+{
+    const ms_value list = {.kind = MS_VALUE_LIST, .items = ms_items_new(ms_frame_pool(f), count)};
+    if (!list.items)
+        return ms_frame_failed(f, node, "there are too many parts");
+    for (uint32_t i = 0; i < count; i++)
+        (void)ms_items_add(f->model->tape, ms_frame_pool(f), list.items,
+                           ms_value_of_tensor(tensors[i]), NULL);
+    return list;
+}
+
 ms_value ms_frame_results(ms_frame *f, const ms_text_node *node, const ms_results *results)
 {
-    if (results->count < 2)
-        return ms_value_of_tensor(results->count ? results->items[0] : 0);
-    const ms_value list = {.kind = MS_VALUE_LIST,
-                           .items = ms_items_new(ms_frame_pool(f), results->count)};
-    for (uint32_t i = 0; list.items && i < results->count; i++)
-        (void)ms_items_add(f->model->tape, ms_frame_pool(f), list.items,
-                           ms_value_of_tensor(results->items[i]), NULL);
-    if (!list.items)
-        ms_frame_fail(f, node, "out of memory");
-    return list.items ? list : (ms_value){0};
+    return results->count < 2 ? ms_value_of_tensor(results->count ? results->items[0] : 0)
+                              : ms_frame_tensors(f, node, results->count, results->items);
 }
 
 static void run(ms_frame *f, const ms_text_node *node, ms_results *results)

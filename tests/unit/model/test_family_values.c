@@ -104,8 +104,8 @@ static const struct {
     {MLP "return as_sequences(x)\n", 6, 16, "as_tokens() of the same module"},
     {MLP "a, b = topk(x, 65)\n        return a\n", 6, 24, "as many as there are, or fewer"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
-          "        return linear_of(x, self.p)\n",
-     7, 16, "a weight [out, in]"},
+          "        return F.linear(x, self.p)\n",
+     7, 18, "as many elements as the weight reads"},
     {HEAD "class Mlp(Mlp):\n    e = experts(4, 64, 8)\n    def forward(self, x):\n"
           "        values, chosen = topk(x, 2)\n"
           "        return as_sequences(self.e(as_tokens(x), chosen, values))\n",
