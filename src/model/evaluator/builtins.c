@@ -140,7 +140,4 @@ static const ms_primitive builtins[] = {
     MS_OPERATION_ROW("append", "list value", "vv", apply_append),
 };
 
-const ms_primitive *ms_builtin_at(uint32_t i)
-{
-    return i < sizeof builtins / sizeof *builtins ? &builtins[i] : NULL;
-}
+const ms_primitive_list ms_builtin_rows = {builtins, sizeof builtins / sizeof *builtins};

@@ -226,8 +226,4 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
 };
 
-const ms_primitive *ms_creation_at(uint32_t i)
-{
-    const uint32_t count = sizeof creations / sizeof *creations;
-    return i < count ? &creations[i] : ms_builtin_at(i - count);
-}
+const ms_primitive_list ms_creation_rows = {creations, sizeof creations / sizeof *creations};

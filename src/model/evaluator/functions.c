@@ -396,8 +396,4 @@ static const ms_primitive functions[] = {
     OPERATES("negative", run_negative),
 };
 
-const ms_primitive *ms_function_at(uint32_t i)
-{
-    const uint32_t count = sizeof functions / sizeof *functions;
-    return i < count ? &functions[i] : ms_operation_at(i - count);
-}
+const ms_primitive_list ms_function_rows = {functions, sizeof functions / sizeof *functions};

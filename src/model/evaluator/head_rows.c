@@ -159,7 +159,7 @@ FUNCTION(run_outputs)
         out->logits = ms_hand_out(f->model->tape, a[1]);
 }
 
-const ms_primitive ms_head_rows[] = {
+static const ms_primitive rows[] = {
     {.name = "words_decoder",
      .shape = MS_SHAPE_LINEAR,
      .parameters = "in_features out_features",
@@ -207,4 +207,4 @@ const ms_primitive ms_head_rows[] = {
     RUNS("outputs", "hidden logits", "tt", 0, ANY, run_outputs),
 };
 
-const uint32_t ms_head_row_count = sizeof ms_head_rows / sizeof *ms_head_rows;
+const ms_primitive_list ms_head_rows = {rows, sizeof rows / sizeof *rows};

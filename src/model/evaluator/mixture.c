@@ -3,7 +3,6 @@
  * What texts of mixtures of experts call beside the rows of other models: the experts of a layer,
  * and what a router is made of.
  */
-#include "model/evaluator/mixture.h"
 
 #include "model/blocks/rotary_halves.h"
 #include "model/decoder/expert_choice.h"
@@ -216,7 +215,7 @@ FITS(fits_experts)
 
 /* ---- rows ---- */
 
-const ms_primitive ms_mixture_rows[] = {
+static const ms_primitive rows[] = {
     {.name = "as_tokens",
      .fits = fits_tokens,
      .parameters = "x",
@@ -270,4 +269,4 @@ const ms_primitive ms_mixture_rows[] = {
      .call_types = "ttt"},
 };
 
-const uint32_t ms_mixture_row_count = sizeof ms_mixture_rows / sizeof *ms_mixture_rows;
+const ms_primitive_list ms_mixture_rows = {rows, sizeof rows / sizeof *rows};

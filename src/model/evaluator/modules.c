@@ -8,7 +8,6 @@
 #include "input/config/model/model_config.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/evaluator/evaluate.h"
-#include "model/evaluator/mixture.h"
 #include "torch/ops/ops.h"
 
 #define CALL(name)                                                                                 \
@@ -353,16 +352,18 @@ static const ms_primitive modules[] = {
     MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
 };
 
+static const ms_primitive_list module_rows = {modules, sizeof modules / sizeof *modules};
+
 const ms_primitive *ms_primitive_at(uint32_t i)
 {
-    const uint32_t count = sizeof modules / sizeof *modules;
-    if (i < count)
-        return &modules[i];
-    i -= count;
-    if (i < ms_mixture_row_count)
-        return &ms_mixture_rows[i];
-    i -= ms_mixture_row_count;
-    return i < ms_head_row_count ? &ms_head_rows[i] : ms_function_at(i - ms_head_row_count);
+    static const ms_primitive_list *const lists[] = {
+        &module_rows,  &ms_mixture_rows,   &ms_head_rows,     &ms_function_rows,
+        &ms_view_rows, &ms_operation_rows, &ms_creation_rows, &ms_builtin_rows,
+    };
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; i -= lists[k++]->count)
+        if (i < lists[k]->count)
+            return &lists[k]->rows[i];
+    return NULL;
 }
 
 const ms_primitive *ms_primitive_find(const char *name, bool is_module)

@@ -136,12 +136,26 @@ const ms_primitive *ms_primitive_find(const char *name, bool is_module);
 /* The i-th of all, for suggestions; NULL past the last. */
 const ms_primitive *ms_primitive_at(uint32_t i);
 
-/* functions.c: the i-th function; operations.c, creation.c and builtins.c: those of PyTorch and
- * Python. */
-const ms_primitive *ms_function_at(uint32_t i);
-const ms_primitive *ms_operation_at(uint32_t i);
-const ms_primitive *ms_creation_at(uint32_t i);
-const ms_primitive *ms_builtin_at(uint32_t i);
+/* Rows by subject, a list each: those of memscope (functions.c), of encoders and their heads, of
+ * mixtures; PyTorch's views, operations and functions that make tensors; Python's own. */
+typedef struct ms_primitive_list {
+    const ms_primitive *rows;
+    uint32_t count;
+} ms_primitive_list;
+
+extern const ms_primitive_list ms_function_rows, ms_head_rows, ms_mixture_rows, ms_view_rows,
+    ms_operation_rows, ms_creation_rows, ms_builtin_rows;
+
+/* arguments.c: what a function of values is given. The node of its i-th argument, or the call. */
+const ms_text_node *ms_given(const ms_text_node *call, uint32_t i);
+const ms_shape *ms_given_shape(ms_frame *frame, ms_value tensor);
+bool ms_given_true(ms_value value);
+/* Whether the first argument is a tensor; whether a number is a dimension of `rank`, which may be
+ * counted from behind, or of x's, the last one. False: a failure is recorded. */
+bool ms_given_tensor(ms_frame *frame, const ms_text_node *call, ms_value value);
+bool ms_given_dim(ms_frame *frame, const ms_text_node *at, ms_value value, uint32_t rank,
+                  uint32_t *dim);
+bool ms_given_last(ms_frame *frame, const ms_text_node *call, ms_value x, ms_value dim);
 
 /* The dimension and the number that an argument is; missing ones are `otherwise`. */
 ms_dim ms_frame_dim(ms_frame *frame, const ms_text_node *node);
@@ -153,9 +167,6 @@ ms_dim ms_making_dim(const ms_making *making, uint32_t argument);
 bool ms_making_truth(const ms_making *making, uint32_t argument, bool otherwise);
 /* The part that an argument leads to, a path from the root; NULL: there is none such. */
 ms_family_part *ms_making_follow(const ms_making *making, uint32_t argument);
-/* head_rows.c: what encoders and their heads have beside the rows of other models. */
-extern const ms_primitive ms_head_rows[];
-extern const uint32_t ms_head_row_count;
 /* The local that an argument names. */
 ms_tensor *ms_frame_local(ms_frame *frame, const ms_text_node *node);
 
