@@ -69,7 +69,8 @@ BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 DATA     := $(sort $(wildcard configs/*.json configs/trainers/*.keys families/*.family schemas/*.schema.json $(filter-out %/__init__.py,$(wildcard python/memscope/pytorch/*.py)) src/report/kit/html/*.css \
                              src/report/kit/html/*.js))
 HEADERS  := $(sort $(wildcard include/memscope/*.h))
-GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
+FAMILIES := $(filter families/%,$(DATA))
+GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c $(BUILD)/gen/families.c)
 
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJ  := $(call objects,$(LIB_SRC)) $(GEN:.c=.o)
@@ -129,7 +130,12 @@ $(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA)
 	@$(call say,DATA $@)
 	$(Q)sh scripts/embed.sh $(DATA) > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/gen/embedded.o: $(BUILD)/gen/embedded.c $(BUILD)/flags
+$(BUILD)/gen/families.c: scripts/family_rows.sh $(FAMILIES)
+	@mkdir -p $(@D)
+	@$(call say,DATA $@)
+	$(Q)sh scripts/family_rows.sh $(FAMILIES) > $@.tmp && mv $@.tmp $@
+
+$(GEN:.c=.o): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
 	@$(call say,CC   $<)
 	$(Q)$(COMPILE) $(ERRORS) -Wno-overlength-strings -MMD -MP -c $< -o $@
 

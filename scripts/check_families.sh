@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is known of a family of models stands in its own file below src/model: no other file names a model type in
-# quotes, but for those in the list below.
+# What is known of a family of models stands in its text below families/, or in its own file below src/model: no other
+# file names a model type in quotes, but for those in the list below.
 set -u
 cd "$(dirname "$0")/.." || exit
 
@@ -16,9 +16,9 @@ python/memscope/pytorch/loss.py *: made by scripts/python_tables.py from the fac
 python/memscope/pytorch/tiled_attention.py mamba: a module of a layer
 '
 
-types=$(grep -rhoE '(\.model_type = |^FAMILY\([a-z_]+, |= FALCON\()"[^"]+"' src/model | sed 's/.*"\(.*\)"/\1/' | sort -u)
+types=$(grep -rhoE '(\.|^)model_type = "[^"]+"' families src/model | sed 's/.*"\(.*\)"/\1/' | sort -u)
 [ "$(echo "$types" | wc -l)" -gt 50 ] || {
-    echo "the model types were not found below src/model" >&2
+    echo "the model types were not found below families and src/model" >&2
     exit 1
 }
 find src python/memscope -name '*.[ch]' -o -name '*.py' | grep -v '^src/model/' | sort | xargs awk -v types="$types" -v exceptions="$exceptions" '

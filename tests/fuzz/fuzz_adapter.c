@@ -8,7 +8,9 @@
 
 #include "input/config/adapter/adapter.h"
 #include "input/config/adapter/adapter_text.h"
-#include "model/family/family_list.h"
+#include "model/evaluator/family.h"
+#include "model/families.h"
+#include "input/config/model/model_read.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_adapter *adapter)
@@ -18,7 +20,9 @@ static void use(ms_arena *arena, ms_adapter *adapter)
     adapter->dtype = MS_DTYPE_F32;
     assert(adapter->rank >= 1 && adapter->dropout >= 0 && adapter->dropout <= 1);
     assert(ms_adapter_text(arena, adapter));
-    if (ms_adapter_matcher_new(adapter, &ms_family_llama, &matcher, &err) == MS_OK) {
+    const ms_family *row = ms_family_named(ms_families(), "llama");
+    const ms_family *llama = ms_family_read_text(arena, row, &err);
+    if (llama && ms_adapter_matcher_new(adapter, llama, &matcher, &err) == MS_OK) {
         static const char name[] = "model.layers.3.self_attn.q_proj";
         bool takes = ms_adapter_takes(matcher, name, true, false);
         assert(!(takes && adapter->layer_count > 0 && ms_adapter_is_uniform(adapter)));

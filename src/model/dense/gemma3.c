@@ -74,35 +74,6 @@ static ms_decoder_style style_of(const ms_model_config *config)
     return style;
 }
 
-static const ms_family_facts gemma3_text_facts = {
-    .compared = MS_WITH_TITAN_UNITS | MS_WITH_CONTEXT | MS_WITH_ZERO3 | MS_WITH_ACCELERATE_UNITS |
-                MS_WITH_BROADCAST | MS_WITH_CHUNKED_LOSS,
-    .has_head_norms = true,
-    .peft = {.lora = {"q_proj", "v_proj"},
-             .ia3 = {"q_proj", "v_proj", "down_proj"},
-             .ia3_inputs = {"down_proj"}},
-    .liger = {.kernels = MS_LIGER_ALL,
-              .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST | MS_LIGER_IS_HEADS,
-              .copying_norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST | MS_LIGER_IS_HEADS,
-              .logits_share = 1},
-    .llama_cpp = "gemma3",
-    .vllm = &(const ms_vllm_arch){.qkv_bias = MS_VLLM_BIAS_ASKED,
-                                  .out_bias = MS_VLLM_BIAS_ASKED,
-                                  .head_norms = MS_VLLM_HEAD_NORMS_BEFORE_ROTARY,
-                                  .norms = 4,
-                                  .mlp_rows = 5,
-                                  .tie = MS_VLLM_TIE_DROPS,
-                                  .has_normalizer = true,
-                                  .has_two_rotaries = true},
-};
-
-const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
-                                         .facts = &gemma3_text_facts,
-                                         .classes = {{"Gemma3ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                         .check = ms_check_heads_divide,
-                                         .takes_cache = true,
-                                         .text_name = "gemma3_text"};
-
 /* ---- with a vision tower ---- */
 
 static bool build_whole(ms_model *model)

@@ -111,24 +111,6 @@ static ms_status check_hybrid(const ms_model_config *config, ms_error *err)
 
 static const ms_model_program hybrid_program = {build_hybrid, ms_decoder_forward};
 
-static const ms_family_facts granite_facts = {
-    .blocks = MS_BLOCKS_OF_LLAMA | MS_BLOCK_FACTORS,
-    .compared = MS_WITH_BROADCAST,
-    .liger = {.kernels = MS_LIGER_ALL, .norms = MS_LIGER_IS_LAYER | MS_LIGER_IS_LAST},
-    .vllm = &(const ms_vllm_arch){.qkv_bias = MS_VLLM_BIAS_ASKED,
-                                  .out_bias = MS_VLLM_BIAS_ASKED,
-                                  .norms = 2,
-                                  .mlp_rows = 4,
-                                  .tie = MS_VLLM_TIE_DROPS},
-};
-
-const ms_family ms_family_granite = {.model_type = "granite",
-                                     .facts = &granite_facts,
-                                     .classes = {{"GraniteForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                     .scales_logits = true,
-                                     .takes_cache = true,
-                                     .text_name = "granite"};
-
 const ms_family ms_family_granitemoehybrid = {
     .model_type = "granitemoehybrid",
     .classes = {{"GraniteMoeHybridForCausalLM", MS_HEAD_CAUSAL_LM}},

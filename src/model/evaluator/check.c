@@ -9,26 +9,14 @@
 #include "input/config/model/model_keys.h"
 #include "model/evaluator/family.h"
 #include "model/evaluator/primitive.h"
+#include "model/evaluator/resolve.h"
 
 /* The most elements of one side of a weight; products of three fit 64 bits. */
 static const double MOST = 16777216.0 * 4;
 
-/* The first key that an expression names; NULL: none. */
-static const ms_family_key *key_in(const ms_text_node *node)
-{
-    if (!node)
-        return NULL;
-    if (node->kind == MS_NODE_KEY)
-        return node->key;
-    const ms_family_key *key = NULL;
-    for (uint32_t i = 0; i < node->count && !key; i++)
-        key = key_in(node->items[i]);
-    return key;
-}
-
 static ms_status fail(const ms_text_node *node, const char *what, double number, ms_error *err)
 {
-    const ms_family_key *key = key_in(node);
+    const ms_family_key *key = ms_family_key_in(node);
     char shown[64] = "";
     if (number >= 0 && number <= 9007199254740992.0)
         snprintf(shown, sizeof shown, "%" PRIu64 " ", (uint64_t)number);
@@ -107,14 +95,10 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = MS_NONE};
     ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
+    if (status == MS_OK)
+        status = ms_config_rules_check(config, err);
     if (status == MS_OK && config->intermediate_size == 0) /* a family may derive it */
         return ms_fail(err, MS_ERR_CONFIG, "the key intermediate_size is missing in class config");
-    for (uint32_t i = 0; i < text->checks.count && status == MS_OK; i++) {
-        const ms_text_statement *check = text->checks.items[i];
-        if (!ms_family_truth(&facts, check->value))
-            status = fail(check->value, check->message ? check->message->text : "a check fails", -1,
-                          err);
-    }
     if (status == MS_OK)
         status = check_class(&facts, &text->root, err);
     return status == MS_OK && text->table ? check_table(&facts, text->table, err) : status;

@@ -10,6 +10,7 @@
 #include "input/config/model/family_facts.h"
 #include "input/config/model/model_read.h"
 #include "model/evaluator/evaluate.h"
+#include "model/evaluator/facts.h"
 
 /* ---- texts by name ---- */
 
@@ -77,8 +78,28 @@ static ms_key *rows_of(ms_arena *arena, const ms_family_text *text)
     return rows;
 }
 
-/* The row, or none, with what the text has. */
-static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text, ms_error *err)
+/* Adds the facts that the text states to those that the family has. */
+static bool state_facts(ms_arena *arena, const ms_family_text *text, ms_family *family,
+                        ms_error *err)
+{
+    ms_error own = {0};
+    ms_family_reading reading = {.arena = arena, .err = err ? err : &own};
+    ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
+    if (!facts) {
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
+        return false;
+    }
+    *facts = *ms_family_facts_of(family);
+    family->facts = facts;
+    for (uint32_t i = 0; i < text->facts.count; i++)
+        if (!ms_family_facts_read(&reading, text->facts.items[i], family, facts))
+            return false;
+    return true;
+}
+
+/* The family that it is like, or none, with what the text has. `row`: of a program in C. */
+static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family *row,
+                         ms_family_text *text, ms_error *err)
 {
     ms_family *family = ms_arena_array(arena, ms_family, 1);
     ms_key *rows = rows_of(arena, text);
@@ -86,13 +107,14 @@ static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return NULL;
     }
-    if (row)
-        *family = *row;
+    if (like)
+        *family = *like;
     text->row = row;
     family->model_type = text->model_type;
     memcpy(family->classes, text->architectures, sizeof family->classes);
     family->keys = rows;
     family->key_count = text->key_count;
+    family->derive = ms_family_text_derive;
     family->check = ms_family_text_check;
     if (text->slides || text->sparse)
         family->layer_kind = ms_family_text_kind;
@@ -124,7 +146,8 @@ const ms_family *ms_family_read_text(ms_arena *arena, const ms_family *row, ms_e
         return NULL;
     }
     ms_family_text *text = read(arena, file, NULL, err);
-    return text ? joined(arena, row, text, err) : NULL;
+    ms_family *family = text ? joined(arena, row, row, text, err) : NULL;
+    return family && state_facts(arena, text, family, err) ? family : NULL;
 }
 
 /* What other programs know goes by the model type, of which they have lists: of another type they
@@ -133,14 +156,17 @@ static bool set_facts(ms_arena *arena, const ms_family_text *text, const ms_fami
                       ms_family *family, ms_error *err)
 {
     const char *name = text->known_as ? text->known_as->text : NULL;
-    const ms_family *other = ms_family_named(known, name);
-    ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
-    if (name && !other) {
+    const ms_family *row = ms_family_named(known, name);
+    const ms_family *other = row ? ms_family_read_text(arena, row, err) : NULL;
+    if (name && !row) {
         ms_error_set(err, MS_ERR_CONFIG,
                      "%.200s: known_as: no family '%.40s'; \"memscope models\" lists them",
                      family->user_text, name);
         return false;
     }
+    if (row && !other)
+        return false;
+    ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
     if (!facts) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return false;
@@ -151,7 +177,7 @@ static bool set_facts(ms_arena *arena, const ms_family_text *text, const ms_fami
     facts->liger = theirs->liger;
     /* Engines with programs of their own read the config alone: no module may differ. */
     const bool is_theirs =
-        other && !text->changes_modules && ms_family_named(known, text->like) == other;
+        other && !text->changes_modules && ms_family_named(known, text->like) == row;
     facts->llama_cpp = is_theirs ? theirs->llama_cpp : NULL;
     facts->needs_gguf = is_theirs && theirs->needs_gguf;
     facts->vllm = is_theirs ? theirs->vllm : NULL;
@@ -168,10 +194,13 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
     if (!text)
         return NULL;
     const ms_family *row = ms_family_named(known, text->like);
-    ms_family *family = joined(arena, row, text, err);
+    const ms_family *like = row ? ms_family_read_text(arena, row, err) : NULL;
+    ms_family *family = row && !like ? NULL : joined(arena, like, row, text, err);
     if (!family)
         return NULL;
     family->user_text = file->name;
     family->takes_cache = family->takes_cache || !row;
-    return set_facts(arena, text, known, family, err) ? family : NULL;
+    return set_facts(arena, text, known, family, err) && state_facts(arena, text, family, err)
+               ? family
+               : NULL;
 }

@@ -79,6 +79,9 @@ static const struct {
     KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("partial_rotary_factor", rotary_share, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("mixing_dropout", mixing_dropout, OF_FRACTIONS, 1, PLAIN),
+    KNOWN("broadcasts_kv", broadcasts_kv, OF_TRUTHS, 1, PLAIN),
+    KNOWN("skipped_positions", skipped_positions, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
     KNOWN("classifier_activation", head_activation, OF_ACTIVATIONS, 1, PLAIN),
     KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
@@ -116,29 +119,52 @@ const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *
     return NULL;
 }
 
-/* Without a key it is what the config has: hidden_size // num_attention_heads, or what the family's
- * own derive() sets. */
-const ms_family_key *ms_family_key_derived(const char *name)
+const ms_family_key *ms_family_key_derived(const ms_family_text *text, const char *name)
 {
-    static const ms_family_key derived[] = {
-        {.name = "head_dim",
+    static const ms_family_key always[] = {
+        {.name = "head_dim", /* hidden_size // num_attention_heads */
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
          .dim = MS_FAMILY_DIM_HEAD},
-        {.name = "intermediate_size",
-         .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
-         .dim = MS_FAMILY_DIM_INTERMEDIATE},
         {.name = "num_labels",
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
-        {.name = "mixing_dropout",
-         .row = {.name = "attention_dropout",
-                 .kind = MS_KEY_FRACTION,
-                 .offset = MEMBER(mixing_dropout)}},
     };
-    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-        if (strcmp(name, derived[i].name) == 0)
-            return &derived[i];
+    for (uint32_t i = 0; i < text->derived_count; i++)
+        if (strcmp(name, text->derived[i].name) == 0)
+            return &text->derived[i];
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (strcmp(name, always[i].name) == 0)
+            return &always[i];
     return NULL;
+}
+
+bool ms_family_key_settable(ms_resolver *r, ms_text_node *target)
+{
+    static const ms_key_kind kinds_of[] = {
+        [OF_COUNTS] = MS_KEY_COUNT, [OF_TRUTHS] = MS_KEY_BOOL, [OF_FRACTIONS] = MS_KEY_FRACTION};
+    ms_family_text *text = r->text;
+    target->key = ms_family_key_find(text, target->text);
+    for (size_t i = 0; !target->key && i < KNOWN_COUNT; i++) {
+        if (known[i].type == OF_ACTIVATIONS || strcmp(known[i].name, target->text) != 0)
+            continue;
+        const ms_family_key *same = ms_family_key_derived(text, target->text);
+        if (!same && text->derived_count < MS_FAMILY_DERIVED) {
+            text->derived[text->derived_count] =
+                (ms_family_key){.name = known[i].name,
+                                .row = {.name = known[i].name,
+                                        .kind = kinds_of[known[i].type],
+                                        .offset = known[i].offset},
+                                .dim = known[i].dim};
+            same = &text->derived[text->derived_count++];
+        }
+        target->key = same;
+    }
+    if (target->key && target->key->row.kind <= MS_KEY_FRACTION &&
+        target->key->row.kind != MS_KEY_INTEGER)
+        return true;
+    ms_family_fail(r->reading, target,
+                   "derive() sets keys of the text, or members that memscope knows");
+    return false;
 }
 
 /* ---- defaults ---- */

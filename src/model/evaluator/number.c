@@ -163,6 +163,8 @@ double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
     if (is_true == (node->kind == MS_NODE_OR) &&
         (node->kind == MS_NODE_OR || node->kind == MS_NODE_AND))
         return a;
+    if (node->kind == MS_NODE_IS || node->kind == MS_NODE_IS_NOT) /* None: a count's null */
+        return (a < (double)UINT64_MAX) == (node->kind == MS_NODE_IS_NOT);
     const double b = ms_family_number(facts, node->items[1]);
     return ms_numbers_operate(node->kind, a, b);
 }

@@ -109,6 +109,7 @@ enum {
     MS_FAMILY_FUNCTIONS = 24,
     MS_FAMILY_FIELDS = 64,
     MS_FAMILY_KEYS = 96,
+    MS_FAMILY_DERIVED = 8,
     MS_FAMILY_CLASSES_OF_TEXT = 64
 };
 
@@ -135,6 +136,8 @@ struct ms_family_text {
     uint32_t class_count;
     ms_family_key keys[MS_FAMILY_KEYS];
     uint32_t key_count;
+    ms_family_key derived[MS_FAMILY_DERIVED]; /* which derive() sets, and no file has */
+    uint32_t derived_count;
     const char *model_type, *like; /* like: the first family that is imported, or NULL */
     const ms_text_node *known_as;  /* the family whose facts of other programs hold; NULL: none */
     /* A user's file changes modules; and so that they are of other blocks: it has a function, or a
@@ -143,6 +146,8 @@ struct ms_family_text {
     ms_model_class architectures[MS_FAMILY_CLASSES];
     const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
     ms_text_block checks;                      /* assert statements of the config */
+    ms_text_block derive;                      /* of its derive(), before the checks */
+    ms_text_block facts;                       /* classes of them: facts.h */
     uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
     const ms_text_node *table;                 /* what made the embedding that the head names */
     bool uses_numbers;                         /* conditions on the numbers of layers */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "model/evaluator/facts.h"
 #include "model/evaluator/syntax/parser.h"
 #include "model/evaluator/resolve.h"
 
@@ -248,15 +249,20 @@ static bool read_class(merge *m, const ms_text_statement *s)
 
 /* ---- the config ---- */
 
-/* def slides(layer): return layer % 2 == 0 */
+/* def slides(layer): return layer % 2 == 0; def derive(): ... */
 static bool read_rule(merge *m, const ms_text_statement *s)
 {
+    if (strcmp(s->text, "derive") == 0) {
+        m->text->derive = s->body;
+        return s->target_count == 0 || fail(m, s->place, "derive() has no parameters");
+    }
     const bool is_slides = strcmp(s->text, "slides") == 0;
     ms_family_function *f = ms_arena_array(m->text->arena, ms_family_function, 1);
     if (!f)
         return fail(m, s->place, "out of memory");
     if (!is_slides && strcmp(s->text, "is_sparse") != 0)
-        return fail(m, s->place, "the rules of layers are slides(layer) and is_sparse(layer)");
+        return fail(m, s->place,
+                    "a config has the rules slides(layer), is_sparse(layer) and derive()");
     const bool is_rule = s->target_count == 1 && s->body.count == 1 &&
                          s->body.items[0]->kind == MS_STATEMENT_RETURN &&
                          s->body.items[0]->value->kind != MS_NODE_TUPLE;
@@ -282,7 +288,7 @@ static bool read_config(merge *m, const ms_text_statement *s)
                     "the text that was imported");
     if (!is_like) {
         m->text->key_count = m->text->own_keys = 0;
-        m->text->checks.count = 0;
+        m->text->checks.count = m->text->derive.count = 0;
         m->text->slides = m->text->sparse = NULL;
     }
     for (uint32_t i = 0; i < s->body.count; i++) {
@@ -405,12 +411,24 @@ static bool import(merge *m, const ms_text_statement *s)
     return is_read;
 }
 
-static bool read_statement(merge *m, const ms_text_statement *s)
+/* The facts of a text are its own: those of texts that it imports are theirs. */
+static bool read_facts(merge *m, ms_text_statement *s)
+{
+    ms_family family = {0};
+    ms_family_facts facts = {0};
+    if (!ms_family_facts_read(m->reading, s, &family, &facts))
+        return false;
+    return m->depth > 0 || ms_block_add(m->reading, &m->text->facts, s);
+}
+
+static bool read_statement(merge *m, ms_text_statement *s)
 {
     switch ((int)s->kind) {
     case MS_STATEMENT_IMPORT:
         return import(m, s);
     case MS_STATEMENT_CLASS:
+        if (ms_is_class_of_facts(s->text))
+            return read_facts(m, s);
         return strcmp(s->text, "config") == 0 ? read_config(m, s) : read_class(m, s);
     case MS_STATEMENT_ASSIGN:
         return read_assignment(m, s);

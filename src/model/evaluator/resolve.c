@@ -498,6 +498,9 @@ static ms_family_type resolve_operator(ms_resolver *r, ms_text_node *node)
         return MS_TYPE_NUMBER;
     if (r->function)
         return MS_TYPE_ANY;
+    if ((node->kind == MS_NODE_IS || node->kind == MS_NODE_IS_NOT) && types[0] == MS_TYPE_NUMBER &&
+        types[1] == MS_TYPE_NONE)
+        return MS_TYPE_NUMBER;
     ms_family_fail(r->reading, node, "numbers and truths of the config are wanted here");
     return MS_TYPE_WRONG;
 }
@@ -532,6 +535,10 @@ static ms_family_type resolve_value(ms_resolver *r, ms_text_node *node)
 {
     switch (r->function ? (int)node->kind : MS_NODE_CLASS) {
     case MS_NODE_STRING:
+        if (!node->is_format)
+            return MS_TYPE_ANY;
+        ms_family_fail(r->reading, node, "f\"...\" is the message of a check of the config");
+        return MS_TYPE_WRONG;
     case MS_NODE_ELLIPSIS:
         return MS_TYPE_ANY;
     case MS_NODE_TUPLE:

@@ -91,7 +91,7 @@ ms_family_type ms_resolve_name(ms_resolver *r, ms_text_node *node)
         return MS_TYPE_ANY;
     node->key = ms_family_key_find(r->text, node->text);
     if (!node->key)
-        node->key = ms_family_key_derived(node->text);
+        node->key = ms_family_key_derived(r->text, node->text);
     if (node->key) {
         node->kind = MS_NODE_KEY;
         return MS_TYPE_NUMBER;
@@ -106,8 +106,9 @@ bool ms_is_own_member(const ms_resolver *r, const ms_text_node *node)
     ms_text_node fact = *node;
     if (of->kind != MS_NODE_NAME)
         return false;
-    return strcmp(of->text, "self") == 0 ||
-           (r->loop && strcmp(of->text, r->loop) == 0 && ms_take_fact(&fact, node->text, true));
+    const bool is_layer =
+        (r->loop && strcmp(of->text, r->loop) == 0) || (r->rule && strcmp(of->text, r->rule) == 0);
+    return strcmp(of->text, "self") == 0 || (is_layer && ms_take_fact(&fact, node->text, true));
 }
 
 /* self.NAME, layer.NAME of a loop */
@@ -125,7 +126,7 @@ ms_family_type ms_resolve_member(ms_resolver *r, ms_text_node *node)
     }
     if (ms_take_fact(node, node->text, true)) {
         r->text->uses_numbers |= node->index == MS_FACT_NUMBER;
-        node->number = !is_self;
+        node->number = !is_self && !r->rule;
         return MS_TYPE_NUMBER;
     }
     ms_nearest near = ms_nearest_to(node->text);

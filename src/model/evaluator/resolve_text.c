@@ -215,7 +215,7 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
         return fail_at_root(reading, file,
                             !text->model_type ? "the line model_type = \"...\" is missing"
                                               : "the line architectures = {...} is missing");
-    if (!has_keys(reading, text, file))
+    if (!ms_config_rules_resolve(&r) || !has_keys(reading, text, file))
         return false;
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!resolve_fields(&r, text->classes[i]))
@@ -233,14 +233,5 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
     if (!measure(reading, &text->root, NULL))
         return false;
     r.klass = NULL;
-    for (uint32_t i = 0; i < text->checks.count; i++) {
-        ms_text_statement *check = text->checks.items[i];
-        if (!ms_resolve_number(&r, check->value))
-            return false;
-        if (check->message && check->message->kind != MS_NODE_STRING) {
-            ms_family_fail(reading, check->message, "the message of a check is a text");
-            return false;
-        }
-    }
     return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse);
 }

@@ -11,48 +11,14 @@
 
 /* clang-format off */
 #define MS_FAMILY_LIST(X)             \
-    X(llama)                          \
     X(llama4_text)                    \
     X(llama4)                         \
-    X(mistral)                        \
-    X(ministral3)                     \
-    X(qwen2)                          \
-    X(qwen3)                          \
-    X(gpt2)                           \
-    X(gptj)                           \
-    X(bloom)                          \
-    X(phi3)                           \
-    X(glm4)                           \
-    X(gpt_neox)                       \
-    X(glm)                            \
-    X(seed_oss)                       \
-    X(starcoder2)                     \
-    X(granite)                        \
     X(granitemoehybrid)               \
-    X(smollm3)                        \
-    X(olmo2)                          \
-    X(olmo3)                          \
-    X(exaone4)                        \
-    X(ernie4_5)                       \
-    X(ernie4_5_moe)                   \
-    X(arcee)                          \
-    X(internlm3)                      \
     X(lfm2)                           \
-    X(hunyuan_v1_dense)               \
-    X(phi)                            \
-    X(stablelm)                       \
-    X(cohere)                         \
-    X(cohere2)                        \
-    X(gemma)                          \
-    X(gemma2)                         \
-    X(gemma3_text)                    \
     X(gemma3)                         \
     X(gemma3n_text)                   \
     X(gemma4_text)                    \
     X(gemma4)                         \
-    X(mixtral)                        \
-    X(qwen3_moe)                      \
-    X(qwen2_moe)                      \
     X(qwen3_next)                     \
     X(qwen3_5_text)                   \
     X(qwen3_5)                        \
@@ -66,25 +32,9 @@
     X(deepseek_v2)                    \
     X(deepseek_v3)                    \
     X(deepseek_v32)                   \
-    X(glm4_moe)                       \
-    X(olmoe)                          \
-    X(minimax_m2)                     \
-    X(dots1)                          \
-    X(gpt_oss)                        \
     X(mamba)                          \
     X(mamba2)                         \
     X(nemotron_h)                     \
-    X(opt)                            \
-    X(falcon)                         \
-    X(refined_web_model)              \
-    X(refined_web)                    \
-    X(bert)                           \
-    X(distilbert)                     \
-    X(roberta)                        \
-    X(xlm_roberta)                    \
-    X(camembert)                      \
-    X(modernbert)                     \
-    X(electra)                        \
     X(vit)                            \
     X(t5)                             \
     X(whisper)

@@ -8,7 +8,9 @@
 #include "input/config/adapter/adapter.h"
 #include "input/config/adapter/adapter_text.h"
 #include "base/text/pattern.h"
-#include "model/family/family_list.h"
+#include "input/config/model/model_read.h"
+#include "model/evaluator/family.h"
+#include "model/families.h"
 #include "unit/support.h"
 
 /* ---- patterns: the answers are those of Python's re.fullmatch ---- */
@@ -197,6 +199,14 @@ static const module_case module_cases[] = {
     {"r=4", "model.layers.3.self_attn.k_proj", true, false, false, false},
 };
 
+static const ms_family *llama(ms_arena *arena)
+{
+    const ms_family *row = ms_family_named(ms_families(), "llama");
+    const ms_family *family = ms_family_read_text(arena, row, NULL);
+    assert_non_null(family);
+    return family;
+}
+
 static void modules_taken(void **state)
 {
     (void)state;
@@ -207,7 +217,7 @@ static void modules_taken(void **state)
         ms_adapter_matcher *matcher = NULL;
         ms_error err = {0};
         assert_int_equal(ms_adapter_parse(arena, c->lora, &adapter, &err), MS_OK);
-        assert_int_equal(ms_adapter_matcher_new(&adapter, &ms_family_llama, &matcher, &err), MS_OK);
+        assert_int_equal(ms_adapter_matcher_new(&adapter, llama(arena), &matcher, &err), MS_OK);
         if (ms_adapter_takes(matcher, c->name, c->is_linear, c->is_head) != c->takes)
             fail_msg("%s takes %s", c->lora, c->name);
         if (ms_adapter_saves(matcher, c->name) != c->saves)
@@ -256,7 +266,7 @@ static void ranks_found(void **state)
         ms_error err = {0};
         assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
         assert_int_equal(ms_adapter_read(arena, ms_json_root(document), &adapter, &err), MS_OK);
-        assert_int_equal(ms_adapter_matcher_new(&adapter, &ms_family_llama, &matcher, &err), MS_OK);
+        assert_int_equal(ms_adapter_matcher_new(&adapter, llama(arena), &matcher, &err), MS_OK);
         if (ms_adapter_rank_of(matcher, c->name) != c->rank)
             fail_msg("%s of %s", c->patterns, c->name);
         assert_false(ms_adapter_gave_up(matcher));

@@ -58,7 +58,9 @@ static void facts_are_sane(void **state)
     (void)state;
     const ms_family_list *families = ms_families();
     for (size_t i = 0; i < families->count; i++) {
-        const ms_family *family = families->items[i];
+        ms_arena *arena = ms_arena_create(0);
+        const ms_family *family = families->read(arena, families->items[i], NULL);
+        assert_non_null(family);
         const ms_family_facts *facts = ms_family_facts_of(family);
         const ms_peft_facts *peft = &facts->peft;
         assert_null(peft->lora[MS_PEFT_TARGETS]);
@@ -75,6 +77,7 @@ static void facts_are_sane(void **state)
             fail_msg("%s needs a GGUF file of no architecture", family->model_type);
         if ((facts->liger.copying_norms & ~facts->liger.norms) != 0)
             fail_msg("%s: a norm that Liger does not replace copies", family->model_type);
+        ms_arena_free(arena);
     }
 }
 

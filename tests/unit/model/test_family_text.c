@@ -119,7 +119,7 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    a = count(1, other=2)\n", 5, 24, "null=, least="},
     {HEAD "class config:\n    a = count(1)\n", 1, 1, "the key vocab_size is missing"},
     {HEAD "class config(config):\n    def nosuch(layer):\n        return 1\n", 5, 5,
-     "rules of layers"},
+     "the rules slides(layer)"},
     {HEAD "class config(config):\n    assert nosuch\n", 5, 12, "not known"},
     /* names */
     {HEAD "class Mlp(Mlp):\n    a = linear(hiden_size, 1)\n", 5, 16, "did you mean 'hidden_size'"},

@@ -186,8 +186,24 @@ static ms_text_node *constant(ms_parser *p, ms_node_kind kind, double value)
     return node;
 }
 
+/* f"..." */
+static bool is_format(const ms_parser *p)
+{
+    const ms_word *word = &p->lexer.word;
+    const char *next = p->file->text + word->offset + 1;
+    return ms_lexer_is(&p->lexer, "f") && word->offset + 1 < p->file->bytes &&
+           (*next == '"' || *next == '\'');
+}
+
 static ms_text_node *atom(ms_parser *p)
 {
+    if (is_format(p)) {
+        ms_lexer_next(&p->lexer);
+        ms_text_node *node = atom(p);
+        if (node)
+            node->is_format = true;
+        return node;
+    }
     if (p->lexer.word.kind == MS_WORD_NUMBER)
         return number(p);
     if (p->lexer.word.kind == MS_WORD_STRING) {

@@ -88,6 +88,7 @@ typedef struct ms_text_node {
     const char *text;    /* a name, a string */
     const char *keyword; /* of an argument that has one; else NULL */
     double number;
+    bool is_format; /* a string with names in braces: f"..." */
     bool is_number; /* found by resolve.c: a number of the config, no tensor */
     uint32_t index, count;
     struct ms_text_node **items;
