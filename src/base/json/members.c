@@ -81,13 +81,18 @@ static bool is_any(const ms_member *m, ms_member_place place, const void *row)
         return load(m->count, row) > 0;
     case MS_MEMBER_PART:
         return !(m->rules & MS_THROUGH) || load_pointer(place, row);
+    case MS_MEMBER_CHARS:
+        return ((const char *)row)[place.offset] != '\0';
     case MS_MEMBER_FIGURES:
+    case MS_MEMBER_WRITTEN:
+    case MS_MEMBER_CONSTANT:
         return true;
     case MS_MEMBER_NOTHING:
     case MS_MEMBER_COUNT:
     case MS_MEMBER_SIGNED:
     case MS_MEMBER_TRUTH:
     case MS_MEMBER_TEXT:
+    case MS_MEMBER_KINDS:
         break;
     }
     return load(place, row) != (m->rules & MS_NONE_IS_MAX ? all_of(place) : 0);
@@ -191,15 +196,27 @@ static void write_member(ms_json_writer *w, const ms_member *m, const char *name
     case MS_MEMBER_FIGURES:
         write_figures(w, m, row);
         break;
+    case MS_MEMBER_CHARS:
+        ms_json_string(w, name, (const char *)row + m->at.offset);
+        break;
+    case MS_MEMBER_CONSTANT:
+        ms_json_string(w, name, m->text);
+        break;
+    case MS_MEMBER_WRITTEN:
+        m->write(w, name, row);
+        break;
     case MS_MEMBER_NOTHING:
+    case MS_MEMBER_KINDS:
         break;
     }
 }
 
-void ms_members_write(ms_json_writer *w, const ms_members *members, const void *row)
+void ms_members_write(ms_json_writer *w, const ms_members *members, const void *whole)
 {
     for (uint32_t i = 0; i < members->count; i++) {
         const ms_member *m = &members->items[i];
+        const ms_member_place from = {.offset = (uint16_t)(m->from - 1)};
+        const void *row = m->from ? load_pointer(from, whole) : whole;
         const char *name = members->is_plain ? NULL : m->name;
         if (is_there(m, row))
             write_member(w, m, name, row);
@@ -233,8 +250,11 @@ static ms_status read_count(const ms_members_reading *r, const ms_member *m, ms_
     uint64_t count = 0;
     ms_status status =
         ms_json_get_count(v, m->least, m->most ? m->most : all_of(m->at), &count, r->err);
-    store(m->at, row, count);
-    return status == MS_OK && m->check ? r->check(r, m, v, count, row) : status;
+    if (status == MS_OK && m->check)
+        status = r->check(r, m, v, count, row);
+    if (status == MS_OK)
+        store(m->at, row, count);
+    return status;
 }
 
 static ms_status read_word(const ms_members_reading *r, const ms_member *m, ms_json_value v,
@@ -323,7 +343,7 @@ static ms_status read_part(const ms_members_reading *r, const ms_member *m, ms_j
 
 typedef ms_status read_fn(const ms_members_reading *r, const ms_member *m, ms_json_value v,
                           void *row);
-static read_fn *const readers[] = {
+static read_fn *const readers[MS_MEMBER_KINDS] = {
     [MS_MEMBER_COUNT] = read_count, [MS_MEMBER_NUMBER] = read_number,
     [MS_MEMBER_TRUTH] = read_truth, [MS_MEMBER_TEXT] = read_text,
     [MS_MEMBER_PART] = read_part,   [MS_MEMBER_ROWS] = read_rows,
@@ -340,7 +360,7 @@ static ms_status read_if_any(const ms_members_reading *r, const ms_member *m, ms
                              void *row)
 {
     ms_json_value v;
-    if (m->make)
+    if (m->make || m->from || !readers[m->at.kind])
         return MS_OK;
     if (!m->name)
         return read_part(r, m, object, row);

@@ -32,9 +32,13 @@ typedef enum ms_member_kind {
     MS_MEMBER_NUMBER, /* a double of so many decimals */
     MS_MEMBER_TRUTH,
     MS_MEMBER_TEXT,
-    MS_MEMBER_PART,   /* a struct, whose members are `inner` */
-    MS_MEMBER_ROWS,   /* a list of such structs */
-    MS_MEMBER_FIGURES /* an array of counts or numbers: an object of them by their words */
+    MS_MEMBER_CHARS,    /* an array of characters; "" is none. Not read */
+    MS_MEMBER_CONSTANT, /* a text that is in the row. Not read */
+    MS_MEMBER_PART,     /* a struct, whose members are `inner` */
+    MS_MEMBER_ROWS,     /* a list of such structs */
+    MS_MEMBER_FIGURES,  /* an array of counts or numbers: an object of them by their words */
+    MS_MEMBER_WRITTEN,  /* by a function; not read */
+    MS_MEMBER_KINDS
 } ms_member_kind;
 
 enum {
@@ -64,6 +68,8 @@ typedef struct ms_member ms_member;
 struct ms_member {
     const char *name; /* NULL: the members of `inner` are the object's own */
     ms_member_place at, when, count;
+    uint16_t
+        from; /* 1 and the offset of the pointer to the struct that has it all; 0: the struct */
     uint16_t rules;
     uint8_t decimals;
     uint8_t check; /* when it is read: what `check` of the reading is asked; 0: nothing */
@@ -75,6 +81,8 @@ struct ms_member {
     /* Makes the struct of `inner`, of at most MS_MADE_MOST bytes, from the one that is there. Such
      * members are not read. */
     void (*make)(const void *row, void *made);
+    void (*write)(ms_json_writer *w, const char *name, const void *row);
+    const char *text; /* of a constant */
 };
 
 enum { MS_MADE_MOST = 512 };
@@ -91,7 +99,8 @@ struct ms_members {
 #define MS_KIND_OF(value) \
     _Generic((value), bool: MS_MEMBER_TRUTH, uint8_t: MS_MEMBER_COUNT, uint16_t: MS_MEMBER_COUNT, \
              uint32_t: MS_MEMBER_COUNT, uint64_t: MS_MEMBER_COUNT, int64_t: MS_MEMBER_SIGNED, \
-             double: MS_MEMBER_NUMBER, const char *: MS_MEMBER_TEXT, default: MS_MEMBER_PART)
+             double: MS_MEMBER_NUMBER, const char *: MS_MEMBER_TEXT, char *: MS_MEMBER_CHARS, \
+             default: MS_MEMBER_PART)
 /* clang-format on */
 #define MS_PLACE_AS(type, member, kind)                                                            \
     {                                                                                              \
@@ -99,6 +108,13 @@ struct ms_members {
     }
 #define MS_PLACE(type, member) MS_PLACE_AS(type, member, MS_KIND_OF(((type *)0)->member))
 
+/* A pointer, for `.from`: the member is in what it points to. Such members are not read. */
+#define MS_FROM(type, pointer) (1 + offsetof(type, pointer))
+/* "key" is whether the struct's member is not 0. */
+#define MS_ANY(type, key, member)                                                                  \
+    {                                                                                              \
+        .name = (key), .at = MS_PLACE_AS(type, member, MS_MEMBER_TRUTH)                            \
+    }
 /* MS_MEMBER(type, "key", member, ...): what may follow is .rules, .when = MS_PLACE(type, member),
  * .decimals, .words, .inner and so on. */
 #define MS_MEMBER(type, key, ...)                                                                  \
@@ -130,6 +146,22 @@ struct ms_members {
         MS_PART_PLACED(__VA_ARGS__, .name = (key))                                                 \
     }
 #define MS_PART_PLACED(table, ...) .at = {0, 0, MS_MEMBER_PART}, .inner = (table), __VA_ARGS__
+/* MS_PART_AT(type, "key", member, &table, .make = ...): what is made of one member. */
+#define MS_PART_AT(type, key, ...)                                                                 \
+    {                                                                                              \
+        MS_PART_AT_PLACED(type, __VA_ARGS__, .name = (key))                                        \
+    }
+#define MS_PART_AT_PLACED(type, member, table, ...)                                                \
+    .at = MS_PLACE_AS(type, member, MS_MEMBER_PART), .inner = (table), __VA_ARGS__
+#define MS_CONSTANT(key, value)                                                                    \
+    {                                                                                              \
+        .name = (key), .at = {0, 0, MS_MEMBER_CONSTANT}, .text = (value)                           \
+    }
+/* What has names that no table can list: a function writes it. */
+#define MS_WRITTEN(key, function)                                                                  \
+    {                                                                                              \
+        .name = (key), .at = {0, 0, MS_MEMBER_WRITTEN}, .write = (function)                        \
+    }
 /* MS_MEMBERS(type, items, ...) */
 #define MS_MEMBERS(type, ...)                                                                      \
     {                                                                                              \
@@ -153,7 +185,8 @@ struct ms_members_reading {
     ms_arena *arena;  /* of rows, and of texts that `text` copies */
     /* NULL: texts belong to the document. */
     const char *(*text)(ms_arena *arena, const char *text);
-    /* Looks at a count, or the length of a list, of a member that has `check`. */
+    /* Looks at a count, or the length of a list, of a member that has `check`, before it is kept.
+     */
     ms_status (*check)(const ms_members_reading *r, const ms_member *m, ms_json_value v,
                        uint64_t count, const void *row);
     const void *context; /* for `check` */
