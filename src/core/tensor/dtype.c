@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tensor/dtype.h"
 
-#include <string.h>
+#include <stddef.h>
 
 static const char fp32[] = "fp32", bf16[] = "bf16", fp16[] = "fp16";
 
@@ -21,6 +21,8 @@ static const ms_dtype_info dtypes[] = {
 /* clang-format on */
 _Static_assert(sizeof dtypes / sizeof dtypes[0] == MS_DTYPE_COUNT, "a dtype has no row");
 
+const ms_words ms_dtype_words = {&dtypes[0].name, MS_DTYPE_COUNT, sizeof dtypes[0], 2};
+
 const char *const ms_dtype_weight_names[] = {
     [MS_DTYPE_F32] = fp32, [MS_DTYPE_BF16] = bf16, [MS_DTYPE_F16] = fp16, NULL};
 
@@ -31,10 +33,8 @@ const ms_dtype_info *ms_dtype_info_of(ms_dtype dtype)
 
 bool ms_dtype_parse(const char *name, ms_dtype *dtype)
 {
-    for (uint32_t i = 0; i < MS_DTYPE_COUNT; i++)
-        if (strcmp(name, dtypes[i].name) == 0 || strcmp(name, dtypes[i].short_name) == 0) {
-            *dtype = (ms_dtype)i;
-            return true;
-        }
-    return false;
+    const uint32_t found = ms_words_find(&ms_dtype_words, name);
+    if (found < MS_DTYPE_COUNT)
+        *dtype = (ms_dtype)found;
+    return found < MS_DTYPE_COUNT;
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/words.h"
+
 typedef enum ms_dtype {
     MS_DTYPE_F32,
     MS_DTYPE_BF16,
@@ -30,6 +32,7 @@ typedef struct ms_dtype_info {
 } ms_dtype_info;
 
 const ms_dtype_info *ms_dtype_info_of(ms_dtype dtype);
+extern const ms_words ms_dtype_words; /* both names */
 
 static inline uint64_t ms_dtype_bytes(ms_dtype dtype)
 {

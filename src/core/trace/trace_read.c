@@ -255,7 +255,7 @@ static /* What a row may refer to: rows that stand before it, and operators that
         [MS_ROW_STORAGE] = t->storages.count, [MS_ROW_OP] = r->head.ops,
         [MS_ROW_WORK] = t->works.count,
     };
-    return ms_members_read(members, v, rows, row, r->err);
+    return ms_trace_row_read(members, v, rows, row, r->err);
 }
 
 /* ---- tables ---- */

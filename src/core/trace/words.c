@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/trace/words.h"
 
-#include <string.h>
-
 /* clang-format off */
 static const char *const phases[] = {
     [MS_PHASE_BUILD]      = "build",
@@ -70,18 +68,10 @@ _Static_assert(COUNT(streams) == MS_STREAM_KINDS, "a kind of stream has no word"
 _Static_assert(COUNT(links) == MS_LINK_COUNT, "a link has no word");
 _Static_assert(COUNT(works) == MS_WORK_KINDS, "a kind of work has no word");
 
-const ms_words ms_phase_words = {phases, COUNT(phases)};
-const ms_words ms_pass_words = {passes, COUNT(passes)};
-const ms_words ms_category_words = {categories, COUNT(categories)};
-const ms_words ms_symbol_words = {symbols, COUNT(symbols)};
-const ms_words ms_stream_words = {streams, COUNT(streams)};
-const ms_words ms_link_words = {links, COUNT(links)};
-const ms_words ms_work_words = {works, COUNT(works)};
-
-uint32_t ms_words_find(const ms_words *words, const char *text)
-{
-    uint32_t i = 0;
-    while (i < words->count && strcmp(words->items[i], text) != 0)
-        i++;
-    return i;
-}
+const ms_words ms_phase_words = {phases, COUNT(phases), 0, 0};
+const ms_words ms_pass_words = {passes, COUNT(passes), 0, 0};
+const ms_words ms_category_words = {categories, COUNT(categories), 0, 0};
+const ms_words ms_symbol_words = {symbols, COUNT(symbols), 0, 0};
+const ms_words ms_stream_words = {streams, COUNT(streams), 0, 0};
+const ms_words ms_link_words = {links, COUNT(links), 0, 0};
+const ms_words ms_work_words = {works, COUNT(works), 0, 0};

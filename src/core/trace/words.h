@@ -5,13 +5,8 @@
 #ifndef MS_CORE_TRACE_WORDS_H
 #define MS_CORE_TRACE_WORDS_H
 
+#include "base/words.h"
 #include "core/trace/trace.h"
-
-/* items[i] is the name of value i. */
-typedef struct ms_words {
-    const char *const *items;
-    uint32_t count;
-} ms_words;
 
 extern const ms_words ms_phase_words;    /* "forward", ... of ms_phase */
 extern const ms_words ms_pass_words;     /* "recompute", ... of ms_pass */
@@ -20,8 +15,5 @@ extern const ms_words ms_symbol_words;   /* "product", ... of ms_symbol_kind */
 extern const ms_words ms_stream_words;   /* "compute", ... of ms_stream_kind */
 extern const ms_words ms_link_words;     /* "host_memory", ... of ms_link */
 extern const ms_words ms_work_words;     /* "all_gather", ... of ms_work_kind */
-
-/* The value of that name; words->count when there is none. */
-uint32_t ms_words_find(const ms_words *words, const char *text);
 
 #endif

@@ -139,11 +139,11 @@ static ms_compare_phase_pair *compare_pair_phases(ms_arena *arena, const ms_reco
 
 /* The tables of a comparison. */
 
-const ms_compare_title ms_compare_titles[] = {
-    [MS_COMPARE_TOTALS] = {"Totals", "totals"},
-    [MS_COMPARE_PHASES] = {"Peaks of the phases", "phases"},
-    [MS_COMPARE_CATEGORIES] = {"At the peak, by category", "categories"},
-    [MS_COMPARE_MODULES] = {"At the peak, by module", "modules"},
+const char *const ms_compare_titles[] = {
+    [MS_COMPARE_TOTALS] = "Totals",
+    [MS_COMPARE_PHASES] = "Peaks of the phases",
+    [MS_COMPARE_CATEGORIES] = "At the peak, by category",
+    [MS_COMPARE_MODULES] = "At the peak, by module",
 };
 
 static ms_compare_row *add_row(ms_compare_rows *rows, const char *name)

@@ -28,11 +28,7 @@ typedef enum ms_compare_table {
     MS_COMPARE_TABLES
 } ms_compare_table;
 
-/* For headings; keys in JSON. */
-typedef struct ms_compare_title {
-    const char *title, *key;
-} ms_compare_title;
-extern const ms_compare_title ms_compare_titles[]; /* by ms_compare_table */
+extern const char *const ms_compare_titles[]; /* headings, by ms_compare_table */
 
 typedef struct ms_compare_rows {
     ms_compare_row *items;

@@ -1,87 +1,264 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "input/document/recorded.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json/members.h"
 #include "base/json/read.h"
-#include "input/document/recorded_members.h"
 #include "input/document/recorded_step.h"
 
-/* ---- recorded ledger ---- */
+/* ---- members ---- */
 
-/* The memory of a program without PyTorch, by what it is for. */
+/* They are compared with schemas/runtime_report.schema.json, which has more. */
 
-/* null is the host. */
-static ms_status get_device(ms_json_value object, bool *is_host, uint64_t *device, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, "device", &v, err);
-    if (status != MS_OK)
-        return status;
-    *is_host = ms_json_kind_of(v) == MS_JSON_NULL;
-    return *is_host ? MS_OK : ms_json_get_count(v, 0, UINT32_MAX, device, err);
-}
+#define PHASE(...) MS_MEMBER(ms_recorded_phase, __VA_ARGS__)
+static const ms_member phase_members[] = {
+    PHASE("phase", name),
+    PHASE("micro_step", micro_step),
+    PHASE("repeats", repeats),
+    PHASE("start_bytes", start_bytes),
+    PHASE("peak_bytes", peak_bytes),
+    PHASE("end_bytes", end_bytes),
+    PHASE("peak_reserved_bytes", reserved_bytes),
+};
+static const ms_members phases_table = MS_MEMBERS(ms_recorded_phase, phase_members);
 
-static ms_status read_memory(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_memory *m = row;
-    ms_status status = get_device(v, &m->is_host, &m->device, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "peak_bytes", &m->peak_bytes, err);
-    return status == MS_OK ? ms_recorded_count(v, "peak_used_bytes", &m->used_bytes, err) : status;
-}
+/* Of a step whose first phases are read for their peaks alone. */
+static const ms_member first_members[] = {
+    PHASE("peak_bytes", peak_bytes),
+    PHASE("peak_reserved_bytes", reserved_bytes),
+};
+static const ms_members first_phases_table = MS_MEMBERS(ms_recorded_phase, first_members);
 
-static ms_status read_buffer(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_buffer *b = row;
-    ms_status status = get_device(v, &b->is_host, &b->device, err);
-    if (status == MS_OK)
-        status = ms_recorded_text(v, "kind", &b->kind, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "count", &b->count, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "bytes", &b->bytes, err);
-    return status == MS_OK ? ms_recorded_count(v, "most_bytes", &b->most_bytes, err) : status;
-}
+/* What is rounded is what is there, where a report does not tell. */
+enum { CHECK_ROUNDED = 1 };
+#define CATEGORY(...) MS_MEMBER(ms_recorded_category, __VA_ARGS__)
+static const ms_member category_members[] = {
+    CATEGORY("category", name),
+    CATEGORY("count", count),
+    CATEGORY("bytes", bytes),
+    CATEGORY("bytes", rounded_bytes),
+    CATEGORY("rounded_bytes", rounded_bytes, .rules = MS_IF_ANY, .check = CHECK_ROUNDED),
+};
+static const ms_members categories_table = MS_MEMBERS(ms_recorded_category, category_members);
 
-static ms_status read_note(ms_json_value v, void *row, ms_error *err)
-{
-    return ms_json_get_string(v, row, err);
-}
+#define POINT(...) MS_MEMBER(ms_recorded_point, __VA_ARGS__)
+static const ms_member point_members[] = {
+    POINT("phase", phase),
+    POINT("event", event),
+    POINT("bytes", bytes),
+};
+static const ms_members points_table = MS_MEMBERS(ms_recorded_point, point_members);
+static const ms_members starts_table = {
+    .items = point_members, .count = 2, .row_bytes = sizeof(ms_recorded_point)};
+static const ms_members level_points_table = {.items = point_members + 2,
+                                              .count = 1,
+                                              .row_bytes = sizeof(ms_recorded_point),
+                                              .is_plain = true};
 
-/* Fills what the member "ledger" has, if there is one, and the notes. */
-static ms_status recorded_read_ledger(ms_recorded *r, ms_json_value root, ms_error *err)
-{
-    ms_json_value ledger, list;
-    void *memories = NULL, *buffers = NULL, *notes = NULL;
-    if (!ms_json_find(root, "ledger", &ledger))
-        return MS_OK;
-    ms_status status = ms_recorded_text(ledger, "program", &r->ledger, err);
-    if (status == MS_OK)
-        status = ms_json_get_list(ledger, "memories", &list, err);
-    if (status == MS_OK)
-        status = ms_recorded_rows(r, list, sizeof *r->memories, &memories, &r->memory_count,
-                                  read_memory, err);
-    if (status == MS_OK)
-        status = ms_json_get_list(ledger, "buffers", &list, err);
-    if (status == MS_OK)
-        status = ms_recorded_rows(r, list, sizeof *r->buffers, &buffers, &r->buffer_count,
-                                  read_buffer, err);
-    if (status == MS_OK && ms_json_find(root, "notes", &list))
-        status =
-            ms_recorded_rows(r, list, sizeof *r->notes, &notes, &r->note_count, read_note, err);
-    r->memories = memories;
-    r->buffers = buffers;
-    r->notes = notes;
-    return status;
-}
+#define READ(...) MS_MEMBER(ms_recorded_read, __VA_ARGS__)
+static const ms_member read_members[] = {
+    READ("file", file),   READ("function", function),       READ("line", line),
+    READ("count", count), READ("played_back", played_back),
+};
+static const ms_members reads_table = MS_MEMBERS(ms_recorded_read, read_members);
 
-/* ---- recorded groups ---- */
+static const ms_member answer_members[] = {
+    MS_MEMBER(ms_recorded_answer, "question", question),
+    MS_MEMBER(ms_recorded_answer, "assumes", assumes),
+    MS_MEMBER(ms_recorded_answer, "count", count),
+};
+static const ms_members answers_table = MS_MEMBERS(ms_recorded_answer, answer_members);
+
+static const ms_member call_members[] = {
+    MS_MEMBER(ms_recorded_call, "call", name),
+    MS_MEMBER(ms_recorded_call, "file", file),
+    MS_MEMBER(ms_recorded_call, "line", line),
+};
+static const ms_members calls_table = MS_MEMBERS(ms_recorded_call, call_members);
+
+static const ms_member tally_members[] = {
+    MS_MEMBER(ms_recorded_tally, "call", name),
+    MS_MEMBER(ms_recorded_tally, "count", count),
+};
+static const ms_members tallies_table = MS_MEMBERS(ms_recorded_tally, tally_members);
+
+#define COMPILED(...) MS_MEMBER(ms_recorded_compiled, __VA_ARGS__)
+static const ms_member compiled_members[] = {
+    COMPILED("graphs", graphs),
+    COMPILED("graph_breaks", breaks),
+    COMPILED("choices_by_time", choices),
+    COMPILED("cuda_graphs", cuda_graphs),
+    COMPILED("private_pools", pools),
+    COMPILED("private_pool_bytes", pool_bytes),
+    COMPILED("private_pool_free_bytes", pool_free_bytes),
+};
+static const ms_members compiled_table = MS_MEMBERS(ms_recorded_compiled, compiled_members);
+
+/* ---- an engine ---- */
+
+#define WORKER(...) MS_MEMBER(ms_recorded_worker, __VA_ARGS__)
+static const ms_member worker_members[] = {
+    WORKER("rank", rank),
+    WORKER("requested_bytes", requested_bytes),
+    WORKER("weights_bytes", weights_bytes, .rules = MS_IF_ANY),
+    WORKER("buffers_bytes", buffers_bytes, .rules = MS_IF_ANY),
+    WORKER("activation_bytes", activation_bytes, .rules = MS_IF_ANY,
+           .when = MS_PLACE(ms_recorded_worker, has_profile)),
+    WORKER("non_torch_bytes", non_torch_bytes, .rules = MS_IF_ANY),
+    WORKER("graphs_bytes", graphs_bytes, .rules = MS_IF_ANY),
+    WORKER("cache_bytes", cache_bytes, .rules = MS_IF_ANY),
+    WORKER("serving_bytes", serving_bytes, .rules = MS_IF_ANY),
+    WORKER("beyond_budget_bytes", beyond_budget_bytes, .rules = MS_IF_ANY),
+    WORKER("free_bytes", free_bytes, .rules = MS_IF_ANY),
+};
+static const ms_members workers_table = MS_MEMBERS(ms_recorded_worker, worker_members);
+
+#define ENGINE(...) MS_MEMBER(ms_recorded_engine, __VA_ARGS__)
+static const ms_member setting_members[] = {
+    ENGINE("tensor_parallel_size", tensor_ranks),
+    ENGINE("pipeline_parallel_size", pipeline_ranks),
+    ENGINE("max_num_batched_tokens", max_batched_tokens),
+    ENGINE("max_num_seqs", max_requests),
+    ENGINE("max_model_len", max_tokens_of_request),
+    ENGINE("gpu_memory_utilization", utilization),
+};
+static const ms_members settings_table = MS_MEMBERS(ms_recorded_engine, setting_members);
+
+static const ms_member cache_members[] = {
+    ENGINE("tokens", cache_tokens),
+    ENGINE("max_concurrency", requests_at_once),
+};
+static const ms_members cache_table = MS_MEMBERS(ms_recorded_engine, cache_members);
+
+static const ms_member engine_members[] = {
+    ENGINE("name", name),
+    ENGINE("version", version),
+    ENGINE("model", model),
+    ENGINE("dummy_weights", has_dummy_weights),
+    MS_PART("settings", &settings_table),
+    MS_PART("cache", &cache_table, .rules = MS_OR_NULL,
+            .when = MS_PLACE(ms_recorded_engine, has_cache)),
+    MS_ROWS(ms_recorded_engine, "workers", workers, worker_count, &workers_table, .most = 1024),
+};
+static const ms_members engine_table = MS_MEMBERS(ms_recorded_engine, engine_members);
+
+/* ---- a program without PyTorch ---- */
+
+#define DEVICE(type)                                                                               \
+    MS_MEMBER(type, "device", device, .rules = MS_OR_NULL, .most = UINT32_MAX,                     \
+              .when = MS_PLACE(type, is_on_device))
+static const ms_member memory_members[] = {
+    DEVICE(ms_recorded_memory),
+    MS_MEMBER(ms_recorded_memory, "peak_bytes", peak_bytes),
+    MS_MEMBER(ms_recorded_memory, "peak_used_bytes", used_bytes),
+};
+static const ms_members memories_table = MS_MEMBERS(ms_recorded_memory, memory_members);
+
+#define BUFFER(...) MS_MEMBER(ms_recorded_buffer, __VA_ARGS__)
+static const ms_member buffer_members[] = {
+    DEVICE(ms_recorded_buffer),       BUFFER("kind", kind),
+    BUFFER("count", count),           BUFFER("bytes", bytes),
+    BUFFER("most_bytes", most_bytes),
+};
+static const ms_members buffers_table = MS_MEMBERS(ms_recorded_buffer, buffer_members);
+
+#define REPORT(...) MS_MEMBER(ms_recorded, __VA_ARGS__)
+static const ms_member ledger_members[] = {
+    REPORT("program", ledger),
+    MS_ROWS(ms_recorded, "memories", memories, memory_count, &memories_table),
+    MS_ROWS(ms_recorded, "buffers", buffers, buffer_count, &buffers_table),
+};
+static const ms_members ledger_table = MS_MEMBERS(ms_recorded, ledger_members);
+
+/* ---- the document ---- */
+
+static const ms_member metadata_members[] = {
+    REPORT("mode", mode),
+    REPORT("device_title", device, .rules = MS_IF_ANY | MS_OR_NULL),
+    REPORT("torch", torch, .rules = MS_IF_ANY | MS_OR_NULL),
+    REPORT("device_bytes", device_bytes, .rules = MS_IF_ANY),
+    REPORT("world_size", world_size, .rules = MS_IF_ANY),
+    REPORT("rank", rank, .rules = MS_IF_ANY, .when = MS_PLACE(ms_recorded, has_rank)),
+};
+static const ms_members metadata_table = MS_MEMBERS(ms_recorded, metadata_members);
+
+static const ms_member summary_members[] = {
+    REPORT("start_bytes", start_bytes),
+    REPORT("peak_memory_bytes", peak_bytes),
+    REPORT("reserved_memory_bytes", reserved_bytes),
+    REPORT("allocator_retries", retries),
+    REPORT("managed_memory_bytes", managed_bytes, .rules = MS_IF_ANY),
+    REPORT("peak_stage", peak_stage, .rules = MS_IF_ANY | MS_OR_NULL),
+};
+static const ms_members summary_table = MS_MEMBERS(ms_recorded, summary_members);
+
+static const ms_member peak_members[] = {
+    REPORT("module", peak_module, .rules = MS_IF_ANY | MS_OR_NULL),
+    REPORT("file", peak_file, .rules = MS_IF_ANY | MS_OR_NULL),
+    REPORT("line", peak_line, .rules = MS_IF_ANY),
+    MS_ROWS(ms_recorded, "categories", categories, category_count, &categories_table,
+            .rules = MS_IF_ANY, .most = 256),
+};
+static const ms_members peak_table = MS_MEMBERS(ms_recorded, peak_members);
+
+#define LIST(...) MS_ROWS(ms_recorded, __VA_ARGS__, .rules = MS_IF_ANY)
+static const ms_member document_members[] = {
+    MS_PART("metadata", &metadata_table),
+    REPORT("message", message, .rules = MS_IF_ANY | MS_OR_NULL),
+    REPORT("hint", hint, .rules = MS_IF_ANY | MS_OR_NULL),
+    MS_PART("summary", &summary_table, .rules = MS_IF_ANY,
+            .when = MS_PLACE(ms_recorded, has_figures)),
+    MS_PART("peak", &peak_table, .rules = MS_IF_ANY),
+    REPORT("compiled", compiled, .rules = MS_IF_ANY, .inner = &compiled_table,
+           .when = MS_PLACE(ms_recorded, compiled.is_there)),
+    REPORT("engine", engine, .rules = MS_IF_ANY | MS_THROUGH, .inner = &engine_table),
+    MS_PART("ledger", &ledger_table, .rules = MS_IF_ANY),
+    LIST("phases", phases, phase_count, &phases_table, .most = 16384),
+    LIST("timeline", timeline, point_count, &points_table),
+    LIST("reads", reads, read_count, &reads_table),
+    LIST("not_covered", calls, call_count, &calls_table),
+    LIST("calls", tallies, tally_count, &tallies_table),
+    LIST("answers", answers, answer_count, &answers_table),
+};
+const ms_members ms_recorded_table = MS_MEMBERS(ms_recorded, document_members);
+
+/* What predictions have otherwise, or not at all. */
+static const ms_member run_members[] = {REPORT("steps", steps)};
+static const ms_members run_table = MS_MEMBERS(ms_recorded, run_members);
+static const ms_member note_members[] = {LIST("notes", notes, note_count, &ms_plain_texts)};
+static const ms_members notes_table = MS_MEMBERS(ms_recorded, note_members);
+static const ms_member captured_members[] = {
+    REPORT("outcome", outcome),
+    MS_PART("metadata", &run_table),
+};
+const ms_members ms_captured_table = MS_MEMBERS(ms_recorded, captured_members);
+
+/* ---- groups ---- */
 
 /* The modules of a captured program, with those of equal layers merged. */
+
+#define GROUP(...) MS_MEMBER(ms_recorded_group, __VA_ARGS__)
+static const ms_member group_members[] = {
+    GROUP("module", name),
+    GROUP("peak_bytes", peak_bytes),
+    GROUP("peak_bytes", rounded_bytes),
+    GROUP("peak_rounded_bytes", rounded_bytes, .rules = MS_IF_ANY, .check = CHECK_ROUNDED),
+    GROUP("saved_bytes", saved_bytes),
+    GROUP("most_temporary_bytes", temporary_bytes),
+};
+static const ms_members groups_table = MS_MEMBERS(ms_recorded_group, group_members);
+enum { OF_PREDICTED = 4 }; /* reports of a predicted run have only what modules hold at the peak */
+static const ms_members predicted_groups_table = {
+    .items = group_members, .count = OF_PREDICTED, .row_bytes = sizeof(ms_recorded_group)};
+
+static const ms_member module_members[] = {LIST("modules", groups, group_count, &groups_table)};
+static const ms_member predicted_module_members[] = {
+    LIST("modules", groups, group_count, &predicted_groups_table)};
+const ms_members ms_captured_modules_table = MS_MEMBERS(ms_recorded, module_members);
+const ms_members ms_predicted_modules_table = MS_MEMBERS(ms_recorded, predicted_module_members);
 
 /* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when
  * out of memory. */
@@ -101,35 +278,6 @@ static const char *alike(ms_arena *arena, const char *name)
     if (masked)
         *to = '\0';
     return masked;
-}
-
-/* Reports of a predicted run have only what modules hold at the peak. */
-static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_group *g,
-                            ms_error *err)
-{
-    const struct {
-        const char *key;
-        uint64_t *bytes;
-        bool is_captured;
-    } members[] = {{"peak_bytes", &g->peak_bytes, false},
-                   {"saved_bytes", &g->saved_bytes, true},
-                   {"most_temporary_bytes", &g->temporary_bytes, true}};
-    ms_json_value member;
-    const char *name = NULL;
-    ms_status status = ms_recorded_text(v, "module", &name, err);
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++) {
-        if (members[i].is_captured && r->is_static)
-            continue;
-        status = ms_recorded_count(v, members[i].key, members[i].bytes, err);
-    }
-    g->rounded_bytes = g->peak_bytes;
-    if (status == MS_OK && ms_json_find(v, "peak_rounded_bytes", &member))
-        status = ms_json_get_count(member, 0, g->peak_bytes, &g->rounded_bytes, err);
-    if (status != MS_OK)
-        return status;
-    g->name = alike(r->arena, name);
-    g->count = 1;
-    return g->name ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
 }
 
 static int by_name(const void *a, const void *b)
@@ -170,488 +318,139 @@ static uint32_t join(ms_recorded_group *rows, uint32_t count)
     return groups;
 }
 
-/* Fills the groups from the report's modules. */
-static ms_status recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err)
+static ms_status read_groups(const ms_members_reading *reading, ms_recorded *r, ms_json_value root)
 {
-    ms_json_value list, v;
-    uint32_t count = 0;
-    if (!ms_json_find(root, "modules", &list))
-        return MS_OK;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    uint32_t length = ms_json_length(list);
-    r->groups = ms_arena_array(r->arena, ms_recorded_group, length);
-    if (status == MS_OK && !r->groups)
-        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v))
-        status = read_group(r, v, &r->groups[count++], err);
-    if (status != MS_OK)
+    ms_status status = ms_members_read(
+        reading, r->is_static ? &ms_predicted_modules_table : &ms_captured_modules_table, root, r);
+    for (uint32_t i = 0; i < r->group_count && status == MS_OK; i++) {
+        r->groups[i].name = alike(r->arena, r->groups[i].name);
+        r->groups[i].count = 1;
+        if (!r->groups[i].name)
+            status = ms_fail(reading->err, MS_ERR_NOMEM, "out of memory for a report");
+    }
+    if (status != MS_OK || r->group_count == 0)
         return status;
-    qsort(r->groups, count, sizeof *r->groups, by_name);
-    r->group_count = join(r->groups, count);
+    qsort(r->groups, r->group_count, sizeof *r->groups, by_name);
+    r->group_count = join(r->groups, r->group_count);
     qsort(r->groups, r->group_count, sizeof *r->groups, by_bytes);
     return MS_OK;
 }
 
-/* ---- recorded engine ---- */
+/* ---- the first step ---- */
 
-enum { MOST_WORKERS = 1024 };
-static const double LARGEST = 1e15;
+/* It also takes what compiling needs. */
 
-static ms_status get_number(ms_json_value object, const char *key, double *number, ms_error *err)
+typedef struct first_step {
+    ms_recorded_phase *phases;
+    uint32_t count;
+} first_step;
+
+static const ms_member first_step_members[] = {MS_ROWS(
+    first_step, "first_step_phases", phases, count, &first_phases_table, .rules = MS_IF_ANY)};
+static const ms_members first_steps_table = MS_MEMBERS(first_step, first_step_members);
+
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-    ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_number(v, 0, LARGEST, number, err) : status;
+    return a > b ? a : b;
 }
 
-static ms_status read_worker(ms_json_value v, void *row, ms_error *err)
+static ms_status read_first_step(const ms_members_reading *reading, ms_recorded *r,
+                                 ms_json_value root)
 {
-    ms_recorded_worker *w = row;
-    w->has_profile = ms_json_find(v, "activation_bytes", &(ms_json_value){0});
-    const struct {
-        const char *key;
-        uint64_t *bytes;
-    } members[] = {{"weights_bytes", &w->weights_bytes},
-                   {"buffers_bytes", &w->buffers_bytes},
-                   {"activation_bytes", &w->activation_bytes},
-                   {"non_torch_bytes", &w->non_torch_bytes},
-                   {"graphs_bytes", &w->graphs_bytes},
-                   {"cache_bytes", &w->cache_bytes},
-                   {"serving_bytes", &w->serving_bytes},
-                   {"beyond_budget_bytes", &w->beyond_budget_bytes},
-                   {"free_bytes", &w->free_bytes}};
-    ms_json_value member;
-    ms_status status = ms_recorded_count(v, "rank", &w->rank, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "requested_bytes", &w->requested_bytes, err);
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        if (ms_json_find(v, members[i].key, &member))
-            status = ms_json_get_count(member, 0, UINT64_MAX, members[i].bytes, err);
-    return status;
-}
-
-static ms_status read_workers(const ms_recorded *r, ms_json_value engine, ms_recorded_engine *e,
-                              ms_error *err)
-{
-    ms_json_value list;
-    ms_status status = ms_json_get_list(engine, "workers", &list, err);
-    if (status != MS_OK)
-        return status;
-    if (ms_json_length(list) > MOST_WORKERS)
-        return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT, "more than %d rows",
-                            (int)MOST_WORKERS);
-    void *rows = NULL;
-    status =
-        ms_recorded_rows(r, list, sizeof *e->workers, &rows, &e->worker_count, read_worker, err);
-    e->workers = rows;
-    return status;
-}
-
-static ms_status read_settings(ms_json_value engine, ms_recorded_engine *e, ms_error *err)
-{
-    ms_json_value settings;
-    uint64_t tensor = 0, pipeline = 0;
-    ms_status status = ms_json_get_member(engine, "settings", &settings, err);
-    const struct {
-        const char *key;
-        uint64_t *count;
-    } members[] = {{"tensor_parallel_size", &tensor},
-                   {"pipeline_parallel_size", &pipeline},
-                   {"max_num_batched_tokens", &e->max_batched_tokens},
-                   {"max_num_seqs", &e->max_requests},
-                   {"max_model_len", &e->max_tokens_of_request}};
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = ms_recorded_count(settings, members[i].key, members[i].count, err);
-    if (status == MS_OK)
-        status = get_number(settings, "gpu_memory_utilization", &e->utilization, err);
-    e->is_parallel = tensor > 1 || pipeline > 1;
-    return status;
-}
-
-static ms_status read_cache(ms_json_value engine, ms_recorded_engine *e, ms_error *err)
-{
-    ms_json_value cache;
-    ms_status status = ms_json_get_member(engine, "cache", &cache, err);
-    if (status != MS_OK || ms_json_kind_of(cache) == MS_JSON_NULL)
-        return status;
-    e->has_cache = true;
-    status = ms_recorded_count(cache, "tokens", &e->cache_tokens, err);
-    return status == MS_OK ? get_number(cache, "max_concurrency", &e->requests_at_once, err)
-                           : status;
-}
-
-/* Fills r->engine where the report has one. */
-static ms_status recorded_read_engine(ms_recorded *r, ms_json_value root, ms_error *err)
-{
-    ms_json_value engine, dummy;
-    if (!ms_json_find(root, "engine", &engine))
-        return MS_OK;
-    ms_recorded_engine *e = ms_arena_alloc(r->arena, 1, sizeof *e);
-    if (!e)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    *e = (ms_recorded_engine){0};
-    ms_status status = ms_recorded_text(engine, "name", &e->name, err);
-    if (status == MS_OK)
-        status = ms_recorded_text(engine, "version", &e->version, err);
-    if (status == MS_OK)
-        status = ms_recorded_text(engine, "model", &e->model, err);
-    if (status == MS_OK)
-        status = ms_json_get_member(engine, "dummy_weights", &dummy, err);
-    if (status == MS_OK)
-        status = ms_json_get_bool(dummy, &e->has_dummy_weights, err);
-    if (status == MS_OK)
-        status = read_settings(engine, e, err);
-    if (status == MS_OK)
-        status = read_cache(engine, e, err);
-    if (status == MS_OK)
-        status = read_workers(r, engine, e, err);
-    r->engine = e;
-    return status;
-}
-
-/* ---- recorded compiled ---- */
-
-/* What PyTorch compiled in a captured program, and its first step, which also takes what
- * compiling needs. */
-
-static ms_status read_compiled(ms_recorded_compiled *c, ms_json_value object, ms_error *err)
-{
-    const struct {
-        const char *key;
-        uint64_t *count;
-    } members[] = {
-        {"graphs", &c->graphs},
-        {"graph_breaks", &c->breaks},
-        {"choices_by_time", &c->choices},
-        {"cuda_graphs", &c->cuda_graphs},
-        {"private_pools", &c->pools},
-        {"private_pool_bytes", &c->pool_bytes},
-        {"private_pool_free_bytes", &c->pool_free_bytes},
-    };
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = ms_recorded_count(object, members[i].key, members[i].count, err);
-    c->is_there = status == MS_OK;
-    return status;
-}
-
-static ms_status read_highest(ms_json_value phase, const char *key, uint64_t *most, ms_error *err)
-{
-    uint64_t bytes = 0;
-    ms_status status = ms_recorded_count(phase, key, &bytes, err);
-    if (bytes > *most)
-        *most = bytes;
-    return status;
-}
-
-static ms_status read_first_step(ms_recorded_first_step *first, ms_json_value phases, ms_error *err)
-{
-    ms_json_value phase;
-    ms_status status = ms_json_expect(phases, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(phases, &phase); more && status == MS_OK;
-         more = ms_json_next(&phase)) {
-        status = read_highest(phase, "peak_bytes", &first->peak_bytes, err);
-        if (status == MS_OK)
-            status = read_highest(phase, "peak_reserved_bytes", &first->reserved_bytes, err);
+    first_step first = {0};
+    ms_recorded_first_step *most = &r->first_step;
+    ms_status status = ms_members_read(reading, &first_steps_table, root, &first);
+    for (uint32_t i = 0; i < first.count; i++) {
+        most->peak_bytes = larger(most->peak_bytes, first.phases[i].peak_bytes);
+        most->reserved_bytes = larger(most->reserved_bytes, first.phases[i].reserved_bytes);
     }
-    return status;
-}
-
-/* Fills `compiled` and `first_step`. */
-static ms_status recorded_read_compiled(ms_recorded *r, ms_json_value root, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = MS_OK;
-    if (ms_json_find(root, "compiled", &v))
-        status = read_compiled(&r->compiled, v, err);
-    if (status == MS_OK && !r->is_static && ms_json_find(root, "first_step_phases", &v))
-        status = read_first_step(&r->first_step, v, err);
-    return status;
-}
-
-/* ---- members ---- */
-
-/* NULL where there is none, or null. */
-static ms_status get_text_if_any(ms_json_value object, const char *key, const char **text,
-                                 ms_error *err)
-{
-    ms_json_value v;
-    *text = NULL;
-    if (!ms_json_find(object, key, &v) || ms_json_kind_of(v) == MS_JSON_NULL)
-        return MS_OK;
-    return ms_json_get_string(v, text, err);
-}
-
-/* 0 where there is none. */
-static ms_status get_count_if_any(ms_json_value object, const char *key, uint64_t *count,
-                                  ms_error *err)
-{
-    ms_json_value v;
-    *count = 0;
-    return ms_json_find(object, key, &v) ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : MS_OK;
-}
-
-/* ---- lists ---- */
-
-static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_phase *p = row;
-    ms_status status = ms_recorded_text(v, "phase", &p->name, err);
-    const struct {
-        const char *key;
-        uint64_t *count;
-    } members[] = {{"micro_step", &p->micro_step},   {"repeats", &p->repeats},
-                   {"start_bytes", &p->start_bytes}, {"peak_bytes", &p->peak_bytes},
-                   {"end_bytes", &p->end_bytes},     {"peak_reserved_bytes", &p->reserved_bytes}};
-    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
-        status = ms_recorded_count(v, members[i].key, members[i].count, err);
-    return status;
-}
-
-static ms_status read_category(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_category *c = row;
-    ms_json_value rounded;
-    ms_status status = ms_recorded_text(v, "category", &c->name, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "count", &c->count, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "bytes", &c->bytes, err);
-    c->rounded_bytes = c->bytes;
-    if (status != MS_OK || !ms_json_find(v, "rounded_bytes", &rounded))
-        return status;
-    return ms_json_get_count(rounded, 0, c->bytes, &c->rounded_bytes, err);
-}
-
-static ms_status read_point(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_point *p = row;
-    ms_status status = ms_recorded_text(v, "phase", &p->phase, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "event", &p->event, err);
-    return status == MS_OK ? ms_recorded_count(v, "bytes", &p->bytes, err) : status;
-}
-
-static ms_status read_start(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_point *p = row;
-    ms_status status = ms_recorded_text(v, "phase", &p->phase, err);
-    return status == MS_OK ? ms_recorded_count(v, "event", &p->event, err) : status;
-}
-
-static ms_status read_level(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_point *p = row;
-    return ms_json_get_count(v, 0, UINT64_MAX, &p->bytes, err);
-}
-
-static ms_status read_read(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_read *r = row;
-    ms_status status = ms_recorded_text(v, "file", &r->file, err);
-    if (status == MS_OK)
-        status = ms_recorded_text(v, "function", &r->function, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "line", &r->line, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(v, "count", &r->count, err);
-    return status == MS_OK ? ms_recorded_count(v, "played_back", &r->played_back, err) : status;
-}
-
-static ms_status read_answer(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_answer *a = row;
-    ms_status status = ms_recorded_text(v, "question", &a->question, err);
-    if (status == MS_OK)
-        status = ms_recorded_text(v, "assumes", &a->assumes, err);
-    return status == MS_OK ? ms_recorded_count(v, "count", &a->count, err) : status;
-}
-
-static ms_status read_call(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_call *c = row;
-    ms_status status = ms_recorded_text(v, "call", &c->name, err);
-    if (status == MS_OK)
-        status = ms_recorded_text(v, "file", &c->file, err);
-    return status == MS_OK ? ms_recorded_count(v, "line", &c->line, err) : status;
-}
-
-static ms_status read_tally(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_tally *t = row;
-    ms_status status = ms_recorded_text(v, "call", &t->name, err);
-    return status == MS_OK ? ms_recorded_count(v, "count", &t->count, err) : status;
-}
-
-static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
-{
-    void *rows[7] = {NULL};
-    const struct {
-        const char *pointer;
-        size_t size;
-        uint32_t *count;
-        ms_recorded_read_fn *read;
-        uint32_t most; /* where each is looked up among others; 0: no bound */
-    } lists[] = {
-        {"/phases", sizeof *r->phases, &r->phase_count, read_phase, 16384},
-        {"/peak/categories", sizeof *r->categories, &r->category_count, read_category, 256},
-        {"/timeline", sizeof *r->timeline, &r->point_count, read_point, 0},
-        {"/reads", sizeof *r->reads, &r->read_count, read_read, 0},
-        {"/not_covered", sizeof *r->calls, &r->call_count, read_call, 0},
-        {"/calls", sizeof *r->tallies, &r->tally_count, read_tally, 0},
-        {"/answers", sizeof *r->answers, &r->answer_count, read_answer, 0},
-    };
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == MS_OK; i++) {
-        ms_json_value list;
-        if (!ms_json_find_pointer(root, lists[i].pointer, &list))
-            continue;
-        if (lists[i].most > 0 && ms_json_length(list) > lists[i].most)
-            status = ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT,
-                                  "more than %" PRIu32 " rows", lists[i].most);
-        if (status == MS_OK)
-            status = ms_recorded_rows(r, list, lists[i].size, &rows[i], lists[i].count,
-                                      lists[i].read, err);
-    }
-    r->phases = rows[0];
-    r->categories = rows[1];
-    r->timeline = rows[2];
-    r->reads = rows[3];
-    r->calls = rows[4];
-    r->tallies = rows[5];
-    r->answers = rows[6];
     return status;
 }
 
 /* ---- levels ---- */
 
+typedef struct levels {
+    uint64_t events, stride;
+    ms_recorded_point *starts, *points;
+    uint32_t start_count, point_count;
+} levels;
+
+static const ms_member level_members[] = {
+    MS_MEMBER(levels, "events", events),
+    MS_MEMBER(levels, "stride", stride, .least = 1, .most = UINT32_MAX),
+    MS_ROWS(levels, "phases", starts, start_count, &starts_table),
+    MS_ROWS(levels, "bytes", points, point_count, &level_points_table),
+};
+static const ms_members level_table = MS_MEMBERS(levels, level_members);
+
 /* In place of the timeline, whose points are where it is lowest and highest. */
-static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err)
+static ms_status read_levels(const ms_members_reading *reading, ms_recorded *r, ms_json_value root)
 {
-    ms_json_value starts, bytes;
-    void *points = NULL, *phases = NULL;
-    uint32_t phase_count = 0, point_count = 0;
-    uint64_t stride = 0;
-    ms_status status = ms_recorded_count(levels, "events", &r->events, err);
-    if (status == MS_OK)
-        status = ms_json_get_member(levels, "stride", &bytes, err);
-    if (status == MS_OK)
-        status = ms_json_get_count(bytes, 1, UINT32_MAX, &stride, err);
-    if (status == MS_OK)
-        status = ms_json_get_list(levels, "phases", &starts, err);
-    if (status == MS_OK)
-        status = ms_json_get_list(levels, "bytes", &bytes, err);
-    if (status == MS_OK)
-        status = ms_recorded_rows(r, starts, sizeof(ms_recorded_point), &phases, &phase_count,
-                                  read_start, err);
-    if (status == MS_OK)
-        status = ms_recorded_rows(r, bytes, sizeof(ms_recorded_point), &points, &point_count,
-                                  read_level, err);
+    levels l = {0};
+    ms_json_value v;
+    if (!ms_json_find(root, "levels", &v))
+        return MS_OK;
+    ms_status status = ms_members_read(reading, &level_table, v, &l);
     if (status != MS_OK)
         return status;
-    r->timeline = points;
-    r->point_count = point_count;
-    const ms_recorded_point *start = phases;
-    for (uint32_t i = 0, phase = 0; i < point_count; i++) {
-        uint64_t event = i * stride;
-        while (phase + 1 < phase_count && start[phase + 1].event < event)
+    r->events = l.events;
+    r->timeline = l.points;
+    r->point_count = l.point_count;
+    for (uint32_t i = 0, phase = 0; i < l.point_count; i++) {
+        uint64_t event = i * l.stride;
+        while (phase + 1 < l.start_count && l.starts[phase + 1].event < event)
             phase++;
         r->timeline[i].event = event;
-        r->timeline[i].phase = phase_count > 0 ? start[phase].phase : "";
+        r->timeline[i].phase = l.start_count > 0 ? l.starts[phase].phase : "";
     }
     return MS_OK;
 }
 
-/* ---- the document ---- */
+/* ---- the whole ---- */
 
-static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *err)
+static ms_status check_member(const ms_members_reading *reading, const ms_member *m,
+                              ms_json_value v, uint64_t count, const void *row)
 {
-    r->has_figures = true;
-    ms_status status = ms_recorded_count(summary, "start_bytes", &r->start_bytes, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(summary, "peak_memory_bytes", &r->peak_bytes, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
-    if (status == MS_OK)
-        status = ms_recorded_count(summary, "allocator_retries", &r->retries, err);
-    if (status == MS_OK)
-        status = get_count_if_any(summary, "managed_memory_bytes", &r->managed_bytes, err);
-    return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
+    uint64_t bytes; /* the row before has read them into the same place */
+    memcpy(&bytes, (const char *)row + m->at.offset, sizeof bytes);
+    return ms_json_get_count(v, 0, bytes, &count, reading->err);
 }
 
-/* Where the peak was made; a static report states it in other members. */
-static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *err)
+static ms_status check_version(ms_json_value root, ms_error *err)
 {
-    ms_json_value peak;
-    if (r->is_static || !ms_json_find(root, "peak", &peak))
-        return MS_OK;
-    ms_status status = get_text_if_any(peak, "module", &r->peak_module, err);
+    ms_json_value v;
+    const char *version = NULL;
+    ms_status status = ms_json_get_member(root, "schema_version", &v, err);
     if (status == MS_OK)
-        status = get_text_if_any(peak, "file", &r->peak_file, err);
-    return status == MS_OK ? get_count_if_any(peak, "line", &r->peak_line, err) : status;
-}
-
-static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
-{
-    ms_json_value world, rank;
-    ms_status status = ms_recorded_text(metadata, "mode", &r->mode, err);
-    if (status == MS_OK)
-        status = get_text_if_any(metadata, "device_title", &r->device, err);
-    if (status == MS_OK)
-        status = get_text_if_any(metadata, "torch", &r->torch, err);
-    if (status == MS_OK)
-        status = get_count_if_any(metadata, "device_bytes", &r->device_bytes, err);
-    r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
-    if (status == MS_OK && !r->is_static)
-        status = ms_recorded_count(metadata, "steps", &r->steps, err);
-    if (status == MS_OK && ms_json_find(metadata, "world_size", &world))
-        status = ms_recorded_count(metadata, "world_size", &r->world_size, err);
-    r->has_rank = status == MS_OK && ms_json_find(metadata, "rank", &rank);
-    if (r->has_rank)
-        status = ms_recorded_count(metadata, "rank", &r->rank, err);
+        status = ms_json_get_string(v, &version, err);
+    if (status == MS_OK && strncmp(version, "1.", 2) != 0)
+        return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "unknown report version %.20s, expected 1", version);
     return status;
 }
 
 static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    ms_json_value metadata, summary, levels;
-    const char *version = NULL;
-    ms_status status = ms_recorded_text(root, "schema_version", &version, err);
-    if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
-        ms_json_find(root, "schema_version", &metadata);
-        return ms_json_fail(err, metadata, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "unknown report version %.20s, expected 1", version);
-    }
+    const ms_members_reading reading = {
+        .what = "a report", .arena = r->arena, .check = check_member, .err = err};
+    ms_status status = check_version(root, err);
     if (status == MS_OK)
-        status = ms_json_get_member(root, "metadata", &metadata, err);
-    if (status == MS_OK)
-        status = read_metadata(r, metadata, err);
+        status = ms_members_read(&reading, &ms_recorded_table, root, r);
     r->outcome = "stepped";
+    r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
     if (status == MS_OK && !r->is_static)
-        status = ms_recorded_text(root, "outcome", &r->outcome, err);
+        status = ms_members_read(&reading, &ms_captured_table, root, r);
+    if (status == MS_OK && r->ledger)
+        status = ms_members_read(&reading, &notes_table, root, r);
+    if (status == MS_OK && r->engine)
+        r->engine->is_parallel = r->engine->tensor_ranks > 1 || r->engine->pipeline_ranks > 1;
     if (status == MS_OK)
-        status = get_text_if_any(root, "message", &r->message, err);
-    if (status == MS_OK)
-        status = get_text_if_any(root, "hint", &r->hint, err);
-    if (status == MS_OK && ms_json_find(root, "summary", &summary))
-        status = read_summary(r, summary, err);
-    if (status == MS_OK)
-        status = read_peak_place(r, root, err);
-    if (status == MS_OK)
-        status = recorded_read_groups(r, root, err);
-    if (status == MS_OK)
-        status = recorded_read_compiled(r, root, err);
-    if (status == MS_OK)
-        status = recorded_read_engine(r, root, err);
-    if (status == MS_OK)
-        status = recorded_read_ledger(r, root, err);
-    if (status == MS_OK)
-        status = read_lists(r, root, err);
+        status = read_groups(&reading, r, root);
+    if (status == MS_OK && !r->is_static)
+        status = read_first_step(&reading, r, root);
     if (status == MS_OK)
         status = ms_recorded_read_step(r, root, err);
-    return status == MS_OK && ms_json_find(root, "levels", &levels) ? read_levels(r, levels, err)
-                                                                    : status;
+    return status == MS_OK ? read_levels(&reading, r, root) : status;
 }
 
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err)

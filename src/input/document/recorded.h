@@ -7,7 +7,7 @@
 #define MS_INPUT_DOCUMENT_RECORDED_H
 
 #include "base/arena.h"
-#include "base/json/value.h"
+#include "base/json/members.h"
 #include "input/document/recorded_step.h"
 #include "memscope/recorded.h"
 
@@ -55,13 +55,13 @@ typedef struct ms_recorded_tally {
 
 /* A device's memory, or the host's pinned memory, of a program without PyTorch. */
 typedef struct ms_recorded_memory {
-    bool is_host;
+    bool is_on_device;                       /* else on the host */
     uint64_t device, peak_bytes, used_bytes; /* used: what the device needs for it */
 } ms_recorded_memory;
 
 /* What is held there for one purpose when the most is. */
 typedef struct ms_recorded_buffer {
-    bool is_host;
+    bool is_on_device;
     uint64_t device;
     const char *kind;
     uint64_t count, bytes, most_bytes; /* most: at one time */
@@ -135,6 +135,10 @@ ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 
+/* What is read of a report; of a captured program; of modules. */
+extern const ms_members ms_recorded_table, ms_captured_table;
+extern const ms_members ms_captured_modules_table, ms_predicted_modules_table;
+
 /* ---- recorded engine ---- */
 
 /* What a captured inference engine reported: its settings, its cache and its workers. */
@@ -153,6 +157,7 @@ typedef struct ms_recorded_worker {
 struct ms_recorded_engine {
     const char *name, *version, *model;
     bool has_dummy_weights, has_cache;
+    uint64_t tensor_ranks, pipeline_ranks;
     bool is_parallel; /* over several devices */
     uint64_t max_batched_tokens, max_requests, max_tokens_of_request;
     double utilization;

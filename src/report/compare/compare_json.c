@@ -2,118 +2,101 @@
  *
  * A comparison as JSON; schemas/compare.schema.json defines it.
  */
+#include "base/json/members.h"
 #include "decide/compare/compare_verdict.h"
-#include "base/json/write.h"
+#include "report/kit/documents.h"
 #include "report/kit/writer_list.h"
 
-static void write_figure(ms_json_writer *w, const char *key, bool is_there, uint64_t bytes)
+#define ROW(...) MS_MEMBER(ms_compare_row, __VA_ARGS__)
+static const ms_member row_members[] = {
+    ROW("name", name),
+    ROW("micro_step", micro_step),
+    ROW("first_bytes", first_bytes, .rules = MS_OR_NULL,
+        .when = MS_PLACE(ms_compare_row, has_first)),
+    ROW("second_bytes", second_bytes, .rules = MS_OR_NULL,
+        .when = MS_PLACE(ms_compare_row, has_second)),
+    ROW("residual_bytes", residual, .rules = MS_OR_NULL,
+        .when = MS_PLACE(ms_compare_row, is_known)),
+    ROW("share_of_peak", of_peak, .rules = MS_OR_NULL | MS_NONE_IS_NAN, .decimals = 6),
+    ROW("share_of_residual", of_residual, .rules = MS_OR_NULL | MS_NONE_IS_NAN, .decimals = 6),
+};
+static const ms_members rows = MS_MEMBERS(ms_compare_row, row_members, .is_inline = true);
+
+#define CAUSE(...) MS_MEMBER(ms_compare_cause, __VA_ARGS__)
+static const ms_member cause_members[] = {
+    CAUSE("name", name),
+    CAUSE("first", first),
+    CAUSE("second", second),
+};
+static const ms_members causes = MS_MEMBERS(ms_compare_cause, cause_members, .is_inline = true);
+
+#define VIEW(...) MS_MEMBER(ms_compare_view, __VA_ARGS__)
+static const ms_member verdict_members[] = {
+    VIEW("text", verdict),
+    VIEW("why", why),
+    VIEW("equal", is_equal),
+    VIEW("near", is_near),
+    VIEW("residual_bytes", residual),
+    VIEW("category", cause, .rules = MS_OR_NULL | MS_THROUGH, .inner = &rows),
+    VIEW("module", module, .rules = MS_OR_NULL | MS_THROUGH, .inner = &rows),
+    MS_ROWS(ms_compare_view, "causes", causes, cause_count, &causes, .rules = MS_INSIDE),
+    VIEW("explained", is_explained),
+    MS_ROWS(ms_compare_view, "notes", notes, note_count, &ms_plain_texts, .rules = MS_INSIDE),
+};
+static const ms_members verdict = MS_MEMBERS(ms_compare_view, verdict_members);
+
+typedef struct source {
+    const char *mode, *device, *torch;
+} source;
+
+static const ms_member source_members[] = {
+    MS_MEMBER(source, "mode", mode),
+    MS_MEMBER(source, "device", device, .rules = MS_OR_NULL),
+    MS_MEMBER(source, "torch", torch, .rules = MS_OR_NULL),
+};
+static const ms_members sources = MS_MEMBERS(source, source_members);
+
+static void make_source(const void *recorded, void *made)
 {
-    if (is_there)
-        ms_json_uint(w, key, bytes);
-    else
-        ms_json_null(w, key);
+    const ms_recorded *r = recorded;
+    *(source *)made = (source){ms_compare_mode(r), r->device, r->torch};
 }
 
-static void write_row(ms_json_writer *w, const char *key, const ms_compare_row *row)
-{
-    ms_json_object_inline(w, key);
-    ms_json_string(w, "name", row->name);
-    ms_json_uint(w, "micro_step", row->micro_step);
-    write_figure(w, "first_bytes", row->has_first, row->first_bytes);
-    write_figure(w, "second_bytes", row->has_second, row->second_bytes);
-    if (row->is_known)
-        ms_json_int(w, "residual_bytes", row->residual);
-    else
-        ms_json_null(w, "residual_bytes");
-    ms_json_double(w, "share_of_peak", row->of_peak, 6);
-    ms_json_double(w, "share_of_residual", row->of_residual, 6);
-    ms_json_close(w);
-}
+#define PARTING(...) MS_MEMBER(ms_compare_parting, __VA_ARGS__)
+static const ms_member parted_members[] = {
+    PARTING("event", event),
+    PARTING("phase", phase),
+    PARTING("first_bytes", first_bytes),
+    PARTING("second_bytes", second_bytes),
+};
+static const ms_members parted = MS_MEMBERS(ms_compare_parting, parted_members, .is_inline = true);
 
-static void write_source(ms_json_writer *w, const char *key, const ms_recorded *r)
-{
-    ms_json_object(w, key);
-    ms_json_string(w, "mode", ms_compare_mode(r));
-    ms_json_string(w, "device", r->device);
-    ms_json_string(w, "torch", r->torch);
-    ms_json_close(w);
-}
+static const ms_member parting_members[] = {
+    PARTING("first_events", first_events),
+    PARTING("second_events", second_events),
+    PARTING("residual_at_start_bytes", from_start),
+    PARTING("last_same_event", same_event),
+    MS_PART("parted", &parted, .rules = MS_OR_NULL,
+            .when = MS_PLACE(ms_compare_parting, has_parted)),
+};
+static const ms_members parting = MS_MEMBERS(ms_compare_parting, parting_members);
 
-static void write_cause(ms_json_writer *w, const char *key, const ms_compare_row *row)
-{
-    if (row)
-        write_row(w, key, row);
-    else
-        ms_json_null(w, key);
-}
-
-static void write_verdict(ms_json_writer *w, const ms_compare_view *v)
-{
-    ms_json_object(w, "verdict");
-    ms_json_string(w, "text", v->verdict);
-    ms_json_string(w, "why", v->why);
-    ms_json_bool(w, "equal", v->is_equal);
-    ms_json_bool(w, "near", v->is_near);
-    ms_json_int(w, "residual_bytes", v->residual);
-    write_cause(w, "category", v->cause);
-    write_cause(w, "module", v->module);
-    ms_json_array(w, "causes");
-    for (uint32_t i = 0; i < v->cause_count; i++) {
-        ms_json_object_inline(w, NULL);
-        ms_json_string(w, "name", v->causes[i].name);
-        ms_json_string(w, "first", v->causes[i].first);
-        ms_json_string(w, "second", v->causes[i].second);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-    ms_json_bool(w, "explained", v->is_explained);
-    ms_json_array(w, "notes");
-    for (uint32_t i = 0; i < v->note_count; i++)
-        ms_json_string(w, NULL, v->notes[i]);
-    ms_json_close(w);
-    ms_json_close(w);
-}
-
-static void write_parting(ms_json_writer *w, const ms_compare_parting *p)
-{
-    if (!p->is_known) {
-        ms_json_null(w, "timelines");
-        return;
-    }
-    ms_json_object(w, "timelines");
-    ms_json_uint(w, "first_events", p->first_events);
-    ms_json_uint(w, "second_events", p->second_events);
-    ms_json_int(w, "residual_at_start_bytes", p->from_start);
-    ms_json_uint(w, "last_same_event", p->same_event);
-    if (p->has_parted) {
-        ms_json_object_inline(w, "parted");
-        ms_json_uint(w, "event", p->event);
-        ms_json_string(w, "phase", p->phase);
-        ms_json_uint(w, "first_bytes", p->first_bytes);
-        ms_json_uint(w, "second_bytes", p->second_bytes);
-        ms_json_close(w);
-    } else {
-        ms_json_null(w, "parted");
-    }
-    ms_json_close(w);
-}
+#define TABLE(key, table)                                                                          \
+    MS_ROWS(ms_compare_view, key, tables[table].items, tables[table].count, &rows)
+static const ms_member document_members[] = {
+    MS_PART("verdict", &verdict),
+    VIEW("first", first, .rules = MS_THROUGH, .make = make_source, .inner = &sources),
+    VIEW("second", second, .rules = MS_THROUGH, .make = make_source, .inner = &sources),
+    TABLE("totals", MS_COMPARE_TOTALS),
+    TABLE("phases", MS_COMPARE_PHASES),
+    TABLE("categories", MS_COMPARE_CATEGORIES),
+    TABLE("modules", MS_COMPARE_MODULES),
+    VIEW("timelines", parting, .rules = MS_OR_NULL,
+         .when = MS_PLACE(ms_compare_view, parting.is_known), .inner = &parting),
+};
+const ms_members ms_compare_document = MS_MEMBERS(ms_compare_view, document_members);
 
 bool ms_compare_json(FILE *out, const ms_compare_view *v)
 {
-    ms_json_writer w = {.out = out};
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_COMPARE_SCHEMA_VERSION);
-    write_verdict(&w, v);
-    write_source(&w, "first", v->first);
-    write_source(&w, "second", v->second);
-    for (int t = 0; t < MS_COMPARE_TABLES; t++) {
-        ms_json_array(&w, ms_compare_titles[t].key);
-        for (uint32_t i = 0; i < v->tables[t].count; i++)
-            write_row(&w, NULL, &v->tables[t].items[i]);
-        ms_json_close(&w);
-    }
-    write_parting(&w, &v->parting);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
-    return true;
+    return ms_members_document(out, MS_COMPARE_SCHEMA_VERSION, &ms_compare_document, v);
 }

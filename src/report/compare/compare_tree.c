@@ -99,7 +99,7 @@ static void add_table(ms_tree *tree, const ms_compare_view *v, ms_compare_table 
         {"peak", .width = 8, .is_figure = true, .wide_head = "% of the first peak"},
         {"share", .width = 8, .is_figure = true, .wide_head = "% of the difference"}};
     const ms_compare_rows *rows = &v->tables[which];
-    const char *title = ms_compare_titles[which].title;
+    const char *title = ms_compare_titles[which];
     if (rows->count == 0)
         return;
     ms_tree_section(tree, MS_ON_CONSOLE, "", title,

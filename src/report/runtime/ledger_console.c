@@ -19,7 +19,7 @@ static const char *in_mib(uint64_t bytes, char text[MIB_TEXT])
 
 static const char *place_name(const ms_recorded_memory *m, char text[MIB_TEXT])
 {
-    snprintf(text, MIB_TEXT, m->is_host ? "pinned host" : "device %" PRIu64, m->device);
+    snprintf(text, MIB_TEXT, m->is_on_device ? "device %" PRIu64 : "pinned host", m->device);
     return text;
 }
 
@@ -30,7 +30,7 @@ static void put_cell(const ms_page *page, const char *text)
 
 static bool is_same_place(const ms_recorded_memory *m, const ms_recorded_buffer *b)
 {
-    return m->is_host == b->is_host && (m->is_host || m->device == b->device);
+    return m->is_on_device == b->is_on_device && m->device == b->device;
 }
 
 static uint64_t most_of(const ms_recorded *r, const ms_recorded_memory *m, const char *kind)
@@ -46,7 +46,7 @@ static uint32_t device_count(const ms_recorded *r)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->memory_count; i++)
-        count += !r->memories[i].is_host;
+        count += r->memories[i].is_on_device;
     return count;
 }
 
@@ -73,7 +73,7 @@ static uint64_t cell_of(const ms_recorded *r, const column *c, const char *kind)
     if (c->memory)
         return bytes_of(r, c->memory, kind);
     for (uint32_t i = 0; i < r->memory_count; i++)
-        sum += r->memories[i].is_host ? 0 : bytes_of(r, &r->memories[i], kind);
+        sum += r->memories[i].is_on_device ? bytes_of(r, &r->memories[i], kind) : 0;
     return sum;
 }
 
@@ -83,7 +83,7 @@ static uint32_t columns_of(const ms_recorded *r, column columns[MOST_DEVICES + 2
     if (devices > 1)
         columns[count++] = (column){NULL};
     for (uint32_t i = 0; i < r->memory_count && count < MOST_DEVICES + 2; i++)
-        if (r->memories[i].is_host || devices <= MOST_DEVICES)
+        if (!r->memories[i].is_on_device || devices <= MOST_DEVICES)
             columns[count++] = (column){&r->memories[i]};
     return count;
 }
@@ -162,7 +162,7 @@ static void write_head(const ms_recorded *r, const ms_page *page)
     char used[MIB_TEXT], most[MIB_TEXT];
     const ms_recorded_memory *fullest = NULL;
     for (uint32_t i = 0; i < r->memory_count; i++)
-        if (!r->memories[i].is_host &&
+        if (r->memories[i].is_on_device &&
             (!fullest || r->memories[i].used_bytes > fullest->used_bytes))
             fullest = &r->memories[i];
     ms_page_subject(page, r->device ? r->device : "a GPU",

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The documents whose members are rows (base/json/members.h), by the names of their schemas. An
+ * X-macro, because tests compare each with its schema.
+ */
+#ifndef MS_REPORT_KIT_DOCUMENTS_H
+#define MS_REPORT_KIT_DOCUMENTS_H
+
+#include "base/json/members.h"
+
+#define MS_DOCUMENT_TABLES(X) X("compare", ms_compare_document)
+
+#define MS_DOCUMENT_TABLE(schema, table) extern const ms_members table;
+MS_DOCUMENT_TABLES(MS_DOCUMENT_TABLE)
+#undef MS_DOCUMENT_TABLE
+
+#endif
