@@ -32,6 +32,11 @@ static const struct {
     KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
     KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
     KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
+    KNOWN("qk_rope_head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
+    KNOWN("qk_nope_head_dim", plain_key_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_PLAIN_KEY),
+    KNOWN("v_head_dim", value_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_VALUE),
+    KNOWN("q_lora_rank", query_rank, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_QUERY_RANK),
+    KNOWN("kv_lora_rank", latent_rank, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_LATENT),
     KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
           MS_FAMILY_DIM_POSITIONS),
     KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
@@ -428,7 +433,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 static bool is_size(const ms_family_key *key)
 {
     return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
-            key->dim != MS_FAMILY_DIM_ROTARY) ||
+            key->dim != MS_FAMILY_DIM_ROTARY && key->dim != MS_FAMILY_DIM_QUERY_RANK) ||
            key->row.offset == MEMBER(num_layers);
 }
 

@@ -321,13 +321,16 @@ static bool take_tensors(ms_frame *f, const ms_text_node *call, ms_value list, m
     return has_tensors;
 }
 
+/* Of two tensors that are joined the types may differ. */
 static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
                       const ms_tensor *tensors, uint32_t but)
 {
+    const bool widens = count == 2 && but < MS_MAX_RANK;
     const ms_tensor_info first = *ms_info(f->model->tape, tensors[0]);
     for (uint32_t i = 1; i < count; i++) {
         const ms_tensor_info *info = ms_info(f->model->tape, tensors[i]);
-        bool is_alike = info->shape.rank == first.shape.rank && info->dtype == first.dtype;
+        bool is_alike =
+            info->shape.rank == first.shape.rank && (widens || info->dtype == first.dtype);
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)

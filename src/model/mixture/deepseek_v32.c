@@ -8,8 +8,8 @@
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
 #include "model/mixture/deepseek_moe.h"
-#include "model/mixture/deepseek_v3.h"
 #include "model/mixture/latent_attention.h"
+#include "torch/ops/ops.h"
 
 /* More would be sorted with other memory. */
 enum { MOST_CHOSEN = 4096 };
@@ -53,6 +53,40 @@ static const ms_key keys[] = {
     IGNORED("rope_interleave"), IGNORED("layer_types"), IGNORED("mlp_bias"),
 };
 /* clang-format on */
+
+/* ---- rotary embeddings of neighbours ---- */
+
+static ms_tensor turn(ms_tape *tape, ms_tensor even, ms_tensor odd, ms_tensor cos, ms_tensor sin)
+{
+    ms_tensor product = ms_mul(tape, even, cos);
+    ms_tensor lower = ms_sub(tape, product, ms_mul(tape, odd, sin));
+    ms_retain(tape, lower);
+    product = ms_mul(tape, odd, cos);
+    ms_tensor upper = ms_add(tape, product, ms_mul(tape, even, sin));
+    ms_retain(tape, upper);
+    ms_tensor out = ms_cat2(tape, lower, upper, 3);
+    ms_release(tape, upper); /* a list drops its last item first */
+    ms_release(tape, lower);
+    return out;
+}
+
+static void ms_rotary_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
+                                 ms_tensor sin, ms_tensor out[2])
+{
+    ms_tape *tape = model->tape;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, ms_slice_half(tape, cos, false), 1));
+    ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, ms_slice_half(tape, sin, false), 1));
+    ms_tensor *q_even = ms_local(&f, ms_slice_every_second(tape, q));
+    ms_tensor *q_odd = ms_local(&f, ms_slice_every_second(tape, q));
+    ms_tensor *k_even = ms_local(&f, ms_slice_every_second(tape, k));
+    ms_tensor *k_odd = ms_local(&f, ms_slice_every_second(tape, k));
+    ms_tensor *q_embed = ms_local(&f, turn(tape, *q_even, *q_odd, *c, *s));
+    ms_tensor *k_embed = ms_local(&f, turn(tape, *k_even, *k_odd, *c, *s));
+    ms_return_both(&f, *q_embed, *k_embed, out);
+}
+
+/* ---- the family ---- */
 
 static const ms_deepseek_form form = {
     .route = ms_route_by_sigmoid, .has_bias = true, .bias_in_fp32 = true};
