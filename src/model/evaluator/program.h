@@ -33,7 +33,9 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_VALUE,
     MS_FAMILY_DIM_LATENT,
     MS_FAMILY_DIM_QUERY_RANK, /* or 0 */
-    MS_FAMILY_DIM_NUMBER      /* without a symbol */
+    MS_FAMILY_DIM_INDEX_HEADS,
+    MS_FAMILY_DIM_INDEX,
+    MS_FAMILY_DIM_NUMBER /* without a symbol */
 } ms_family_dim;
 
 /* What the head reads, as wide as the word embeddings. */

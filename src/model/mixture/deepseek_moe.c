@@ -160,9 +160,6 @@ ms_status ms_check_pairs(const ms_model_config *config, ms_error *err)
 
 ms_status ms_check_groups(const ms_model_config *config, uint64_t least, ms_error *err)
 {
-    if (config->experts_per_token == 0)
-        return refuse(err, "/num_experts_per_tok",
-                      "num_experts_per_tok must be given: the class has no default for it");
     if (least == 0)
         return ms_check_experts(config, err);
     if (config->expert_groups == 0 || config->num_experts % config->expert_groups != 0)
