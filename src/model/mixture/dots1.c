@@ -3,7 +3,7 @@
  * dots.llm1: families/dots1.family has its keys, modules and calls.
  */
 #include "model/family/family_list.h"
-#include "model/mixture/deepseek_moe.h"
+#include "model/mixture/expert_groups.h"
 
 static const ms_family_facts facts = {
     .compared = MS_WITH_ZERO3 | MS_WITH_ZERO3_EXPERTS | MS_WITH_CHUNKED_LOSS,

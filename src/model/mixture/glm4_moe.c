@@ -3,7 +3,7 @@
  * GLM-4.5 and 4.6: families/glm4_moe.family has its keys, modules and calls.
  */
 #include "model/family/family_list.h"
-#include "model/mixture/deepseek_moe.h"
+#include "model/mixture/expert_groups.h"
 #include "model/family/family_keys.h"
 
 static const ms_family_facts facts = {
