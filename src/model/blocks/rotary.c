@@ -76,6 +76,19 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
     ms_rotary_leave(model, &rotary);
 }
 
+ms_tensor ms_rotary_turns(ms_model *model, uint32_t scope, ms_tensor inv_freq,
+                          ms_tensor position_ids)
+{
+    ms_rotary_module rotary;
+    ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
+    ms_locals *f = &rotary.frame;
+    ms_tensor *turns = ms_local(f, ms_polar(model->tape, *rotary.angles));
+    ms_assign(f, turns, ms_mul_scalar(model->tape, *turns));
+    ms_tensor out = ms_locals_end(f, turns);
+    ms_rotary_leave(model, &rotary);
+    return out;
+}
+
 /* Of three grids, the first with parts of the others: frequencies twice. */
 static ms_tensor recomposed(ms_tape *tape, ms_tensor grids)
 {

@@ -30,7 +30,10 @@ void ms_rotary_leave(ms_model *model, const ms_rotary_module *rotary);
 /* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2]);
-/* The same for positions in three grids (time, height, width), which are equal for text. */
+/* The positions' turns as complex numbers, [1, S, D / 2]. */
+ms_tensor ms_rotary_turns(ms_model *model, uint32_t scope, ms_tensor inv_freq,
+                          ms_tensor position_ids);
+/* cos and sin for positions in three grids (time, height, width), which are equal for text. */
 void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                         ms_dtype dtype, ms_tensor out[2]);
 /* The same where sections of the grids are joined. */

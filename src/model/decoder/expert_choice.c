@@ -5,7 +5,8 @@
 #include "torch/autograd/hooks.h"
 #include "torch/ops/moe/routing.h"
 
-ms_tensor ms_by_group(ms_model *model, ms_tensor scores)
+/* scores.view(-1, groups, experts / groups) */
+static ms_tensor by_group(ms_model *model, ms_tensor scores)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
@@ -18,7 +19,13 @@ ms_tensor ms_by_group(ms_model *model, ms_tensor scores)
                             ms_dim_number(s, c->num_experts / c->expert_groups)));
 }
 
-ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores)
+/* Locals of the router: the best groups, and a mask of their experts, [N, E]. */
+typedef struct group_choice {
+    ms_tensor *groups, *mask;
+} group_choice;
+
+/* The groups with the best scores, [N, groups], which stay the caller's. */
+static group_choice choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
@@ -27,7 +34,7 @@ ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_
     ms_topk(tape, group_scores, ms_dim_number(s, c->chosen_groups), best);
     ms_retain(tape, best[1]);
     ms_consume(tape, best[0]);
-    ms_group_choice choice = {.groups = ms_local(f, ms_unown(tape, best[1]))};
+    group_choice choice = {.groups = ms_local(f, ms_unown(tape, best[1]))};
     ms_tensor *chosen = ms_local(f, ms_zeros_like(tape, group_scores));
     choice.mask = ms_local(f, 0);
     if (ms_idle(tape))
@@ -53,7 +60,7 @@ static ms_tensor score_groups(ms_model *model, ms_tensor scores, bool keeps, ms_
 {
     ms_tape *tape = model->tape;
     ms_tensor best[2];
-    ms_topk(tape, ms_by_group(model, scores), ms_dim_number(&tape->trace->symbols, 2), best);
+    ms_topk(tape, by_group(model, scores), ms_dim_number(&tape->trace->symbols, 2), best);
     if (keeps)
         ms_assign(f, pairs, best[1]);
     else
@@ -74,7 +81,7 @@ void ms_choose_by_pairs(ms_model *model, ms_tensor scores, ms_tensor bias,
     ms_tensor *choice = ms_local(f, ms_add(tape, scores, bias));
     ms_tensor *pairs = ms_local(f, 0);
     ms_tensor *groups = ms_local(f, score_groups(model, *choice, keeps, f, pairs));
-    ms_group_choice chosen = ms_choose_groups(model, f, *groups);
+    group_choice chosen = choose_groups(model, f, *groups);
     ms_assign(f, hidden_mask, ms_where_zero(tape, *chosen.mask));
     ms_tensor filled = ms_masked_fill(tape, *choice, *hidden_mask);
     if (!keeps)

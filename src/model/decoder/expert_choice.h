@@ -7,16 +7,6 @@
 
 #include "model/decoder/expert_sizes.h"
 
-/* Locals of the router: the best groups, and a mask of their experts, [N, E]. */
-typedef struct ms_group_choice {
-    ms_tensor *groups, *mask;
-} ms_group_choice;
-
-/* scores.view(-1, groups, experts / groups) */
-ms_tensor ms_by_group(ms_model *model, ms_tensor scores);
-/* The groups with the best scores, [N, groups], which stay the caller's. */
-ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores);
-
 enum { MS_CHOICE_VALUES = 8 };
 
 /* The best experts, by scores and bias, of the groups whose two best are best: out[0], and behind

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/moe/routing.h"
 
 MS_OPERATION(apply_len)
 {
@@ -51,8 +52,21 @@ static ms_value extreme(ms_frame *f, const ms_text_node *call, const ms_value *a
     return out.kind == MS_VALUE_NUMBER ? out : ms_frame_failed(f, call, "numbers are wanted here");
 }
 
+/* x.max(-1) of a tensor: the most of each row, and where it is. */
+static ms_value largest(ms_frame *f, const ms_text_node *call, const ms_items *given)
+{
+    ms_tensor out[2];
+    if (given->count != 2 || !ms_given_last(f, call, given->values[0], given->values[1]))
+        return ms_frame_failed(f, call, "a tensor and its last dimension are wanted here");
+    ms_max_last(f->model->tape, given->values[0].tensor, false, out);
+    return ms_frame_tensors(f, call, 2, out);
+}
+
 MS_OPERATION(apply_max)
 {
+    if (a[0].kind == MS_VALUE_LIST && a[0].items->count > 0 &&
+        a[0].items->values[0].kind == MS_VALUE_TENSOR)
+        return largest(f, call, a[0].items);
     return extreme(f, call, a, true);
 }
 

@@ -120,20 +120,61 @@ MS_OPERATION(apply_gather)
     return ms_value_of_tensor(out);
 }
 
-/* x, with a number where a mask is true; of what is smaller than the mask, without gradients. */
+/* x, with a number where a mask is true; where x needs gradients, of the mask's shape. */
 MS_OPERATION(apply_masked_fill)
 {
     ms_tape *tape = f->model->tape;
-    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
-        ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients, and a mask, are wanted here");
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "a tensor and a mask are wanted here");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
+    if (ms_same_shape(&ms_info(tape, a[0].tensor)->shape, &ms_info(tape, a[1].tensor)->shape))
+        return ms_value_of_tensor(ms_masked_fill(tape, a[0].tensor, a[1].tensor));
+    if (ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a mask of the tensor's shape is wanted here");
     const ms_tensor both[] = {a[0].tensor, a[1].tensor};
     const ms_tensor out =
         ms_elementwise_out(tape, 2, both, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
     ms_consume(tape, a[0].tensor);
     ms_consume(tape, a[1].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* x.scatter_(dim, index, value): in place, tensors along the last dimension. A number takes no
+ * memory. */
+MS_OPERATION(apply_scatter_into)
+{
+    ms_tape *tape = f->model->tape;
+    if (a[0].kind != MS_VALUE_TENSOR || a[2].kind != MS_VALUE_TENSOR ||
+        !ms_given_last(f, call, a[0], a[1]))
+        return ms_frame_failed(f, call, "a tensor, its last dimension and places are wanted here");
+    if (ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    if (a[3].kind == MS_VALUE_NUMBER) {
+        ms_consume(tape, a[2].tensor);
+        return a[0];
+    }
+    if (a[3].kind != MS_VALUE_TENSOR ||
+        !ms_same_shape(&ms_info(tape, a[2].tensor)->shape, &ms_info(tape, a[3].tensor)->shape))
+        return ms_frame_failed(f, call, "a value for each place is wanted here");
+    ms_retain(tape, a[2].tensor);
+    const ms_tensor out = ms_scatter_last_into(tape, a[0].tensor, a[2].tensor, a[3].tensor);
+    ms_release(tape, a[2].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* The same with a number, as a new tensor. */
+MS_OPERATION(apply_scatter)
+{
+    ms_tape *tape = f->model->tape;
+    const bool are_there = a[0].kind == MS_VALUE_TENSOR && a[2].kind == MS_VALUE_TENSOR;
+    if (!are_there || a[3].kind != MS_VALUE_NUMBER || ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call,
+                               "a tensor without gradients, places and a number are wanted here");
+    const ms_tensor out =
+        ms_empty_like(tape, a[0].tensor, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[2].tensor);
     return ms_value_of_tensor(out);
 }
 
@@ -216,6 +257,8 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
     MS_OPERATION_ROW("masked_fill", "x mask value", "vvv", apply_masked_fill),
+    MS_OPERATION_ROW("scatter_", "x dim index value", "vvvv", apply_scatter_into),
+    MS_OPERATION_ROW("scatter", "x dim index value", "vvvv", apply_scatter),
     MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
     MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),
     MS_OPERATION_ROW("given_positions", "", "", apply_given_positions),

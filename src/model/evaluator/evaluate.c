@@ -184,6 +184,9 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
     case MS_NODE_MULTIPLY:
         if (in_place && ms_needs_grad(tape, b))
             break;
+        if (ms_info(tape, a)->dtype == MS_DTYPE_C64 && ms_info(tape, b)->dtype == MS_DTYPE_C64 &&
+            !in_place && !ms_needs_grad(tape, b))
+            return ms_mul_complex(tape, a, b);
         return in_place ? ms_mul_(tape, a, b) : ms_mul(tape, a, b);
     case MS_NODE_DIVIDE:
         if (in_place)

@@ -32,6 +32,14 @@ static const struct {
     KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
     KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
     KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
+    KNOWN("qk_rope_head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
+    KNOWN("qk_nope_head_dim", plain_key_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_PLAIN_KEY),
+    KNOWN("v_head_dim", value_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_VALUE),
+    KNOWN("q_lora_rank", query_rank, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_QUERY_RANK),
+    KNOWN("kv_lora_rank", latent_rank, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_LATENT),
+    KNOWN("index_n_heads", index_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_INDEX_HEADS),
+    KNOWN("index_head_dim", index_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_INDEX),
+    KNOWN("index_topk", index_tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_NUMBER),
     KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
           MS_FAMILY_DIM_POSITIONS),
     KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
@@ -49,8 +57,9 @@ static const struct {
     KNOWN("decoder_sparse_step", sparse_step, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("n_shared_experts", shared_experts, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
     KNOWN("first_k_dense_replace", first_sparse_layer, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
-    KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, PLAIN),
+    KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
+    KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
+    KNOWN("limits_groups", limits_groups, OF_TRUTHS, 1, PLAIN),
     KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("embedding_size", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_TABLE),
     KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
@@ -105,6 +114,7 @@ static const struct {
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
+    {"mlp_types", MS_KEY_MLP_TYPES, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
 };
@@ -444,7 +454,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
-                   "dense_layers(), "
+                   "dense_layers(), mlp_types(), "
                    "rope(), choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
@@ -454,7 +464,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 static bool is_size(const ms_family_key *key)
 {
     return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
-            key->dim != MS_FAMILY_DIM_ROTARY) ||
+            key->dim != MS_FAMILY_DIM_ROTARY && key->dim != MS_FAMILY_DIM_QUERY_RANK) ||
            key->row.offset == MEMBER(num_layers);
 }
 

@@ -57,6 +57,13 @@ FUNCTION(run_router_logits)
     ms_router_logits_keep(f->model, a[0]);
 }
 
+/* What a node of the graph keeps to which no gradient comes, and which goes with its result. */
+FUNCTION(run_saved_in_passing)
+{
+    (void)call, (void)r;
+    ms_save_in_passing(f->model->tape, a[0]);
+}
+
 /* ---- rotary embeddings with tables of half a head ---- */
 
 FUNCTION(run_rotate_halves)
@@ -248,6 +255,7 @@ static const ms_primitive rows[] = {
      .types = "tt",
      .results = MS_CHOICE_VALUES,
      .run = run_choose_by_pairs},
+    {.name = "saved_in_passing", .parameters = "x", .types = "t", .run = run_saved_in_passing},
     {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
     {.name = "buffer",
      .parameters = "size fp32",

@@ -220,6 +220,17 @@ CALL(call_rotary_fp32)
     call_rotary_as(f, p, a, r, true);
 }
 
+CALL(call_rotary_complex)
+{
+    ms_model *m = f->model;
+    r->items[0] = 0;
+    if (ms_idle(m->tape) || !a[0])
+        return;
+    if (m->config->long_rotary)
+        ms_rotary_choose(m, p->scope, p->tensors[1], &p->tensors[2]);
+    r->items[0] = ms_rotary_turns(m, p->scope, p->tensors[0], a[1]);
+}
+
 /* Of layers with a window, and of the others: tensors[0] and [1] are the inverse frequencies of
  * both kinds, the others' first, [2] and [3] their copies, [4] those for long sequences. A kind of
  * which there is no layer has none. */
@@ -335,6 +346,7 @@ static const ms_primitive modules[] = {
            call_token_embedding, "t"),
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
+    TABLES("rotary_complex", 1, make_rotary, call_rotary_complex),
     TABLES("rotary_by_kind", 4, make_rotary_by_kind, call_rotary_by_kind),
     TABLES("rotary_by_kind_fp32", 4, make_rotary_by_kind, call_rotary_by_kind_fp32),
     {.name = "parameter",

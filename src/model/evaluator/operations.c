@@ -39,6 +39,39 @@ MS_OPERATION(apply_long)
     return as_type(f, call, a[0], ms_value_of_type(MS_DTYPE_I64));
 }
 
+/* Whether each element is 0, or is not. */
+MS_OPERATION(apply_logical_not)
+{
+    ms_tape *tape = f->model->tape;
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    const ms_tensor out = ms_empty_like(tape, a[0].tensor, MS_DTYPE_BOOL);
+    ms_consume(tape, a[0].tensor);
+    return ms_value_of_tensor(out);
+}
+
+MS_OPERATION(apply_logical_and)
+{
+    ms_tape *tape = f->model->tape;
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "two tensors are wanted here");
+    if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
+        return (ms_value){0};
+    const ms_tensor both[] = {a[0].tensor, a[1].tensor};
+    const ms_tensor out = ms_elementwise_out(tape, 2, both, MS_DTYPE_BOOL);
+    ms_consume(tape, a[0].tensor);
+    ms_consume(tape, a[1].tensor);
+    return ms_value_of_tensor(out);
+}
+
+MS_OPERATION(apply_bool)
+{
+    if (a[0].kind == MS_VALUE_TENSOR &&
+        ms_info(f->model->tape, a[0].tensor)->dtype == MS_DTYPE_BOOL)
+        return a[0];
+    return apply_logical_not(f, call, a);
+}
+
 /* Functions of each element. */
 #define OF_ELEMENTS(name, value)                                                                   \
     MS_OPERATION(name)                                                                             \
@@ -218,6 +251,9 @@ static const ms_primitive rows[] = {
     MS_OPERATION_ROW("type_as", "x dtype", "vv", apply_to),
     MS_OPERATION_ROW("float", "x", "v", apply_float),
     MS_OPERATION_ROW("long", "x", "v", apply_long),
+    MS_OPERATION_ROW("bool", "x", "v", apply_bool),
+    MS_OPERATION_ROW("logical_not", "x", "v", apply_logical_not),
+    MS_OPERATION_ROW("logical_and", "x other", "vv", apply_logical_and),
     MS_OPERATION_ROW("sin", "x", "v", apply_sin),
     MS_OPERATION_ROW("cos", "x", "v", apply_cos),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),

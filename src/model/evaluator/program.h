@@ -28,8 +28,14 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_TABLE,
     MS_FAMILY_DIM_TYPES,
     MS_FAMILY_DIM_LABELS,
-    MS_FAMILY_DIM_ROTARY, /* or 0 */
-    MS_FAMILY_DIM_NUMBER  /* without a symbol */
+    MS_FAMILY_DIM_ROTARY,    /* or 0 */
+    MS_FAMILY_DIM_PLAIN_KEY, /* these: of latent attention */
+    MS_FAMILY_DIM_VALUE,
+    MS_FAMILY_DIM_LATENT,
+    MS_FAMILY_DIM_QUERY_RANK, /* or 0 */
+    MS_FAMILY_DIM_INDEX_HEADS,
+    MS_FAMILY_DIM_INDEX,
+    MS_FAMILY_DIM_NUMBER /* without a symbol */
 } ms_family_dim;
 
 /* What the head reads, as wide as the word embeddings. */

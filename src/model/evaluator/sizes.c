@@ -45,6 +45,18 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
         return ms_dim_name(s, "F", model->config->expert_size);
     case MS_FAMILY_DIM_SHARED:
         return ms_dim_name(s, "Fs", model->config->shared_expert_size);
+    case MS_FAMILY_DIM_PLAIN_KEY:
+        return ms_dim_name(s, "Dn", model->config->plain_key_dim);
+    case MS_FAMILY_DIM_VALUE:
+        return ms_dim_name(s, "Dv", model->config->value_dim);
+    case MS_FAMILY_DIM_LATENT:
+        return ms_dim_name(s, "Rk", model->config->latent_rank);
+    case MS_FAMILY_DIM_QUERY_RANK:
+        return ms_dim_name(s, "Rq", model->config->query_rank);
+    case MS_FAMILY_DIM_INDEX_HEADS:
+        return ms_dim_name(s, "Hi", model->config->index_heads);
+    case MS_FAMILY_DIM_INDEX:
+        return ms_dim_name(s, "Di", model->config->index_dim);
     case MS_FAMILY_DIM_NUMBER:
         return ms_dim_number(s, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_OWN:

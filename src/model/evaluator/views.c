@@ -218,6 +218,33 @@ MS_OPERATION(apply_size)
     return out;
 }
 
+/* ---- complex numbers ---- */
+
+MS_OPERATION(apply_view_as_complex)
+{
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    const ms_tensor_info *x = ms_info(f->model->tape, a[0].tensor);
+    const uint32_t last = x->shape.rank - 1;
+    const bool fits = x->dtype == MS_DTYPE_F32 && x->shape.rank > 1 &&
+                      x->shape.dims[last].value == 2 && x->strides[last] == 1;
+    if (!fits) {
+        (void)ms_check_fail(f, call, a[0].tensor, "pairs of fp32 side by side are wanted");
+        return (ms_value){0};
+    }
+    return ms_value_of_tensor(ms_view_as_complex(f->model->tape, a[0].tensor));
+}
+
+MS_OPERATION(apply_view_as_real)
+{
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    const ms_tensor_info *x = ms_info(f->model->tape, a[0].tensor);
+    if (x->dtype != MS_DTYPE_C64 || x->shape.rank == MS_MAX_RANK)
+        return ms_frame_failed(f, call, "a tensor of complex numbers is wanted here");
+    return ms_value_of_tensor(ms_view_as_real(f->model->tape, a[0].tensor));
+}
+
 /* ---- parts ---- */
 
 /* Parts of the given sizes. */
@@ -321,13 +348,16 @@ static bool take_tensors(ms_frame *f, const ms_text_node *call, ms_value list, m
     return has_tensors;
 }
 
+/* Of two tensors that are joined the types may differ. */
 static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
                       const ms_tensor *tensors, uint32_t but)
 {
+    const bool widens = count == 2 && but < MS_MAX_RANK;
     const ms_tensor_info first = *ms_info(f->model->tape, tensors[0]);
     for (uint32_t i = 1; i < count; i++) {
         const ms_tensor_info *info = ms_info(f->model->tape, tensors[i]);
-        bool is_alike = info->shape.rank == first.shape.rank && info->dtype == first.dtype;
+        bool is_alike =
+            info->shape.rank == first.shape.rank && (widens || info->dtype == first.dtype);
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)
@@ -390,6 +420,8 @@ static const ms_primitive rows[] = {
     MS_OPERATION_ROW("unsqueeze", "x dim", "vv", apply_unsqueeze),
     MS_OPERATION_ROW("squeeze", "x dim", "vv", apply_squeeze),
     MS_OPERATION_ROW("size", "x dim", "v|v", apply_size),
+    MS_OPERATION_ROW("view_as_complex", "x", "v", apply_view_as_complex),
+    MS_OPERATION_ROW("view_as_real", "x", "v", apply_view_as_real),
     MS_OPERATION_ROW("split", "x size dim", "vv|v", apply_split),
     MS_OPERATION_ROW("chunk", "x chunks dim", "vv|v", apply_chunk),
     MS_OPERATION_ROW("unbind", "x dim", "v|v", apply_unbind),

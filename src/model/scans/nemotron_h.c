@@ -11,10 +11,11 @@
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/experts.h"
+#include "model/decoder/group_router.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_keys.h"
 #include "model/family/family_list.h"
-#include "model/mixture/deepseek_moe.h"
+#include "model/mixture/expert_groups.h"
 #include "model/recurrent/mamba2_mixer.h"
 #include "model/recurrent/mamba_model.h"
 #include "torch/ops/ops.h"
@@ -37,8 +38,6 @@ typedef struct mixture {
     ms_linear_module into, out_of; /* the latent; weight 0: there is none */
 } mixture;
 
-static const ms_deepseek_form form = {.route = ms_route_by_sigmoid, .has_bias = true};
-
 /* ---- construction ---- */
 
 static plain_mlp mlp_new(ms_model *model, uint32_t parent, const char *name, ms_dim width)
@@ -59,7 +58,7 @@ static bool mixture_new(ms_model *model, uint32_t parent, mixture *m)
         experts.width = ms_dim_name(s, "He", c->expert_latent);
     m->scope = ms_scope_add(model->tape, parent, "mixer", MS_NONE);
     m->experts = ms_experts_new(model, m->scope, experts);
-    m->router = ms_group_router_new(model, m->scope, form);
+    m->router = ms_group_router_new(model, m->scope);
     m->shared =
         mlp_new(model, m->scope, "shared_experts", ms_dim_name(s, "Fs", c->shared_expert_size));
     if (c->expert_latent == 0)
@@ -112,7 +111,7 @@ static ms_tensor run_mixture(ms_model *model, const mixture *m, ms_tensor x)
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *residual = ms_local(&f, *hidden);
-    ms_group_router_call(model, form, &m->router, *residual, &routing);
+    ms_group_router_call(model, &m->router, *residual, &routing);
     ms_routing_bind(&f, &routing);
     ms_assign(&f, hidden, ms_as_tokens(model, *hidden));
     if (has_latent)

@@ -82,6 +82,13 @@ static const struct {
     {MLP "return x.repeat(2, 1, 1)\n", 6, 18, "without gradients"},
     {MLP "return x + torch.ones(0)\n", 6, 26, "sizes are wanted"},
     {MLP "return x + torch.gather(torch.ones(2), 0, torch.ones(2))\n", 6, 26, "places in each"},
+    {MLP "return torch.view_as_complex(x)\n", 6, 22, "pairs of fp32 side by side"},
+    {MLP "return torch.view_as_real(x)\n", 6, 22, "of complex numbers"},
+    {MLP "return x.scatter_(0, x, x)\n", 6, 18, "only the last dimension"},
+    {MLP "return x.scatter(-1, x.long(), x)\n", 6, 18, "places and a number"},
+    {MLP "return x.masked_fill(x[:, :1] > 0, 0)\n", 6, 18, "a mask of the tensor's shape"},
+    {MLP "a, b = x.max(1)\n        return a\n", 6, 18, "only the last dimension"},
+    {MLP "return torch.logical_and(x, self.up_proj(x))\n", 6, 22, "do not fit"},
     {MLP "outputs(x, x)\n        return x\n", 6, 9, "the forward of the class"},
     {MLP "return x + math.log2(0)\n", 6, 25, "above 0"},
     {HEAD "class Mlp(Mlp):\n    table = register_buffer(3)\n", 5, 29, "a call of a function"},
@@ -185,6 +192,25 @@ static const struct {
      MLP "y = x.transpose(1, 2)\n        z = torch.bmm(x, y)\n        return z.bmm(x)\n"},
     {MLP "return x + torch.ones(3, 8, 64, dtype=x.dtype)\n",
      MLP "y = torch.full((3, 8, 64), 1.0, dtype=x.dtype)\n        return x + y\n"},
+    {MLP "y = torch.view_as_complex(x.float().reshape(3, 8, 32, 2))\n"
+         "        return torch.view_as_real(y).flatten(2).type_as(x) + x\n",
+     MLP "y = x.to(torch.float32).view(3, 8, 32, 2)\n        y = torch.view_as_complex(y)\n"
+         "        y = torch.view_as_real(y).reshape(3, 8, 64)\n        return y.to(x.dtype) + x\n"},
+    {MLP "with torch.no_grad():\n            best, places = x.max(-1)\n"
+         "            mask = torch.zeros_like(x).scatter_(-1, places[..., None], 1)\n"
+         "        return x.masked_fill(torch.logical_not(mask.bool()), 0) + x\n",
+     MLP "with torch.no_grad():\n            places = x.max(-1)[1].unsqueeze(-1)\n"
+         "            mask = torch.zeros_like(x)\n            mask.scatter_(-1, places, 1)\n"
+         "            mask = mask.bool()\n            mask = torch.logical_not(mask)\n"
+         "        y = x.masked_fill(mask, 0)\n        return y + x\n"},
+    {MLP "with torch.no_grad():\n            places = topk(x, 3)[1]\n"
+         "            ones = torch.ones(3, 8, 64, dtype=torch.bool)\n"
+         "            both = torch.logical_and(ones.scatter(-1, places, 0), x > 0)\n"
+         "        return x.masked_fill(both, 0)\n",
+     MLP "with torch.no_grad():\n            places = topk(x, 3)[1]\n"
+         "            both = torch.ones(x.shape, dtype=torch.bool).scatter(-1, places, 0)\n"
+         "            both = both.logical_and(x > 0)\n"
+         "        return x.masked_fill(both, 0)\n"},
     {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
      MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
 };

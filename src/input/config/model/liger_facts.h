@@ -16,7 +16,7 @@ typedef enum ms_liger {
     MS_LIGER_ALL = 15
 } ms_liger;
 
-/* The norms of a model that Liger distinguishes; norms of latents count as the layer's. */
+/* The norms of a model that Liger distinguishes; norms of latents count as those of heads. */
 typedef enum ms_liger_norm {
     MS_LIGER_NORM_OF_LAYER,
     MS_LIGER_NORM_LAST,

@@ -96,7 +96,6 @@ struct ms_model_config {
     double intermediate_share;
     uint64_t prediction_layers; /* deepseek: multi-token prediction layers, not part of the class */
     bool limits_groups;         /* deepseek_v2 */
-    bool pairs_neighbours;      /* rotary embeddings rotate neighbouring elements, not halves */
     bool normalises_experts;    /* weights of a token's experts are normalised to sum 1 */
     bool outputs_router_logits; /* adds the auxiliary loss, if its coefficient is not 0 */
     bool use_sliding_window, tie_word_embeddings;
