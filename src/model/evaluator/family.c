@@ -94,8 +94,10 @@ static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *
     family->keys = rows;
     family->key_count = text->key_count;
     family->check = ms_family_text_check;
-    if (text->slides || text->sparse)
+    if (text->slides || text->sparse || text->has_decoder)
         family->layer_kind = ms_family_text_kind;
+    if (text->has_decoder)
+        family->derive = ms_family_text_derive;
     family->program = &program;
     family->stages = text->root.forward ? NULL : &ms_family_text_stages;
     family->text = text;

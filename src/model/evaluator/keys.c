@@ -13,7 +13,11 @@ typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } 
 
 #define KNOWN(name, member, type, most, dim)                                                       \
     {                                                                                              \
-        name, MEMBER(member), type, most, dim                                                      \
+        name, MEMBER(member), type, most, dim, NULL                                                \
+    }
+#define NAMED(name, member, most, symbol)                                                          \
+    {                                                                                              \
+        name, MEMBER(member), OF_COUNTS, most, MS_FAMILY_DIM_NAMED, symbol                         \
     }
 #define PLAIN MS_FAMILY_DIM_OWN
 
@@ -23,12 +27,16 @@ static const struct {
     member_type type;
     uint64_t most;
     ms_family_dim dim;
+    const char *symbol;
 } known[] = {
     KNOWN("vocab_size", vocab_size, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_VOCAB),
     KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
     KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
           MS_FAMILY_DIM_INTERMEDIATE),
     KNOWN("num_hidden_layers", num_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    KNOWN("num_encoder_layers", encoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
+    KNOWN("num_decoder_layers", decoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
+    NAMED("relative_attention_num_buckets", bias_buckets, MAX_POSITIONS, "N"),
     KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
     KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
     KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
@@ -57,6 +65,8 @@ static const struct {
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
+    KNOWN("is_encoder_decoder", is_encoder_decoder, OF_TRUTHS, 1, PLAIN),
+    KNOWN("gates_mlp", gates_mlp, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_out_bias", output_bias, OF_TRUTHS, 1, PLAIN),
     KNOWN("mlp_bias", mlp_bias, OF_TRUTHS, 1, PLAIN),
@@ -349,6 +359,7 @@ static bool find_member(ms_resolver *r, const ms_text_node *name, member_type ty
         key->row.offset = known[i].offset;
         key->row.maximum = known[i].most;
         key->dim = known[i].dim;
+        key->symbol = known[i].symbol;
         if (known[i].type == type)
             return true;
         ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key", name->text);
@@ -429,7 +440,8 @@ static bool is_size(const ms_family_key *key)
 {
     return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
             key->dim != MS_FAMILY_DIM_ROTARY) ||
-           key->row.offset == MEMBER(num_layers);
+           key->row.offset == MEMBER(num_layers) || key->row.offset == MEMBER(encoder_layers) ||
+           key->row.offset == MEMBER(decoder_layers);
 }
 
 static bool has_size(const ms_key *row)

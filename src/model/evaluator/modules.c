@@ -104,6 +104,11 @@ CALL(call_rms_norm)
     r->items[0] = ms_rms_norm_call(f->model, &p->norm, a[0]);
 }
 
+CALL(call_half_cast_rms_norm)
+{
+    r->items[0] = ms_half_cast_rms_norm_call(f->model, &p->norm, a[0]);
+}
+
 CALL(call_fp32_rms_norm)
 {
     r->items[0] = ms_fp32_rms_norm_call(f->model, &p->norm, a[0]);
@@ -321,6 +326,8 @@ static const ms_primitive modules[] = {
     MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
     MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
     MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
+    MODULE("rms_norm_half_cast", NORM, "width rows", "d|d", make_rms_norm, call_half_cast_rms_norm,
+           "t"),
     MODULE("rms_norm_widened", NORM, "width rows", "d|d", make_rms_norm, call_widened_rms_norm,
            "t"),
     MODULE("rms_norm_weight_last", NORM, "width rows", "d|d", make_rms_norm,
@@ -357,8 +364,9 @@ static const ms_primitive_list module_rows = {modules, sizeof modules / sizeof *
 const ms_primitive *ms_primitive_at(uint32_t i)
 {
     static const ms_primitive_list *const lists[] = {
-        &module_rows,  &ms_mixture_rows,   &ms_head_rows,     &ms_function_rows,
-        &ms_view_rows, &ms_operation_rows, &ms_creation_rows, &ms_builtin_rows,
+        &module_rows,      &ms_mixture_rows, &ms_head_rows,
+        &ms_function_rows, &ms_view_rows,    &ms_operation_rows,
+        &ms_creation_rows, &ms_builtin_rows, &ms_translation_rows,
     };
     for (size_t k = 0; k < sizeof lists / sizeof *lists; i -= lists[k++]->count)
         if (i < lists[k]->count)

@@ -45,6 +45,8 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
         return ms_dim_name(s, "F", model->config->expert_size);
     case MS_FAMILY_DIM_SHARED:
         return ms_dim_name(s, "Fs", model->config->shared_expert_size);
+    case MS_FAMILY_DIM_NAMED:
+        return ms_dim_name(s, key->symbol, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_NUMBER:
         return ms_dim_number(s, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_OWN:
