@@ -36,6 +36,13 @@ static const struct {
     KNOWN("num_hidden_layers", num_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
     KNOWN("num_encoder_layers", encoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
     KNOWN("num_decoder_layers", decoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
+    NAMED("num_mel_bins", mel_bins, MAX_HIDDEN, "M"),
+    NAMED("encoder_ffn_dim", encoder_intermediate, MAX_INTERMEDIATE, "Ie"),
+    KNOWN("max_source_positions", source_positions, OF_COUNTS, MAX_POSITIONS / 2,
+          MS_FAMILY_DIM_SOURCE),
+    KNOWN("num_channels", num_channels, OF_COUNTS, 1 << 12, MS_FAMILY_DIM_NUMBER),
+    KNOWN("image_height", image_sides[0], OF_COUNTS, 1 << 14, MS_FAMILY_DIM_NUMBER),
+    KNOWN("patch_height", patch_sides[0], OF_COUNTS, 1 << 14, MS_FAMILY_DIM_NUMBER),
     NAMED("relative_attention_num_buckets", bias_buckets, MAX_POSITIONS, "N"),
     KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
     KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
@@ -103,6 +110,7 @@ static const struct {
     bool has_member, has_default;
 } kinds[] = {
     {"count", MS_KEY_COUNT, OF_COUNTS, true, true},
+    {"sides", MS_KEY_SIDES, OF_COUNTS, true, true},
     {"flag", MS_KEY_BOOL, OF_TRUTHS, true, true},
     {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
     {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
@@ -137,6 +145,9 @@ const ms_family_key *ms_family_key_derived(const char *name)
         {.name = "intermediate_size",
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
          .dim = MS_FAMILY_DIM_INTERMEDIATE},
+        {.name = "image_tokens",
+         .row = {.name = "image_size", .kind = MS_KEY_COUNT, .offset = MEMBER(image_tokens)},
+         .dim = MS_FAMILY_DIM_TOKENS},
         {.name = "num_labels",
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
@@ -234,6 +245,12 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->default_value = -1; /* no bound */
         return row->may_be_minus_one ||
                read_count(r, node, row, &row->default_kind, &row->default_value);
+    case MS_KEY_SIDES:
+        row->default_value = node->number;
+        if (node->kind == MS_NODE_NUMBER)
+            return true;
+        ms_family_fail(r->reading, node, "a number of pixels is wanted here");
+        return false;
     case MS_KEY_ACTIVATION:
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
@@ -428,7 +445,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
         ms_nearest_offer(&near, kinds[i].name);
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
-                   "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
+                   "activation(...), is_set(...), only(...), sides(...), layer_types(), "
+                   "rotary_layers(), "
                    "dense_layers(), "
                    "rope(), choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
@@ -486,8 +504,11 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
         return kinds[i].kind == MS_KEY_IGNORED ? read_ignored(r, call) : fail_kind(r, name);
     ms_family_key key = {.name = s->targets[0]->text,
                          .row = {.name = s->targets[0]->text, .kind = kinds[i].kind, .minimum = 1}};
-    if (s->target_count != 1) {
-        ms_family_fail(r->reading, s->targets[1], "a key has one name");
+    const bool has_sides = key.row.kind == MS_KEY_SIDES;
+    if (s->target_count != (has_sides ? 2 : 1)) {
+        ms_family_fail(r->reading, s->targets[s->target_count - 1],
+                       has_sides ? "two names are wanted here: height and width"
+                                 : "a key has one name");
         return false;
     }
     if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))
@@ -499,5 +520,10 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
         ms_family_fail(r->reading, call, "this is at least 1");
         return false;
     }
-    return add_key(r, s->targets[0], &key);
+    if (!add_key(r, s->targets[0], &key) || !has_sides)
+        return r->reading->status == MS_OK;
+    key.name = s->targets[1]->text;
+    key.row.offset += sizeof(uint64_t);
+    key.is_second = true;
+    return add_key(r, s->targets[1], &key);
 }

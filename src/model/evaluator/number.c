@@ -47,6 +47,7 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     switch ((int)row->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
+    case MS_KEY_SIDES:
         return (double)*(const uint64_t *)member;
     case MS_KEY_BOOL:
     case MS_KEY_IS_SET:

@@ -29,6 +29,8 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_TYPES,
     MS_FAMILY_DIM_LABELS,
     MS_FAMILY_DIM_ROTARY, /* or 0 */
+    MS_FAMILY_DIM_TOKENS, /* of a sequence */
+    MS_FAMILY_DIM_SOURCE, /* of an encoder's, beside a decoder's */
     MS_FAMILY_DIM_NAMED,  /* by the key's `symbol` */
     MS_FAMILY_DIM_NUMBER  /* without a symbol */
 } ms_family_dim;
@@ -45,6 +47,7 @@ typedef struct ms_family_key {
     ms_key row;
     ms_family_dim dim;
     const char *symbol; /* MS_FAMILY_DIM_NAMED */
+    bool is_second;     /* of two that one key of the file has: no row of its own */
 } ms_family_key;
 
 /* What a text can ask of a layer or of the run. */

@@ -203,7 +203,8 @@ static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
     const char *const names[] = {"vocab_size", "hidden_size", "num_attention_heads",
                                  has_decoder ? "num_encoder_layers" : "num_hidden_layers"};
     char what[80];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    const bool is_whole = ms_class_find(&text->root, "forward"); /* its ids may be pixels */
+    for (size_t i = is_whole; i < sizeof names / sizeof *names; i++)
         if (!ms_family_key_find(text, names[i])) {
             snprintf(what, sizeof what, "the key %s is missing in class config", names[i]);
             return fail_at_root(reading, file, what);
