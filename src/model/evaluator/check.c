@@ -53,11 +53,17 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
     case MS_NODE_COMPREHENSION:
-        for (uint64_t i = 0; i < facts.config->num_layers && status == MS_OK; i++) {
-            facts.layer = (uint32_t)i;
-            status = check_value(facts, value->items[0], err);
+    case MS_NODE_LIST: {
+        const bool of_layers = value->kind == MS_NODE_COMPREHENSION;
+        uint32_t first;
+        const uint32_t count = ms_family_list_count(facts.config, value, &first);
+        for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+            if (of_layers)
+                facts.layer = first + i;
+            status = check_value(facts, value->items[of_layers ? 0 : i], err);
         }
         return status;
+    }
     case MS_NODE_CLASS:
         return check_class(&facts, value->klass, err);
     case MS_NODE_PRIMITIVE:
@@ -109,6 +115,8 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = (uint32_t)layer};
     uint8_t kind = text->row && text->row->layer_kind ? text->row->layer_kind(config, layer) : 0;
+    if (config->decoder_layers > 0 && layer >= config->encoder_layers)
+        kind |= MS_LAYER_DECODES;
     const struct {
         const ms_family_function *rule;
         uint8_t flag;

@@ -253,6 +253,7 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("full", "size fill_value dtype device", "vv|vv", apply_full),
     MS_OPERATION_ROW("tensor", "data dtype device", "v|vv", apply_tensor),
     MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
+    MS_OPERATION_ROW("full_like", "x fill_value", "vv", apply_zeros_like),
     MS_OPERATION_ROW("arange", "start end step dtype device", "v|vvvv", apply_arange),
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),

@@ -166,6 +166,8 @@ static ms_status run(ms_model_config *config, const ms_text_block *block, ms_err
 ms_status ms_family_text_derive(ms_model_config *config, ms_error *err)
 {
     const ms_family_text *text = config->family->text;
+    if (text->has_decoder)
+        config->num_layers = config->encoder_layers + config->decoder_layers;
     ms_status status = text->row && text->row->derive ? text->row->derive(config, err) : MS_OK;
     return status == MS_OK ? run(config, &text->derive, err) : status;
 }

@@ -35,7 +35,10 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_QUERY_RANK, /* or 0 */
     MS_FAMILY_DIM_INDEX_HEADS,
     MS_FAMILY_DIM_INDEX,
-    MS_FAMILY_DIM_NUMBER /* without a symbol */
+    MS_FAMILY_DIM_TOKENS, /* of a sequence */
+    MS_FAMILY_DIM_SOURCE, /* of an encoder's, beside a decoder's */
+    MS_FAMILY_DIM_NAMED,  /* by the key's `symbol` */
+    MS_FAMILY_DIM_NUMBER  /* without a symbol */
 } ms_family_dim;
 
 /* What the head reads, as wide as the word embeddings. */
@@ -49,13 +52,16 @@ typedef struct ms_family_key {
     const char *name;
     ms_key row;
     ms_family_dim dim;
+    const char *symbol; /* MS_FAMILY_DIM_NAMED */
+    bool is_second;     /* of two that one key of the file has: no row of its own */
 } ms_family_key;
 
 /* What a text can ask of a layer or of the run. */
 typedef enum ms_family_fact {
-    MS_FACT_SLIDES, /* the first four: of a layer */
+    MS_FACT_SLIDES, /* the first five: of a layer */
     MS_FACT_IS_SPARSE,
     MS_FACT_ROTATES,
+    MS_FACT_DECODES,
     MS_FACT_NUMBER,
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
@@ -128,7 +134,7 @@ typedef struct ms_family_class {
     bool is_group;                 /* its own operators count as its caller's */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
-    const ms_family_function *forward, *stage, *init_weights; /* of these; NULL: none */
+    const ms_family_function *forward, *stage, *encode, *init_weights; /* of these; NULL: none */
 } ms_family_class;
 
 typedef struct ms_family_text ms_family_text;
@@ -156,6 +162,7 @@ struct ms_family_text {
     ms_text_block facts;                       /* classes of them: facts.h */
     uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
     const ms_text_node *table;                 /* what made the embedding that the head names */
+    bool has_decoder;                          /* behind an encoder, with layers of its own */
     bool uses_numbers;                         /* conditions on the numbers of layers */
     bool softmax_uncast;                       /* the same; its output is made contiguous */
     bool softmax_as_input;                     /* of eager attention; else in fp32 */
@@ -194,6 +201,10 @@ typedef struct ms_text_facts {
 double ms_numbers_operate(ms_node_kind kind, double a, double b);
 /* A number: of counts, truths and fractions of the config, and of facts. */
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
+/* How many modules a field's list has: layers, of an encoder, of its decoder, or all, or modules
+ * that stand one by one. *first: the number in the model of the first layer. */
+uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node *list,
+                              uint32_t *first);
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);
 
 #endif
