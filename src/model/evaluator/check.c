@@ -120,6 +120,21 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     return status == MS_OK && text->table ? check_table(&facts, text->table, err) : status;
 }
 
+ms_status ms_family_text_derive(ms_model_config *config, ms_error *err)
+{
+    const ms_family_text *text = config->family->text;
+    const ms_text_facts facts = {.config = config, .layer = MS_NONE};
+    ms_status status = text->row && text->row->derive ? text->row->derive(config, err) : MS_OK;
+    for (uint32_t i = 0; i < text->derived_count && status == MS_OK; i++) {
+        const ms_family_key *key = &text->derived[i];
+        const double size = ms_family_number(&facts, key->value);
+        if (size < 0 || size > MOST || size > (double)(uint64_t)size)
+            return fail(key->value, "this is no size", -1, err);
+        *(uint64_t *)(void *)((char *)config + key->row.offset) = (uint64_t)size;
+    }
+    return status;
+}
+
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
 {
     const ms_family_text *text = config->family->text;
@@ -128,11 +143,14 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
     const struct {
         const ms_family_function *rule;
         uint8_t flag;
-    } rules[] = {{text->slides, MS_LAYER_SLIDES}, {text->sparse, MS_LAYER_SPARSE}};
+        bool lacks_it; /* where the rule is true */
+    } rules[] = {{text->slides, MS_LAYER_SLIDES, false},
+                 {text->sparse, MS_LAYER_SPARSE, false},
+                 {text->attends, MS_LAYER_TOKEN_MIXER, true}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].rule) {
-            const bool has_flag =
-                ms_family_truth(&facts, rules[i].rule->text->body.items[0]->value);
+            const bool is_true = ms_family_truth(&facts, rules[i].rule->text->body.items[0]->value);
+            const bool has_flag = is_true != rules[i].lacks_it;
             kind = (uint8_t)(has_flag ? kind | rules[i].flag : kind & ~rules[i].flag);
         }
     return kind;

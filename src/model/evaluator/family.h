@@ -22,6 +22,7 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
                                    const ms_family_list *known, ms_error *err);
 
 /* Members of such a family. */
+ms_status ms_family_text_derive(ms_model_config *config, ms_error *err);
 ms_status ms_family_text_check(const ms_model_config *config, ms_error *err);
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer);
 

@@ -15,6 +15,7 @@ static const struct {
 } names[] = {{"slides", MS_FACT_SLIDES, true},
              {"is_sparse", MS_FACT_IS_SPARSE, true},
              {"rotates", MS_FACT_ROTATES, true},
+             {"attends", MS_FACT_ATTENDS, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -74,6 +75,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return (kind & MS_LAYER_SPARSE) != 0;
     case MS_FACT_ROTATES:
         return !(kind & MS_LAYER_NO_ROTARY);
+    case MS_FACT_ATTENDS:
+        return !(kind & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE));
     case MS_FACT_NUMBER:
         return layer;
     case MS_FACT_ANY_SLIDES:

@@ -43,13 +43,16 @@ typedef struct ms_family_key {
     const char *name;
     ms_key row;
     ms_family_dim dim;
+    const char *symbol;  /* of a key of the text's own; NULL: its name */
+    ms_text_node *value; /* what it is made of; NULL: what the file has */
 } ms_family_key;
 
 /* What a text can ask of a layer or of the run. */
 typedef enum ms_family_fact {
-    MS_FACT_SLIDES, /* the first four: of a layer */
+    MS_FACT_SLIDES, /* the first five: of a layer */
     MS_FACT_IS_SPARSE,
     MS_FACT_ROTATES,
+    MS_FACT_ATTENDS,
     MS_FACT_NUMBER,
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
@@ -109,6 +112,7 @@ enum {
     MS_FAMILY_FUNCTIONS = 24,
     MS_FAMILY_FIELDS = 64,
     MS_FAMILY_KEYS = 96,
+    MS_FAMILY_DERIVED = 8,
     MS_FAMILY_CLASSES_OF_TEXT = 64
 };
 
@@ -135,23 +139,26 @@ struct ms_family_text {
     uint32_t class_count;
     ms_family_key keys[MS_FAMILY_KEYS];
     uint32_t key_count;
+    ms_family_key derived[MS_FAMILY_DERIVED]; /* of other keys, in this order */
+    uint32_t derived_count;
     const char *model_type, *like; /* like: the first family that is imported, or NULL */
     const ms_text_node *known_as;  /* the family whose facts of other programs hold; NULL: none */
     /* A user's file changes modules; and so that they are of other blocks: it has a function, or a
      * field that is new or of another kind. */
     bool changes_modules, changes_blocks;
     ms_model_class architectures[MS_FAMILY_CLASSES];
-    const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
-    ms_text_block checks;                      /* assert statements of the config */
-    uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
-    const ms_text_node *table;                 /* what made the embedding that the head names */
-    bool uses_numbers;                         /* conditions on the numbers of layers */
-    bool softmax_uncast;                       /* the same; its output is made contiguous */
-    bool softmax_as_input;                     /* of eager attention; else in fp32 */
-    bool multiplies_logits, divides_logits;    /* by a number of the config */
-    bool balances_experts;                     /* routers have an auxiliary loss */
-    uint32_t model_field, head_field;          /* of the root */
-    const ms_family *row;                      /* what the text adds to; NULL: nothing */
+    /* Rules of layers, of the config; NULL: none */
+    const ms_family_function *slides, *sparse, *attends;
+    ms_text_block checks;                   /* assert statements of the config */
+    uint32_t own_keys;                      /* of ms_model_config's `own`, that are taken */
+    const ms_text_node *table;              /* what made the embedding that the head names */
+    bool uses_numbers;                      /* conditions on the numbers of layers */
+    bool softmax_uncast;                    /* the same; its output is made contiguous */
+    bool softmax_as_input;                  /* of eager attention; else in fp32 */
+    bool multiplies_logits, divides_logits; /* by a number of the config */
+    bool balances_experts;                  /* routers have an auxiliary loss */
+    uint32_t model_field, head_field;       /* of the root */
+    const ms_family *row;                   /* what the text adds to; NULL: nothing */
 };
 
 /* The function of that name; NULL: none. */

@@ -251,12 +251,16 @@ static bool read_class(merge *m, const ms_text_statement *s)
 /* def slides(layer): return layer % 2 == 0 */
 static bool read_rule(merge *m, const ms_text_statement *s)
 {
-    const bool is_slides = strcmp(s->text, "slides") == 0;
+    const ms_family_function **rule = strcmp(s->text, "slides") == 0      ? &m->text->slides
+                                      : strcmp(s->text, "is_sparse") == 0 ? &m->text->sparse
+                                      : strcmp(s->text, "attends") == 0   ? &m->text->attends
+                                                                          : NULL;
     ms_family_function *f = ms_arena_array(m->text->arena, ms_family_function, 1);
     if (!f)
         return fail(m, s->place, "out of memory");
-    if (!is_slides && strcmp(s->text, "is_sparse") != 0)
-        return fail(m, s->place, "the rules of layers are slides(layer) and is_sparse(layer)");
+    if (!rule)
+        return fail(m, s->place,
+                    "the rules of layers are slides(layer), is_sparse(layer) and attends(layer)");
     const bool is_rule = s->target_count == 1 && s->body.count == 1 &&
                          s->body.items[0]->kind == MS_STATEMENT_RETURN &&
                          s->body.items[0]->value->kind != MS_NODE_TUPLE;
@@ -264,10 +268,7 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         return fail(m, s->place, "a rule has one parameter, and returns one expression");
     *f = (ms_family_function){.name = s->text, .text = s, .parameter_count = 1};
     f->parameters[0] = s->targets[0]->text;
-    if (is_slides)
-        m->text->slides = f;
-    else
-        m->text->sparse = f;
+    *rule = f;
     return true;
 }
 
@@ -281,9 +282,9 @@ static bool read_config(merge *m, const ms_text_statement *s)
                     "only class config(config) is known here, which keeps the keys of "
                     "the text that was imported");
     if (!is_like) {
-        m->text->key_count = m->text->own_keys = 0;
+        m->text->key_count = m->text->own_keys = m->text->derived_count = 0;
         m->text->checks.count = 0;
-        m->text->slides = m->text->sparse = NULL;
+        m->text->slides = m->text->sparse = m->text->attends = NULL;
     }
     for (uint32_t i = 0; i < s->body.count; i++) {
         ms_text_statement *inner = s->body.items[i];

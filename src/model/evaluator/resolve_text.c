@@ -242,5 +242,9 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
             return false;
         }
     }
-    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse);
+    for (uint32_t i = 0; i < text->derived_count; i++)
+        if (!ms_resolve_number(&r, text->derived[i].value))
+            return false;
+    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse) &&
+           resolve_rule(&r, text->attends);
 }

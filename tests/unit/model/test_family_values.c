@@ -102,6 +102,8 @@ static const struct {
      6, 28, "no such parameter"},
     {MLP "return as_tokens(view_heads(x, 4))\n", 6, 16, "[B, S, width]"},
     {MLP "return as_sequences(x)\n", 6, 16, "as_tokens() of the same module"},
+    {MLP "return F.conv1d(x, x, None, padding=1, groups=3)\n", 6, 18, "groups=C and a padding"},
+    {MLP "return F.conv1d(x[0], x, None, padding=1, groups=3)\n", 6, 18, "[B, C, S], and a weight"},
     {MLP "a, b = topk(x, 65)\n        return a\n", 6, 24, "as many as there are, or fewer"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return F.linear(x, self.p)\n",

@@ -89,11 +89,7 @@ struct ms_model_config {
     bool scan_bias;                /* mamba2, nemotron_h: of a mixer's projections */
     ms_activation scan_activation; /* mamba2, nemotron_h: behind a mixer's convolution */
     uint64_t expert_latent;        /* nemotron_h: width of what experts read; 0: hidden_size */
-    /* lfm2: width of the MLP = intermediate_size * 2/3 * share, rounded up to a multiple of the
-     * step */
-    bool adjusts_intermediate;
-    uint64_t intermediate_step;
-    double intermediate_share;
+    uint64_t mlp_width;            /* lfm2: of the MLP; 0: intermediate_size */
     uint64_t prediction_layers; /* deepseek: multi-token prediction layers, not part of the class */
     bool limits_groups;         /* deepseek_v2 */
     bool pairs_neighbours;      /* rotary embeddings rotate neighbouring elements, not halves */
