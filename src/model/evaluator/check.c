@@ -107,7 +107,8 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = MS_NONE};
     ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
-    if (status == MS_OK && config->intermediate_size == 0) /* a family may derive it */
+    if (status == MS_OK && config->intermediate_size == 0 &&
+        config->num_experts == 0) /* a family may derive it */
         return ms_fail(err, MS_ERR_CONFIG, "the key intermediate_size is missing in class config");
     for (uint32_t i = 0; i < text->checks.count && status == MS_OK; i++) {
         const ms_text_statement *check = text->checks.items[i];

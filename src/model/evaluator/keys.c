@@ -55,6 +55,8 @@ static const struct {
     KNOWN("embedding_size", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_TABLE),
     KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
+    KNOWN("linear_num_key_heads", linear_key_heads, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("linear_num_value_heads", linear_value_heads, OF_COUNTS, MAX_HEADS, PLAIN),
     KNOWN("conv_kernel", convolution_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_NUMBER),
     KNOWN("feed_forward_size", mlp_width, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),

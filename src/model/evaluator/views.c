@@ -348,6 +348,8 @@ MS_OPERATION(apply_cat)
         return (ms_value){0};
     if (a[0].items->count == 2)
         return ms_value_of_tensor(ms_cat2(f->model->tape, tensors[0], tensors[1], dim));
+    if (a[0].items->count == 3)
+        return ms_value_of_tensor(ms_cat3(f->model->tape, tensors, dim));
     return ms_value_of_tensor(ms_cat_list(f->model->tape, a[0].items->count, tensors, dim));
 }
 

@@ -104,6 +104,10 @@ static const struct {
     {MLP "return as_sequences(x)\n", 6, 16, "as_tokens() of the same module"},
     {MLP "return F.conv1d(x, x, None, padding=1, groups=3)\n", 6, 18, "groups=C and a padding"},
     {MLP "return F.conv1d(x[0], x, None, padding=1, groups=3)\n", 6, 18, "[B, C, S], and a weight"},
+    {HEAD "class Model(Model):\n    visual = vision_tower()\n", 5, 14, "no tower of this family"},
+    {MLP "return gated_delta_rule(x, x, x, x, x)\n", 6, 16, "[B, S, heads, width]"},
+    {MLP "y = view_heads(x, 4)\n        return gated_delta_rule(y, y, y, y, y)\n", 7, 16,
+     "a number for each head"},
     {MLP "a, b = topk(x, 65)\n        return a\n", 6, 24, "as many as there are, or fewer"},
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return F.linear(x, self.p)\n",

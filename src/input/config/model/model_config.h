@@ -75,11 +75,9 @@ struct ms_model_config {
     uint64_t sparse_step;        /* qwen: every N-th layer is sparse */
     uint64_t first_sparse_layer; /* deepseek: layers before this one are dense */
     uint64_t expert_groups, chosen_groups; /* deepseek: groups of experts; how many are selected */
-    /* qwen3_next: heads of linear attention and their widths; kernel width of its convolution, or
-     * lfm2's; every N-th layer has full attention */
-    uint64_t linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim;
-    uint64_t convolution_width, attention_interval;
-    bool convolution_bias; /* lfm2, mamba */
+    uint64_t linear_key_heads, linear_value_heads; /* qwen3_next: of linear attention */
+    uint64_t convolution_width; /* of short convolutions in layers without attention */
+    bool convolution_bias;      /* lfm2, mamba */
     /* mamba, mamba2: width of the inner states = hidden_size * expansion; elements of a channel's
      * state. mamba: rank of the step's projection, 0: hidden_size / 16, rounded up. mamba2: heads,
      * their width, groups of heads that share a projection, tokens of a chunk */
