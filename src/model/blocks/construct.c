@@ -128,6 +128,13 @@ ms_norm_module ms_layer_norm_new(ms_model *model, uint32_t parent, const char *n
     return module;
 }
 
+ms_tensor ms_norm_weight_new(ms_model *model, uint32_t scope, const char *name, ms_dim width)
+{
+    ms_tensor weight = ms_parameter_new(model, scope, name, MS_SHAPE(width));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_NORM, .scope = scope, .weight = weight});
+    return weight;
+}
+
 ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
                                   ms_shape shape, bool bias)
 {

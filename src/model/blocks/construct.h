@@ -27,6 +27,8 @@ ms_norm_module ms_layer_norm_new(ms_model *model, uint32_t parent, const char *n
 /* The same with a weight of a shape other than [width]. */
 ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
                                   ms_shape shape, bool bias);
+/* The weight of a norm, in the scope of the norm itself. */
+ms_tensor ms_norm_weight_new(ms_model *model, uint32_t scope, const char *name, ms_dim width);
 ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
                            ms_dim width);
 /* The output head, as wide as `embedding`; a tied head's own weight is created and dropped at once.

@@ -11,9 +11,6 @@
 #include "model/evaluator/primitive.h"
 #include "model/evaluator/resolve.h"
 
-/* The most elements of one side of a weight; products of three fit 64 bits. */
-static const double MOST = 16777216.0 * 4;
-
 static ms_status fail(const ms_text_node *node, const char *what, double number, ms_error *err)
 {
     const ms_family_key *key = ms_family_key_in(node);
@@ -34,7 +31,7 @@ static ms_status check_dims(const ms_text_facts *facts, const ms_text_node *call
         if (types[k] != 'd' || !call->items[i])
             continue;
         const double size = ms_family_number(facts, call->items[i]);
-        if (!(size >= 1 && size <= MOST) || size > (double)(uint64_t)size)
+        if (!(size >= 1 && size <= MS_FAMILY_MOST_SIZE) || size > (double)(uint64_t)size)
             return fail(call->items[i],
                         size >= 0 ? "is no size that a module can have"
                                   : "a size below 0 is none that a module can have",
@@ -87,7 +84,7 @@ static ms_status check_table(const ms_text_facts *facts, const ms_text_node *tab
     const uint64_t wanted[] = {facts->config->vocab_size, ms_family_head_width(facts->config)};
     for (uint32_t i = 0; i < 2; i++) {
         const double size = ms_family_number(facts, table->items[i]);
-        if (size >= 0 && size <= MOST && (uint64_t)size != wanted[i])
+        if (size >= 0 && size <= MS_FAMILY_MOST_SIZE && (uint64_t)size != wanted[i])
             return fail(table->items[i],
                         i ? "is not the hidden size, which the embedding of the head has"
                           : "is not the vocabulary, which the embedding of the head has",
@@ -103,7 +100,8 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
     if (status == MS_OK)
         status = ms_config_rules_check(config, err);
-    if (status == MS_OK && config->intermediate_size == 0) /* a family may derive it */
+    if (status == MS_OK && config->intermediate_size == 0 &&
+        config->num_experts == 0) /* a family may derive it */
         return ms_fail(err, MS_ERR_CONFIG, "the key intermediate_size is missing in class config");
     if (status == MS_OK)
         status = check_class(&facts, &text->root, err);
@@ -120,11 +118,14 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
     const struct {
         const ms_family_function *rule;
         uint8_t flag;
-    } rules[] = {{text->slides, MS_LAYER_SLIDES}, {text->sparse, MS_LAYER_SPARSE}};
+        bool lacks_it; /* where the rule is true */
+    } rules[] = {{text->slides, MS_LAYER_SLIDES, false},
+                 {text->sparse, MS_LAYER_SPARSE, false},
+                 {text->attends, MS_LAYER_TOKEN_MIXER, true}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].rule) {
-            const bool has_flag =
-                ms_family_truth(&facts, rules[i].rule->text->body.items[0]->value);
+            const bool is_true = ms_family_truth(&facts, rules[i].rule->text->body.items[0]->value);
+            const bool has_flag = is_true != rules[i].lacks_it;
             kind = (uint8_t)(has_flag ? kind | rules[i].flag : kind & ~rules[i].flag);
         }
     return kind;

@@ -64,6 +64,9 @@ static bool resolve_block(ms_resolver *r, const ms_text_block *block)
 
 bool ms_config_rules_resolve(ms_resolver *r)
 {
+    for (uint32_t i = 0; i < r->text->derived_count; i++)
+        if (r->text->derived[i].value && !ms_resolve_number(r, r->text->derived[i].value))
+            return false;
     for (uint32_t i = 0; i < r->text->checks.count; i++)
         if (!resolve_check(r, r->text->checks.items[i]))
             return false;
@@ -163,11 +166,28 @@ static ms_status run(ms_model_config *config, const ms_text_block *block, ms_err
     return status;
 }
 
+/* NAME = derived(EXPRESSION), in the order of the text. */
+static ms_status set_sizes(ms_model_config *config, const ms_family_text *text, ms_error *err)
+{
+    const ms_text_facts facts = {.config = config, .layer = MS_NONE};
+    for (uint32_t i = 0; i < text->derived_count; i++) {
+        const ms_family_key *key = &text->derived[i];
+        const double size = key->value ? ms_family_number(&facts, key->value) : 0;
+        if (key->value && !(size >= 0 && size <= MS_FAMILY_MOST_SIZE))
+            return ms_fail(err, MS_ERR_CONFIG, "%s: this is no size", key->name);
+        if (key->value)
+            set(config, &key->row, size);
+    }
+    return MS_OK;
+}
+
 ms_status ms_family_text_derive(ms_model_config *config, ms_error *err)
 {
     const ms_family_text *text = config->family->text;
     if (text->has_decoder)
         config->num_layers = config->encoder_layers + config->decoder_layers;
     ms_status status = text->row && text->row->derive ? text->row->derive(config, err) : MS_OK;
-    return status == MS_OK ? run(config, &text->derive, err) : status;
+    if (status == MS_OK)
+        status = run(config, &text->derive, err);
+    return status == MS_OK ? set_sizes(config, text, err) : status;
 }

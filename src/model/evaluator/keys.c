@@ -79,6 +79,10 @@ static const struct {
     KNOWN("embedding_size", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_TABLE),
     KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
+    KNOWN("linear_num_key_heads", linear_key_heads, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("linear_num_value_heads", linear_value_heads, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("conv_kernel", convolution_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_NUMBER),
+    KNOWN("feed_forward_size", mlp_width, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
     KNOWN("is_encoder_decoder", is_encoder_decoder, OF_TRUTHS, 1, PLAIN),
@@ -101,6 +105,7 @@ static const struct {
     KNOWN("multi_query", shares_kv, OF_TRUTHS, 1, PLAIN),
     KNOWN("parallel_attn", is_parallel, OF_TRUTHS, 1, PLAIN),
     KNOWN("alibi", alibi, OF_TRUTHS, 1, PLAIN),
+    KNOWN("turns_heads", turns_heads, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_dropout", attention_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
     KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
@@ -130,6 +135,7 @@ static const struct {
     {"choice", MS_KEY_CHOICE, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"attention_layers", MS_KEY_ATTENTION_LAYERS, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
     {"mlp_types", MS_KEY_MLP_TYPES, OF_COUNTS, false, false},
@@ -144,15 +150,21 @@ const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *
     for (uint32_t i = 0; i < text->key_count; i++)
         if (strcmp(text->keys[i].name, name) == 0)
             return &text->keys[i];
+    for (uint32_t i = 0; i < text->derived_count; i++)
+        if (strcmp(text->derived[i].name, name) == 0)
+            return &text->derived[i];
     return NULL;
 }
 
-const ms_family_key *ms_family_key_derived(const ms_family_text *text, const char *name)
+const ms_family_key *ms_family_key_always(const char *name)
 {
     static const ms_family_key always[] = {
         {.name = "head_dim", /* hidden_size // num_attention_heads */
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim)},
          .dim = MS_FAMILY_DIM_HEAD},
+        {.name = "intermediate_size",
+         .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
+         .dim = MS_FAMILY_DIM_INTERMEDIATE},
         {.name = "image_tokens",
          .row = {.name = "image_size", .kind = MS_KEY_COUNT, .offset = MEMBER(image_tokens)},
          .dim = MS_FAMILY_DIM_TOKENS},
@@ -160,9 +172,6 @@ const ms_family_key *ms_family_key_derived(const ms_family_text *text, const cha
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
     };
-    for (uint32_t i = 0; i < text->derived_count; i++)
-        if (strcmp(name, text->derived[i].name) == 0)
-            return &text->derived[i];
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (strcmp(name, always[i].name) == 0)
             return &always[i];
@@ -178,17 +187,15 @@ bool ms_family_key_settable(ms_resolver *r, ms_text_node *target)
     for (size_t i = 0; !target->key && i < KNOWN_COUNT; i++) {
         if (known[i].type == OF_ACTIVATIONS || strcmp(known[i].name, target->text) != 0)
             continue;
-        const ms_family_key *same = ms_family_key_derived(text, target->text);
-        if (!same && text->derived_count < MS_FAMILY_DERIVED) {
+        if (text->derived_count < MS_FAMILY_DERIVED) {
             text->derived[text->derived_count] =
                 (ms_family_key){.name = known[i].name,
                                 .row = {.name = known[i].name,
                                         .kind = kinds_of[known[i].type],
                                         .offset = known[i].offset},
                                 .dim = known[i].dim};
-            same = &text->derived[text->derived_count++];
+            target->key = &text->derived[text->derived_count++];
         }
-        target->key = same;
     }
     if (target->key && target->key->row.kind <= MS_KEY_FRACTION &&
         target->key->row.kind != MS_KEY_INTEGER)
@@ -344,6 +351,13 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->maximum = (uint64_t)node->number;
         return true;
     }
+    if (strcmp(node->keyword, "symbol") == 0 && node->kind == MS_NODE_STRING)
+        return true; /* ms_family_key_read() takes it */
+    if (strcmp(node->keyword, "mixer") == 0 && node->kind == MS_NODE_STRING &&
+        row->kind == MS_KEY_LAYER_TYPES) {
+        row->choices[0] = node->text;
+        return true;
+    }
     bool *truth = strcmp(node->keyword, "learned") == 0    ? &row->learned
                   : strcmp(node->keyword, "required") == 0 ? &row->required
                   : strcmp(node->keyword, "text") == 0     ? &row->may_be_text
@@ -354,7 +368,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
     }
     ms_family_fail(r->reading, node,
                    "a key has null=, least=, most= (no more than %llu here), learned=True, "
-                   "required=True and text=True",
+                   "required=True, text=True and symbol=, layer_types() has mixer=",
                    (unsigned long long)most);
     return false;
 }
@@ -412,7 +426,8 @@ static bool find_member(ms_resolver *r, const ms_text_node *name, member_type ty
         key->row.offset = known[i].offset;
         key->row.maximum = known[i].most;
         key->dim = known[i].dim;
-        key->symbol = known[i].symbol;
+        if (!key->symbol)
+            key->symbol = known[i].symbol;
         if (known[i].type == type)
             return true;
         ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key", name->text);
@@ -441,9 +456,19 @@ static bool replaces(const ms_family_key *before, const ms_family_key *key)
            (was_ignored == is_ignored || strcmp(before->row.name, key->row.name) == 0);
 }
 
+static void drop_derived(ms_family_text *text, const char *name)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < text->derived_count; i++)
+        if (strcmp(text->derived[i].name, name) != 0)
+            text->derived[kept++] = text->derived[i];
+    text->derived_count = kept;
+}
+
 static bool add_key(ms_resolver *r, const ms_text_node *at, const ms_family_key *key)
 {
     ms_family_text *text = r->text;
+    drop_derived(text, key->name);
     for (uint32_t i = 0; i < text->key_count; i++)
         if (replaces(&text->keys[i], key)) {
             text->keys[i] = *key;
@@ -482,8 +507,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), sides(...), layer_types(), "
-                   "mlp_types(), rotary_layers(), dense_layers(), "
-                   "rope(), choice(...) or ignored(...)%s",
+                   "mlp_types(), rotary_layers(), dense_layers(), attention_layers(), rope(), "
+                   "choice(...), derived(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }
@@ -492,7 +517,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
 static bool is_size(const ms_family_key *key)
 {
     return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
-            key->dim != MS_FAMILY_DIM_ROTARY && key->dim != MS_FAMILY_DIM_QUERY_RANK) ||
+            key->dim != MS_FAMILY_DIM_ROTARY && key->dim != MS_FAMILY_DIM_QUERY_RANK &&
+            key->dim != MS_FAMILY_DIM_EXPERTS) ||
            key->row.offset == MEMBER(num_layers) || key->row.offset == MEMBER(encoder_layers) ||
            key->row.offset == MEMBER(decoder_layers);
 }
@@ -526,11 +552,49 @@ static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
     return true;
 }
 
+/* intermediate_size = derived(expand * hidden_size): a size that the file does not have. */
+static bool read_derived(ms_resolver *r, const ms_text_statement *s)
+{
+    const ms_text_node *call = s->value, *name = s->targets[0];
+    ms_family_text *text = r->text;
+    ms_family_key key = {.name = name->text, .row = {.name = name->text, .kind = MS_KEY_COUNT}};
+    const ms_text_node *symbol = call->count > 2 ? call->items[2] : NULL;
+    if (call->count < 2 || call->count > 3 || call->items[1]->keyword || s->target_count != 1 ||
+        (symbol && (!symbol->keyword || strcmp(symbol->keyword, "symbol") != 0 ||
+                    symbol->kind != MS_NODE_STRING))) {
+        ms_family_fail(r->reading, call, "NAME = derived(EXPRESSION, symbol=\"N\") is wanted here");
+        return false;
+    }
+    key.symbol = symbol ? symbol->text : NULL;
+    key.value = call->items[1];
+    drop_derived(text, key.name);
+    if (ms_family_key_find(text, key.name) || text->derived_count == MS_FAMILY_DERIVED) {
+        ms_family_fail(r->reading, name,
+                       "a key of the file, or one size more than the %d of a text",
+                       MS_FAMILY_DERIVED);
+        return false;
+    }
+    if (!find_member(r, name, OF_COUNTS, &key))
+        return false;
+    text->derived[text->derived_count++] = key;
+    return true;
+}
+
+static const char *symbol_of(const ms_text_node *call)
+{
+    for (uint32_t i = 1; i < call->count; i++)
+        if (call->items[i]->keyword && strcmp(call->items[i]->keyword, "symbol") == 0)
+            return call->items[i]->text;
+    return NULL;
+}
+
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
     const ms_text_node *call = s->value;
     const ms_text_node *name = call->kind == MS_NODE_CALL ? call->items[0] : call;
     size_t i = 0;
+    if (call->kind == MS_NODE_CALL && s->kind == MS_STATEMENT_ASSIGN && is_name_of(name, "derived"))
+        return read_derived(r, s);
     while (i < KIND_COUNT && !is_name_of(name, kinds[i].name))
         i++;
     if (call->kind != MS_NODE_CALL || i == KIND_COUNT)
@@ -538,7 +602,8 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     if (s->kind == MS_STATEMENT_CALL)
         return kinds[i].kind == MS_KEY_IGNORED ? read_ignored(r, call) : fail_kind(r, name);
     ms_family_key key = {.name = s->targets[0]->text,
-                         .row = {.name = s->targets[0]->text, .kind = kinds[i].kind, .minimum = 1}};
+                         .row = {.name = s->targets[0]->text, .kind = kinds[i].kind, .minimum = 1},
+                         .symbol = symbol_of(call)};
     const bool has_sides = key.row.kind == MS_KEY_SIDES;
     if (s->target_count != (has_sides ? 2 : 1)) {
         ms_family_fail(r->reading, s->targets[s->target_count - 1],

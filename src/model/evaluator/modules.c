@@ -249,6 +249,19 @@ static void call_rotary_as(ms_frame *f, ms_family_part *p, const ms_tensor *a, m
     ms_rotary_call(m, p->scope, p->tensors[0], a[1], dtype, r->items);
 }
 
+/* Of positions in three grids, which are equal for text. */
+CALL(call_rotary_of_grids)
+{
+    ms_model *m = f->model;
+    r->items[0] = r->items[1] = 0;
+    if (ms_idle(m->tape) || !a[0])
+        return;
+    if (m->config->long_rotary)
+        ms_rotary_choose(m, p->scope, p->tensors[1], &p->tensors[2]);
+    ms_rotary_of_grids(m, p->scope, p->tensors[0], a[1], (ms_dtype)ms_info(m->tape, a[0])->dtype,
+                       r->items);
+}
+
 CALL(call_rotary)
 {
     call_rotary_as(f, p, a, r, false);
@@ -392,6 +405,7 @@ static const ms_primitive modules[] = {
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
     TABLES("rotary_complex", 1, make_rotary, call_rotary_complex),
+    TABLES("rotary_of_grids", 2, make_rotary, call_rotary_of_grids),
     TABLES("rotary_by_kind", 4, make_rotary_by_kind, call_rotary_by_kind),
     TABLES("rotary_by_kind_fp32", 4, make_rotary_by_kind, call_rotary_by_kind_fp32),
     {.name = "parameter",
@@ -420,9 +434,9 @@ static const ms_primitive_list module_rows = {modules, sizeof modules / sizeof *
 const ms_primitive *ms_primitive_at(uint32_t i)
 {
     static const ms_primitive_list *const lists[] = {
-        &module_rows,         &ms_mixture_rows,     &ms_head_rows,     &ms_function_rows,
-        &ms_view_rows,        &ms_operation_rows,   &ms_creation_rows, &ms_builtin_rows,
-        &ms_translation_rows, &ms_convolution_rows,
+        &module_rows,       &ms_mixture_rows,   &ms_head_rows,        &ms_function_rows,
+        &ms_view_rows,      &ms_operation_rows, &ms_creation_rows,    &ms_builtin_rows,
+        &ms_recurrent_rows, &ms_tower_rows,     &ms_translation_rows, &ms_convolution_rows,
     };
     for (size_t k = 0; k < sizeof lists / sizeof *lists; i -= lists[k++]->count)
         if (i < lists[k]->count)

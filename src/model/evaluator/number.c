@@ -16,6 +16,7 @@ static const struct {
              {"is_sparse", MS_FACT_IS_SPARSE, true},
              {"rotates", MS_FACT_ROTATES, true},
              {"decodes", MS_FACT_DECODES, true},
+             {"attends", MS_FACT_ATTENDS, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -104,6 +105,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return (kind & MS_LAYER_DECODES) != 0;
     case MS_FACT_NUMBER: /* in its list */
         return layer - (kind & MS_LAYER_DECODES ? count_layers(config, false) : 0);
+    case MS_FACT_ATTENDS:
+        return !(kind & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE));
     case MS_FACT_ANY_SLIDES:
         return ms_model_has_layers(config, MS_LAYER_SLIDES);
     case MS_FACT_ANY_FULL:

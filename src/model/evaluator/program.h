@@ -52,8 +52,9 @@ typedef struct ms_family_key {
     const char *name;
     ms_key row;
     ms_family_dim dim;
-    const char *symbol; /* MS_FAMILY_DIM_NAMED */
-    bool is_second;     /* of two that one key of the file has: no row of its own */
+    const char *symbol;  /* MS_FAMILY_DIM_NAMED, and of a key of the text's own; NULL: its name */
+    bool is_second;      /* of two that one key of the file has: no row of its own */
+    ms_text_node *value; /* of derived(...); NULL: what the file has, or derive() sets */
 } ms_family_key;
 
 /* What a text can ask of a layer or of the run. */
@@ -62,6 +63,7 @@ typedef enum ms_family_fact {
     MS_FACT_IS_SPARSE,
     MS_FACT_ROTATES,
     MS_FACT_DECODES,
+    MS_FACT_ATTENDS,
     MS_FACT_NUMBER,
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
@@ -116,6 +118,9 @@ typedef struct ms_family_function {
     bool is_resolved;
 } ms_family_function;
 
+/* The most elements of one side of a weight: products of three fit 64 bits. */
+#define MS_FAMILY_MOST_SIZE (16777216.0 * 4)
+
 enum {
     MS_FAMILY_SLOTS = 36, /* local names of a function */
     MS_FAMILY_FUNCTIONS = 24,
@@ -148,7 +153,7 @@ struct ms_family_text {
     uint32_t class_count;
     ms_family_key keys[MS_FAMILY_KEYS];
     uint32_t key_count;
-    ms_family_key derived[MS_FAMILY_DERIVED]; /* which derive() sets, and no file has */
+    ms_family_key derived[MS_FAMILY_DERIVED]; /* no file has them: derived(...), derive() */
     uint32_t derived_count;
     const char *model_type, *like; /* like: the first family that is imported, or NULL */
     const ms_text_node *known_as;  /* the family whose facts of other programs hold; NULL: none */
@@ -156,20 +161,21 @@ struct ms_family_text {
      * field that is new or of another kind. */
     bool changes_modules, changes_blocks;
     ms_model_class architectures[MS_FAMILY_CLASSES];
-    const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
-    ms_text_block checks;                      /* assert statements of the config */
-    ms_text_block derive;                      /* of its derive(), before the checks */
-    ms_text_block facts;                       /* classes of them: facts.h */
-    uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
-    const ms_text_node *table;                 /* what made the embedding that the head names */
-    bool has_decoder;                          /* behind an encoder, with layers of its own */
-    bool uses_numbers;                         /* conditions on the numbers of layers */
-    bool softmax_uncast;                       /* the same; its output is made contiguous */
-    bool softmax_as_input;                     /* of eager attention; else in fp32 */
-    bool multiplies_logits, divides_logits;    /* by a number of the config */
-    bool balances_experts;                     /* routers have an auxiliary loss */
-    uint32_t model_field, head_field;          /* of the root */
-    const ms_family *row;                      /* what the text adds to; NULL: nothing */
+    /* Rules of layers, of the config; NULL: none. */
+    const ms_family_function *slides, *sparse, *attends;
+    ms_text_block checks;                   /* assert statements of the config */
+    ms_text_block derive;                   /* of its derive(), before the checks */
+    ms_text_block facts;                    /* classes of them: facts.h */
+    uint32_t own_keys;                      /* of ms_model_config's `own`, that are taken */
+    const ms_text_node *table;              /* what made the embedding that the head names */
+    bool has_decoder;                       /* behind an encoder, with layers of its own */
+    bool uses_numbers;                      /* conditions on the numbers of layers */
+    bool softmax_uncast;                    /* the same; its output is made contiguous */
+    bool softmax_as_input;                  /* of eager attention; else in fp32 */
+    bool multiplies_logits, divides_logits; /* by a number of the config */
+    bool balances_experts;                  /* routers have an auxiliary loss */
+    uint32_t model_field, head_field;       /* of the root */
+    const ms_family *row;                   /* what the text adds to; NULL: nothing */
 };
 
 /* The function of that name; NULL: none. */

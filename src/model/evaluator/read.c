@@ -257,13 +257,17 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         m->text->derive = s->body;
         return s->target_count == 0 || fail(m, s->place, "derive() has no parameters");
     }
-    const bool is_slides = strcmp(s->text, "slides") == 0;
+    const ms_family_function **rule = strcmp(s->text, "slides") == 0      ? &m->text->slides
+                                      : strcmp(s->text, "is_sparse") == 0 ? &m->text->sparse
+                                      : strcmp(s->text, "attends") == 0   ? &m->text->attends
+                                                                          : NULL;
     ms_family_function *f = ms_arena_array(m->text->arena, ms_family_function, 1);
     if (!f)
         return fail(m, s->place, "out of memory");
-    if (!is_slides && strcmp(s->text, "is_sparse") != 0)
+    if (!rule)
         return fail(m, s->place,
-                    "a config has the rules slides(layer), is_sparse(layer) and derive()");
+                    "a config has the rules slides(layer), is_sparse(layer), attends(layer) and "
+                    "derive()");
     const bool is_rule = s->target_count == 1 && s->body.count == 1 &&
                          s->body.items[0]->kind == MS_STATEMENT_RETURN &&
                          s->body.items[0]->value->kind != MS_NODE_TUPLE;
@@ -271,10 +275,7 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         return fail(m, s->place, "a rule has one parameter, and returns one expression");
     *f = (ms_family_function){.name = s->text, .text = s, .parameter_count = 1};
     f->parameters[0] = s->targets[0]->text;
-    if (is_slides)
-        m->text->slides = f;
-    else
-        m->text->sparse = f;
+    *rule = f;
     return true;
 }
 
@@ -288,9 +289,9 @@ static bool read_config(merge *m, const ms_text_statement *s)
                     "only class config(config) is known here, which keeps the keys of "
                     "the text that was imported");
     if (!is_like) {
-        m->text->key_count = m->text->own_keys = 0;
+        m->text->key_count = m->text->own_keys = m->text->derived_count = 0;
         m->text->checks.count = m->text->derive.count = 0;
-        m->text->slides = m->text->sparse = NULL;
+        m->text->slides = m->text->sparse = m->text->attends = NULL;
     }
     for (uint32_t i = 0; i < s->body.count; i++) {
         ms_text_statement *inner = s->body.items[i];

@@ -59,7 +59,7 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
 bool ms_family_key_read(ms_resolver *resolver, const ms_text_statement *statement);
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name);
 /* A name that the config has also where the text has no such key; NULL: none. */
-const ms_family_key *ms_family_key_derived(const ms_family_text *text, const char *name);
+const ms_family_key *ms_family_key_always(const char *name);
 /* Finds the key that derive() sets, of the text or of those that memscope knows: target->key. */
 bool ms_family_key_settable(ms_resolver *resolver, ms_text_node *target);
 /* derive.c: what the config says across keys. */

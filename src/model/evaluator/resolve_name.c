@@ -91,7 +91,7 @@ ms_family_type ms_resolve_name(ms_resolver *r, ms_text_node *node)
         return MS_TYPE_ANY;
     node->key = ms_family_key_find(r->text, node->text);
     if (!node->key)
-        node->key = ms_family_key_derived(r->text, node->text);
+        node->key = ms_family_key_always(node->text);
     if (node->key) {
         node->kind = MS_NODE_KEY;
         return MS_TYPE_NUMBER;

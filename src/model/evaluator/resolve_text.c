@@ -250,5 +250,6 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
     if (!measure(reading, &text->root, NULL))
         return false;
     r.klass = NULL;
-    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse);
+    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse) &&
+           resolve_rule(&r, text->attends);
 }

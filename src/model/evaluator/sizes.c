@@ -66,9 +66,12 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
     case MS_FAMILY_DIM_NUMBER:
         return ms_dim_number(s, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_OWN:
+        if (key->value && !key->symbol)
+            return ms_family_dim_of(model, &facts, key->value);
         break;
     }
-    return ms_dim_name(s, key->name, (uint64_t)ms_family_number(&facts, &node));
+    return ms_dim_name(s, key->symbol ? key->symbol : key->name,
+                       (uint64_t)ms_family_number(&facts, &node));
 }
 
 ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts, const ms_text_node *node)

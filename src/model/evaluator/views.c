@@ -356,8 +356,9 @@ static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
     const ms_tensor_info first = *ms_info(f->model->tape, tensors[0]);
     for (uint32_t i = 1; i < count; i++) {
         const ms_tensor_info *info = ms_info(f->model->tape, tensors[i]);
+        const ms_dtype both = ms_promote((ms_dtype)first.dtype, (ms_dtype)info->dtype);
         bool is_alike =
-            info->shape.rank == first.shape.rank && (widens || info->dtype == first.dtype);
+            info->shape.rank == first.shape.rank && (widens || both == (ms_dtype)first.dtype);
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)
@@ -392,6 +393,8 @@ MS_OPERATION(apply_cat)
         return (ms_value){0};
     if (a[0].items->count == 2)
         return ms_value_of_tensor(ms_cat2(f->model->tape, tensors[0], tensors[1], dim));
+    if (a[0].items->count == 3)
+        return ms_value_of_tensor(ms_cat3(f->model->tape, tensors, dim));
     return ms_value_of_tensor(ms_cat_list(f->model->tape, a[0].items->count, tensors, dim));
 }
 

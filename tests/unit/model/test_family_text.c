@@ -112,6 +112,10 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    a = count(1, text=2)\n", 5, 23, "text=True"},
     {HEAD "router_loss = \"added\"\n", 4, 15, "\"balanced\""},
     {HEAD "logits_factor = \"added\"\n", 4, 17, "\"multiplied\" or \"divided\""},
+    {HEAD "class config(config):\n    a = derived(3, 4)\n", 5, 9, "NAME = derived(EXPRESSION"},
+    {HEAD "class config(config):\n    head_dim = derived(4)\n", 5, 5, "a key of the file"},
+    {HEAD "class config(config):\n    a = derived(nosuch)\n", 5, 17, "not known"},
+    {HEAD "class config(config):\n    a = count(1, mixer=\"b\")\n", 5, 24, "layer_types() has"},
     {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
     {HEAD "class config(config):\n    a = flag(1)\n", 5, 14, "True or False"},
     {HEAD "class config(config):\n    a = fraction(2)\n", 5, 18, "from 0 to 1"},
@@ -268,6 +272,15 @@ static void test_rules(void **state)
                                      MS_LAYER_SLIDES | MS_LAYER_SPARSE};
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(family->layer_kind(&config, i), wanted[i]);
+    family = family_of(arena,
+                       HEAD "class config(config):\n"
+                            "    def attends(layer):\n"
+                            "        return layer == 1\n",
+                       &err);
+    assert_non_null(family);
+    const ms_model_config other = {.family = family, .num_layers = 2};
+    assert_int_equal(family->layer_kind(&other, 0), MS_LAYER_TOKEN_MIXER);
+    assert_int_equal(family->layer_kind(&other, 1), 0);
     ms_arena_free(arena);
 }
 
@@ -298,9 +311,15 @@ static void test_keys(void **state)
                                 "    ignored(\"hidden_act\")\n";
     static const char pattern[] =
         "    sliding_window_pattern = count(4, null=0, least=0, text=True)\n";
+    static const char derived[] = "    step = count(8)\n"
+                                  "    feed_forward_size = derived(1.2 * intermediate_size // 1 // "
+                                  "step * step, symbol=\"F\")\n";
+    static const char negative[] = "    feed_forward_size = derived(0 - hidden_size)\n";
+    static const char mixers[] = "    layer_types = layer_types(\"kinds\", mixer=\"scan\")\n"
+                                 "    full = attention_layers()\n";
     ms_arena *arena = ms_arena_create(0);
     ms_model_config model;
-    ms_error err = {0}, none = {0};
+    ms_error err = {0}, wrong = {0}, none = {0};
     (void)state;
     assert_int_equal(read_config(arena, required, "", &model, &err), MS_ERR_CONFIG);
     assert_non_null(strstr(err.text, "head_dim must be given"));
@@ -319,6 +338,19 @@ static void test_keys(void **state)
         read_config(arena, pattern, ", \"sliding_window_pattern\": \"LLLG\"", &model, &none),
         MS_OK);
     assert_int_equal(model.sliding_pattern, 0);
+    assert_int_equal(read_config(arena, derived, ", \"intermediate_size\": 100", &model, &none),
+                     MS_OK);
+    assert_int_equal(model.mlp_width, 120);
+    assert_int_equal(read_config(arena, negative, "", &model, &wrong), MS_ERR_CONFIG);
+    assert_non_null(strstr(wrong.text, "this is no size"));
+    assert_int_equal(read_config(arena, mixers, ", \"full\": [0]", &model, &none), MS_OK);
+    assert_int_equal(model.layer_kinds[0], 0);
+    assert_int_equal(model.layer_kinds[1], MS_LAYER_TOKEN_MIXER);
+    assert_int_equal(read_config(arena, mixers,
+                                 ", \"num_hidden_layers\": 2, \"kinds\": [\"scan\", \"attention\"]",
+                                 &model, &none),
+                     MS_OK);
+    assert_int_equal(model.layer_kinds[0], MS_LAYER_TOKEN_MIXER);
     ms_arena_free(arena);
 }
 

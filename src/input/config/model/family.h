@@ -107,6 +107,8 @@ typedef struct ms_key_table {
     size_t key_count;
 } ms_key_table;
 
+struct ms_model;
+
 /* A model family: names, keys with their defaults, and the program that runs it. */
 typedef struct ms_family {
     const char *model_type; /* "llama" */
@@ -182,6 +184,9 @@ typedef struct ms_family {
     /* How stages of a pipeline run it (model/decoder/decoder_stage.h); NULL: as a rotary decoder.
      */
     const struct ms_stage_program *stages;
+    /* Builds the tower that a text's vision_tower() stands for, below `parent`; false when out of
+     * memory. */
+    bool (*build_tower)(struct ms_model *model, uint32_t parent);
     /* The name of the text that has its keys and its program, which ms_family_list's `read` adds;
      * NULL: they are here. */
     const char *text_name;

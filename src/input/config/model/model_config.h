@@ -75,11 +75,9 @@ struct ms_model_config {
     uint64_t sparse_step;        /* qwen: every N-th layer is sparse */
     uint64_t first_sparse_layer; /* deepseek: layers before this one are dense */
     uint64_t expert_groups, chosen_groups; /* deepseek: groups of experts; how many are selected */
-    /* qwen3_next: heads of linear attention and their widths; kernel width of its convolution, or
-     * lfm2's; every N-th layer has full attention */
-    uint64_t linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim;
-    uint64_t convolution_width, attention_interval;
-    bool convolution_bias; /* lfm2, mamba */
+    uint64_t linear_key_heads, linear_value_heads; /* qwen3_next: of linear attention */
+    uint64_t convolution_width; /* of short convolutions in layers without attention */
+    bool convolution_bias;      /* lfm2, mamba */
     /* mamba, mamba2: width of the inner states = hidden_size * expansion; elements of a channel's
      * state. mamba: rank of the step's projection, 0: hidden_size / 16, rounded up. mamba2: heads,
      * their width, groups of heads that share a projection, tokens of a chunk */
@@ -89,11 +87,7 @@ struct ms_model_config {
     bool scan_bias;                /* mamba2, nemotron_h: of a mixer's projections */
     ms_activation scan_activation; /* mamba2, nemotron_h: behind a mixer's convolution */
     uint64_t expert_latent;        /* nemotron_h: width of what experts read; 0: hidden_size */
-    /* lfm2: width of the MLP = intermediate_size * 2/3 * share, rounded up to a multiple of the
-     * step */
-    bool adjusts_intermediate;
-    uint64_t intermediate_step;
-    double intermediate_share;
+    uint64_t mlp_width;            /* lfm2: of the MLP; 0: intermediate_size */
     uint64_t prediction_layers; /* deepseek: multi-token prediction layers, not part of the class */
     bool limits_groups;         /* deepseek_v2 */
     bool normalises_experts;    /* weights of a token's experts are normalised to sum 1 */

@@ -108,12 +108,7 @@ static ms_status llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_er
     m->n_vocab = c->vocab_size;
     if (m->arch == MS_LLAMA_GEMMA3 && m->n_vocab > GEMMA3_TOKENS)
         m->n_vocab = GEMMA3_TOKENS;
-    m->n_ff = c->intermediate_size;
-    if (c->adjusts_intermediate) {
-        uint64_t two_thirds = 2 * c->intermediate_size / 3;
-        m->n_ff = ms_llama_pad((uint64_t)((double)two_thirds * c->intermediate_share),
-                               c->intermediate_step);
-    }
+    m->n_ff = c->mlp_width > 0 ? c->mlp_width : c->intermediate_size;
     m->head_k = c->head_dim;
     m->head_v = ms_value_dim(c);
     m->n_rot = m->head_k;
