@@ -65,6 +65,9 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
     case MS_NODE_COMPREHENSION:
+        if (value->primitive && ms_family_list_count(&facts, value) > MS_FAMILY_MODULES)
+            return fail(value->items[1], "are too many modules of a list",
+                        (double)ms_family_list_count(&facts, value), err);
         for (uint64_t i = 0; i < facts.config->num_layers && status == MS_OK; i++) {
             facts.layer = (uint32_t)i;
             status = check_value(facts, value->items[0], err);
@@ -128,7 +131,9 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
     const struct {
         const ms_family_function *rule;
         uint8_t flag;
-    } rules[] = {{text->slides, MS_LAYER_SLIDES}, {text->sparse, MS_LAYER_SPARSE}};
+    } rules[] = {{text->slides, MS_LAYER_SLIDES},
+                 {text->sparse, MS_LAYER_SPARSE},
+                 {text->sparse_gate, MS_LAYER_SPARSE_GATE}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].rule) {
             const bool has_flag =

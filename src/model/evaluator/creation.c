@@ -3,6 +3,7 @@
  * Functions of PyTorch that make tensors of sizes, and what memscope knows of the pass that runs.
  */
 #include <math.h>
+#include <string.h>
 
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
@@ -47,11 +48,14 @@ MS_OPERATION(apply_full)
     return apply_empty(f, call, sizes);
 }
 
-/* A number, as a tensor of no dimension. */
+/* A number, as a tensor of no dimension; of the host's, operators of the device read the number. */
 MS_OPERATION(apply_tensor)
 {
+    const bool of_host = a[2].kind == MS_VALUE_TEXT && strcmp(a[2].text, "cpu") == 0;
     if (a[0].kind != MS_VALUE_NUMBER)
         return ms_frame_failed(f, call, "a number is wanted here");
+    if (of_host && !f->model->tape->on_cpu)
+        return a[0];
     return ms_value_of_tensor(ms_empty(f->model->tape, (ms_shape){0}, type_of(a[1], MS_DTYPE_F32)));
 }
 
@@ -75,15 +79,28 @@ MS_OPERATION(apply_arange)
                                        type_of(a[3], MS_DTYPE_I64)));
 }
 
-/* Copies along each dimension: of what needs no gradient. */
+/* repeat(n, 1, 1) of two dimensions, and so on */
+static bool repeats_whole(const ms_shape *times, uint32_t rank)
+{
+    bool are_ones = times->rank == rank + 1;
+    for (uint32_t i = 1; i < times->rank; i++)
+        are_ones &= times->dims[i].value == 1;
+    return are_ones;
+}
+
+/* Copies along each dimension: of what needs a gradient, of the whole. */
 MS_OPERATION(apply_repeat)
 {
     ms_tape *tape = f->model->tape;
     ms_shape times;
-    if (a[0].kind != MS_VALUE_TENSOR || ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    if (a[0].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "a tensor is wanted here");
     if (!take_shape(f, call, a[1], &times))
         return (ms_value){0};
+    if (ms_needs_grad(tape, a[0].tensor))
+        return repeats_whole(&times, ms_given_shape(f, a[0])->rank)
+                   ? ms_value_of_tensor(ms_repeat_first(tape, a[0].tensor, times.dims[0]))
+                   : ms_frame_failed(f, call, "a tensor without gradients is wanted here");
     const ms_tensor_info from = *ms_info(tape, a[0].tensor);
     if (times.rank < from.shape.rank)
         return ms_frame_failed(f, call, "a number for each dimension is wanted here");
@@ -135,6 +152,35 @@ MS_OPERATION(apply_masked_fill)
     ms_consume(tape, a[0].tensor);
     ms_consume(tape, a[1].tensor);
     return ms_value_of_tensor(out);
+}
+
+/* x where the condition is true, else a number, as a tensor of its type; without gradients. */
+MS_OPERATION(apply_where)
+{
+    ms_tape *tape = f->model->tape;
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
+        a[2].kind != MS_VALUE_NUMBER || ms_needs_grad(tape, a[1].tensor))
+        return ms_frame_failed(f, call,
+                               "a mask, a tensor without gradients, and a number, are wanted here");
+    if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
+        return (ms_value){0};
+    const ms_tensor both[] = {a[0].tensor, a[1].tensor};
+    const ms_dtype dtype = (ms_dtype)ms_info(tape, a[1].tensor)->dtype;
+    const ms_tensor other = ms_empty(tape, (ms_shape){0}, dtype);
+    const ms_tensor out = ms_elementwise_out(tape, 2, both, dtype);
+    ms_consume(tape, other);
+    for (int i = 0; i < 2; i++)
+        ms_consume(tape, both[i]);
+    return ms_value_of_tensor(out);
+}
+
+MS_OPERATION(apply_logical_and)
+{
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "two tensors are wanted here");
+    return ms_check_broadcast(f, call, a[0].tensor, a[1].tensor)
+               ? ms_value_of_tensor(ms_compare(f->model->tape, a[0].tensor, a[1].tensor))
+               : (ms_value){0};
 }
 
 /* The products of two rows of numbers. */
@@ -216,6 +262,8 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
     MS_OPERATION_ROW("masked_fill", "x mask value", "vvv", apply_masked_fill),
+    MS_OPERATION_ROW("where", "condition x other", "vvv", apply_where),
+    MS_OPERATION_ROW("logical_and", "x other", "vv", apply_logical_and),
     MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
     MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),
     MS_OPERATION_ROW("given_positions", "", "", apply_given_positions),

@@ -13,9 +13,13 @@ typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } 
 
 #define KNOWN(name, member, type, most, dim)                                                       \
     {                                                                                              \
-        name, MEMBER(member), type, most, dim                                                      \
+        name, MEMBER(member), type, most, dim, NULL                                                \
     }
 #define PLAIN MS_FAMILY_DIM_OWN
+#define NAMED(name, member, most, symbol)                                                          \
+    {                                                                                              \
+        name, MEMBER(member), OF_COUNTS, most, PLAIN, symbol                                       \
+    }
 
 static const struct {
     const char *name;
@@ -23,12 +27,13 @@ static const struct {
     member_type type;
     uint64_t most;
     ms_family_dim dim;
+    const char *symbol;
 } known[] = {
     KNOWN("vocab_size", vocab_size, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_VOCAB),
     KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
     KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
           MS_FAMILY_DIM_INTERMEDIATE),
-    KNOWN("num_hidden_layers", num_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    NAMED("num_hidden_layers", num_layers, MAX_LAYERS, "L"),
     KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
     KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
     KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
@@ -56,6 +61,14 @@ static const struct {
     KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
+    KNOWN("num_kv_shared_layers", sharing_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    NAMED("hidden_size_per_layer_input", layer_input_size, MAX_HEAD_DIM, "P"),
+    NAMED("vocab_size_per_layer_input", layer_input_rows, MAX_VOCAB, "Vl"),
+    NAMED("laurel_rank", laurel_rank, MAX_HIDDEN, "R"),
+    NAMED("altup_num_inputs", altup_streams, 6, "N"),
+    KNOWN("altup_correct_scale", scales_corrected, OF_TRUTHS, 1, PLAIN),
+    KNOWN("altup_active_idx", active_stream, OF_COUNTS, 6, MS_FAMILY_DIM_NUMBER),
+    KNOWN("altup_coef_clip", clips_coefficients, OF_TRUTHS, 1, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_out_bias", output_bias, OF_TRUTHS, 1, PLAIN),
@@ -102,6 +115,7 @@ static const struct {
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
+    {"sparse_gates", MS_KEY_SPARSE_GATES, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
 };
@@ -284,6 +298,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
     bool *truth = strcmp(node->keyword, "learned") == 0    ? &row->learned
                   : strcmp(node->keyword, "required") == 0 ? &row->required
                   : strcmp(node->keyword, "text") == 0     ? &row->may_be_text
+                  : strcmp(node->keyword, "listed") == 0   ? &row->may_be_list
                                                            : NULL;
     if (truth && node->kind == MS_NODE_TRUTH) {
         *truth = node->number > 0;
@@ -291,7 +306,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
     }
     ms_family_fail(r->reading, node,
                    "a key has null=, least=, most= (no more than %llu here), learned=True, "
-                   "required=True and text=True",
+                   "required=True, text=True and listed=True",
                    (unsigned long long)most);
     return false;
 }
@@ -349,6 +364,7 @@ static bool find_member(ms_resolver *r, const ms_text_node *name, member_type ty
         key->row.offset = known[i].offset;
         key->row.maximum = known[i].most;
         key->dim = known[i].dim;
+        key->symbol = known[i].symbol;
         if (known[i].type == type)
             return true;
         ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key", name->text);
@@ -418,7 +434,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
-                   "dense_layers(), "
+                   "dense_layers(), sparse_gates(), "
                    "rope(), choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;

@@ -7,6 +7,7 @@
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
 #include "model/blocks/host/host_modules.h"
+#include "model/blocks/powered_norm.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"
 
@@ -129,6 +130,19 @@ CALL(call_fp32_layer_norm)
     r->items[0] = ms_fp32_layer_norm_call(f->model, &p->norm, a[0]);
 }
 
+static void make_powered_rms_norm(const ms_making *m)
+{
+    if (ms_making_truth(m, 2, true))
+        make_norm(m, false);
+    else
+        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+}
+
+CALL(call_powered_rms_norm)
+{
+    r->items[0] = ms_powered_norm_call(f->model, &p->norm, a[0]);
+}
+
 CALL(call_layer_norm)
 {
     r->items[0] = ms_layer_norm_call(f->model, &p->norm, a[0]);
@@ -147,11 +161,16 @@ CALL(call_embedding)
 {
     const uint32_t previous = ms_scope_enter(f->model->tape, p->scope);
     r->items[0] = ms_embedding(f->model->tape, p->tensors[0], a[0]);
+    if (p->tensors[1]) {
+        const ms_dtype dtype = (ms_dtype)ms_info(f->model->tape, p->tensors[0])->dtype;
+        r->items[0] =
+            ms_mul(f->model->tape, r->items[0], ms_to(f->model->tape, p->tensors[1], dtype));
+    }
     f->model->tape->scope = previous;
 }
 
 /* tensors[1]: a buffer of one element, by which the rows are multiplied. */
-static void make_token_embedding(const ms_making *m)
+static void make_scaled_embedding(const ms_making *m)
 {
     make_embedding(m);
     if (!ms_making_truth(m, 2, false))
@@ -327,11 +346,14 @@ static const ms_primitive modules[] = {
            call_weight_last_rms_norm, "t"),
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
+    MODULE("rms_norm_powered", NORM, "width rows elementwise_affine", "d|dn", make_powered_rms_norm,
+           call_powered_rms_norm, "t"),
     MODULE("layer_norm", NORM, "width rows elementwise_affine bias", "d|dnn", make_layer_norm,
            call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
-    MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
-    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
+    MODULE("embedding", ROWS, "rows width scaled", "dd|n", make_scaled_embedding, call_embedding,
+           "t"),
+    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_scaled_embedding,
            call_token_embedding, "t"),
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),

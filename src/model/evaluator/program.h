@@ -43,14 +43,19 @@ typedef struct ms_family_key {
     const char *name;
     ms_key row;
     ms_family_dim dim;
+    const char *symbol; /* of MS_FAMILY_DIM_OWN; NULL: the name */
 } ms_family_key;
 
 /* What a text can ask of a layer or of the run. */
 typedef enum ms_family_fact {
-    MS_FACT_SLIDES, /* the first four: of a layer */
+    MS_FACT_SLIDES, /* these: of a layer */
     MS_FACT_IS_SPARSE,
     MS_FACT_ROTATES,
+    MS_FACT_SPARSE_GATE,
+    MS_FACT_READS_KEYS,
+    MS_FACT_STORES_KEYS,
     MS_FACT_NUMBER,
+    MS_FACT_TRAINING, /* of any module */
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
     MS_FACT_IS_TIED,
@@ -141,17 +146,18 @@ struct ms_family_text {
      * field that is new or of another kind. */
     bool changes_modules, changes_blocks;
     ms_model_class architectures[MS_FAMILY_CLASSES];
-    const ms_family_function *slides, *sparse; /* rules of layers, of the config; NULL: none */
-    ms_text_block checks;                      /* assert statements of the config */
-    uint32_t own_keys;                         /* of ms_model_config's `own`, that are taken */
-    const ms_text_node *table;                 /* what made the embedding that the head names */
-    bool uses_numbers;                         /* conditions on the numbers of layers */
-    bool softmax_uncast;                       /* the same; its output is made contiguous */
-    bool softmax_as_input;                     /* of eager attention; else in fp32 */
-    bool multiplies_logits, divides_logits;    /* by a number of the config */
-    bool balances_experts;                     /* routers have an auxiliary loss */
-    uint32_t model_field, head_field;          /* of the root */
-    const ms_family *row;                      /* what the text adds to; NULL: nothing */
+    /* Rules of layers, of the config; NULL: none. */
+    const ms_family_function *slides, *sparse, *sparse_gate;
+    ms_text_block checks;                   /* assert statements of the config */
+    uint32_t own_keys;                      /* of ms_model_config's `own`, that are taken */
+    const ms_text_node *table;              /* what made the embedding that the head names */
+    bool uses_numbers;                      /* conditions on the numbers of layers */
+    bool softmax_uncast;                    /* the same; its output is made contiguous */
+    bool softmax_as_input;                  /* of eager attention; else in fp32 */
+    bool multiplies_logits, divides_logits; /* by a number of the config */
+    bool balances_experts;                  /* routers have an auxiliary loss */
+    uint32_t model_field, head_field;       /* of the root */
+    const ms_family *row;                   /* what the text adds to; NULL: nothing */
 };
 
 /* The function of that name; NULL: none. */
@@ -176,11 +182,13 @@ bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);
 typedef struct ms_text_facts {
     const ms_model_config *config;
     uint32_t layer, looped; /* of self, and of the module that a loop has arrived at */
-    bool liger_swiglu, is_first_stage, is_last_stage;
+    bool liger_swiglu, is_first_stage, is_last_stage, is_evaluating;
 } ms_text_facts;
 
 /* What an operator makes of two numbers; 0 where it divides by 0. */
 double ms_numbers_operate(ms_node_kind kind, double a, double b);
+/* How many modules a list has: of a range of numbers of the config. */
+uint64_t ms_family_list_count(const ms_text_facts *facts, const ms_text_node *list);
 /* A number: of counts, truths and fractions of the config, and of facts. */
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);

@@ -242,5 +242,6 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
             return false;
         }
     }
-    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse);
+    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse) &&
+           resolve_rule(&r, text->sparse_gate);
 }

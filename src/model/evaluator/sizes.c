@@ -50,7 +50,8 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
     case MS_FAMILY_DIM_OWN:
         break;
     }
-    return ms_dim_name(s, key->name, (uint64_t)ms_family_number(&facts, &node));
+    return ms_dim_name(s, key->symbol ? key->symbol : key->name,
+                       (uint64_t)ms_family_number(&facts, &node));
 }
 
 ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts, const ms_text_node *node)

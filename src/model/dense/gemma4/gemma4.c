@@ -8,6 +8,7 @@
 #include "input/config/model/family.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/dense/gemma.h"
+#include "model/dense/sharing.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/image.h"
 #include "model/dense/gemma4/layer.h"
@@ -142,7 +143,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
         return refuse(err, "num_global_key_value_heads", "it does not divide num_attention_heads");
     if (config->experts_per_token > config->num_experts)
         return refuse(err, "top_k_experts", "more experts per token than there are");
-    return ms_gemma4_check_sharing(config, err);
+    return ms_check_sharing(config, err);
 }
 
 /* ---- modules ---- */
@@ -151,7 +152,7 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_model_config *c = model->config;
-    bool doubles = c->doubles_mlp && ms_gemma4_reads_keys(c, number);
+    bool doubles = c->doubles_mlp && ms_layer_reads_keys(c, number);
     ms_dim middle =
         doubles ? ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate) : model->intermediate;
     return ms_gated_mlp_named(model, parent, "mlp", middle, d->style.mlp_bias);
