@@ -245,6 +245,21 @@ MS_OPERATION(apply_is_eager)
     return ms_value_of_number(f->model->attention == MS_ATTENTION_EAGER);
 }
 
+/* Whether what follows sees the last token of a prompt alone, as its logits are all that is wanted:
+ * then the pass goes on with one. Without a mask a static cache would lose which tokens it may
+ * see. */
+MS_OPERATION(apply_leaves_last)
+{
+    ms_model *m = f->model;
+    const bool are_masks = a[0].kind == MS_VALUE_TENSOR && a[1].kind == MS_VALUE_TENSOR;
+    const bool leaves =
+        m->cache && m->seq.value > 1 && (m->cache->room == 0 || are_masks) && !ms_idle(m->tape);
+    (void)call;
+    if (leaves)
+        m->seq = ms_dim_number(&m->tape->trace->symbols, 1);
+    return ms_value_of_number(leaves);
+}
+
 MS_OPERATION(apply_seen_tokens)
 {
     (void)call, (void)a;
@@ -272,6 +287,7 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("key_tokens", "", "", apply_key_tokens),
     MS_OPERATION_ROW("attention_is_eager", "", "", apply_is_eager),
     MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
+    MS_OPERATION_ROW("leaves_last_token", "full_mask sliding_mask", "vv", apply_leaves_last),
 };
 
 const ms_primitive_list ms_creation_rows = {creations, sizeof creations / sizeof *creations};

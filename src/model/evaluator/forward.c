@@ -32,9 +32,11 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
         return;
     }
     ms_object *whole = p->model->objects;
+    const ms_dim seq = model->seq;
     ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden =
         ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
+    model->seq = seq; /* of which leaves_last_token() may have left one */
     check_hidden(model, whole, *hidden);
     ms_tensor *auxiliary = ms_local(&f, 0);
     ms_tensor *loss = ms_head_call(model, &f, &p->head->linear, *hidden, in, out);

@@ -143,14 +143,15 @@ static void take_slice(taking *t, const ms_text_node *slice)
     t->dim++;
 }
 
-/* A tensor of whole numbers picks rows of the first dimension. */
+/* A tensor of whole numbers picks rows of the first dimension, in its own shape. */
 static void take_rows(taking *t, const ms_text_node *node, ms_tensor rows, bool is_only)
 {
     ms_tape *tape = t->frame->model->tape;
     const ms_tensor_info *info = ms_info(tape, rows);
-    if (info->dtype != MS_DTYPE_I64 || info->shape.rank != 1 || t->dim != 0 || !is_only) {
+    const uint32_t rank = info->shape.rank + ms_info(tape, t->tensor)->shape.rank - 1;
+    if (info->dtype != MS_DTYPE_I64 || rank > MS_MAX_RANK || t->dim != 0 || !is_only) {
         ms_frame_fail(t->frame, node,
-                      "one row of ids in the first place is what is known of tensors in [...]");
+                      "ids alone, in the first place, are what is known of tensors in [...]");
         return;
     }
     t->tensor = ms_index_rows(tape, t->tensor, rows);

@@ -62,6 +62,11 @@ static const struct {
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("num_kv_shared_layers", sharing_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    NAMED("global_head_dim", wide_head_dim, MAX_HEAD_DIM, "Dw"),
+    NAMED("num_global_key_value_heads", wide_kv_heads, MAX_HEADS, "Hw"),
+    KNOWN("attention_k_eq_v", keys_are_values, OF_TRUTHS, 1, PLAIN),
+    KNOWN("enable_moe_block", has_experts, OF_TRUTHS, 1, PLAIN),
+    KNOWN("use_bidirectional_attention", sees_all, OF_TRUTHS, 1, PLAIN),
     NAMED("hidden_size_per_layer_input", layer_input_size, MAX_HEAD_DIM, "P"),
     NAMED("vocab_size_per_layer_input", layer_input_rows, MAX_VOCAB, "Vl"),
     NAMED("laurel_rank", laurel_rank, MAX_HIDDEN, "R"),
@@ -448,6 +453,15 @@ static bool is_size(const ms_family_key *key)
            key->row.offset == MEMBER(num_layers);
 }
 
+/* num_experts = count(0, null=0): there may be none. */
+static bool may_have_none(const ms_family_key *key)
+{
+    const bool is_of_experts = key->dim == MS_FAMILY_DIM_EXPERTS ||
+                               key->dim == MS_FAMILY_DIM_CHOSEN || key->dim == MS_FAMILY_DIM_EXPERT;
+    return is_of_experts && key->row.default_kind == MS_DEFAULT_VALUE &&
+           key->row.default_value >= 0 && key->row.default_value < 1;
+}
+
 static bool has_size(const ms_key *row)
 {
     const bool default_is_size =
@@ -458,10 +472,14 @@ static bool has_size(const ms_key *row)
            (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
 }
 
-/* choice("cls", "mean", "classifier_pooling"): true for the second word. */
-static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
+/* choice("cls", "mean", "classifier_pooling"): true for the second word; null=None: or null. */
+static bool read_choice(ms_resolver *r, ms_text_node *call, ms_key *row)
 {
     uint32_t spellings = 0;
+    const ms_text_node *last = call->items[call->count - 1];
+    row->may_be_null =
+        last->kind == MS_NODE_NONE && last->keyword && !strcmp(last->keyword, "null");
+    call->count -= row->may_be_null;
     bool is_right = call->count >= 3;
     for (uint32_t i = 1; i < call->count && is_right; i++)
         is_right = call->items[i]->kind == MS_NODE_STRING && !call->items[i]->keyword;
@@ -469,6 +487,8 @@ static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
         ms_family_fail(r->reading, call, "two words are wanted here, and spellings of the key");
         return false;
     }
+    if (row->may_be_null && row->offset == MEMBER(sees_all))
+        row->given_offset = MEMBER(sees_ahead);
     row->choices[0] = call->items[1]->text;
     row->choices[1] = call->items[2]->text;
     for (uint32_t i = 3; i < call->count; i++)
@@ -479,7 +499,7 @@ static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
 
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
-    const ms_text_node *call = s->value;
+    ms_text_node *call = s->value;
     const ms_text_node *name = call->kind == MS_NODE_CALL ? call->items[0] : call;
     size_t i = 0;
     while (i < KIND_COUNT && !is_name_of(name, kinds[i].name))
@@ -499,7 +519,7 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     if (key.row.kind == MS_KEY_CHOICE ? !read_choice(r, call, &key.row)
                                       : !read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
-    if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
+    if (is_size(&key) && !may_have_none(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");
         return false;
     }

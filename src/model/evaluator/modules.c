@@ -8,6 +8,7 @@
 #include "input/config/model/model_config.h"
 #include "model/blocks/host/host_modules.h"
 #include "model/blocks/powered_norm.h"
+#include "model/blocks/rotary_proportional.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"
 
@@ -248,6 +249,21 @@ static bool has_kind(const ms_model *model, int slides)
                   : ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
 }
 
+/* Heads of layers without a window are of another width, and turn by a share of it. */
+static void make_rotary_of_wide(const ms_making *m)
+{
+    ms_symbols *s = &m->model->tape->trace->symbols;
+    const ms_text_facts facts = {.config = m->model->config, .layer = MS_NONE};
+    const ms_dim width = ms_making_dim(m, 0);
+    const double share = m->call->items[1] ? ms_family_number(&facts, m->call->items[1]) : 1;
+    const uint64_t turned = (uint64_t)(share * (double)width.value / 2);
+    const ms_dim counts[] = {ms_dim_number(s, width.value / 2),
+                             ms_dim_number(s, m->model->config->head_dim / 2)};
+    const bool there[] = {has_kind(m->model, 0), has_kind(m->model, 1)};
+    m->part->scope =
+        ms_rotary_of_two_new(m->model, m->scope, there, counts, turned, m->part->tensors);
+}
+
 static void make_rotary_by_kind(const ms_making *m)
 {
     ms_tensor made[2] = {0}, originals[2] = {0};
@@ -255,6 +271,10 @@ static void make_rotary_by_kind(const ms_making *m)
     uint32_t count = 0;
     for (int i = 0; i < 2; i++)
         count += has_kind(m->model, i);
+    if (m->call->items[0]) {
+        make_rotary_of_wide(m);
+        return;
+    }
     ms_rotary_new(m->model, m->scope, count, made, originals);
     for (int i = 0, k = 0; i < 2; i++)
         if (has_kind(m->model, i)) {
@@ -357,8 +377,22 @@ static const ms_primitive modules[] = {
            call_token_embedding, "t"),
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
-    TABLES("rotary_by_kind", 4, make_rotary_by_kind, call_rotary_by_kind),
-    TABLES("rotary_by_kind_fp32", 4, make_rotary_by_kind, call_rotary_by_kind_fp32),
+    {.name = "rotary_by_kind",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "width share",
+     .types = "|dn",
+     .results = 4,
+     .make = make_rotary_by_kind,
+     .call = call_rotary_by_kind,
+     .call_types = "tt"},
+    {.name = "rotary_by_kind_fp32",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "width share",
+     .types = "|dn",
+     .results = 4,
+     .make = make_rotary_by_kind,
+     .call = call_rotary_by_kind_fp32,
+     .call_types = "tt"},
     {.name = "parameter",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "size size2 size3 size4",

@@ -212,6 +212,10 @@ static const struct {
      HEAD "class Part:\n    scale = parameter(64)\n    def forward(self, x):\n"
           "        return x * self.scale\nclass Mlp(Mlp):\n    part = Part()\n"
           "    def forward(self, x):\n        x = self.part(x)\n        return x\n"},
+    {MLP "y = torch.ones(9, dtype=torch.long)[torch.zeros(8, 64, dtype=torch.long)]\n"
+         "        return x + y.float()\n",
+     MLP "y = torch.ones(9, dtype=torch.long)[torch.zeros(512, dtype=torch.long)]\n"
+         "        return x + y.view(8, 64).float()\n"},
     {MLP "y = torch.ones(8, 64)\n        y = torch.logical_and(y > 0, y < 1)\n"
          "        return x + torch.erfinv(torch.where(y, torch.ones(8, 64), 0))\n",
      MLP "y = torch.ones(8, 64)\n        y = (y > 0) == (y < 1)\n"

@@ -56,12 +56,6 @@
     IGNORED("attn_logit_softcapping"), IGNORED("query_pre_attn_scalar"),                           \
     DECODER_IGNORED
 
-static const ms_key text_keys[] = {
-    TEXT_KEYS,
-    BOOL("tie_word_embeddings", tie_word_embeddings, true),
-    IS_SET("final_logit_softcapping", caps_logits, false),
-};
-
 /* Of the text model in a file that also has towers: whether the head is tied is the whole model's
  * matter. */
 static const ms_key nested_text_keys[] = {
@@ -258,13 +252,6 @@ static bool build_as(ms_model *model, ms_decoder_style style)
     return ms_decoder_build(model, style);
 }
 
-static bool build(ms_model *model)
-{
-    return build_as(model, style_of(model->config));
-}
-
-static const ms_model_program program = {build, ms_decoder_forward};
-
 static const ms_family_facts gemma4_text_facts = {
     .compared = MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
 };
@@ -272,16 +259,13 @@ static const ms_family_facts gemma4_text_facts = {
 const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
                                          .facts = &gemma4_text_facts,
                                          .classes = {{"Gemma4ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                         .keys = text_keys,
-                                         .key_count = sizeof text_keys / sizeof *text_keys,
                                          .derive = derive,
                                          .check = check,
-                                         .layer_kind = layer_kind,
                                          .ends_unlimited = true,
                                          .takes_cache = true,
                                          .unpredicted = MS_UNPREDICTED_DOCUMENTS |
                                                         MS_UNPREDICTED_HOST_PARAMETERS,
-                                         .program = &program};
+                                         .text_name = "gemma4_text"};
 
 /* ---- with towers for pictures and sounds ---- */
 
