@@ -300,6 +300,36 @@ ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *modul
     return ms_norm_call(model, module, x, run_centered_rms_norm);
 }
 
+static ms_tensor run_half_cast_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
+{
+    const ms_norm_module *module = ms_norm_of(number);
+    (void)context;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, module->weight)->dtype;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor square = ms_pow(tape, ms_to(tape, *hidden, MS_DTYPE_F32));
+    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, square));
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
+    ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
+    if (ms_dtype_bytes(dtype) == 2)
+        ms_assign(&f, hidden, ms_idle(tape) ? 0 : ms_to(tape, *hidden, dtype));
+    ms_tensor out = ms_mul(tape, module->weight, *hidden);
+    ms_retain(tape, out);
+    ms_locals_end(&f, NULL);
+    tape->scope = previous;
+    return ms_unown(tape, out);
+}
+
+ms_tensor ms_half_cast_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return ms_norm_call(model, module, x, run_half_cast_rms_norm);
+}
+
 static ms_tensor run_fp32_layer_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 {
     const ms_norm_module *module = ms_norm_of(number);

@@ -56,25 +56,27 @@ static bool build_object(ms_model *model, ms_object *root, ms_object *o);
 static bool build_objects(const ms_making *m, ms_family_part *p)
 {
     ms_model *model = m->model;
-    const bool is_list = m->call->kind == MS_NODE_COMPREHENSION;
-    const uint64_t count = is_list ? model->config->num_layers : 1;
+    const bool is_list = m->call->kind == MS_NODE_COMPREHENSION || m->call->kind == MS_NODE_LIST;
+    const bool of_layers = m->call->kind == MS_NODE_COMPREHENSION;
+    const uint32_t count = is_list ? ms_family_list_count(model->config, m->call, &p->first) : 1;
     uint32_t scope = m->scope;
     p->objects = ms_arena_array(model->arena, ms_object, count);
-    p->count = (uint32_t)count;
+    p->count = count;
     p->is_list = is_list;
     if (is_list)
         scope = ms_scope_add(model->tape, scope, m->name, MS_NONE);
     for (uint32_t i = 0; p->objects && i < count && model->tape->status == MS_OK; i++) {
         char number[16];
         ms_object *o = &p->objects[i];
-        ms_text_facts facts = {.config = model->config, .layer = is_list ? i : m->self->number};
-        const ms_text_node *made = is_list ? m->call->items[0] : m->call;
+        ms_text_facts facts = {.config = model->config,
+                               .layer = of_layers ? p->first + i : m->self->number};
+        const ms_text_node *made = is_list ? m->call->items[of_layers ? 0 : i] : m->call;
         while (made->kind == MS_NODE_CHOICE)
             made = made->items[ms_family_truth(&facts, made->items[1]) ? 0 : 2];
         snprintf(number, sizeof number, "%u", i);
         *o = (ms_object){.klass = made->klass, .number = facts.layer};
-        o->scope =
-            ms_scope_add(model->tape, scope, is_list ? number : m->name, is_list ? i : MS_NONE);
+        o->scope = ms_scope_add(model->tape, scope, is_list ? number : m->name,
+                                of_layers ? facts.layer : MS_NONE);
         if (!build_object(model, m->root, o))
             return false;
         if (o->klass->is_group)
@@ -106,7 +108,7 @@ static bool build_rows(const ms_making *m)
     const ms_text_facts facts = facts_of(m);
     ms_making one = *m;
     p->is_list = true;
-    p->count = (uint32_t)ms_family_list_count(&facts, m->call);
+    p->count = (uint32_t)ms_family_range_count(&facts, m->call);
     p->parts = ms_arena_array(m->model->arena, ms_family_part, p->count + 1);
     one.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
     one.call = m->call->items[0];
@@ -183,6 +185,10 @@ bool ms_family_text_build(ms_model *model)
         p->model = &p->root.parts[text->model_field];
         p->head = &p->root.parts[text->head_field];
     }
+    if (text->root.encode)
+        model->encode = ms_family_text_encode;
+    for (uint32_t i = 0; i < p->spare_count; i++)
+        ms_consume(model->tape, p->spare[i]);
     initialise(model, &p->root);
     return true;
 }

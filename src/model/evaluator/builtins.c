@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/ops.h"
 
 MS_OPERATION(apply_len)
 {
@@ -36,8 +37,26 @@ MS_OPERATION(apply_log2)
     return ms_value_of_number(log2(a[0].number));
 }
 
+/* torch.min(x, y), element by element, of tensors without gradients. */
+static ms_value of_elements(ms_frame *f, const ms_text_node *call, const ms_items *items)
+{
+    ms_tape *tape = f->model->tape;
+    ms_tensor both[2] = {0};
+    for (uint32_t i = 0; i < items->count && items->count == 2; i++)
+        both[i] = items->values[i].tensor;
+    if (!both[0] || !both[1] || ms_needs_grad(tape, both[0]) || ms_needs_grad(tape, both[1]))
+        return ms_frame_failed(f, call, "two tensors without gradients are wanted here");
+    if (!ms_check_broadcast(f, call, both[0], both[1]))
+        return (ms_value){0};
+    return ms_value_of_tensor(
+        ms_elementwise_out(tape, 2, both, (ms_dtype)ms_info(tape, both[0])->dtype));
+}
+
 static ms_value extreme(ms_frame *f, const ms_text_node *call, const ms_value *a, bool most)
 {
+    if (a[0].kind == MS_VALUE_LIST && a[0].items->count > 0 &&
+        a[0].items->values[0].kind == MS_VALUE_TENSOR)
+        return of_elements(f, call, a[0].items);
     ms_value out = a[0];
     if (a[0].kind == MS_VALUE_LIST && a[0].items->count > 0)
         out = a[0].items->values[0];

@@ -43,7 +43,7 @@ static ms_value first_of(ms_model *model, const ms_object *o, ms_value result)
 static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     const ms_family_part *p = context;
-    ms_object *o = &p->objects[p->is_list ? number : 0];
+    ms_object *o = &p->objects[p->is_list ? number - p->first : 0];
     ms_items_pool *pool = &((ms_family_program *)p->model->modules)->pool;
     ms_value args[MS_FAMILY_NAMES], tuple = {0};
     memcpy(args, o->given, sizeof args);
@@ -120,12 +120,23 @@ static ms_value with_handed(ms_frame *f, const ms_text_node *node, ms_tensor sta
     return out.items ? out : ms_frame_failed(f, node, "a layer returns too many values");
 }
 
-/* A layer, under its treatment: its second positional argument is saved as its input is, those with
- * keywords are kept in the order in which they stand; a dict is what layers share. */
+/* Whether a layer has more than two positional arguments. */
+static bool has_positional(const ms_text_node *node)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 2; i < node->count; i++)
+        count += !node->items[i]->keyword;
+    return count > 1;
+}
+
+/* A layer, under its treatment: its second positional argument is saved as its input is, and so are
+ * several; those with keywords are kept in the order in which they stand; a dict is what layers
+ * share. */
 static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
                            ms_tensor input)
 {
-    ms_region region = {.run = run_again, .context = p, .number = o->number};
+    ms_region region = {
+        .run = run_again, .context = p, .number = o->number, .saves_held = has_positional(node)};
     uint32_t held = 0;
     for (uint32_t i = 2; i < node->count; i++) {
         ms_value *given = &o->given[node->places[i]];
@@ -133,7 +144,7 @@ static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const m
             ms_dict_share(f, node->items[i], &region, given->items);
         else if (given->kind == MS_VALUE_LIST)
             keep_tuple(f, node->items[i], o, node->places[i], given->items, &region, &held);
-        else if (node->items[i]->keyword)
+        else if (node->items[i]->keyword || region.saves_held)
             hold(f, node->items[i], &region, &held, given->tensor);
         else
             region.positional = &given->tensor;
@@ -568,7 +579,13 @@ ms_value ms_family_call(ms_model *model, ms_object *o, const ms_family_function 
 ms_tensor ms_family_call_tensor(ms_model *model, ms_object *o, const ms_family_function *function,
                                 ms_tensor input)
 {
-    const ms_value args[MS_FAMILY_NAMES] = {ms_value_of_tensor(input)};
+    return ms_family_call_tensors(model, o, function, input, 0);
+}
+
+ms_tensor ms_family_call_tensors(ms_model *model, ms_object *o, const ms_family_function *function,
+                                 ms_tensor first, ms_tensor second)
+{
+    const ms_value args[MS_FAMILY_NAMES] = {ms_value_of_tensor(first), ms_value_of_tensor(second)};
     const ms_value result = run_function(model, o, function, args);
     if (result.kind <= MS_VALUE_TENSOR || ms_idle(model->tape))
         return result.kind == MS_VALUE_TENSOR ? result.tensor : 0;

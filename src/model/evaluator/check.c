@@ -65,14 +65,23 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
     case MS_NODE_COMPREHENSION:
-        if (value->primitive && ms_family_list_count(&facts, value) > MS_FAMILY_MODULES)
+        if (value->primitive && ms_family_range_count(&facts, value) > MS_FAMILY_MODULES)
             return fail(value->items[1], "are too many modules of a list",
-                        (double)ms_family_list_count(&facts, value), err);
-        for (uint64_t i = 0; i < facts.config->num_layers && status == MS_OK; i++) {
-            facts.layer = (uint32_t)i;
-            status = check_value(facts, value->items[0], err);
+                        (double)ms_family_range_count(&facts, value), err);
+        if (value->primitive)
+            return check_value(facts, value->items[0], err);
+        /* fallthrough */
+    case MS_NODE_LIST: {
+        const bool of_layers = value->kind == MS_NODE_COMPREHENSION;
+        uint32_t first;
+        const uint32_t count = ms_family_list_count(facts.config, value, &first);
+        for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+            if (of_layers)
+                facts.layer = first + i;
+            status = check_value(facts, value->items[of_layers ? 0 : i], err);
         }
         return status;
+    }
     case MS_NODE_CLASS:
         return check_class(&facts, value->klass, err);
     case MS_NODE_PRIMITIVE:
@@ -123,11 +132,20 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     return status == MS_OK && text->table ? check_table(&facts, text->table, err) : status;
 }
 
+ms_status ms_family_text_derive(ms_model_config *config, ms_error *err)
+{
+    const ms_family *row = config->family->text->row;
+    config->num_layers = config->encoder_layers + config->decoder_layers;
+    return row && row->derive ? row->derive(config, err) : MS_OK;
+}
+
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
 {
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = (uint32_t)layer};
     uint8_t kind = text->row && text->row->layer_kind ? text->row->layer_kind(config, layer) : 0;
+    if (config->decoder_layers > 0 && layer >= config->encoder_layers)
+        kind |= MS_LAYER_DECODES;
     const struct {
         const ms_family_function *rule;
         uint8_t flag;

@@ -154,26 +154,6 @@ MS_OPERATION(apply_masked_fill)
     return ms_value_of_tensor(out);
 }
 
-/* x where the condition is true, else a number, as a tensor of its type; without gradients. */
-MS_OPERATION(apply_where)
-{
-    ms_tape *tape = f->model->tape;
-    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
-        a[2].kind != MS_VALUE_NUMBER || ms_needs_grad(tape, a[1].tensor))
-        return ms_frame_failed(f, call,
-                               "a mask, a tensor without gradients, and a number, are wanted here");
-    if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
-        return (ms_value){0};
-    const ms_tensor both[] = {a[0].tensor, a[1].tensor};
-    const ms_dtype dtype = (ms_dtype)ms_info(tape, a[1].tensor)->dtype;
-    const ms_tensor other = ms_empty(tape, (ms_shape){0}, dtype);
-    const ms_tensor out = ms_elementwise_out(tape, 2, both, dtype);
-    ms_consume(tape, other);
-    for (int i = 0; i < 2; i++)
-        ms_consume(tape, both[i]);
-    return ms_value_of_tensor(out);
-}
-
 MS_OPERATION(apply_logical_and)
 {
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
@@ -273,11 +253,11 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("full", "size fill_value dtype device", "vv|vv", apply_full),
     MS_OPERATION_ROW("tensor", "data dtype device", "v|vv", apply_tensor),
     MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
+    MS_OPERATION_ROW("full_like", "x fill_value", "vv", apply_zeros_like),
     MS_OPERATION_ROW("arange", "start end step dtype device", "v|vvvv", apply_arange),
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),
     MS_OPERATION_ROW("masked_fill", "x mask value", "vvv", apply_masked_fill),
-    MS_OPERATION_ROW("where", "condition x other", "vvv", apply_where),
     MS_OPERATION_ROW("logical_and", "x other", "vv", apply_logical_and),
     MS_OPERATION_ROW("outer", "x other", "vv", apply_outer),
     MS_OPERATION_ROW("get_default_dtype", "", "", apply_default_dtype),

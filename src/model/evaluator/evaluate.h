@@ -23,9 +23,14 @@ typedef struct ms_family_program {
     ms_value (*evaluate)(ms_frame *frame, const ms_text_node *node); /* ms_family_evaluate */
     uint64_t steps;                                                  /* of the running pass */
     uint32_t frames; /* calls that run, within each other */
+    /* Tables that were made and share another's weight: they go once the model is built. */
+    ms_tensor spare[4];
+    uint32_t spare_count;
 } ms_family_program;
 
 bool ms_family_text_build(ms_model *model);
+/* The encoder alone, as ms_model.encode. */
+ms_tensor ms_family_text_encode(ms_model *model, ms_tensor input);
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 extern const struct ms_stage_program ms_family_text_stages;
 
@@ -42,6 +47,10 @@ ms_value ms_family_call(ms_model *model, ms_object *object, const ms_family_func
  * else. */
 ms_tensor ms_family_call_tensor(ms_model *model, ms_object *object,
                                 const ms_family_function *function, ms_tensor input);
+/* The same of two. */
+ms_tensor ms_family_call_tensors(ms_model *model, ms_object *object,
+                                 const ms_family_function *function, ms_tensor first,
+                                 ms_tensor second);
 
 /* evaluate.c: the value of an expression. It floats unless a name or another value has it. */
 ms_value ms_family_evaluate(ms_frame *frame, const ms_text_node *node);

@@ -69,11 +69,13 @@ static bool find_text(const ms_family_library *l, ms_family_reading *r, const ch
 static const ms_model_program program = {.build = ms_family_text_build,
                                          .forward = ms_family_text_forward};
 
-static ms_key *rows_of(ms_arena *arena, const ms_family_text *text)
+static ms_key *rows_of(ms_arena *arena, const ms_family_text *text, size_t *count)
 {
     ms_key *rows = ms_arena_array(arena, ms_key, text->key_count);
+    *count = 0;
     for (uint32_t i = 0; rows && i < text->key_count; i++)
-        rows[i] = text->keys[i].row;
+        if (!text->keys[i].is_second)
+            rows[(*count)++] = text->keys[i].row;
     return rows;
 }
 
@@ -81,7 +83,8 @@ static ms_key *rows_of(ms_arena *arena, const ms_family_text *text)
 static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *text, ms_error *err)
 {
     ms_family *family = ms_arena_array(arena, ms_family, 1);
-    ms_key *rows = rows_of(arena, text);
+    size_t count;
+    ms_key *rows = rows_of(arena, text, &count);
     if (!family || !rows) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return NULL;
@@ -92,10 +95,12 @@ static ms_family *joined(ms_arena *arena, const ms_family *row, ms_family_text *
     family->model_type = text->model_type;
     memcpy(family->classes, text->architectures, sizeof family->classes);
     family->keys = rows;
-    family->key_count = text->key_count;
+    family->key_count = count;
     family->check = ms_family_text_check;
-    if (text->slides || text->sparse || text->sparse_gate)
+    if (text->slides || text->sparse || text->sparse_gate || text->has_decoder)
         family->layer_kind = ms_family_text_kind;
+    if (text->has_decoder)
+        family->derive = ms_family_text_derive;
     family->program = &program;
     family->stages = text->root.forward ? NULL : &ms_family_text_stages;
     family->text = text;

@@ -23,6 +23,8 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
 
 /* Members of such a family. */
 ms_status ms_family_text_check(const ms_model_config *config, ms_error *err);
+/* What such a family's row derives; of an encoder with a decoder, the layers of both. */
+ms_status ms_family_text_derive(ms_model_config *config, ms_error *err);
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer);
 
 #endif

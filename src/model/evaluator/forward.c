@@ -20,6 +20,14 @@ static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
                             "hidden states [B, S, hidden_size] are the result");
 }
 
+ms_tensor ms_family_text_encode(ms_model *model, ms_tensor input)
+{
+    ms_family_program *p = model->modules;
+    p->steps = p->frames = 0;
+    return ms_hand_out(model->tape,
+                       ms_family_call_tensor(model, &p->root, p->text->root.encode, input));
+}
+
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
@@ -27,8 +35,9 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     p->in = in;
     p->out = out;
     if (p->text->root.forward) {
-        out->loss = ms_hand_out(
-            model->tape, ms_family_call_tensor(model, &p->root, p->text->root.forward, in->ids));
+        out->loss =
+            ms_hand_out(model->tape, ms_family_call_tensors(model, &p->root, p->text->root.forward,
+                                                            in->ids, in->encoded));
         return;
     }
     ms_object *whole = p->model->objects;

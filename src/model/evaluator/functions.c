@@ -160,11 +160,26 @@ FUNCTION(run_attention)
         ms_attention_call(f->model, f->self->number, a[0], a[1], a[2], a[3], &r->items[1]);
 }
 
+/* A mask whose rows do not lie side by side is none that fused kernels take; a learned one has
+ * back ends of its own. */
+static ms_attention choose_backend(const ms_model *m, ms_tensor mask)
+{
+    const ms_tensor_info *info = ms_info(m->tape, mask);
+    if (info->shape.rank > 0 && info->strides[info->shape.rank - 1] > 1)
+        return MS_ATTENTION_MATH;
+    return ms_needs_grad(m->tape, mask) ? ms_attention_choose_learned(m->config, m->run)
+                                        : m->backends[0].masked;
+}
+
 FUNCTION(run_scaled_attention)
 {
     ms_model *m = f->model;
-    r->items[0] = ms_sdpa(m->tape, m->backends[0].masked, a[0], a[1], a[2], a[3],
-                          ms_frame_number(f, call->items[4], 0));
+    const ms_attention backend = a[3] && !ms_idle(m->tape) ? choose_backend(m, a[3]) : m->attention;
+    const double dropout = ms_frame_number(f, call->items[4], 0);
+    if (a[3] || ms_frame_number(f, call->items[5], 0) > 0)
+        r->items[0] = ms_sdpa(m->tape, backend, a[0], a[1], a[2], a[3], dropout);
+    else
+        r->items[0] = ms_sdpa_both_ways(m->tape, backend, a[0], a[1], a[2], dropout);
 }
 
 FUNCTION(run_sink_attention)
@@ -317,8 +332,8 @@ static const ms_primitive functions[] = {
      .run = run_additive_mask},
     {.name = "scaled_dot_product_attention",
      .shape = MS_SHAPE_ATTENTION,
-     .parameters = "query key value attn_mask dropout_p",
-     .types = "tttt|n",
+     .parameters = "query key value attn_mask dropout_p is_causal",
+     .types = "tttt|nn",
      .results = 1,
      .run = run_scaled_attention},
     {.name = "sink_attention",

@@ -33,8 +33,10 @@ static void make_ids_again(const ms_making *m)
 
 FUNCTION(run_padding_mask)
 {
-    (void)call, (void)a;
-    r->items[0] = ms_padding_mask(f->model, f->model->seq, f->model->seq);
+    (void)a;
+    const ms_dim queries = call->items[0] ? ms_frame_dim(f, call->items[0]) : f->model->seq;
+    r->items[0] = ms_padding_mask(f->model, queries,
+                                  call->items[1] ? ms_frame_dim(f, call->items[1]) : queries);
 }
 
 FUNCTION(run_window_mask)
@@ -125,9 +127,11 @@ static const ms_model_inputs *inputs_of(const ms_frame *f)
 
 FUNCTION(run_words_loss)
 {
+    const ms_model *m = f->model;
     const ms_tensor labels = inputs_of(f)->labels;
+    const bool has_target = m->config->head == MS_HEAD_TARGET_LM;
     (void)call;
-    r->items[0] = labels ? ms_words_loss(f->model, a[0], labels) : 0;
+    r->items[0] = labels ? ms_words_loss(f->model, a[0], has_target ? m->class_labels : labels) : 0;
 }
 
 FUNCTION(run_words_loss_fp32)
@@ -199,7 +203,7 @@ static const ms_primitive rows[] = {
         .name = name_, .shape = MS_SHAPE_##shape_, .parameters = names_, .types = types_,          \
         .results = results_, .run = run_                                                           \
     }
-    RUNS("padding_mask", "", "", 1, POSITIONS, run_padding_mask),
+    RUNS("padding_mask", "queries keys", "|dd", 1, POSITIONS, run_padding_mask),
     RUNS("window_mask", "", "", 1, POSITIONS, run_window_mask),
     RUNS("words_loss", "logits", "t", 1, ANY, run_words_loss),
     RUNS("words_loss_fp32", "logits", "t", 1, ANY, run_words_loss_fp32),

@@ -15,8 +15,13 @@ typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } 
     {                                                                                              \
         name, MEMBER(member), type, most, dim, NULL                                                \
     }
-#define PLAIN MS_FAMILY_DIM_OWN
 #define NAMED(name, member, most, symbol)                                                          \
+    {                                                                                              \
+        name, MEMBER(member), OF_COUNTS, most, MS_FAMILY_DIM_NAMED, symbol                         \
+    }
+#define PLAIN MS_FAMILY_DIM_OWN
+/* The same where it may be 0. */
+#define LETTER(name, member, most, symbol)                                                         \
     {                                                                                              \
         name, MEMBER(member), OF_COUNTS, most, PLAIN, symbol                                       \
     }
@@ -33,7 +38,17 @@ static const struct {
     KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
     KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
           MS_FAMILY_DIM_INTERMEDIATE),
-    NAMED("num_hidden_layers", num_layers, MAX_LAYERS, "L"),
+    LETTER("num_hidden_layers", num_layers, MAX_LAYERS, "L"),
+    KNOWN("num_encoder_layers", encoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
+    KNOWN("num_decoder_layers", decoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
+    NAMED("num_mel_bins", mel_bins, MAX_HIDDEN, "M"),
+    NAMED("encoder_ffn_dim", encoder_intermediate, MAX_INTERMEDIATE, "Ie"),
+    KNOWN("max_source_positions", source_positions, OF_COUNTS, MAX_POSITIONS / 2,
+          MS_FAMILY_DIM_SOURCE),
+    KNOWN("num_channels", num_channels, OF_COUNTS, 1 << 12, MS_FAMILY_DIM_NUMBER),
+    KNOWN("image_height", image_sides[0], OF_COUNTS, 1 << 14, MS_FAMILY_DIM_NUMBER),
+    KNOWN("patch_height", patch_sides[0], OF_COUNTS, 1 << 14, MS_FAMILY_DIM_NUMBER),
+    NAMED("relative_attention_num_buckets", bias_buckets, MAX_POSITIONS, "N"),
     KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
     KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
     KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
@@ -62,19 +77,21 @@ static const struct {
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("num_kv_shared_layers", sharing_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
-    NAMED("global_head_dim", wide_head_dim, MAX_HEAD_DIM, "Dw"),
-    NAMED("num_global_key_value_heads", wide_kv_heads, MAX_HEADS, "Hw"),
+    LETTER("global_head_dim", wide_head_dim, MAX_HEAD_DIM, "Dw"),
+    LETTER("num_global_key_value_heads", wide_kv_heads, MAX_HEADS, "Hw"),
     KNOWN("attention_k_eq_v", keys_are_values, OF_TRUTHS, 1, PLAIN),
     KNOWN("enable_moe_block", has_experts, OF_TRUTHS, 1, PLAIN),
     KNOWN("use_bidirectional_attention", sees_all, OF_TRUTHS, 1, PLAIN),
-    NAMED("hidden_size_per_layer_input", layer_input_size, MAX_HEAD_DIM, "P"),
-    NAMED("vocab_size_per_layer_input", layer_input_rows, MAX_VOCAB, "Vl"),
-    NAMED("laurel_rank", laurel_rank, MAX_HIDDEN, "R"),
-    NAMED("altup_num_inputs", altup_streams, 6, "N"),
+    LETTER("hidden_size_per_layer_input", layer_input_size, MAX_HEAD_DIM, "P"),
+    LETTER("vocab_size_per_layer_input", layer_input_rows, MAX_VOCAB, "Vl"),
+    LETTER("laurel_rank", laurel_rank, MAX_HIDDEN, "R"),
+    LETTER("altup_num_inputs", altup_streams, 6, "N"),
     KNOWN("altup_correct_scale", scales_corrected, OF_TRUTHS, 1, PLAIN),
     KNOWN("altup_active_idx", active_stream, OF_COUNTS, 6, MS_FAMILY_DIM_NUMBER),
     KNOWN("altup_coef_clip", clips_coefficients, OF_TRUTHS, 1, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
+    KNOWN("is_encoder_decoder", is_encoder_decoder, OF_TRUTHS, 1, PLAIN),
+    KNOWN("gates_mlp", gates_mlp, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
     KNOWN("attention_out_bias", output_bias, OF_TRUTHS, 1, PLAIN),
     KNOWN("mlp_bias", mlp_bias, OF_TRUTHS, 1, PLAIN),
@@ -111,6 +128,7 @@ static const struct {
     bool has_member, has_default;
 } kinds[] = {
     {"count", MS_KEY_COUNT, OF_COUNTS, true, true},
+    {"sides", MS_KEY_SIDES, OF_COUNTS, true, true},
     {"flag", MS_KEY_BOOL, OF_TRUTHS, true, true},
     {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
     {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
@@ -146,6 +164,9 @@ const ms_family_key *ms_family_key_derived(const char *name)
         {.name = "intermediate_size",
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
          .dim = MS_FAMILY_DIM_INTERMEDIATE},
+        {.name = "image_tokens",
+         .row = {.name = "image_size", .kind = MS_KEY_COUNT, .offset = MEMBER(image_tokens)},
+         .dim = MS_FAMILY_DIM_TOKENS},
         {.name = "num_labels",
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
@@ -243,6 +264,12 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->default_value = -1; /* no bound */
         return row->may_be_minus_one ||
                read_count(r, node, row, &row->default_kind, &row->default_value);
+    case MS_KEY_SIDES:
+        row->default_value = node->number;
+        if (node->kind == MS_NODE_NUMBER)
+            return true;
+        ms_family_fail(r->reading, node, "a number of pixels is wanted here");
+        return false;
     case MS_KEY_ACTIVATION:
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
@@ -438,7 +465,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
         ms_nearest_offer(&near, kinds[i].name);
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
-                   "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
+                   "activation(...), is_set(...), only(...), sides(...), layer_types(), "
+                   "rotary_layers(), "
                    "dense_layers(), sparse_gates(), "
                    "rope(), choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
@@ -450,7 +478,8 @@ static bool is_size(const ms_family_key *key)
 {
     return (key->dim != MS_FAMILY_DIM_OWN && key->dim != MS_FAMILY_DIM_NUMBER &&
             key->dim != MS_FAMILY_DIM_ROTARY) ||
-           key->row.offset == MEMBER(num_layers);
+           key->row.offset == MEMBER(num_layers) || key->row.offset == MEMBER(encoder_layers) ||
+           key->row.offset == MEMBER(decoder_layers);
 }
 
 /* num_experts = count(0, null=0): there may be none. */
@@ -510,8 +539,11 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
         return kinds[i].kind == MS_KEY_IGNORED ? read_ignored(r, call) : fail_kind(r, name);
     ms_family_key key = {.name = s->targets[0]->text,
                          .row = {.name = s->targets[0]->text, .kind = kinds[i].kind, .minimum = 1}};
-    if (s->target_count != 1) {
-        ms_family_fail(r->reading, s->targets[1], "a key has one name");
+    const bool has_sides = key.row.kind == MS_KEY_SIDES;
+    if (s->target_count != (has_sides ? 2 : 1)) {
+        ms_family_fail(r->reading, s->targets[s->target_count - 1],
+                       has_sides ? "two names are wanted here: height and width"
+                                 : "a key has one name");
         return false;
     }
     if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))
@@ -523,5 +555,10 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
         ms_family_fail(r->reading, call, "this is at least 1");
         return false;
     }
-    return add_key(r, s->targets[0], &key);
+    if (!add_key(r, s->targets[0], &key) || !has_sides)
+        return r->reading->status == MS_OK;
+    key.name = s->targets[1]->text;
+    key.row.offset += sizeof(uint64_t);
+    key.is_second = true;
+    return add_key(r, s->targets[1], &key);
 }

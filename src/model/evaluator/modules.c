@@ -10,6 +10,7 @@
 #include "model/blocks/powered_norm.h"
 #include "model/blocks/rotary_proportional.h"
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 #define CALL(name)                                                                                 \
@@ -106,6 +107,11 @@ CALL(call_rms_norm)
     r->items[0] = ms_rms_norm_call(f->model, &p->norm, a[0]);
 }
 
+CALL(call_half_cast_rms_norm)
+{
+    r->items[0] = ms_half_cast_rms_norm_call(f->model, &p->norm, a[0]);
+}
+
 CALL(call_fp32_rms_norm)
 {
     r->items[0] = ms_fp32_rms_norm_call(f->model, &p->norm, a[0]);
@@ -153,9 +159,18 @@ CALL(call_layer_norm)
 
 static void make_embedding(const ms_making *m)
 {
-    m->part->tensors[0] =
-        ms_embedding_new(m->model, m->scope, m->name, ms_making_dim(m, 0), ms_making_dim(m, 1));
+    const ms_dim rows = ms_making_dim(m, 0), width = ms_making_dim(m, 1);
+    m->part->tensors[0] = ms_embedding_new(m->model, m->scope, m->name, rows, width);
     m->part->scope = last_scope(m->model);
+}
+
+/* One that is not trained, and none that adapters know. */
+static void make_frozen_embedding(const ms_making *m)
+{
+    const ms_shape shape = MS_SHAPE(ms_making_dim(m, 0), ms_making_dim(m, 1));
+    m->part->scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+    m->part->tensors[0] =
+        ms_frozen_parameter_of(m->model, m->part->scope, "weight", shape, m->model->run->dtype);
 }
 
 CALL(call_embedding)
@@ -182,6 +197,22 @@ static void make_scaled_embedding(const ms_making *m)
     m->model->tape->scope = previous;
 }
 
+/* weight[ids] */
+CALL(call_indexed_embedding)
+{
+    ms_tape *tape = f->model->tape;
+    ms_shape shape = ms_info(tape, a[0])->shape;
+    ms_dim tokens = shape.dims[0];
+    for (uint32_t i = 1; i < shape.rank; i++)
+        tokens = ms_dim_mul(&tape->trace->symbols, tokens, shape.dims[i]);
+    const uint32_t previous = ms_scope_enter(tape, p->scope);
+    const ms_tensor rows =
+        ms_index_rows(tape, p->tensors[0], ms_view(tape, a[0], MS_SHAPE(tokens)));
+    tape->scope = previous;
+    shape.dims[shape.rank++] = ms_info(tape, p->tensors[0])->shape.dims[1];
+    r->items[0] = ms_view(tape, rows, shape);
+}
+
 CALL(call_token_embedding)
 {
     r->items[0] = ms_input_embedding(f->model, p->scope, p->tensors[0], p->tensors[1], a[0]);
@@ -196,6 +227,14 @@ static void make_parameter(const ms_making *m)
     for (; rank < m->call->count && rank < 4 && m->call->items[rank]; rank++)
         dims[rank] = ms_making_dim(m, rank);
     m->part->tensors[0] = ms_parameter_new(m->model, m->scope, m->name, ms_shape_of(rank, dims));
+}
+
+/* What a function of the text makes as the weights are initialised, and nothing keeps. */
+static void make_initialised(const ms_making *m)
+{
+    ms_frame f = {.model = m->model, .self = m->self};
+    if (!ms_is_made_on_host(m->model))
+        ms_consume(m->model->tape, ms_frame_tensor(&f, m->call->items[0]));
 }
 
 /* A buffer of what a function of the text yields. */
@@ -360,6 +399,8 @@ static const ms_primitive modules[] = {
     MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
     MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
     MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
+    MODULE("rms_norm_half_cast", NORM, "width rows", "d|d", make_rms_norm, call_half_cast_rms_norm,
+           "t"),
     MODULE("rms_norm_widened", NORM, "width rows", "d|d", make_rms_norm, call_widened_rms_norm,
            "t"),
     MODULE("rms_norm_weight_last", NORM, "width rows", "d|d", make_rms_norm,
@@ -372,6 +413,10 @@ static const ms_primitive modules[] = {
            call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
     MODULE("embedding", ROWS, "rows width scaled", "dd|n", make_scaled_embedding, call_embedding,
+           "t"),
+    MODULE("frozen_embedding", ROWS, "rows width", "dd", make_frozen_embedding, call_embedding,
+           "t"),
+    MODULE("indexed_embedding", ROWS, "rows width", "dd", make_embedding, call_indexed_embedding,
            "t"),
     MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_scaled_embedding,
            call_token_embedding, "t"),
@@ -405,6 +450,12 @@ static const ms_primitive modules[] = {
      .types = "f",
      .results = 1,
      .make = make_register_buffer},
+    {.name = "initialised",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "tensor",
+     .types = "f",
+     .results = 1,
+     .make = make_initialised},
     MODULE("head", HEAD, "embedding bias", "p|n", make_head, call_head, "t"),
 };
 
@@ -413,8 +464,9 @@ static const ms_primitive_list module_rows = {modules, sizeof modules / sizeof *
 const ms_primitive *ms_primitive_at(uint32_t i)
 {
     static const ms_primitive_list *const lists[] = {
-        &module_rows,  &ms_mixture_rows,   &ms_head_rows,     &ms_function_rows,
-        &ms_view_rows, &ms_operation_rows, &ms_creation_rows, &ms_builtin_rows,
+        &module_rows,         &ms_mixture_rows,     &ms_head_rows,     &ms_function_rows,
+        &ms_view_rows,        &ms_operation_rows,   &ms_creation_rows, &ms_builtin_rows,
+        &ms_translation_rows, &ms_convolution_rows,
     };
     for (size_t k = 0; k < sizeof lists / sizeof *lists; i -= lists[k++]->count)
         if (i < lists[k]->count)

@@ -19,6 +19,7 @@ static const struct {
              {"reads_keys", MS_FACT_READS_KEYS, true},
              {"stores_keys", MS_FACT_STORES_KEYS, true},
              {"training", MS_FACT_TRAINING, true},
+             {"decodes", MS_FACT_DECODES, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -50,6 +51,7 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     switch ((int)row->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
+    case MS_KEY_SIDES:
         return (double)*(const uint64_t *)member;
     case MS_KEY_BOOL:
     case MS_KEY_IS_SET:
@@ -64,6 +66,30 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     default:
         return 0;
     }
+}
+
+/* The encoder's layers come first. */
+static uint32_t count_layers(const ms_model_config *config, bool decodes)
+{
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < config->num_layers; i++)
+        count += !!(ms_layer_kind(config, i) & MS_LAYER_DECODES) == decodes;
+    return count;
+}
+
+uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node *list,
+                              uint32_t *first)
+{
+    *first = 0;
+    if (list->kind == MS_NODE_LIST)
+        return list->count;
+    const size_t offset = list->items[1]->items[1]->key->row.offset;
+    if (offset == offsetof(ms_model_config, encoder_layers))
+        return count_layers(config, false);
+    if (offset != offsetof(ms_model_config, decoder_layers))
+        return (uint32_t)config->num_layers;
+    *first = count_layers(config, false);
+    return count_layers(config, true);
 }
 
 static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
@@ -86,8 +112,10 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return layer < config->num_layers && ms_layer_stores_keys(config, layer);
     case MS_FACT_TRAINING:
         return !facts->is_evaluating;
-    case MS_FACT_NUMBER:
-        return layer;
+    case MS_FACT_DECODES:
+        return (kind & MS_LAYER_DECODES) != 0;
+    case MS_FACT_NUMBER: /* in its list */
+        return layer - (kind & MS_LAYER_DECODES ? count_layers(config, false) : 0);
     case MS_FACT_ANY_SLIDES:
         return ms_model_has_layers(config, MS_LAYER_SLIDES);
     case MS_FACT_ANY_FULL:
@@ -179,7 +207,7 @@ double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
     return ms_numbers_operate(node->kind, a, b);
 }
 
-uint64_t ms_family_list_count(const ms_text_facts *facts, const ms_text_node *list)
+uint64_t ms_family_range_count(const ms_text_facts *facts, const ms_text_node *list)
 {
     const ms_text_node *range = list->items[1];
     const double first = range->count > 2 ? ms_family_number(facts, range->items[1]) : 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/attention/attention.h"
 #include "torch/ops/einsum.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
@@ -52,6 +53,48 @@ MS_OPERATION(apply_long)
 OF_ELEMENTS(apply_sin, ms_sin)
 OF_ELEMENTS(apply_cos, ms_cos)
 OF_ELEMENTS(apply_erfinv, ms_erfinv)
+OF_ELEMENTS(apply_log, ms_log)
+
+/* Of the same shape and type, without an operator of its own here. */
+MS_OPERATION(apply_abs)
+{
+    ms_tape *tape = f->model->tape;
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    if (ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    const ms_tensor out =
+        ms_elementwise_out(tape, 1, &a[0].tensor, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
+    ms_consume(tape, a[0].tensor);
+    return ms_value_of_tensor(out);
+}
+
+/* torch.where(condition, x, other): `other` is a number, or no tensor needs gradients. */
+MS_OPERATION(apply_where)
+{
+    ms_tape *tape = f->model->tape;
+    const bool is_number = a[2].kind == MS_VALUE_NUMBER;
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
+        (!is_number && a[2].kind != MS_VALUE_TENSOR))
+        return ms_frame_failed(f, call,
+                               "a condition and two tensors, or one and a number, are "
+                               "wanted here");
+    if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
+        return (ms_value){0};
+    if (is_number)
+        return ms_value_of_tensor(ms_where_number(tape, a[0].tensor, a[1].tensor));
+    if (!ms_check_broadcast(f, call, a[1].tensor, a[2].tensor))
+        return (ms_value){0};
+    if (ms_needs_grad(tape, a[1].tensor) || ms_needs_grad(tape, a[2].tensor))
+        return ms_frame_failed(f, call, "tensors without gradients are wanted here");
+    const ms_tensor all[] = {a[0].tensor, a[1].tensor, a[2].tensor};
+    const ms_dtype dtype =
+        ms_promote((ms_dtype)ms_info(tape, all[1])->dtype, (ms_dtype)ms_info(tape, all[2])->dtype);
+    const ms_tensor out = ms_elementwise_out(tape, 3, all, dtype);
+    for (int i = 0; i < 3; i++)
+        ms_consume(tape, all[i]);
+    return ms_value_of_tensor(out);
+}
 
 /* ---- numbers of a tensor ---- */
 
@@ -244,6 +287,9 @@ static const ms_primitive rows[] = {
     MS_OPERATION_ROW("cos", "x", "v", apply_cos),
     MS_OPERATION_ROW("erfinv", "x", "v", apply_erfinv),
     MS_OPERATION_ROW("sqrt", "x", "v", apply_sqrt),
+    MS_OPERATION_ROW("log", "x", "v", apply_log),
+    MS_OPERATION_ROW("abs", "x", "v", apply_abs),
+    MS_OPERATION_ROW("where", "condition x other", "vvv", apply_where),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
     MS_OPERATION_ROW("mean", "x dim keepdim", "vv|v", apply_mean),

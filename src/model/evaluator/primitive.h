@@ -19,6 +19,7 @@ struct ms_family_part {
     const ms_text_node *maker; /* what made it; NULL: None */
     ms_model *model;
     uint32_t scope, count; /* count: of `objects` */
+    uint32_t first;        /* of a list of layers: the number of its first one */
     uint64_t width;        /* of what a linear layer or a norm reads */
     bool is_list;
     ms_object *objects;
@@ -138,14 +139,16 @@ const ms_primitive *ms_primitive_find(const char *name, bool is_module);
 const ms_primitive *ms_primitive_at(uint32_t i);
 
 /* Rows by subject, a list each: those of memscope (functions.c), of encoders and their heads, of
- * mixtures; PyTorch's views, operations and functions that make tensors; Python's own. */
+ * mixtures, of encoders with decoders, of convolutions; PyTorch's views, operations and functions
+ * that make tensors;
+ * Python's own. */
 typedef struct ms_primitive_list {
     const ms_primitive *rows;
     uint32_t count;
 } ms_primitive_list;
 
 extern const ms_primitive_list ms_function_rows, ms_head_rows, ms_mixture_rows, ms_view_rows,
-    ms_operation_rows, ms_creation_rows, ms_builtin_rows;
+    ms_operation_rows, ms_creation_rows, ms_builtin_rows, ms_translation_rows, ms_convolution_rows;
 
 /* arguments.c: what a function of values is given. The node of its i-th argument, or the call. */
 const ms_text_node *ms_given(const ms_text_node *call, uint32_t i);

@@ -29,6 +29,9 @@ typedef enum ms_family_dim {
     MS_FAMILY_DIM_TYPES,
     MS_FAMILY_DIM_LABELS,
     MS_FAMILY_DIM_ROTARY, /* or 0 */
+    MS_FAMILY_DIM_TOKENS, /* of a sequence */
+    MS_FAMILY_DIM_SOURCE, /* of an encoder's, beside a decoder's */
+    MS_FAMILY_DIM_NAMED,  /* by the key's `symbol` */
     MS_FAMILY_DIM_NUMBER  /* without a symbol */
 } ms_family_dim;
 
@@ -43,7 +46,8 @@ typedef struct ms_family_key {
     const char *name;
     ms_key row;
     ms_family_dim dim;
-    const char *symbol; /* of MS_FAMILY_DIM_OWN; NULL: the name */
+    const char *symbol; /* MS_FAMILY_DIM_NAMED; MS_FAMILY_DIM_OWN, or NULL: the name */
+    bool is_second;     /* of two that one key of the file has: no row of its own */
 } ms_family_key;
 
 /* What a text can ask of a layer or of the run. */
@@ -54,6 +58,7 @@ typedef enum ms_family_fact {
     MS_FACT_SPARSE_GATE,
     MS_FACT_READS_KEYS,
     MS_FACT_STORES_KEYS,
+    MS_FACT_DECODES,
     MS_FACT_NUMBER,
     MS_FACT_TRAINING, /* of any module */
     MS_FACT_ANY_SLIDES,
@@ -126,7 +131,7 @@ typedef struct ms_family_class {
     bool is_group;                 /* its own operators count as its caller's */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
-    const ms_family_function *forward, *stage, *init_weights; /* of these; NULL: none */
+    const ms_family_function *forward, *stage, *encode, *init_weights; /* of these; NULL: none */
 } ms_family_class;
 
 typedef struct ms_family_text ms_family_text;
@@ -151,6 +156,7 @@ struct ms_family_text {
     ms_text_block checks;                   /* assert statements of the config */
     uint32_t own_keys;                      /* of ms_model_config's `own`, that are taken */
     const ms_text_node *table;              /* what made the embedding that the head names */
+    bool has_decoder;                       /* behind an encoder, with layers of its own */
     bool uses_numbers;                      /* conditions on the numbers of layers */
     bool softmax_uncast;                    /* the same; its output is made contiguous */
     bool softmax_as_input;                  /* of eager attention; else in fp32 */
@@ -188,9 +194,13 @@ typedef struct ms_text_facts {
 /* What an operator makes of two numbers; 0 where it divides by 0. */
 double ms_numbers_operate(ms_node_kind kind, double a, double b);
 /* How many modules a list has: of a range of numbers of the config. */
-uint64_t ms_family_list_count(const ms_text_facts *facts, const ms_text_node *list);
+uint64_t ms_family_range_count(const ms_text_facts *facts, const ms_text_node *list);
 /* A number: of counts, truths and fractions of the config, and of facts. */
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
+/* How many modules a field's list has: layers, of an encoder, of its decoder, or all, or modules
+ * that stand one by one. *first: the number in the model of the first layer. */
+uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node *list,
+                              uint32_t *first);
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);
 
 #endif

@@ -154,7 +154,8 @@ static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *
                     "__init__");
     ms_family_function f = {.name = s->text, .text = s, .owner = c};
     uint32_t place = 0;
-    f.is_plain = !has_self || (strcmp(s->text, "forward") != 0 && strcmp(s->text, "stage") != 0);
+    f.is_plain = !has_self || (strcmp(s->text, "forward") != 0 && strcmp(s->text, "stage") != 0 &&
+                               (c != &m->text->root || strcmp(s->text, "encode") != 0));
     if (!read_parameters(m, s, has_self, &f) ||
         (!f.is_plain && !count_results(m, &s->body, &f.results)))
         return false;
@@ -318,7 +319,8 @@ static bool read_architectures(merge *m, const ms_text_node *table)
         ms_head_kind head;
     } heads[] = {{"causal_lm", MS_HEAD_CAUSAL_LM},     {"last_token", MS_HEAD_LAST_TOKEN},
                  {"first_token", MS_HEAD_FIRST_TOKEN}, {"each_token", MS_HEAD_EACH_TOKEN},
-                 {"masked_lm", MS_HEAD_MASKED_LM},     {"pretraining", MS_HEAD_PRETRAINING}};
+                 {"masked_lm", MS_HEAD_MASKED_LM},     {"pretraining", MS_HEAD_PRETRAINING},
+                 {"target_lm", MS_HEAD_TARGET_LM}};
     if (table->kind != MS_NODE_TABLE || table->count == 0 || table->count / 2 >= MS_FAMILY_CLASSES)
         return fail(m, table,
                     "up to five classes are wanted here, {\"LlamaForCausalLM\": "
@@ -334,8 +336,8 @@ static bool read_architectures(merge *m, const ms_text_node *table)
             k == sizeof heads / sizeof *heads)
             return fail(m, head,
                         "the head of a class is \"causal_lm\", \"last_token\", "
-                        "\"first_token\", \"each_token\", \"masked_lm\" or "
-                        "\"pretraining\"");
+                        "\"first_token\", \"each_token\", \"masked_lm\", "
+                        "\"pretraining\" or \"target_lm\"");
         m->text->architectures[i / 2] = (ms_model_class){name->text, heads[k].head};
     }
     return true;
@@ -424,7 +426,8 @@ static bool read_statement(merge *m, const ms_text_statement *s)
     case MS_STATEMENT_PASS:
         return true;
     case MS_STATEMENT_DEF:
-        if (strcmp(s->text, "forward") == 0) /* of the class that the config names */
+        /* of the class that the config names */
+        if (strcmp(s->text, "forward") == 0 || strcmp(s->text, "encode") == 0)
             return set_function(m, &m->text->root, s, true);
         return set_function(m, &m->text->functions, s, false);
     default:

@@ -34,6 +34,31 @@ static bool resolve_new(ms_resolver *r, ms_text_node *node)
     return false;
 }
 
+/* Whether a number of layers: of all, of the encoder, or of the decoder. */
+static bool counts_layers(const ms_text_node *node)
+{
+    const size_t offset = node->kind == MS_NODE_KEY ? node->key->row.offset : 0;
+    return offset == offsetof(ms_model_config, num_layers) ||
+           offset == offsetof(ms_model_config, encoder_layers) ||
+           offset == offsetof(ms_model_config, decoder_layers);
+}
+
+/* [Norm(), Mlp()]: modules one by one, which no treatment takes for a layer's. */
+static bool resolve_modules(ms_resolver *r, const ms_text_node *node)
+{
+    for (uint32_t i = 0; i < node->count; i++) {
+        if (!ms_resolve_field(r, node->items[i]))
+            return false;
+        const ms_family_class *klass = ms_made_class(node->items[i]);
+        if (klass && klass->role == MS_ROLE_NONE)
+            continue;
+        ms_family_fail(r->reading, node->items[i],
+                       "a module of a class of the text is wanted here, of no base of memscope's");
+        return false;
+    }
+    return true;
+}
+
 /* [Layer() for layer in range(num_hidden_layers)]; of what rows make, any number. */
 static bool resolve_list(ms_resolver *r, ms_text_node *node)
 {
@@ -45,16 +70,11 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
         is_range = ms_resolve_number(r, range->items[i]);
     if (!ms_resolve_field(r, node->items[0]))
         return false;
-    const bool is_of_rows =
-        node->items[0]->kind == MS_NODE_PRIMITIVE && node->items[0]->primitive->call;
-    const bool is_of_layers =
-        is_range && range->count == 2 && range->items[1]->kind == MS_NODE_KEY &&
-        range->items[1]->key->row.offset == offsetof(ms_model_config, num_layers);
-    if (is_range && is_of_rows) {
+    if (is_range && node->items[0]->kind == MS_NODE_PRIMITIVE && node->items[0]->primitive->call) {
         node->primitive = node->items[0]->primitive;
         return true;
     }
-    if (!is_of_layers)
+    if (!is_range || range->count > 2 || !counts_layers(range->items[1]))
         ms_family_fail(r->reading, range,
                        "a list of modules is one of the layers: "
                        "range(num_hidden_layers) is wanted here");
@@ -70,6 +90,8 @@ bool ms_resolve_field(ms_resolver *r, ms_text_node *node)
         return resolve_new(r, node);
     case MS_NODE_COMPREHENSION:
         return resolve_list(r, node);
+    case MS_NODE_LIST:
+        return resolve_modules(r, node);
     case MS_NODE_CHOICE:
         return ms_resolve_number(r, node->items[1]) && ms_resolve_field(r, node->items[0]) &&
                ms_resolve_field(r, node->items[2]);

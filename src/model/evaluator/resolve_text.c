@@ -48,6 +48,7 @@ static bool resolve_functions(ms_resolver *r, ms_family_class *c)
     c->stage = ms_class_find(c, "stage");
     if (c->stage && c->stage->failure)
         c->stage = NULL;
+    c->encode = ms_class_find(c, "encode");
     c->init_weights = ms_class_find(c, "init_weights");
     return true;
 }
@@ -62,6 +63,16 @@ static uint32_t size_of(ms_family_reading *reading, const ms_text_node *value)
 {
     if (value->kind == MS_NODE_COMPREHENSION)
         return size_of(reading, value->items[0]);
+    if (value->kind == MS_NODE_LIST) {
+        uint32_t size = 0;
+        for (uint32_t i = 0; i < value->count; i++) {
+            const uint32_t one = size_of(reading, value->items[i]);
+            if (one == 0)
+                return 0;
+            size += one;
+        }
+        return size;
+    }
     if (value->kind == MS_NODE_CHOICE) {
         const uint32_t first = size_of(reading, value->items[0]);
         const uint32_t second = first ? size_of(reading, value->items[2]) : 0;
@@ -159,8 +170,11 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
     const ms_family_function *whole = ms_class_find(&text->root, "forward");
     text->model_field = text->head_field = MS_FAMILY_FIELDS;
     if (whole)
-        return (whole->parameter_count == 1 && whole->results == 1) ||
-               fail_at_root(reading, file, "forward gets the ids, and returns the loss");
+        return (whole->parameter_count >= 1 && whole->parameter_count <= 2 &&
+                whole->results == 1) ||
+               fail_at_root(reading, file,
+                            "forward gets the ids, and of an encoder with a decoder what `encode` "
+                            "returned, and returns the loss");
     for (uint32_t i = 0; i < text->root.field_count; i++) {
         const ms_text_node *value = text->root.fields[i].value;
         if (value->kind == MS_NODE_CLASS && text->model_field == MS_FAMILY_FIELDS)
@@ -185,10 +199,12 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
 static bool has_keys(ms_family_reading *reading, const ms_family_text *text,
                      const ms_family_file *file)
 {
-    static const char *const names[] = {"vocab_size", "hidden_size", "num_hidden_layers",
-                                        "num_attention_heads"};
+    const bool has_decoder = text->has_decoder;
+    const char *const names[] = {"vocab_size", "hidden_size", "num_attention_heads",
+                                 has_decoder ? "num_encoder_layers" : "num_hidden_layers"};
     char what[80];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    const bool is_whole = ms_class_find(&text->root, "forward"); /* its ids may be pixels */
+    for (size_t i = is_whole; i < sizeof names / sizeof *names; i++)
         if (!ms_family_key_find(text, names[i])) {
             snprintf(what, sizeof what, "the key %s is missing in class config", names[i]);
             return fail_at_root(reading, file, what);
@@ -215,6 +231,7 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
         return fail_at_root(reading, file,
                             !text->model_type ? "the line model_type = \"...\" is missing"
                                               : "the line architectures = {...} is missing");
+    text->has_decoder = ms_family_key_find(text, "num_decoder_layers") != NULL;
     if (!has_keys(reading, text, file))
         return false;
     for (uint32_t i = 0; i < text->class_count; i++)

@@ -45,6 +45,12 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
         return ms_dim_name(s, "F", model->config->expert_size);
     case MS_FAMILY_DIM_SHARED:
         return ms_dim_name(s, "Fs", model->config->shared_expert_size);
+    case MS_FAMILY_DIM_TOKENS:
+        return model->seq;
+    case MS_FAMILY_DIM_SOURCE:
+        return model->source;
+    case MS_FAMILY_DIM_NAMED:
+        return ms_dim_name(s, key->symbol, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_NUMBER:
         return ms_dim_number(s, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_OWN:
@@ -57,7 +63,8 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
 ms_dim ms_family_dim_of(const ms_model *model, const ms_text_facts *facts, const ms_text_node *node)
 {
     ms_symbols *s = &model->tape->trace->symbols;
-    if (node->kind == MS_NODE_KEY && node->key->row.kind <= MS_KEY_OPTIONAL)
+    if (node->kind == MS_NODE_KEY &&
+        (node->key->row.kind <= MS_KEY_OPTIONAL || node->key->row.kind == MS_KEY_SIDES))
         return ms_family_key_dim(model, node->key);
     if (node->kind == MS_NODE_CHOICE) {
         const bool is_first = ms_family_truth(facts, node->items[1]);

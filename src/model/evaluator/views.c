@@ -327,13 +327,26 @@ static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
     const ms_tensor_info first = *ms_info(f->model->tape, tensors[0]);
     for (uint32_t i = 1; i < count; i++) {
         const ms_tensor_info *info = ms_info(f->model->tape, tensors[i]);
-        bool is_alike = info->shape.rank == first.shape.rank && info->dtype == first.dtype;
+        const ms_dtype both = ms_promote((ms_dtype)first.dtype, (ms_dtype)info->dtype);
+        bool is_alike = info->shape.rank == first.shape.rank && both == (ms_dtype)first.dtype;
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)
-            return ms_check_fail(f, call, tensors[i], "tensors of one shape and type are wanted");
+            return ms_check_fail(
+                f, call, tensors[i],
+                "tensors of one shape, and of no wider type than the first, are wanted");
     }
     return true;
+}
+
+/* Autocast joins in the widest type of all. */
+static void widen(ms_tape *tape, uint32_t count, ms_tensor *tensors)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, tensors[0])->dtype;
+    for (uint32_t i = 1; i < count; i++)
+        dtype = ms_promote(dtype, (ms_dtype)ms_info(tape, tensors[i])->dtype);
+    for (uint32_t i = 0; i < count; i++)
+        tensors[i] = ms_to(tape, tensors[i], dtype);
 }
 
 MS_OPERATION(apply_cat)
@@ -343,6 +356,8 @@ MS_OPERATION(apply_cat)
     if (!take_tensors(f, call, a[0], tensors))
         return (ms_value){0};
     const uint32_t rank = ms_info(f->model->tape, tensors[0])->shape.rank;
+    if (f->model->tape->has_autocast)
+        widen(f->model->tape, a[0].items->count, tensors);
     if ((a[1].kind && !ms_given_dim(f, call, a[1], rank, &dim)) ||
         !are_alike(f, call, a[0].items->count, tensors, dim))
         return (ms_value){0};

@@ -122,12 +122,11 @@ struct ms_model_config {
     uint64_t encoder_layers, decoder_layers;
     uint64_t encoder_intermediate;       /* whisper: width of the encoder's MLPs */
     uint64_t mel_bins, source_positions; /* whisper: numbers per frame; positions of the encoder */
-    double activation_dropout;           /* whisper: behind an MLP's activation */
     uint64_t bias_buckets;               /* t5: rows of the table of relative positions */
     bool gates_mlp;                      /* t5: feed_forward_proj */
     uint64_t sentence_types;             /* bert: rows of the table of token types */
     double classifier_dropout;           /* bert: dropout before a classifier's head */
-    double layer_drop, decoder_layer_drop; /* opt, whisper: share of skipped layers; must be 0 */
+    double layer_drop;                   /* opt, whisper: share of skipped layers; must be 0 */
     ms_activation activation;
     ms_activation head_activation; /* modernbert: before the head */
     ms_vision_config vision;

@@ -219,15 +219,3 @@ ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_ten
         return eager_attention(model, q, k, v, mask, weights);
     return fused_attention(model, layer, q, k, v, mask);
 }
-
-ms_tensor *ms_attend_merged(ms_model *model, ms_locals *f, uint64_t number,
-                            const ms_tensor q_k_v[3], ms_tensor mask, ms_tensor *weights)
-{
-    ms_tape *tape = model->tape;
-    ms_tensor *output =
-        ms_local(f, ms_attention_call(model, number, q_k_v[0], q_k_v[1], q_k_v[2], mask, weights));
-    ms_retain(tape, *weights);
-    ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
-    ms_assign(f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
-    return output;
-}

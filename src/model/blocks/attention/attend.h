@@ -17,9 +17,5 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
                             ms_tensor sinks, ms_tensor *weights);
 /* view and transpose: [B, S, heads * D] to [B, heads, S, D] */
 ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads);
-/* Calls attention and reshapes its result to [B, S, H], a local of `f`. The probabilities are
- * retained until the caller releases them. */
-ms_tensor *ms_attend_merged(ms_model *model, ms_locals *f, uint64_t number,
-                            const ms_tensor q_k_v[3], ms_tensor mask, ms_tensor *weights);
 
 #endif
